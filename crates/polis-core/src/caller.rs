@@ -1,0 +1,63 @@
+//! Who is asking. An operation runs as a caller; it is never an argument of the call.
+
+use crate::agent::{Agent, AgentStatus};
+use crate::id::AgentId;
+use crate::refusal::{Code, Refusal};
+use crate::role::{TEAM_LEAD, role_of_name};
+
+/// How the registry knows a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The person who owns the directory: may do everything, audited.
+    Human,
+    /// An agent of the registry.
+    Registered,
+    /// A name the registry does not know; its role is read off the name.
+    Unregistered,
+}
+
+/// The one an operation runs as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// Its name, as it stands in `owner` and in the log.
+    pub id: AgentId,
+    /// Its role.
+    pub role: String,
+    /// How the registry knows it.
+    pub standing: Standing,
+}
+
+impl Caller {
+    /// Resolves a name against its registry entry, if it has one.
+    pub fn resolve(id: AgentId, entry: Option<&Agent>) -> Result<Self, Refusal> {
+        if id.as_str() == AgentId::USER {
+            return Ok(Self {
+                role: AgentId::USER.to_owned(),
+                id,
+                standing: Standing::Human,
+            });
+        }
+        match entry {
+            Some(agent) if agent.status == AgentStatus::Retired => Err(Refusal::new(
+                Code::PermissionDenied,
+                format!("Agent \"{id}\" is retired and may not act any more."),
+                "register a new agent with `polis agent add`; a retired name is not given out again",
+            )),
+            Some(agent) => Ok(Self {
+                role: agent.role.clone(),
+                id,
+                standing: Standing::Registered,
+            }),
+            None => Ok(Self {
+                role: role_of_name(id.as_str()).to_owned(),
+                id,
+                standing: Standing::Unregistered,
+            }),
+        }
+    }
+
+    /// Whether it has the team lead's privileges by itself.
+    pub fn is_lead(&self) -> bool {
+        self.standing == Standing::Human || self.role == TEAM_LEAD
+    }
+}

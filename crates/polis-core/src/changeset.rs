@@ -1,0 +1,139 @@
+//! What a decision asks a store to do, all of it or none of it.
+//!
+//! A write names the revision it was decided on; of two changesets decided on the same revision of
+//! a record one is committed, the other is told the conflict and decides again. Writes that only
+//! add (a new task, a comment, an event, a settled blocker) expect nothing: they commute.
+
+use crate::agent::Agent;
+use crate::caller::Caller;
+use crate::event::NewEvent;
+use crate::id::{AgentId, TaskId};
+use crate::task::{NewComment, TaskRecord};
+use crate::time::Timestamp;
+
+/// What a write was decided on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    /// The record was not there.
+    Absent,
+    /// The record was at this revision.
+    Revision(u64),
+}
+
+/// The name of a record that an expectation failed on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordKey {
+    /// A task.
+    Task(TaskId),
+    /// An agent.
+    Agent(AgentId),
+    /// A fence.
+    Fence(Fence),
+}
+
+/// A record that writers touch when they could break a rule together without touching the same
+/// thing otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fence {
+    /// Every new dependency between tasks: a circle can be closed from several sides at once.
+    TaskGraph,
+}
+
+impl Fence {
+    /// The fence's name in a store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TaskGraph => "task-graph",
+        }
+    }
+}
+
+/// One write of a changeset.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Write {
+    /// A new task; the store gives it the next number. At most one in a changeset.
+    CreateTask(Box<TaskRecord>),
+    /// A task's new state.
+    PutTask {
+        /// What it was decided on.
+        expect: Expect,
+        /// The whole new state, except `open_blockers`, which the store keeps.
+        record: Box<TaskRecord>,
+        /// By how much its open blockers change. Relative, because settling a blocker does not
+        /// move the waiting task's revision.
+        blocker_change: i64,
+    },
+    /// One blocker of these tasks is settled (completed or deleted): each has one open blocker
+    /// less. The receipt names those that have none left.
+    SettleBlocker {
+        /// The tasks it blocked.
+        dependents: Vec<TaskId>,
+    },
+    /// No task created later gets this number or a smaller one.
+    RaiseTaskNumber(u64),
+    /// A comment, numbered by the store within its task.
+    AddComment {
+        /// The task.
+        task: TaskId,
+        /// The comment.
+        comment: NewComment,
+    },
+    /// An agent's new state.
+    PutAgent {
+        /// What it was decided on.
+        expect: Expect,
+        /// The whole new state.
+        agent: Agent,
+    },
+    /// Moves a fence on; conflicts with everybody who read it before.
+    TouchFence {
+        /// Which.
+        fence: Fence,
+        /// The revision the decision read; 0 if it was never touched.
+        expected: u64,
+    },
+}
+
+/// Writes and events that are committed together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changeset {
+    /// Who did it.
+    pub actor: AgentId,
+    /// When.
+    pub at: Timestamp,
+    /// The writes, in order.
+    pub writes: Vec<Write>,
+    /// What is told of them.
+    pub events: Vec<NewEvent>,
+}
+
+impl Changeset {
+    /// An empty changeset by this caller.
+    pub fn by(caller: &Caller, at: Timestamp) -> Self {
+        Self {
+            actor: caller.id.clone(),
+            at,
+            writes: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Adds a write.
+    #[must_use]
+    pub fn write(mut self, write: Write) -> Self {
+        self.writes.push(write);
+        self
+    }
+
+    /// Adds an event.
+    #[must_use]
+    pub fn event(mut self, event: NewEvent) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// Whether there is nothing to commit.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.events.is_empty()
+    }
+}

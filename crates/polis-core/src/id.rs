@@ -1,0 +1,228 @@
+//! Names of things: task numbers and agent names.
+//!
+//! Both are checked when they are made, so the rest of the code never meets a bad one.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::refusal::{Code, Refusal};
+
+/// A task's number: a positive decimal, written as a string in every JSON, never reused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(u64);
+
+impl TaskId {
+    /// The largest number both stores can hold.
+    pub const MAX: u64 = i64::MAX as u64;
+
+    /// Stands in a task that a store has yet to number; never leaves a changeset.
+    pub const UNASSIGNED: Self = Self(0);
+
+    /// The id with this number, if it is one.
+    pub fn new(number: u64) -> Option<Self> {
+        (1..=Self::MAX).contains(&number).then_some(Self(number))
+    }
+
+    /// The number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for TaskId {
+    type Err = Refusal;
+
+    /// Accepts `5` and `#5`.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let digits = text.strip_prefix('#').unwrap_or(text);
+        let canonical = !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && !digits.starts_with('0');
+        canonical
+            .then(|| digits.parse().ok().and_then(Self::new))
+            .flatten()
+            .ok_or_else(|| {
+                Refusal::new(
+                    Code::InvalidTaskId,
+                    format!(
+                        "Invalid task id: {}. A task id is a decimal number such as 5.",
+                        quoted(text)
+                    ),
+                    "run `polis task list` to see the ids there are",
+                )
+            })
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse()
+            .map_err(|e: Refusal| serde::de::Error::custom(e.message))
+    }
+}
+
+impl JsonSchema for TaskId {
+    fn schema_name() -> Cow<'static, str> {
+        "TaskId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]*$" })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+/// An agent's name: what `--as` takes, what `owner` holds, what files are named by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct AgentId(String);
+
+impl AgentId {
+    /// The person who owns the directory.
+    pub const USER: &'static str = "user";
+    /// The entry of a society; never a registered agent.
+    pub const ROOT: &'static str = "root";
+    /// The longest name.
+    pub const MAX_CHARS: usize = 100;
+
+    /// The person.
+    pub fn user() -> Self {
+        Self(Self::USER.to_owned())
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for AgentId {
+    type Err = Refusal;
+
+    /// Letters and digits of any language, `-`, `_` and `.`, not first; safe as a file name.
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let sound = text.chars().next().is_some_and(char::is_alphanumeric)
+            && text.chars().count() <= Self::MAX_CHARS
+            && text
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if sound {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Refusal::new(
+            Code::InvalidAgentId,
+            format!("Invalid agent id: {}.", quoted(text)),
+            "use letters, digits, '-', '_' and '.', beginning with a letter or digit, at most 100 characters",
+        ))
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse()
+            .map_err(|e: Refusal| serde::de::Error::custom(e.message))
+    }
+}
+
+/// Text as it may stand in a message: quoted, control characters escaped, cut when long.
+pub fn quoted(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String = text.chars().take(SHOWN).flat_map(escape_control).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
+}
+
+fn escape_control(c: char) -> impl Iterator<Item = char> {
+    let escaped = if c.is_control() {
+        c.escape_default().collect::<Vec<_>>()
+    } else {
+        vec![c]
+    };
+    escaped.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn task_ids_are_canonical_decimals() {
+        for good in ["1", "#7", "9223372036854775807"] {
+            assert!(good.parse::<TaskId>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "0",
+            "007",
+            "-1",
+            "+1",
+            "1.0",
+            "abc",
+            "9223372036854775808",
+            "１",
+            "1\0",
+            "#",
+        ] {
+            assert_eq!(
+                bad.parse::<TaskId>().unwrap_err().code,
+                Code::InvalidTaskId,
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn agent_ids_are_safe_file_names() {
+        for good in ["a", "backend-leader-2", "程序员", "x.y_z", "7"] {
+            assert!(good.parse::<AgentId>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "-x",
+            ".",
+            "..",
+            "a/b",
+            "a b",
+            "a\n",
+            "a\0",
+            &"x".repeat(101),
+        ] {
+            assert!(bad.parse::<AgentId>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn quoting_never_lets_a_terminal_be_driven() {
+        assert_eq!(quoted("a\u{1b}[2J"), r#""a\u{1b}[2J""#);
+        assert!(quoted(&"长".repeat(100)).ends_with("…\""));
+    }
+}

@@ -1,0 +1,258 @@
+//! JSON that is kept to the letter.
+//!
+//! Metadata and fields we do not know belong to others: [`Raw`] keeps such a value's own text
+//! (less insignificant white space), so that large numbers, key order and escapes survive a
+//! round trip. [`Fields`] is an ordered object of such values. Reading stays flat: nesting is
+//! counted, never recursed into, so hostile depth costs nothing.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// How deep a JSON value may nest before it is refused.
+pub const MAX_DEPTH: usize = 128;
+
+/// One JSON value, as its own compact text.
+#[derive(Debug, Clone)]
+pub struct Raw(Box<RawValue>);
+
+impl Raw {
+    /// Parses one JSON value, drops insignificant white space and checks its depth.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let value: Box<RawValue> = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        Self::compact(&value)
+    }
+
+    /// The value of anything that serialises.
+    pub fn of(value: &impl Serialize) -> Result<Self, String> {
+        serde_json::value::to_raw_value(value)
+            .map_err(|e| e.to_string())
+            .and_then(|raw| Self::compact(&raw))
+    }
+
+    fn compact(value: &RawValue) -> Result<Self, String> {
+        let text = value.get();
+        let (compact, depth) = squeeze(text);
+        if depth > MAX_DEPTH {
+            return Err(format!(
+                "nested {depth} deep; at most {MAX_DEPTH} is accepted"
+            ));
+        }
+        if compact.len() == text.len() {
+            return Ok(Self(value.to_owned()));
+        }
+        RawValue::from_string(compact)
+            .map(Self)
+            .map_err(|e| e.to_string())
+    }
+
+    /// The JSON text.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The value as a `T`, if it has that shape.
+    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
+        serde_json::from_str(self.text()).ok()
+    }
+
+    /// Whether this is JSON's `null`.
+    pub fn is_null(&self) -> bool {
+        self.text() == "null"
+    }
+}
+
+/// Copies JSON text without white space outside strings, and finds how deep it nests.
+fn squeeze(text: &str) -> (String, usize) {
+    let mut out = String::with_capacity(text.len());
+    let (mut depth, mut deepest) = (0_usize, 0_usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for c in text.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else {
+            match c {
+                '"' => in_string = true,
+                '{' | '[' => {
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                }
+                '}' | ']' => depth = depth.saturating_sub(1),
+                c if c.is_ascii_whitespace() => continue,
+                _ => {}
+            }
+        }
+        out.push(c);
+    }
+    (out, deepest)
+}
+
+impl PartialEq for Raw {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Raw {}
+
+impl Serialize for Raw {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Box::<RawValue>::deserialize(deserializer)?;
+        Self::compact(&value).map_err(D::Error::custom)
+    }
+}
+
+/// A JSON object whose values are kept to the letter, in order; a repeated key keeps the last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fields(Vec<(String, Raw)>);
+
+impl Fields {
+    /// Whether there is no field.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fields, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Raw)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Raw> {
+        self.0
+            .iter()
+            .find(|(k, _)| k == key)
+            .map(|(_, value)| value)
+    }
+
+    /// Takes `key` out.
+    pub fn take(&mut self, key: &str) -> Option<Raw> {
+        let at = self.0.iter().position(|(k, _)| k == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// Sets `key`, in place where it exists, else at the end.
+    pub fn set(&mut self, key: impl Into<String>, value: Raw) {
+        let key = key.into();
+        match self.0.iter_mut().find(|(k, _)| *k == key) {
+            Some(slot) => slot.1 = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    /// Sets every field of `patch`; a `null` removes its key.
+    pub fn merge(&mut self, patch: &Self) {
+        for (key, value) in patch.iter() {
+            if value.is_null() {
+                self.take(key);
+            } else {
+                self.set(key, value.clone());
+            }
+        }
+    }
+
+    /// How many bytes the object takes as JSON, about.
+    pub fn size(&self) -> usize {
+        self.0
+            .iter()
+            .map(|(key, value)| key.len() + value.text().len() + 4)
+            .sum()
+    }
+}
+
+impl FromIterator<(String, Raw)> for Fields {
+    fn from_iter<I: IntoIterator<Item = (String, Raw)>>(fields: I) -> Self {
+        let mut all = Self::default();
+        for (key, value) in fields {
+            all.set(key, value);
+        }
+        all
+    }
+}
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in self.iter() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FieldsVisitor;
+        impl<'de> Visitor<'de> for FieldsVisitor {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Fields::default();
+                while let Some((key, value)) = map.next_entry::<String, Raw>()? {
+                    fields.set(key, value);
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(FieldsVisitor)
+    }
+}
+
+impl JsonSchema for Fields {
+    fn schema_name() -> Cow<'static, str> {
+        "Metadata".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        schemars::json_schema!({ "type": "object", "additionalProperties": true })
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_keep_their_text_but_not_their_white_space() {
+        let text = "{ \"n\" : 12345678901234567890123 ,\n \"s\": \"a \\\" b\", \"f\":1.50 }";
+        let raw = Raw::parse(text).unwrap();
+        assert_eq!(
+            raw.text(),
+            r#"{"n":12345678901234567890123,"s":"a \" b","f":1.50}"#
+        );
+    }
+
+    #[test]
+    fn depth_is_counted_not_recursed() {
+        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        assert!(Raw::parse(&deep).unwrap_err().contains("at most 128"));
+        let fits = format!("{}{}", "[".repeat(128), "]".repeat(128));
+        assert!(Raw::parse(&fits).is_ok());
+    }
+
+    #[test]
+    fn merging_sets_replaces_and_removes() {
+        let mut all: Fields = serde_json::from_str(r#"{"a":1,"b":2}"#).unwrap();
+        all.merge(&serde_json::from_str(r#"{"b":null,"c":[1, 2],"a":3}"#).unwrap());
+        assert_eq!(serde_json::to_string(&all).unwrap(), r#"{"a":3,"c":[1,2]}"#);
+    }
+}

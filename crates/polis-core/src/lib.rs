@@ -1,0 +1,29 @@
+//! The rules of polis, pure.
+//!
+//! Everything here is a value or a function of values: no clock, no randomness, no input or
+//! output, no `async`. An operation (in `polis-ops`) loads what a rule needs, asks a `decide_*`
+//! function, and commits the [`Changeset`] it answers, or reports the [`Refusal`].
+
+pub mod agent;
+pub mod caller;
+pub mod changeset;
+pub mod event;
+pub mod id;
+pub mod json;
+pub mod permission;
+pub mod refusal;
+pub mod role;
+pub mod task;
+pub mod time;
+
+pub use agent::{Agent, AgentStatus, Layer};
+pub use caller::{Caller, Standing};
+pub use changeset::{Changeset, Expect, RecordKey, Write};
+pub use event::{Event, NewEvent, Subject};
+pub use id::{AgentId, TaskId};
+pub use json::{Fields, Raw};
+pub use permission::{Mode, Permission, Policy};
+pub use refusal::{Code, Kind, Refusal};
+pub use role::RoleSet;
+pub use task::{Task, TaskRecord, TaskStatus, TaskType};
+pub use time::Timestamp;

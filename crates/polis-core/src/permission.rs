@@ -1,0 +1,267 @@
+//! Who may do what to tasks and agents, beyond the rules that hold for everybody.
+//!
+//! Without a permissions file every role may create, claim, update and comment, and only the team
+//! lead and the person have the privileges listed in [`Permission::LEAD_ONLY`]. A file (read by
+//! the composition root) narrows or widens that per role.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::caller::{Caller, Standing};
+use crate::refusal::{Code, Refusal};
+use crate::role::TEAM_LEAD;
+use crate::task::TaskType;
+
+/// One thing a role may be allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Permission {
+    /// Create tasks.
+    CreateTasks,
+    /// Claim tasks of any type (`claim_task_type` allows single types).
+    ClaimTasks,
+    /// Change tasks it owns.
+    UpdateOwnTasks,
+    /// Change any task.
+    UpdateAllTasks,
+    /// Comment on tasks it owns.
+    CommentOnOwnTasks,
+    /// Comment on any task.
+    CommentOnAllTasks,
+    /// Assign across roles.
+    ForceAssign,
+    /// Approve completion.
+    ApproveTasks,
+    /// Delete completed tasks.
+    DeleteCompletedTasks,
+    /// Register and retire agents.
+    ManageAgents,
+    /// Import task files.
+    ImportTasks,
+}
+
+impl Permission {
+    /// Every permission, with its name in the file.
+    pub const ALL: [(Self, &'static str); 11] = [
+        (Self::CreateTasks, "create_tasks"),
+        (Self::ClaimTasks, "claim_tasks"),
+        (Self::UpdateOwnTasks, "update_own_tasks"),
+        (Self::UpdateAllTasks, "update_all_tasks"),
+        (Self::CommentOnOwnTasks, "comment_on_own_tasks"),
+        (Self::CommentOnAllTasks, "comment_on_all_tasks"),
+        (Self::ForceAssign, "force_assign"),
+        (Self::ApproveTasks, "approve_tasks"),
+        (Self::DeleteCompletedTasks, "delete_completed_tasks"),
+        (Self::ManageAgents, "manage_agents"),
+        (Self::ImportTasks, "import_tasks"),
+    ];
+
+    /// What a role has only if a file grants it; the team lead and the person always.
+    pub const LEAD_ONLY: [Self; 5] = [
+        Self::ForceAssign,
+        Self::ApproveTasks,
+        Self::DeleteCompletedTasks,
+        Self::ManageAgents,
+        Self::ImportTasks,
+    ];
+
+    /// The permission's name in the file.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(p, _)| *p == self)
+            .map_or("", |(_, name)| name)
+    }
+
+    /// The permission of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, n)| *n == name).map(|(p, _)| *p)
+    }
+}
+
+/// What a role that the file does not list may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Whatever the rules allow everybody.
+    #[default]
+    Permissive,
+    /// Nothing but read.
+    Strict,
+}
+
+/// What the file grants one role.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Permissions without a parameter.
+    pub permissions: BTreeSet<Permission>,
+    /// Task types it may claim (`claim_task_type`).
+    pub claim_types: BTreeSet<TaskType>,
+}
+
+/// The permissions in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    /// For roles not listed.
+    pub mode: Mode,
+    /// The roles listed, with exactly what they may.
+    pub roles: BTreeMap<String, Grants>,
+    /// Which roles a type of task is for; the recommendation follows it.
+    pub type_roles: BTreeMap<TaskType, Vec<String>>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Permissive,
+            roles: BTreeMap::new(),
+            type_roles: default_type_roles(),
+        }
+    }
+}
+
+/// The type-to-role map of the documents, completed for every type that has an obvious role.
+fn default_type_roles() -> BTreeMap<TaskType, Vec<String>> {
+    use TaskType as T;
+    let map: [(T, &[&str]); 11] = [
+        (T::RequirementAnalysis, &["product-manager"]),
+        (T::TechResearch, &["architect"]),
+        (T::ArchitectureDesign, &["architect"]),
+        (T::ApiDesign, &["architect", "backend-leader"]),
+        (T::UiDesign, &["product-manager", "frontend-leader"]),
+        (T::BackendImplementation, &["backend-leader"]),
+        (T::FrontendImplementation, &["frontend-leader"]),
+        (T::ClientImplementation, &["client-leader"]),
+        (T::Testing, &["test-leader"]),
+        (T::Deployment, &["devops-leader"]),
+        (T::CodeReview, &["architect", "team-lead"]),
+    ];
+    map.into_iter()
+        .map(|(t, roles)| (t, roles.iter().map(|&r| r.to_owned()).collect()))
+        .collect()
+}
+
+impl Policy {
+    /// Whether the caller has a permission.
+    pub fn allows(&self, caller: &Caller, permission: Permission) -> bool {
+        if caller.standing == Standing::Human {
+            return true;
+        }
+        match self.roles.get(&caller.role) {
+            Some(grants) => grants.permissions.contains(&permission),
+            None if caller.role == TEAM_LEAD => true,
+            None => self.mode == Mode::Permissive && !Permission::LEAD_ONLY.contains(&permission),
+        }
+    }
+
+    /// Refuses a caller without the permission.
+    pub fn check(&self, caller: &Caller, permission: Permission) -> Result<(), Refusal> {
+        if self.allows(caller, permission) {
+            Ok(())
+        } else {
+            Err(self.denied(caller, permission.as_str()))
+        }
+    }
+
+    /// Refuses a caller that may not change a task owned by `owner`.
+    pub fn check_update(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
+        let own = caller.id.as_str() == owner && self.allows(caller, Permission::UpdateOwnTasks);
+        if own || self.allows(caller, Permission::UpdateAllTasks) {
+            Ok(())
+        } else {
+            Err(self.denied(caller, Permission::UpdateAllTasks.as_str()))
+        }
+    }
+
+    /// Refuses a caller that may not comment on a task owned by `owner`.
+    pub fn check_comment(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
+        let own = caller.id.as_str() == owner && self.allows(caller, Permission::CommentOnOwnTasks);
+        if own || self.allows(caller, Permission::CommentOnAllTasks) {
+            Ok(())
+        } else {
+            Err(self.denied(caller, Permission::CommentOnAllTasks.as_str()))
+        }
+    }
+
+    /// Whether the caller may claim a task of this type.
+    pub fn allows_claim(&self, caller: &Caller, task_type: Option<TaskType>) -> bool {
+        self.allows(caller, Permission::ClaimTasks)
+            || task_type.is_some_and(|t| {
+                self.roles
+                    .get(&caller.role)
+                    .is_some_and(|grants| grants.claim_types.contains(&t))
+            })
+    }
+
+    /// Refuses a caller that may not claim a task of this type.
+    pub fn check_claim(&self, caller: &Caller, task_type: Option<TaskType>) -> Result<(), Refusal> {
+        if self.allows_claim(caller, task_type) {
+            return Ok(());
+        }
+        let wanted = task_type.map_or_else(
+            || Permission::ClaimTasks.as_str().to_owned(),
+            |t| format!("claim_task_type: [{}]", t.as_str()),
+        );
+        Err(self.denied(caller, &wanted))
+    }
+
+    fn denied(&self, caller: &Caller, permission: &str) -> Refusal {
+        let hint = if self.roles.is_empty() && self.mode == Mode::Permissive {
+            "ask the team lead or the user to do it".to_owned()
+        } else {
+            format!(
+                "ask the team lead, or grant {permission} to {} in .agent-workspace/rbac.yaml",
+                caller.role
+            )
+        };
+        Refusal::new(
+            Code::PermissionDenied,
+            format!(
+                "Permission denied. \"{}\" ({}) does not have {permission}.",
+                caller.id, caller.role
+            ),
+            hint,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn caller(name: &str) -> Caller {
+        Caller::resolve(name.parse().unwrap(), None).unwrap()
+    }
+
+    #[test]
+    fn without_a_file_everybody_works_and_the_lead_leads() {
+        let policy = Policy::default();
+        for (permission, _) in Permission::ALL {
+            assert!(policy.allows(&caller("user"), permission));
+            assert!(policy.allows(&caller("team-lead-3"), permission));
+            let lead_only = Permission::LEAD_ONLY.contains(&permission);
+            assert_eq!(
+                policy.allows(&caller("backend-leader"), permission),
+                !lead_only,
+                "{permission:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_listed_role_has_exactly_its_grants() {
+        let mut policy = Policy::default();
+        let grants = Grants {
+            permissions: [Permission::UpdateOwnTasks].into(),
+            claim_types: [TaskType::BugFix].into(),
+        };
+        policy.roles.insert("backend-leader".to_owned(), grants);
+        let leader = caller("backend-leader");
+        assert!(policy.check_update(&leader, "backend-leader").is_ok());
+        assert!(policy.check_update(&leader, "somebody").is_err());
+        assert!(policy.allows_claim(&leader, Some(TaskType::BugFix)));
+        assert!(!policy.allows_claim(&leader, Some(TaskType::Testing)));
+        assert!(!policy.allows_claim(&leader, None));
+        assert!(policy.allows(&caller("architect"), Permission::CreateTasks));
+        policy.mode = Mode::Strict;
+        assert!(!policy.allows(&caller("architect"), Permission::CreateTasks));
+        assert!(policy.allows(&caller("team-lead"), Permission::CreateTasks));
+    }
+}

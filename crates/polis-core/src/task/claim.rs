@@ -1,0 +1,216 @@
+//! Taking a task, giving it back, and keeping it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::update::{
+    self, Decided, Rules, already_claimed, blocked, check_owner, check_version, seal, start, take,
+};
+use super::{TaskRecord, TaskStatus, not_found};
+use crate::agent::Agent;
+use crate::caller::Caller;
+use crate::changeset::{Changeset, Expect, Write};
+use crate::event::{NewEvent, Subject};
+use crate::id::TaskId;
+use crate::permission::Permission;
+use crate::refusal::{Code, Refusal};
+use crate::time::Timestamp;
+
+/// The parameters of `TaskClaim`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskClaim {
+    /// The task; left out: the best ready one for the caller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The version the caller has read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
+    /// How long the claim holds without a heartbeat, in milliseconds; left out: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+    /// Claim across roles (team lead).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force_assign: bool,
+}
+
+/// Decides a claim: the caller becomes the owner and the task is in progress, in one commit.
+///
+/// Claiming what one already holds changes nothing but the lease, so a retry is harmless.
+pub fn decide_claim(
+    request: &TaskClaim,
+    current: &TaskRecord,
+    entry: Option<&Agent>,
+    rules: Rules<'_>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Decided, Refusal> {
+    let task = &current.task;
+    rules.policy.check_claim(caller, task.task_type)?;
+    check_version(task, request.expected_version)?;
+    let millis = now.millis().unwrap_or(0);
+    if task.status == TaskStatus::Deleted {
+        return Err(not_found(task.id));
+    }
+    let mine = task.owner == caller.id.as_str();
+    if !task.owner.is_empty()
+        && !mine
+        && !task.is_stale(millis)
+        && task.status != TaskStatus::Completed
+    {
+        return Err(already_claimed(task));
+    }
+    if task.status == TaskStatus::Completed {
+        task.status
+            .check_step(TaskStatus::InProgress, caller.is_lead())?;
+    }
+    if request.force_assign && !rules.policy.allows(caller, Permission::ForceAssign) {
+        return Err(Refusal::new(
+            Code::ForceAssignForbidden,
+            "Only team-lead can use forceAssign",
+            "leave forceAssign out, or ask the team lead to assign the task",
+        ));
+    }
+    let mut record = current.clone();
+    let mut assignment = None;
+    if !mine || task.is_stale(millis) {
+        let taken = check_owner(task, &caller.id, entry, request.force_assign)?;
+        take(&mut record, &taken, now);
+        assignment = Some(taken);
+    }
+    if task.status == TaskStatus::Pending {
+        start(&mut record, now)?;
+    } else if task.owner.is_empty() && !current.is_unblocked() {
+        return Err(blocked(current));
+    }
+    if let Some(lease) = request.lease_ms {
+        set_lease(&mut record, lease, millis);
+    }
+    let changes = Changeset::by(caller, now.clone());
+    if record.task == *task {
+        return Ok(Decided { record, changes });
+    }
+    Ok(seal(
+        current,
+        record,
+        0,
+        "task.claimed",
+        assignment,
+        changes,
+        now,
+    ))
+}
+
+/// Decides a release: the task stays in progress and may be claimed by anyone its role admits.
+pub fn decide_release(
+    current: &TaskRecord,
+    expected_version: Option<u64>,
+    rules: Rules<'_>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Decided, Refusal> {
+    let task = &current.task;
+    if task.status == TaskStatus::Deleted {
+        return Err(not_found(task.id));
+    }
+    check_version(task, expected_version)?;
+    rules.policy.check_update(caller, &task.owner)?;
+    let changes = Changeset::by(caller, now.clone());
+    if task.owner.is_empty() {
+        return Ok(Decided {
+            record: current.clone(),
+            changes,
+        });
+    }
+    check_holder(current, caller)?;
+    if task.status == TaskStatus::Completed {
+        task.status
+            .check_step(TaskStatus::InProgress, caller.is_lead())?;
+    }
+    let mut record = current.clone();
+    update::release(&mut record);
+    Ok(seal(
+        current,
+        record,
+        0,
+        "task.released",
+        None,
+        changes,
+        now,
+    ))
+}
+
+/// Decides a heartbeat: the lease runs on from now. The version stays, so that what the owner has
+/// read stays current.
+pub fn decide_heartbeat(
+    current: &TaskRecord,
+    lease_ms: Option<u64>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Decided, Refusal> {
+    let task = &current.task;
+    if task.status == TaskStatus::Deleted {
+        return Err(not_found(task.id));
+    }
+    if task.owner != caller.id.as_str() || task.status != TaskStatus::InProgress {
+        return Err(not_holder(current, caller));
+    }
+    let Some(lease) = lease_ms.or(task.lease_ms) else {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("Task #{} has no lease to renew.", task.id),
+            format!("give one: `polis task heartbeat {} --lease 30m`", task.id),
+        ));
+    };
+    let mut record = current.clone();
+    set_lease(&mut record, lease, now.millis().unwrap_or(0));
+    record.revision += 1;
+    let data = serde_json::json!({ "leaseExpiresAt": record.task.lease_expires_at });
+    let changes = Changeset::by(caller, now.clone())
+        .write(Write::PutTask {
+            expect: Expect::Revision(current.revision),
+            record: Box::new(record.clone()),
+            blocker_change: 0,
+        })
+        .event(NewEvent::of(
+            "task.heartbeat",
+            Subject::Task(task.id),
+            &data,
+        ));
+    Ok(Decided { record, changes })
+}
+
+fn set_lease(record: &mut TaskRecord, lease_ms: u64, now: i64) {
+    let end = now.saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX));
+    record.task.lease_ms = Some(lease_ms);
+    record.task.lease_expires_at = Some(Timestamp::from_millis(end));
+}
+
+fn check_holder(current: &TaskRecord, caller: &Caller) -> Result<(), Refusal> {
+    if current.task.owner == caller.id.as_str() || caller.is_lead() {
+        return Ok(());
+    }
+    Err(not_holder(current, caller))
+}
+
+fn not_holder(current: &TaskRecord, caller: &Caller) -> Refusal {
+    let task = &current.task;
+    let held = if task.owner.is_empty() {
+        "nobody".to_owned()
+    } else {
+        format!("\"{}\"", task.owner)
+    };
+    Refusal::new(
+        Code::NotOwner,
+        format!(
+            "Task #{} is {} and held by {held}, not by \"{}\".",
+            task.id,
+            task.status.as_str().replace('_', " "),
+            caller.id
+        ),
+        format!(
+            "claim it first (`polis task claim {}`), or ask the team lead",
+            task.id
+        ),
+    )
+}

@@ -1,0 +1,143 @@
+//! Creating a task (004 §3).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::depend::{self, Edges, Neighbours};
+use super::{Task, TaskRecord, TaskStatus, TaskType, text};
+use crate::caller::Caller;
+use crate::changeset::{Changeset, Expect, Write};
+use crate::event::{NewEvent, Subject};
+use crate::id::TaskId;
+use crate::json::Fields;
+use crate::permission::{Permission, Policy};
+use crate::refusal::Refusal;
+use crate::role::RoleSet;
+use crate::time::Timestamp;
+
+/// The parameters of `TaskCreate`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskCreate {
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What is to be done, at length.
+    #[serde(default)]
+    pub description: String,
+    /// How it reads while being done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// Anything else to keep with it; `priority` (critical, high, normal, low) is understood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Fields>,
+    /// The role its owner must have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_role: Option<String>,
+    /// What sort of work it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<String>,
+    /// Tasks that have to wait for the new one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_blocks: Vec<TaskId>,
+    /// Tasks the new one has to wait for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_blocked_by: Vec<TaskId>,
+}
+
+impl TaskCreate {
+    /// The edges asked for.
+    pub fn edges(&self) -> Edges<'_> {
+        Edges {
+            add_blocks: &self.add_blocks,
+            add_blocked_by: &self.add_blocked_by,
+            ..Edges::default()
+        }
+    }
+}
+
+/// Decides a creation.
+///
+/// Without a `number` the store gives the task the next one, which never conflicts. With edges the
+/// other tasks have to name the new one, so the operation reads the next number beforehand and the
+/// commit expects it to be free still.
+pub fn decide(
+    request: &TaskCreate,
+    number: Option<TaskId>,
+    neighbours: &Neighbours,
+    roles: &RoleSet,
+    policy: &Policy,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<(TaskRecord, Changeset), Refusal> {
+    policy.check(caller, Permission::CreateTasks)?;
+    text::check_line("subject", &request.subject)?;
+    text::check_text("description", &request.description)?;
+    if let Some(form) = &request.active_form {
+        text::check_line("activeForm", form)?;
+    }
+    if let Some(metadata) = &request.metadata {
+        text::check_metadata(metadata)?;
+    }
+    if let Some(role) = &request.required_role {
+        roles.check_required(role)?;
+    }
+    let task_type = request
+        .task_type
+        .as_deref()
+        .map(TaskType::parse)
+        .transpose()?;
+    let task = Task {
+        id: number.unwrap_or(TaskId::UNASSIGNED),
+        subject: request.subject.clone(),
+        description: request.description.clone(),
+        active_form: request.active_form.clone(),
+        status: TaskStatus::Pending,
+        owner: String::new(),
+        metadata: request.metadata.clone(),
+        blocks: Vec::new(),
+        blocked_by: Vec::new(),
+        created_at: Some(now.clone()),
+        updated_at: Some(now.clone()),
+        required_role: request.required_role.clone(),
+        version: 1,
+        task_type,
+        claimed_at: None,
+        started_at: None,
+        completed_at: None,
+        lease_ms: None,
+        lease_expires_at: None,
+        approval: None,
+        extra: Fields::default(),
+    };
+    let mut record = TaskRecord {
+        task,
+        revision: 1,
+        owner_role: None,
+        open_blockers: 0,
+    };
+    let wired = depend::wire(&record, request.edges(), neighbours, now)?;
+    record.task.blocks.clone_from(&wired.blocks);
+    record.task.blocked_by.clone_from(&wired.blocked_by);
+    record.open_blockers = u32::try_from(wired.blocker_change).unwrap_or(0);
+    let boxed = Box::new(record.clone());
+    let changes = Changeset::by(caller, now.clone());
+    let mut changes = match number {
+        None => changes.write(Write::CreateTask(boxed)),
+        Some(id) => {
+            let put = Write::PutTask {
+                expect: Expect::Absent,
+                record: boxed,
+                blocker_change: wired.blocker_change,
+            };
+            changes
+                .write(put)
+                .write(Write::RaiseTaskNumber(id.number()))
+        }
+    };
+    let subject = number.map_or(Subject::CreatedTask, Subject::Task);
+    changes
+        .events
+        .push(NewEvent::of("task.created", subject, &record.task));
+    wired.add_to(&mut changes);
+    Ok((record, changes))
+}

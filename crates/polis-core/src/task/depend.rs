@@ -1,0 +1,309 @@
+//! Dependencies between tasks: both sides kept consistent, circles refused with their path.
+//!
+//! An edge runs from a blocker to the task that waits for it. It is written on both tasks, so both
+//! change; a circle can also be closed by writers who share no task, so every new edge moves the
+//! [`Fence::TaskGraph`](crate::changeset::Fence) on.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::history::Changed;
+use super::{TaskRecord, not_found};
+use crate::changeset::{Changeset, Expect, Fence, Write};
+use crate::event::{NewEvent, Subject};
+use crate::id::TaskId;
+use crate::refusal::{Code, Refusal};
+use crate::task::TaskStatus;
+use crate::time::Timestamp;
+
+/// What a caller wants changed about a task's edges.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Edges<'a> {
+    /// Tasks that shall wait for it.
+    pub add_blocks: &'a [TaskId],
+    /// Tasks it shall wait for.
+    pub add_blocked_by: &'a [TaskId],
+    /// Tasks that shall no longer wait for it.
+    pub remove_blocks: &'a [TaskId],
+    /// Tasks it shall no longer wait for.
+    pub remove_blocked_by: &'a [TaskId],
+}
+
+impl Edges<'_> {
+    /// Every task named.
+    pub fn named(&self) -> Vec<TaskId> {
+        let mut all: Vec<TaskId> = [
+            self.add_blocks,
+            self.add_blocked_by,
+            self.remove_blocks,
+            self.remove_blocked_by,
+        ]
+        .concat();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Whether nothing is to be changed.
+    pub fn is_empty(&self) -> bool {
+        self.named().is_empty()
+    }
+
+    /// Where a search for circles has to begin: the waiting end of every new edge.
+    pub fn search_from(&self, own: TaskId) -> Vec<TaskId> {
+        let mut from = self.add_blocks.to_vec();
+        if !self.add_blocked_by.is_empty() {
+            from.push(own);
+        }
+        from
+    }
+}
+
+/// What the decision needs of the rest of the graph.
+#[derive(Debug, Clone, Default)]
+pub struct Neighbours {
+    /// The tasks named by the request.
+    pub tasks: BTreeMap<TaskId, TaskRecord>,
+    /// For every task that can be reached from [`Edges::search_from`], the tasks that wait for it.
+    pub downstream: HashMap<TaskId, Vec<TaskId>>,
+    /// The fence's revision, read before the graph was.
+    pub fence: u64,
+}
+
+/// Edges decided: the task's own new lists, and what else has to be written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wired {
+    /// The task's new `blocks`.
+    pub blocks: Vec<TaskId>,
+    /// The task's new `blockedBy`.
+    pub blocked_by: Vec<TaskId>,
+    /// By how many the task's open blockers change.
+    pub blocker_change: i64,
+    writes: Vec<Write>,
+    events: Vec<NewEvent>,
+}
+
+impl Wired {
+    /// Adds the writes on the other tasks, and the fence.
+    pub fn add_to(self, changes: &mut Changeset) {
+        changes.writes.extend(self.writes);
+        changes.events.extend(self.events);
+    }
+}
+
+/// Decides a change of edges of `own`, which may be a task that is only being created.
+pub fn wire(
+    own: &TaskRecord,
+    edges: Edges<'_>,
+    near: &Neighbours,
+    now: &Timestamp,
+) -> Result<Wired, Refusal> {
+    let id = own.task.id;
+    let mut wired = Wired {
+        blocks: own.task.blocks.clone(),
+        blocked_by: own.task.blocked_by.clone(),
+        ..Wired::default()
+    };
+    if edges.is_empty() {
+        return Ok(wired);
+    }
+    let mut others: BTreeMap<TaskId, (TaskRecord, i64)> = BTreeMap::new();
+    for other in edges.named() {
+        if other == id {
+            return Err(cycle(&[id, id]));
+        }
+        let record = near.tasks.get(&other).ok_or_else(|| not_found(other))?;
+        if record.task.status == TaskStatus::Deleted {
+            return Err(not_found(other));
+        }
+        others.insert(other, (record.clone(), 0));
+    }
+    let open = |record: &TaskRecord| i64::from(!record.task.status.is_settled());
+    let own_open = open(own);
+    let mut new_edges = Vec::new();
+    for &other in edges.add_blocks {
+        if insert(&mut wired.blocks, other)
+            && let Some((record, change)) = others.get_mut(&other)
+        {
+            insert(&mut record.task.blocked_by, id);
+            *change += own_open;
+            new_edges.push((id, other));
+        }
+    }
+    for &other in edges.add_blocked_by {
+        if insert(&mut wired.blocked_by, other)
+            && let Some((record, _)) = others.get_mut(&other)
+        {
+            insert(&mut record.task.blocks, id);
+            wired.blocker_change += open(record);
+            new_edges.push((other, id));
+        }
+    }
+    for &other in edges.remove_blocks {
+        if remove(&mut wired.blocks, other)
+            && let Some((record, change)) = others.get_mut(&other)
+        {
+            remove(&mut record.task.blocked_by, id);
+            *change -= own_open;
+        }
+    }
+    for &other in edges.remove_blocked_by {
+        if remove(&mut wired.blocked_by, other)
+            && let Some((record, _)) = others.get_mut(&other)
+        {
+            remove(&mut record.task.blocks, id);
+            wired.blocker_change -= open(record);
+        }
+    }
+    if let Some(path) = find_cycle(&near.downstream, &new_edges) {
+        return Err(cycle(&path));
+    }
+    if !new_edges.is_empty() {
+        wired.writes.push(Write::TouchFence {
+            fence: Fence::TaskGraph,
+            expected: near.fence,
+        });
+    }
+    for (other, (mut record, blocker_change)) in others {
+        let before = &near.tasks[&other].task;
+        if record.task == *before {
+            continue;
+        }
+        record.task.version += 1;
+        record.task.updated_at = Some(now.clone());
+        let data = Changed::between(before, &record.task);
+        wired
+            .events
+            .push(NewEvent::of("task.updated", Subject::Task(other), &data));
+        let expect = Expect::Revision(record.revision);
+        record.revision += 1;
+        wired.writes.push(Write::PutTask {
+            expect,
+            record: Box::new(record),
+            blocker_change,
+        });
+    }
+    Ok(wired)
+}
+
+fn insert(list: &mut Vec<TaskId>, id: TaskId) -> bool {
+    let new = !list.contains(&id);
+    if new {
+        list.push(id);
+    }
+    new
+}
+
+fn remove(list: &mut Vec<TaskId>, id: TaskId) -> bool {
+    let before = list.len();
+    list.retain(|&other| other != id);
+    list.len() < before
+}
+
+fn cycle(path: &[TaskId]) -> Refusal {
+    let shown: Vec<_> = path.iter().map(|id| format!("#{id}")).collect();
+    Refusal::new(
+        Code::DependencyCycle,
+        format!("Dependency cycle: {}.", shown.join(" -> ")),
+        "leave out one of these dependencies, or remove one with --remove-blocks / --remove-blocked-by",
+    )
+}
+
+/// A circle that one of the new edges would close, beginning and ending with the same task.
+///
+/// Iterative, so that a chain of any length fits.
+pub fn find_cycle(
+    downstream: &HashMap<TaskId, Vec<TaskId>>,
+    new_edges: &[(TaskId, TaskId)],
+) -> Option<Vec<TaskId>> {
+    let mut added: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+    for &(from, to) in new_edges {
+        added.entry(from).or_default().push(to);
+    }
+    let next = |id: &TaskId| {
+        let old = downstream.get(id).into_iter().flatten();
+        old.chain(added.get(id).into_iter().flatten()).copied()
+    };
+    for &(blocker, waiting) in new_edges {
+        let mut came_from: HashMap<TaskId, TaskId> = HashMap::new();
+        let mut seen = HashSet::from([waiting]);
+        let mut stack = vec![waiting];
+        while let Some(at) = stack.pop() {
+            if at == blocker {
+                let mut path = vec![at];
+                let mut step = at;
+                while let Some(&previous) = came_from.get(&step) {
+                    path.push(previous);
+                    step = previous;
+                }
+                path.push(blocker);
+                path.reverse();
+                return Some(path);
+            }
+            for to in next(&at) {
+                if seen.insert(to) {
+                    came_from.insert(to, at);
+                    stack.push(to);
+                }
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(n: u64) -> TaskId {
+        TaskId::new(n).unwrap()
+    }
+
+    fn graph(edges: &[(u64, u64)]) -> HashMap<TaskId, Vec<TaskId>> {
+        let mut map: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
+        for &(a, b) in edges {
+            map.entry(id(a)).or_default().push(id(b));
+        }
+        map
+    }
+
+    #[test]
+    fn the_path_is_shown_from_the_blocker_round_to_itself() {
+        let path = find_cycle(&graph(&[(1, 2), (2, 3)]), &[(id(3), id(1))]).unwrap();
+        assert_eq!(path, [3, 1, 2, 3].map(id));
+        assert!(find_cycle(&graph(&[(1, 2), (2, 3)]), &[(id(1), id(3))]).is_none());
+    }
+
+    #[test]
+    fn two_new_edges_can_close_a_circle_together() {
+        assert!(find_cycle(&graph(&[(2, 3)]), &[(id(1), id(2)), (id(3), id(1))]).is_some());
+    }
+
+    #[test]
+    fn a_chain_of_any_length_is_walked_without_recursion() {
+        let edges: Vec<_> = (1..200_000).map(|n| (n, n + 1)).collect();
+        assert_eq!(
+            find_cycle(&graph(&edges), &[(id(200_000), id(1))])
+                .unwrap()
+                .len(),
+            200_001
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_cycle_is_found_exactly_when_the_blocker_is_reachable(
+            edges in prop::collection::vec((1_u64..12, 1_u64..12), 0..30),
+            a in 1_u64..12, b in 1_u64..12,
+        ) {
+            // Floyd–Warshall as the independent answer.
+            let mut reach = [[false; 12]; 12];
+            for &(x, y) in &edges { reach[x as usize][y as usize] = true; }
+            for k in 0..12 { for i in 0..12 { for j in 0..12 {
+                reach[i][j] |= reach[i][k] && reach[k][j];
+            } } }
+            let expected = a == b || reach[b as usize][a as usize];
+            prop_assert_eq!(find_cycle(&graph(&edges), &[(id(a), id(b))]).is_some(), expected);
+        }
+    }
+}

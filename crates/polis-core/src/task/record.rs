@@ -1,0 +1,226 @@
+//! The task itself: the fields of the document, and what we add to them.
+
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::{TaskStatus, TaskType};
+use crate::id::{AgentId, TaskId};
+use crate::json::{Fields, Raw};
+use crate::time::Timestamp;
+
+/// An approval of a task's completion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Approval {
+    /// Who approved.
+    pub by: AgentId,
+    /// When.
+    pub at: Timestamp,
+    /// What they said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A task. Field names are those of the document; the last ones are ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    /// Its number, never reused.
+    pub id: TaskId,
+    /// What is to be done, in one line.
+    pub subject: String,
+    /// What is to be done, at length.
+    pub description: String,
+    /// How it reads while being done: "实现后端服务".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// The agent that holds it; empty when none does.
+    pub owner: String,
+    /// Anything else the callers keep with it; `priority` is understood.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Fields>,
+    /// Tasks that wait for this one.
+    pub blocks: Vec<TaskId>,
+    /// Tasks this one waits for.
+    pub blocked_by: Vec<TaskId>,
+    /// When it was created.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    /// When it was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// The role its owner must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_role: Option<String>,
+    /// 1 when created, one more with every change.
+    pub version: u64,
+    /// What sort of work it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<TaskType>,
+    /// When its owner took it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_at: Option<Timestamp>,
+    /// When work began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it was completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// How long the owner's lease runs from each heartbeat, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_ms: Option<u64>,
+    /// When the lease ends; past it the task is stale and may be claimed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_expires_at: Option<Timestamp>,
+    /// The approval of its completion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+    /// Fields we do not know, kept to the letter.
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub extra: Fields,
+}
+
+impl Task {
+    /// Whether its lease ran out before `now` (milliseconds).
+    pub fn is_stale(&self, now: i64) -> bool {
+        self.status == TaskStatus::InProgress
+            && !self.owner.is_empty()
+            && self
+                .lease_expires_at
+                .as_ref()
+                .and_then(Timestamp::millis)
+                .is_some_and(|end| end <= now)
+    }
+
+    /// Milliseconds from beginning to completion, if both are known.
+    pub fn duration_ms(&self) -> Option<i64> {
+        let begun = self
+            .started_at
+            .as_ref()
+            .or(self.claimed_at.as_ref())?
+            .millis()?;
+        Some((self.completed_at.as_ref()?.millis()? - begun).max(0))
+    }
+
+    /// The fields that differ from `before`, with their new values; a field that is gone is null.
+    pub fn changes_since(&self, before: &Self) -> Fields {
+        let mut changes = Fields::default();
+        macro_rules! compare {
+            ($($field:ident $name:literal),+) => {
+                $(if self.$field != before.$field && let Ok(value) = Raw::of(&self.$field) {
+                    changes.set($name, value);
+                })+
+            };
+        }
+        compare!(
+            subject "subject", description "description", active_form "activeForm", status "status", owner "owner",
+            metadata "metadata", blocks "blocks", blocked_by "blockedBy", required_role "requiredRole",
+            task_type "taskType", claimed_at "claimedAt", started_at "startedAt", completed_at "completedAt",
+            lease_ms "leaseMs", lease_expires_at "leaseExpiresAt", approval "approval"
+        );
+        changes
+    }
+}
+
+impl<'de> Deserialize<'de> for Task {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = Fields::deserialize(deserializer)?;
+        super::transfer::read_task(fields, None)
+            .map(|read| read.task)
+            .map_err(D::Error::custom)
+    }
+}
+
+/// A task as a store keeps it: the task, and what the rules need beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// The task.
+    pub task: Task,
+    /// One more with every write; what a changeset expects. `version` counts only what an agent
+    /// would call a change, so a heartbeat or a comment does not make its `expectedVersion` stale.
+    pub revision: u64,
+    /// The owner's role when it took the task.
+    pub owner_role: Option<String>,
+    /// How many of its blockers are neither completed nor deleted; kept by the store.
+    pub open_blockers: u32,
+}
+
+impl TaskRecord {
+    /// Whether nothing it depends on is open.
+    pub fn is_unblocked(&self) -> bool {
+        self.open_blockers == 0
+    }
+
+    /// Whether anyone admitted could claim it: not begun or released, unblocked and not held, or
+    /// held by a lease that ran out.
+    pub fn is_claimable(&self, now: i64) -> bool {
+        let task = &self.task;
+        match task.status {
+            TaskStatus::Pending => task.owner.is_empty() && self.is_unblocked(),
+            TaskStatus::InProgress => {
+                (task.owner.is_empty() && self.is_unblocked()) || task.is_stale(now)
+            }
+            TaskStatus::Completed | TaskStatus::Deleted => false,
+        }
+    }
+}
+
+/// A task as lists show it (004 §4.3, and whether it is stale).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSummary {
+    /// Its number.
+    pub id: TaskId,
+    /// What is to be done.
+    pub subject: String,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// Who holds it.
+    pub owner: String,
+    /// Tasks it waits for.
+    pub blocked_by: Vec<TaskId>,
+    /// The role its owner must have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required_role: Option<String>,
+    /// Its version.
+    pub version: u64,
+    /// What sort of work it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<TaskType>,
+    /// When it was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    /// How many of its blockers are still open.
+    pub open_blockers: u32,
+    /// When the owner's lease ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_expires_at: Option<Timestamp>,
+    /// Whether the owner's lease has run out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
+}
+
+impl TaskSummary {
+    /// The summary of a record.
+    pub fn of(record: &TaskRecord) -> Self {
+        let task = &record.task;
+        Self {
+            id: task.id,
+            subject: task.subject.clone(),
+            status: task.status,
+            owner: task.owner.clone(),
+            blocked_by: task.blocked_by.clone(),
+            required_role: task.required_role.clone(),
+            version: task.version,
+            task_type: task.task_type,
+            updated_at: task.updated_at.clone(),
+            open_blockers: record.open_blockers,
+            lease_expires_at: task.lease_expires_at.clone(),
+            stale: false,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What may stand in a task's texts, and how long they may be.
+
+use crate::json::Fields;
+use crate::refusal::{Code, Refusal};
+
+/// The longest subject, in characters.
+pub const MAX_SUBJECT_CHARS: usize = 1_000;
+/// The longest description or comment, in bytes.
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+/// The largest metadata, in bytes.
+pub const MAX_METADATA_BYTES: usize = 256 << 10;
+
+/// Checks a subject (or an active form): one line, not empty.
+pub fn check_line(field: &str, text: &str) -> Result<(), Refusal> {
+    let refuse = |why: String| {
+        Err(Refusal::new(
+            Code::InvalidSubject,
+            why,
+            "give one short line; details belong in the description",
+        ))
+    };
+    if text.trim().is_empty() {
+        return refuse(format!("Invalid {field}: it is empty."));
+    }
+    let chars = text.chars().count();
+    if chars > MAX_SUBJECT_CHARS {
+        return refuse(format!(
+            "Invalid {field}: {chars} characters; at most {MAX_SUBJECT_CHARS} are accepted."
+        ));
+    }
+    match text.chars().find(|c| c.is_control()) {
+        Some(c) => refuse(format!(
+            "Invalid {field}: it contains the control character U+{:04X}.",
+            c as u32
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks a text of several lines: a description, a comment.
+pub fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
+    let refuse = |why: String, hint: &str| Err(Refusal::new(Code::InvalidText, why, hint));
+    if text.len() > MAX_TEXT_BYTES {
+        return refuse(
+            format!(
+                "Invalid {field}: {} bytes; at most {MAX_TEXT_BYTES} are accepted.",
+                text.len()
+            ),
+            "put long material into a file or a board and refer to it",
+        );
+    }
+    match text
+        .chars()
+        .find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+    {
+        Some(c) => refuse(
+            format!(
+                "Invalid {field}: it contains the control character U+{:04X}.",
+                c as u32
+            ),
+            "remove control characters; line breaks and tabs are fine",
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Checks metadata that a caller gives.
+pub fn check_metadata(metadata: &Fields) -> Result<(), Refusal> {
+    let size = metadata.size();
+    if size > MAX_METADATA_BYTES {
+        return Err(Refusal::new(
+            Code::InvalidMetadata,
+            format!("Invalid metadata: {size} bytes; at most {MAX_METADATA_BYTES} are accepted."),
+            "put large data into a file and refer to it",
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_are_one_clean_line() {
+        assert!(check_line("subject", "[backend-leader] 后端实现 🚀").is_ok());
+        for bad in [
+            "",
+            "  \t ",
+            "a\nb",
+            "a\u{1b}[31m",
+            "nul\0",
+            &"x".repeat(1_001),
+        ] {
+            assert_eq!(
+                check_line("subject", bad).unwrap_err().code,
+                Code::InvalidSubject
+            );
+        }
+        assert!(check_line("subject", &"长".repeat(1_000)).is_ok());
+    }
+
+    #[test]
+    fn texts_may_have_lines_but_no_other_control_characters() {
+        assert!(check_text("description", "a\n\tb\r\n").is_ok());
+        assert!(check_text("description", "").is_ok());
+        for bad in ["\0", "\u{7}", "\u{9b}", &"x".repeat(MAX_TEXT_BYTES + 1)] {
+            assert_eq!(
+                check_text("description", bad).unwrap_err().code,
+                Code::InvalidText
+            );
+        }
+    }
+}

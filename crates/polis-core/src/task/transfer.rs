@@ -1,0 +1,384 @@
+//! Task files: one `N.json` for each task, as Claude Code and the documents keep them.
+//!
+//! Reading forgives what has one sound reading (§2.3) and says what it repaired; fields we do not
+//! know, or whose value we cannot use, are kept to the letter and come out again on export.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Approval, Comment, Task, TaskStatus, TaskType};
+use crate::id::TaskId;
+use crate::json::{Fields, Raw};
+use crate::time::Timestamp;
+
+/// A task read from a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadTask {
+    /// The task.
+    pub task: Task,
+    /// Comments that came with it.
+    pub comments: Vec<Comment>,
+    /// What had to be repaired.
+    pub repairs: Vec<String>,
+}
+
+/// Reads a task from its fields; `number` is the one its file is named by.
+pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask, String> {
+    let mut repairs = Vec::new();
+    let id = read_id(&mut fields, number, &mut repairs)?;
+    let subject = required_text(&mut fields, "subject")?;
+    let description = match fields.take("description") {
+        None => String::new(),
+        Some(raw) if raw.is_null() => String::new(),
+        Some(raw) => raw.to::<String>().ok_or("description is not a text")?,
+    };
+    let status = match fields.take("status") {
+        None => {
+            repairs.push("no status: taken as pending".to_owned());
+            TaskStatus::Pending
+        }
+        Some(raw) => raw
+            .to::<TaskStatus>()
+            .ok_or_else(|| format!("unknown status {}", shown(&raw)))?,
+    };
+    let owner = optional::<String>(&mut fields, "owner", &mut repairs).unwrap_or_default();
+    if [&subject, &description, &owner]
+        .iter()
+        .any(|text| text.contains('\0'))
+    {
+        return Err("a text contains NUL".to_owned());
+    }
+    let blocks = read_ids(&mut fields, "blocks", &mut repairs);
+    let blocked_by = read_ids(&mut fields, "blockedBy", &mut repairs);
+    let version = optional::<u64>(&mut fields, "version", &mut repairs)
+        .filter(|&v| v > 0)
+        .unwrap_or(1);
+    let comments =
+        optional::<Vec<Comment>>(&mut fields, "comments", &mut repairs).unwrap_or_default();
+    let task = Task {
+        id,
+        subject,
+        description,
+        active_form: optional(&mut fields, "activeForm", &mut repairs),
+        status,
+        owner,
+        metadata: optional(&mut fields, "metadata", &mut repairs),
+        blocks,
+        blocked_by,
+        created_at: read_time(&mut fields, "createdAt", &mut repairs),
+        updated_at: read_time(&mut fields, "updatedAt", &mut repairs),
+        required_role: optional::<String>(&mut fields, "requiredRole", &mut repairs)
+            .filter(|r| !r.is_empty()),
+        version,
+        task_type: optional::<TaskType>(&mut fields, "taskType", &mut repairs),
+        claimed_at: read_time(&mut fields, "claimedAt", &mut repairs),
+        started_at: read_time(&mut fields, "startedAt", &mut repairs),
+        completed_at: read_time(&mut fields, "completedAt", &mut repairs),
+        lease_ms: optional(&mut fields, "leaseMs", &mut repairs),
+        lease_expires_at: read_time(&mut fields, "leaseExpiresAt", &mut repairs),
+        approval: optional::<Approval>(&mut fields, "approval", &mut repairs),
+        extra: fields,
+    };
+    Ok(ReadTask {
+        task,
+        comments,
+        repairs,
+    })
+}
+
+fn read_id(
+    fields: &mut Fields,
+    number: Option<TaskId>,
+    repairs: &mut Vec<String>,
+) -> Result<TaskId, String> {
+    let Some(raw) = fields.take("id") else {
+        let id = number.ok_or("no id")?;
+        repairs.push(format!("no id: taken from the file name, {id}"));
+        return Ok(id);
+    };
+    if let Some(id) = raw.to::<TaskId>() {
+        return Ok(id);
+    }
+    let text = raw.to::<String>().unwrap_or_else(|| raw.text().to_owned());
+    let digits = text.trim_start_matches('0');
+    let id: TaskId = digits
+        .parse()
+        .map_err(|_| format!("the id {} is not a decimal number", shown(&raw)))?;
+    repairs.push(format!("the id {} is written as \"{id}\"", shown(&raw)));
+    Ok(id)
+}
+
+fn required_text(fields: &mut Fields, key: &str) -> Result<String, String> {
+    let raw = fields.take(key).ok_or_else(|| format!("no {key}"))?;
+    raw.to::<String>()
+        .ok_or_else(|| format!("{key} is not a text"))
+}
+
+/// A field of the right shape; one of another shape stays where it is and is reported.
+fn optional<T: serde::de::DeserializeOwned>(
+    fields: &mut Fields,
+    key: &str,
+    repairs: &mut Vec<String>,
+) -> Option<T> {
+    let raw = fields.get(key)?;
+    if raw.is_null() {
+        fields.take(key);
+        return None;
+    }
+    if let Some(value) = serde_json::from_str(raw.text()).ok() {
+        fields.take(key);
+        return Some(value);
+    }
+    repairs.push(format!("{key} {} is kept but cannot be used", shown(raw)));
+    None
+}
+
+fn read_time(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Option<Timestamp> {
+    let text: String = fields
+        .get(key)
+        .filter(|raw| !raw.is_null())?
+        .to()
+        .unwrap_or_default();
+    let time = Timestamp::parse(&text);
+    if time.is_some() {
+        fields.take(key);
+    } else {
+        repairs.push(format!("{key} is kept but is no ISO 8601 time"));
+    }
+    time
+}
+
+fn read_ids(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Vec<TaskId> {
+    let Some(raw) = fields.take(key) else {
+        return Vec::new();
+    };
+    let mut ids = Vec::new();
+    for entry in raw.to::<Vec<Raw>>().unwrap_or_default() {
+        let text = entry
+            .to::<String>()
+            .unwrap_or_else(|| entry.text().to_owned());
+        match text.parse::<TaskId>() {
+            Ok(id) if ids.contains(&id) => repairs.push(format!("{key} named {id} twice")),
+            Ok(id) => ids.push(id),
+            Err(_) => repairs.push(format!(
+                "{key} named {}, which is no task id; dropped",
+                shown(&entry)
+            )),
+        }
+    }
+    ids
+}
+
+fn shown(raw: &Raw) -> String {
+    let mut text: String = raw.text().chars().take(60).collect();
+    if text.len() < raw.text().len() {
+        text.push('…');
+    }
+    text
+}
+
+/// What was mended in an import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Repair {
+    /// The file.
+    pub file: String,
+    /// The task.
+    pub id: TaskId,
+    /// What was mended.
+    pub what: String,
+}
+
+/// What was left out of an import.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Skip {
+    /// The file.
+    pub file: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What an import needs to know of each task to make all of them agree; small, so that a hundred
+/// thousand fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline {
+    /// The file.
+    pub file: String,
+    /// The number it will have.
+    pub id: TaskId,
+    /// Whether it no longer blocks others.
+    pub settled: bool,
+    /// Tasks that wait for it.
+    pub blocks: Vec<TaskId>,
+    /// Tasks it waits for.
+    pub blocked_by: Vec<TaskId>,
+}
+
+/// Makes numbers unique and edges two-sided, known and free of circles, and says what it changed.
+///
+/// Deterministic: the same files give the same answer, so an import can be repeated.
+pub fn reconcile(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
+    number_once(outlines, repairs);
+    let at: HashMap<TaskId, usize> = outlines
+        .iter()
+        .enumerate()
+        .map(|(n, o)| (o.id, n))
+        .collect();
+    let mut tell = |o: &Outline, what: String| {
+        repairs.push(Repair {
+            file: o.file.clone(),
+            id: o.id,
+            what,
+        })
+    };
+    for outline in outlines.iter_mut() {
+        let id = outline.id;
+        for field in ["blocks", "blockedBy"] {
+            let list = if field == "blocks" {
+                &mut outline.blocks
+            } else {
+                &mut outline.blocked_by
+            };
+            let (known, dropped): (Vec<_>, Vec<_>) = list
+                .iter()
+                .partition(|other| **other != id && at.contains_key(other));
+            *list = known;
+            for other in dropped {
+                let why = if other == id {
+                    "itself"
+                } else {
+                    "a task that is not there"
+                };
+                tell(outline, format!("{field} named {other}, {why}; dropped"));
+            }
+        }
+    }
+    // One-sided edges: each side learns what only the other knew.
+    let mut missing: Vec<(usize, bool, TaskId)> = Vec::new();
+    for outline in outlines.iter() {
+        for other in &outline.blocks {
+            if !outlines[at[other]].blocked_by.contains(&outline.id) {
+                missing.push((at[other], true, outline.id));
+            }
+        }
+        for other in &outline.blocked_by {
+            if !outlines[at[other]].blocks.contains(&outline.id) {
+                missing.push((at[other], false, outline.id));
+            }
+        }
+    }
+    for (n, waits, other) in missing {
+        let outline = &mut outlines[n];
+        let (list, field) = if waits {
+            (&mut outline.blocked_by, "blockedBy")
+        } else {
+            (&mut outline.blocks, "blocks")
+        };
+        if !list.contains(&other) {
+            list.push(other);
+            tell(
+                outline,
+                format!("{field} lacked {other}, which named this task; added"),
+            );
+        }
+    }
+    for (from, to) in closing_edges(outlines, &at) {
+        let (a, b) = (at[&from], at[&to]);
+        outlines[a].blocks.retain(|id| *id != to);
+        outlines[b].blocked_by.retain(|id| *id != from);
+        tell(
+            &outlines[b],
+            format!("blockedBy named {from}, which closes a circle; dropped on both sides"),
+        );
+    }
+}
+
+/// Gives the second and later tasks of one number new numbers, above all others.
+fn number_once(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
+    let mut next = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
+    // The file named by the number is the one that keeps it.
+    let keeper = |o: &Outline| o.file == format!("{}.json", o.id);
+    let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for n in 0..outlines.len() {
+        match taken.get(&outlines[n].id) {
+            Some(&held) if keeper(&outlines[held]) || !keeper(&outlines[n]) => {}
+            _ => {
+                taken.insert(outlines[n].id, n);
+            }
+        }
+    }
+    for n in 0..outlines.len() {
+        let old = outlines[n].id;
+        if taken.get(&old) == Some(&n) {
+            continue;
+        }
+        next += 1;
+        let Some(id) = TaskId::new(next) else {
+            continue;
+        };
+        outlines[n].id = id;
+        repairs.push(Repair {
+            file: outlines[n].file.clone(),
+            id,
+            what: format!("the number {old} was given twice; this task is now {id}"),
+        });
+    }
+}
+
+/// Edges whose removal leaves no circle; found by depth-first search without recursion.
+fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(TaskId, TaskId)> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; outlines.len()];
+    let mut closing = Vec::new();
+    for root in 0..outlines.len() {
+        if marks[root] != Mark::New {
+            continue;
+        }
+        marks[root] = Mark::Open;
+        let mut stack = vec![(root, 0_usize)];
+        while let Some((node, edge)) = stack.last_mut() {
+            let from = &outlines[*node];
+            let Some(to) = from.blocks.get(*edge) else {
+                marks[*node] = Mark::Done;
+                stack.pop();
+                continue;
+            };
+            *edge += 1;
+            let next = at[to];
+            match marks[next] {
+                Mark::New => {
+                    marks[next] = Mark::Open;
+                    stack.push((next, 0));
+                }
+                Mark::Open => closing.push((from.id, *to)),
+                Mark::Done => {}
+            }
+        }
+    }
+    closing
+}
+
+/// How many of each task's blockers are open, for tasks that are all known.
+pub fn open_blockers(outlines: &[Outline]) -> HashMap<TaskId, u32> {
+    let open: BTreeSet<TaskId> = outlines
+        .iter()
+        .filter(|o| !o.settled)
+        .map(|o| o.id)
+        .collect();
+    outlines
+        .iter()
+        .map(|o| {
+            (
+                o.id,
+                u32::try_from(o.blocked_by.iter().filter(|b| open.contains(b)).count())
+                    .unwrap_or(u32::MAX),
+            )
+        })
+        .collect()
+}

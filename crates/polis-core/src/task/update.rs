@@ -1,0 +1,559 @@
+//! Changing a task (004 §5): version, role, state and dependencies, all or nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::depend::{self, Edges, Neighbours};
+use super::history::{Assignment, Changed};
+use super::{Approval, Task, TaskRecord, TaskStatus, TaskType, not_found, text};
+use crate::agent::{Agent, AgentStatus};
+use crate::caller::Caller;
+use crate::changeset::{Changeset, Expect, Write};
+use crate::event::{NewEvent, Subject};
+use crate::id::{AgentId, TaskId};
+use crate::json::Fields;
+use crate::permission::{Permission, Policy};
+use crate::refusal::{Code, Refusal};
+use crate::role::{RoleSet, role_of_name};
+use crate::time::Timestamp;
+
+/// The parameters of `TaskUpdate`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskUpdate {
+    /// The task.
+    pub task_id: TaskId,
+    /// The new state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<TaskStatus>,
+    /// The new subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// The new description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The new active form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_form: Option<String>,
+    /// The new owner; empty releases the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Metadata to merge in; a null removes its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Fields>,
+    /// Tasks that shall wait for this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_blocks: Vec<TaskId>,
+    /// Tasks this one shall wait for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub add_blocked_by: Vec<TaskId>,
+    /// Tasks that shall no longer wait for this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_blocks: Vec<TaskId>,
+    /// Tasks this one shall no longer wait for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_blocked_by: Vec<TaskId>,
+    /// The new required role (team lead); empty removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_role: Option<String>,
+    /// The new type (team lead); empty removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<String>,
+    /// The version the caller has read; the update is refused if the task has moved on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
+    /// Assign across roles (team lead).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force_assign: bool,
+}
+
+impl TaskUpdate {
+    /// A request that changes nothing yet.
+    pub fn of(task_id: TaskId) -> Self {
+        Self {
+            task_id,
+            status: None,
+            subject: None,
+            description: None,
+            active_form: None,
+            owner: None,
+            metadata: None,
+            add_blocks: Vec::new(),
+            add_blocked_by: Vec::new(),
+            remove_blocks: Vec::new(),
+            remove_blocked_by: Vec::new(),
+            required_role: None,
+            task_type: None,
+            expected_version: None,
+            force_assign: false,
+        }
+    }
+
+    /// The edges asked for.
+    pub fn edges(&self) -> Edges<'_> {
+        Edges {
+            add_blocks: &self.add_blocks,
+            add_blocked_by: &self.add_blocked_by,
+            remove_blocks: &self.remove_blocks,
+            remove_blocked_by: &self.remove_blocked_by,
+        }
+    }
+}
+
+/// The rules that one installation sets.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// Its roles.
+    pub roles: &'a RoleSet,
+    /// Its permissions.
+    pub policy: &'a Policy,
+    /// Types whose completion needs approval.
+    pub approval_required: &'a [TaskType],
+}
+
+/// What a decision about an existing task needs beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The registry's entry of the new owner, if the request names one and it is registered.
+    pub new_owner: Option<&'a Agent>,
+    /// The rest of the graph, when edges change.
+    pub neighbours: &'a Neighbours,
+}
+
+/// What was decided: the task as it will be, and what to commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decided {
+    /// The task afterwards.
+    pub record: TaskRecord,
+    /// Empty if the request changes nothing.
+    pub changes: Changeset,
+}
+
+/// Decides an update.
+pub fn decide(
+    request: &TaskUpdate,
+    current: &TaskRecord,
+    near: Surroundings<'_>,
+    rules: Rules<'_>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Decided, Refusal> {
+    let before = &current.task;
+    let asks = TaskUpdate {
+        expected_version: None,
+        force_assign: false,
+        ..request.clone()
+    };
+    if asks == TaskUpdate::of(request.task_id) {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!(
+                "Nothing to update: the request names no field of task #{}.",
+                before.id
+            ),
+            "give at least one field, for example a status or an owner",
+        ));
+    }
+    check_permission(request, before, rules.policy, caller)?;
+    check_version(before, request.expected_version)?;
+    if before.status == TaskStatus::Deleted
+        && request.status.is_none_or(|s| s == TaskStatus::Deleted)
+    {
+        return Err(not_found(before.id));
+    }
+    check_texts(request)?;
+    let mut record = current.clone();
+    let assignment = assign(
+        request,
+        &mut record,
+        near.new_owner,
+        rules.policy,
+        caller,
+        now,
+    )?;
+    edit(request, &mut record.task, rules, caller)?;
+    let wired = depend::wire(current, request.edges(), near.neighbours, now)?;
+    record.task.blocks.clone_from(&wired.blocks);
+    record.task.blocked_by.clone_from(&wired.blocked_by);
+    let blocker_change = wired.blocker_change;
+    record.open_blockers =
+        u32::try_from(i64::from(record.open_blockers) + blocker_change).unwrap_or(0);
+    let mut changes = Changeset::by(caller, now.clone());
+    if let Some(to) = request.status {
+        step(&mut record, to, rules, caller, now)?;
+        if to.is_settled() && !before.status.is_settled() && !record.task.blocks.is_empty() {
+            changes.writes.push(Write::SettleBlocker {
+                dependents: record.task.blocks.clone(),
+            });
+        }
+    }
+    let kind = event_kind(before, &record.task);
+    let mut decided = seal(
+        current,
+        record,
+        blocker_change,
+        kind,
+        assignment,
+        changes,
+        now,
+    );
+    wired.add_to(&mut decided.changes);
+    Ok(decided)
+}
+
+/// Counts the change and writes it down: version, time stamp, record and event.
+pub(super) fn seal(
+    current: &TaskRecord,
+    mut record: TaskRecord,
+    blocker_change: i64,
+    kind: &'static str,
+    assignment: Option<Assignment>,
+    mut changes: Changeset,
+    now: &Timestamp,
+) -> Decided {
+    record.task.version = current.task.version + 1;
+    record.task.updated_at = Some(now.clone());
+    record.revision = current.revision + 1;
+    let mut data = Changed::between(&current.task, &record.task);
+    data.assignment = assignment;
+    if kind == "task.completed" {
+        data.duration_ms = record.task.duration_ms();
+        data.task_type = record.task.task_type.map(|t| t.as_str().to_owned());
+    }
+    changes
+        .events
+        .insert(0, NewEvent::of(kind, Subject::Task(record.task.id), &data));
+    changes.writes.insert(
+        0,
+        Write::PutTask {
+            expect: Expect::Revision(current.revision),
+            record: Box::new(record.clone()),
+            blocker_change,
+        },
+    );
+    Decided { record, changes }
+}
+
+fn event_kind(before: &Task, after: &Task) -> &'static str {
+    match after.status {
+        TaskStatus::Completed if before.status != TaskStatus::Completed => "task.completed",
+        TaskStatus::Deleted => "task.deleted",
+        _ if before.owner != after.owner && after.owner.is_empty() => "task.released",
+        _ if before.owner != after.owner => "task.claimed",
+        TaskStatus::InProgress if before.status == TaskStatus::Pending => "task.started",
+        TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Completed => "task.updated",
+    }
+}
+
+/// Refuses a caller who read another version than the current one (§5.2.1).
+pub fn check_version(task: &Task, expected: Option<u64>) -> Result<(), Refusal> {
+    match expected {
+        Some(expected) if expected != task.version => Err(Refusal::new(
+            Code::VersionMismatch,
+            format!(
+                "Task version mismatch. Expected: {expected}, Current: {}.\n\
+                 Another agent has modified this task. Please refresh and retry.",
+                task.version
+            ),
+            format!(
+                "read it again with `polis task get {}` and retry with its version",
+                task.id
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A caller who only takes the task for itself needs the permission to claim, any other the one to
+/// update.
+fn check_permission(
+    request: &TaskUpdate,
+    task: &Task,
+    policy: &Policy,
+    caller: &Caller,
+) -> Result<(), Refusal> {
+    let takes =
+        request.owner.as_deref() == Some(caller.id.as_str()) && task.owner != caller.id.as_str();
+    if takes {
+        policy.check_claim(caller, task.task_type)?;
+        let only = TaskUpdate {
+            status: request.status.filter(|&s| s != TaskStatus::InProgress),
+            owner: None,
+            expected_version: None,
+            force_assign: false,
+            ..request.clone()
+        };
+        if only == TaskUpdate::of(request.task_id) {
+            return Ok(());
+        }
+    }
+    policy.check_update(caller, &task.owner)
+}
+
+fn check_texts(request: &TaskUpdate) -> Result<(), Refusal> {
+    if let Some(subject) = &request.subject {
+        text::check_line("subject", subject)?;
+    }
+    if let Some(description) = &request.description {
+        text::check_text("description", description)?;
+    }
+    match request.active_form.as_deref() {
+        Some("") | None => Ok(()),
+        Some(form) => text::check_line("activeForm", form),
+    }
+}
+
+/// Sets the plain fields.
+fn edit(
+    request: &TaskUpdate,
+    task: &mut Task,
+    rules: Rules<'_>,
+    caller: &Caller,
+) -> Result<(), Refusal> {
+    if let Some(subject) = &request.subject {
+        task.subject.clone_from(subject);
+    }
+    if let Some(description) = &request.description {
+        task.description.clone_from(description);
+    }
+    if let Some(form) = &request.active_form {
+        task.active_form = Some(form.clone()).filter(|f| !f.is_empty());
+    }
+    if let Some(patch) = &request.metadata {
+        let mut metadata = task.metadata.take().unwrap_or_default();
+        metadata.merge(patch);
+        text::check_metadata(&metadata)?;
+        task.metadata = Some(metadata).filter(|m| !m.is_empty());
+    }
+    if (request.required_role.is_some() || request.task_type.is_some()) && !caller.is_lead() {
+        return Err(Refusal::new(
+            Code::PermissionDenied,
+            "Permission denied. Only team-lead can change a task's requiredRole or taskType.",
+            "ask the team lead",
+        ));
+    }
+    if let Some(role) = &request.required_role {
+        if !role.is_empty() {
+            rules.roles.check_required(role)?;
+        }
+        task.required_role = Some(role.clone()).filter(|r| !r.is_empty());
+    }
+    if let Some(name) = &request.task_type {
+        task.task_type = if name.is_empty() {
+            None
+        } else {
+            Some(TaskType::parse(name)?)
+        };
+    }
+    Ok(())
+}
+
+/// Changes the owner, if asked and allowed (§5.2.2).
+fn assign(
+    request: &TaskUpdate,
+    record: &mut TaskRecord,
+    entry: Option<&Agent>,
+    policy: &Policy,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Option<Assignment>, Refusal> {
+    if request.force_assign && !policy.allows(caller, Permission::ForceAssign) {
+        return Err(Refusal::new(
+            Code::ForceAssignForbidden,
+            "Only team-lead can use forceAssign",
+            "leave forceAssign out, or ask the team lead to assign the task",
+        ));
+    }
+    let Some(owner) = &request.owner else {
+        return Ok(None);
+    };
+    let task = &record.task;
+    if *owner == task.owner {
+        return Ok(None);
+    }
+    // Whoever takes somebody else's task must either know the state it takes it from, or be
+    // entitled to; a blind write would be the double claim this board exists to prevent.
+    let entitled = task.owner.is_empty()
+        || task.owner == caller.id.as_str()
+        || request.expected_version.is_some()
+        || caller.is_lead()
+        || task.is_stale(now.millis().unwrap_or(0));
+    if !entitled {
+        return Err(already_claimed(task));
+    }
+    if owner.is_empty() {
+        release(record);
+        return Ok(None);
+    }
+    let id: AgentId = owner.parse()?;
+    let assignment = check_owner(task, &id, entry, request.force_assign)?;
+    take(record, &assignment, now);
+    Ok(Some(assignment))
+}
+
+/// Checks a new owner's standing and role.
+pub(super) fn check_owner(
+    task: &Task,
+    owner: &AgentId,
+    entry: Option<&Agent>,
+    forced: bool,
+) -> Result<Assignment, Refusal> {
+    if entry.is_some_and(|agent| agent.status == AgentStatus::Retired) {
+        return Err(Refusal::new(
+            Code::AgentNotFound,
+            format!("Agent \"{owner}\" is retired and cannot own tasks."),
+            "name an active agent; `polis agent list` shows them",
+        ));
+    }
+    let role = entry.map_or_else(|| role_of_name(owner.as_str()), |agent| agent.role.as_str());
+    let matched = task
+        .required_role
+        .as_deref()
+        .is_none_or(|required| required == role || required == owner.as_str());
+    if !matched && !forced {
+        let required = task.required_role.as_deref().unwrap_or_default();
+        return Err(Refusal::new(
+            Code::RoleMismatch,
+            format!(
+                "Role mismatch. Task requires \"{required}\", but you are \"{role}\".\n\
+                 Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
+            ),
+            format!(
+                "run `polis task list --role-filter {role}`, or ask the team lead to force-assign it"
+            ),
+        ));
+    }
+    Ok(Assignment {
+        owner: owner.to_string(),
+        owner_role: role.to_owned(),
+        required_role: task.required_role.clone(),
+        matched,
+        forced: forced && !matched,
+    })
+}
+
+/// Makes `assignment`'s owner the owner.
+pub(super) fn take(record: &mut TaskRecord, assignment: &Assignment, now: &Timestamp) {
+    release(record);
+    record.task.owner.clone_from(&assignment.owner);
+    record.task.claimed_at = Some(now.clone());
+    record.owner_role = Some(assignment.owner_role.clone());
+}
+
+/// Leaves the task without an owner, and without what belonged to the last one's tenure.
+pub(super) fn release(record: &mut TaskRecord) {
+    record.task.owner.clear();
+    record.task.lease_ms = None;
+    record.task.lease_expires_at = None;
+    record.task.approval = None;
+    record.owner_role = None;
+}
+
+/// The refusal of a task that another agent holds.
+pub(super) fn already_claimed(task: &Task) -> Refusal {
+    Refusal::new(
+        Code::AlreadyClaimed,
+        format!(
+            "Task #{} is already claimed by \"{}\".",
+            task.id, task.owner
+        ),
+        "claim another one (`polis task claim` takes the best ready task), or ask its owner to release it",
+    )
+}
+
+/// Changes the state, if the table, the dependencies and the approval rule allow (§5.2.3).
+fn step(
+    record: &mut TaskRecord,
+    to: TaskStatus,
+    rules: Rules<'_>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<(), Refusal> {
+    let from = record.task.status;
+    if from == to {
+        return Ok(());
+    }
+    from.check_step(
+        to,
+        rules
+            .policy
+            .allows(caller, Permission::DeleteCompletedTasks),
+    )?;
+    match to {
+        TaskStatus::InProgress => start(record, now),
+        TaskStatus::Completed => complete(record, rules, caller, now),
+        TaskStatus::Pending | TaskStatus::Deleted => {
+            record.task.status = to;
+            Ok(())
+        }
+    }
+}
+
+/// Begins a task, unless something it depends on is open.
+pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refusal> {
+    if !record.is_unblocked() {
+        return Err(blocked(record));
+    }
+    record.task.status = TaskStatus::InProgress;
+    record.task.started_at.get_or_insert_with(|| now.clone());
+    Ok(())
+}
+
+/// The refusal of a task that waits for others.
+pub(super) fn blocked(record: &TaskRecord) -> Refusal {
+    let waits: Vec<_> = record
+        .task
+        .blocked_by
+        .iter()
+        .map(|id| format!("#{id}"))
+        .collect();
+    Refusal::new(
+        Code::TaskBlocked,
+        format!(
+            "Task #{} is blocked: {} of the tasks it waits for ({}) not completed.",
+            record.task.id,
+            record.open_blockers,
+            waits.join(", ")
+        ),
+        "complete those first; `polis task ready` lists what can be started",
+    )
+}
+
+fn complete(
+    record: &mut TaskRecord,
+    rules: Rules<'_>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<(), Refusal> {
+    let needs = record
+        .task
+        .task_type
+        .is_some_and(|t| rules.approval_required.contains(&t));
+    if needs && record.task.approval.is_none() {
+        if !rules.policy.allows(caller, Permission::ApproveTasks) {
+            return Err(Refusal::new(
+                Code::ApprovalRequired,
+                format!(
+                    "Task #{} is of type \"{}\" and needs approval before it is completed.",
+                    record.task.id,
+                    record.task.task_type.map_or("", TaskType::as_str)
+                ),
+                format!(
+                    "ask the team lead to run `polis task approve {}`, then complete it",
+                    record.task.id
+                ),
+            ));
+        }
+        // One who may approve and completes it has approved it.
+        record.task.approval = Some(Approval {
+            by: caller.id.clone(),
+            at: now.clone(),
+            note: None,
+        });
+    }
+    record.task.status = TaskStatus::Completed;
+    record.task.completed_at = Some(now.clone());
+    record.task.lease_ms = None;
+    record.task.lease_expires_at = None;
+    Ok(())
+}

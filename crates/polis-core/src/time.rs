@@ -1,0 +1,120 @@
+//! Points in time, as ISO 8601 text.
+//!
+//! A time stamp that came from elsewhere keeps its own text, so an exported task file equals the
+//! imported one; ours are always UTC with milliseconds. The clock itself is a port of `polis-ops`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A point in time as ISO 8601 text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Timestamp(String);
+
+impl Timestamp {
+    /// The stamp of a moment given in milliseconds since 1970.
+    pub fn from_millis(millis: i64) -> Self {
+        let moment =
+            jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        Self(format!("{moment:.3}"))
+    }
+
+    /// A stamp in its own words, if they are ISO 8601.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.parse::<jiff::Timestamp>()
+            .ok()
+            .map(|_| Self(text.to_owned()))
+    }
+
+    /// Text that a store kept for us.
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Milliseconds since 1970, if the text says a moment.
+    pub fn millis(&self) -> Option<i64> {
+        self.0
+            .parse::<jiff::Timestamp>()
+            .ok()
+            .map(jiff::Timestamp::as_millisecond)
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Reads a length of time such as `30m`, `1h30m`, `90s` or `2d`, in milliseconds.
+pub fn parse_duration(text: &str) -> Result<i64, String> {
+    let wrong =
+        || format!("{text:?} is not a length of time; write for example 30m, 90s, 2h or 7d");
+    // Days are 24 hours here: jiff leaves them out of absolute durations, people do not.
+    let (days, rest) = match text.split_once('d') {
+        Some((days, rest)) => (
+            days.trim().parse::<i64>().map_err(|_| wrong())?,
+            rest.trim(),
+        ),
+        None => (0, text.trim()),
+    };
+    let rest = if rest.is_empty() && text.contains('d') {
+        0
+    } else {
+        let parsed: jiff::SignedDuration = rest.parse().map_err(|_| wrong())?;
+        i64::try_from(parsed.as_millis()).map_err(|_| wrong())?
+    };
+    let millis = days
+        .checked_mul(86_400_000)
+        .and_then(|d| d.checked_add(rest))
+        .ok_or_else(wrong)?;
+    if !(1..=366 * 86_400_000).contains(&millis) {
+        return Err(format!(
+            "{text:?} is out of range; between 1ms and 366d is accepted"
+        ));
+    }
+    Ok(millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_stamps_are_utc_with_milliseconds() {
+        assert_eq!(
+            Timestamp::from_millis(0).as_str(),
+            "1970-01-01T00:00:00.000Z"
+        );
+        assert_eq!(
+            Timestamp::from_millis(1_771_113_600_007).as_str(),
+            "2026-02-15T00:00:00.007Z"
+        );
+    }
+
+    #[test]
+    fn others_stamps_keep_their_words() {
+        let theirs = Timestamp::parse("2026-02-15T08:00:00+08:00").unwrap();
+        assert_eq!(theirs.as_str(), "2026-02-15T08:00:00+08:00");
+        assert_eq!(theirs.millis(), Some(1_771_113_600_000));
+        assert!(Timestamp::parse("yesterday").is_none());
+    }
+
+    #[test]
+    fn durations_read_as_people_write_them() {
+        assert_eq!(parse_duration("30m"), Ok(1_800_000));
+        assert_eq!(parse_duration("1h30m"), Ok(5_400_000));
+        assert_eq!(parse_duration("7d"), Ok(604_800_000));
+        assert_eq!(parse_duration("1d12h"), Ok(129_600_000));
+        for bad in ["", "0s", "-5m", "soon", "5", "999999999999d", "d", "367d"] {
+            assert!(parse_duration(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The operations of polis.
+//!
+//! An operation loads what its rule needs through a port, lets `polis-core` decide, and commits.
+//! Every surface (command line, MCP, HTTP, society) calls these functions, so a permission is
+//! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
+
+pub mod error;
+pub mod op;
+pub mod polis;
+pub mod port;
+
+pub use error::OpError;
+pub use polis::{Polis, Settings};
+pub use port::{Outcome, PortError, PortFuture, Receipt, Store};

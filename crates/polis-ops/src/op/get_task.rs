@@ -1,0 +1,50 @@
+//! Reading one task.
+
+use polis_core::task::not_found;
+use polis_core::{Task, TaskId, TaskRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::OpError;
+use crate::polis::Polis;
+
+/// A task as every surface shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskView {
+    /// The task.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Whether its owner's lease has run out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
+    /// After a completion: tasks that became ready through it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unblocked: Vec<TaskId>,
+}
+
+impl TaskView {
+    pub(super) fn of(record: TaskRecord, now: i64, unblocked: Vec<TaskId>) -> Self {
+        Self {
+            stale: record.task.is_stale(now),
+            task: record.task,
+            unblocked,
+        }
+    }
+}
+
+/// `TaskGet`. A deleted task can still be read; lists do not show it.
+pub async fn get_task(polis: &Polis, id: TaskId) -> Result<TaskView, OpError> {
+    let record = load(polis, id).await?;
+    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
+}
+
+/// Loads a task or says that it is not there.
+pub(super) async fn load(polis: &Polis, id: TaskId) -> Result<TaskRecord, OpError> {
+    polis
+        .store
+        .tasks(&[id])
+        .await?
+        .pop()
+        .ok_or_else(|| not_found(id).into())
+}

@@ -1,0 +1,83 @@
+//! `TaskList`.
+
+use polis_core::task::TaskSummary;
+use polis_core::{TaskId, TaskStatus, TaskType, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::TaskQuery;
+
+/// The most tasks one page may have.
+const MAX_PAGE: u32 = 1_000;
+
+/// The parameters of `TaskList`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskList {
+    /// Only what this role sees: its own, those without a role, and those it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_filter: Option<String>,
+    /// Only in this state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<TaskStatus>,
+    /// Only those held by this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Only of this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<TaskType>,
+    /// Only what could be claimed now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ready: bool,
+    /// At most so many; up to 1,000 a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Go on after this: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<TaskId>,
+}
+
+/// A page of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TaskPage {
+    /// The tasks, by number.
+    pub tasks: Vec<TaskSummary>,
+    /// Where the next page begins; null if this is the last.
+    pub next: Option<TaskId>,
+}
+
+/// Lists a page of tasks. Deleted ones never show.
+pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, OpError> {
+    let now = polis.clock.now_millis();
+    let limit = params.limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
+    let query = TaskQuery {
+        role: params.role_filter.clone(),
+        status: params.status,
+        owner: params.owner.clone(),
+        task_type: params.task_type,
+        claimable_at: params.ready.then_some(now),
+        after: params.cursor,
+        // One more than asked for tells whether there is a next page.
+        limit: limit + 1,
+    };
+    let mut tasks = polis.store.list_tasks(&query).await?;
+    let page = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = tasks.len() > page;
+    tasks.truncate(page);
+    for task in &mut tasks {
+        let ended = task
+            .lease_expires_at
+            .as_ref()
+            .and_then(Timestamp::millis)
+            .is_some_and(|end| end <= now);
+        task.stale = ended && task.status == TaskStatus::InProgress;
+    }
+    let next = if more {
+        tasks.last().map(|task| task.id)
+    } else {
+        None
+    };
+    Ok(TaskPage { tasks, next })
+}

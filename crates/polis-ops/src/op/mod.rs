@@ -1,0 +1,44 @@
+//! One file for each operation. Parameters are typed once; surfaces project them.
+
+mod add_agent;
+mod approve_task;
+mod claim_task;
+mod comment_task;
+mod create_task;
+mod export_tasks;
+mod get_task;
+mod graph_tasks;
+mod heartbeat_task;
+mod import_tasks;
+mod list_agents;
+mod list_tasks;
+mod neighbours;
+mod overview;
+mod read_log;
+mod recommend_tasks;
+mod release_task;
+mod retire_agent;
+mod task_history;
+mod task_stats;
+mod update_task;
+
+pub use add_agent::add_agent;
+pub use approve_task::{TaskApprove, approve_task};
+pub use claim_task::claim_task;
+pub use comment_task::{CommentView, TaskComment, comment_task, task_comments};
+pub use create_task::create_task;
+pub use export_tasks::{Exported, export_tasks};
+pub use get_task::{TaskView, get_task};
+pub use graph_tasks::graph_tasks;
+pub use heartbeat_task::{TaskHeartbeat, heartbeat_task};
+pub use import_tasks::{Imported, TaskImport, import_tasks};
+pub use list_agents::{list_agents, show_agent};
+pub use list_tasks::{TaskList, TaskPage, list_tasks};
+pub use overview::{Overview, overview};
+pub use read_log::read_log;
+pub use recommend_tasks::{Recommendations, recommend_tasks};
+pub use release_task::{TaskRelease, release_task};
+pub use retire_agent::retire_agent;
+pub use task_history::task_history;
+pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
+pub use update_task::update_task;

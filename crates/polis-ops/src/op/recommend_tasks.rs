@@ -1,0 +1,88 @@
+//! `TaskRecommend`: the ready tasks for an agent, best first, with reasons.
+
+use std::collections::BTreeMap;
+
+use polis_core::task::recommend::{Profile, Recommendation, rank};
+use polis_core::{AgentId, Caller, TaskId, TaskRecord};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::CandidateQuery;
+
+/// How many of the agent's completed tasks count as its history.
+const HISTORY: u32 = 200;
+
+/// The ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Recommendations {
+    /// Best first.
+    pub recommendations: Vec<Recommendation>,
+}
+
+/// Ranks what the caller could claim.
+pub async fn recommend_tasks(
+    polis: &Polis,
+    caller: &AgentId,
+    limit: u32,
+) -> Result<Recommendations, OpError> {
+    let caller = polis.caller(caller).await?;
+    let recommendations = ranked(polis, &caller, limit)
+        .await?
+        .into_iter()
+        .map(|(r, _)| r)
+        .collect();
+    Ok(Recommendations { recommendations })
+}
+
+/// The first `limit` of the ranking, each with its record.
+pub(super) async fn ranked(
+    polis: &Polis,
+    caller: &Caller,
+    limit: u32,
+) -> Result<Vec<(Recommendation, TaskRecord)>, OpError> {
+    let mut done = BTreeMap::new();
+    for t in polis
+        .store
+        .completed_types(caller.id.as_str(), HISTORY)
+        .await?
+        .into_iter()
+        .flatten()
+    {
+        *done.entry(t).or_default() += 1;
+    }
+    let profile = Profile {
+        agent: caller.id.to_string(),
+        role: caller.role.clone(),
+        done,
+    };
+    let now = polis.clock.now_millis();
+    let query = CandidateQuery {
+        agent: profile.agent.clone(),
+        role: profile.role.clone(),
+        now,
+        per_group: limit,
+    };
+    let policy = &polis.settings.policy;
+    let mut records: BTreeMap<TaskId, TaskRecord> = polis
+        .store
+        .candidates(&query)
+        .await?
+        .into_iter()
+        .filter(|record| policy.allows_claim(caller, record.task.task_type))
+        .filter(|record| {
+            let required = record.task.required_role.as_deref();
+            required.is_none_or(|role| role == caller.role || role == caller.id.as_str())
+        })
+        .map(|record| (record.task.id, record))
+        .collect();
+    let all: Vec<TaskRecord> = records.values().cloned().collect();
+    let ranking = rank(&all, &profile, policy);
+    let first = ranking
+        .into_iter()
+        .take(usize::try_from(limit).unwrap_or(usize::MAX));
+    Ok(first
+        .filter_map(|r| records.remove(&r.task.id).map(|record| (r, record)))
+        .collect())
+}

@@ -1,0 +1,59 @@
+//! Giving a task back.
+
+use polis_core::task::claim::decide_release;
+use polis_core::{AgentId, Caller, TaskId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::get_task::{TaskView, load};
+use crate::error::OpError;
+use crate::polis::Polis;
+
+/// The parameters of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskRelease {
+    /// The task.
+    pub task_id: TaskId,
+    /// The version the caller has read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
+}
+
+/// Releases a task; it stays in progress and may be claimed again.
+pub async fn release_task(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &TaskRelease,
+) -> Result<TaskView, OpError> {
+    let caller = polis.caller(caller).await?;
+    let answer = attempt(polis, &caller, params).await;
+    polis
+        .audited("release", params.task_id, &caller, answer)
+        .await
+}
+
+async fn attempt(
+    polis: &Polis,
+    caller: &Caller,
+    params: &TaskRelease,
+) -> Result<TaskView, OpError> {
+    let attempts = polis.attempts();
+    loop {
+        let current = load(polis, params.task_id).await?;
+        let decided = decide_release(
+            &current,
+            params.expected_version,
+            polis.rules(),
+            caller,
+            &polis.now(),
+        )?;
+        if polis.commit(decided.changes, attempts).await?.is_some() {
+            return Ok(TaskView::of(
+                decided.record,
+                polis.clock.now_millis(),
+                Vec::new(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The success figures.
+
+use std::collections::BTreeMap;
+
+use polis_core::Timestamp;
+use polis_core::task::stats::{Figures, Period, Tally};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::EventQuery;
+
+const PAGE: u32 = 1_000;
+
+/// How long a period is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StatsBy {
+    /// An hour.
+    Hour,
+    /// A day (UTC).
+    Day,
+    /// A week of seven days.
+    Week,
+}
+
+impl StatsBy {
+    fn millis(self) -> i64 {
+        match self {
+            Self::Hour => 3_600_000,
+            Self::Day => 86_400_000,
+            Self::Week => 7 * 86_400_000,
+        }
+    }
+}
+
+/// Which figures.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatsQuery {
+    /// From this moment on (milliseconds).
+    pub since: Option<i64>,
+    /// Before this moment (milliseconds).
+    pub until: Option<i64>,
+    /// Also by period.
+    pub by: Option<StatsBy>,
+}
+
+/// The figures, over all and by period.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct TaskStats {
+    /// Over all.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// By period, oldest first; left out if not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub periods: Option<Vec<Period>>,
+}
+
+/// Computes the figures from the commit log.
+pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, OpError> {
+    let mut total = Tally::default();
+    let mut periods: BTreeMap<i64, Tally> = BTreeMap::new();
+    let mut page = EventQuery {
+        after: 0,
+        limit: PAGE,
+        subject: None,
+    };
+    loop {
+        let events = polis.store.events(&page).await?;
+        let Some(last) = events.last() else { break };
+        page.after = last.seq;
+        for event in &events {
+            let at = event.at.millis().unwrap_or(0);
+            if query.since.is_some_and(|since| at < since)
+                || query.until.is_some_and(|until| at >= until)
+            {
+                continue;
+            }
+            total.add(event);
+            if let Some(by) = query.by {
+                periods
+                    .entry(at.div_euclid(by.millis()) * by.millis())
+                    .or_default()
+                    .add(event);
+            }
+        }
+    }
+    let periods = query.by.map(|_| {
+        let period = |(from, tally): (i64, Tally)| Period {
+            from: Timestamp::from_millis(from),
+            figures: tally.figures(),
+        };
+        periods.into_iter().map(period).collect()
+    });
+    Ok(TaskStats {
+        figures: total.figures(),
+        periods,
+    })
+}

@@ -1,0 +1,46 @@
+//! `TaskUpdate`.
+
+use polis_core::task::update::{self, Surroundings, TaskUpdate};
+use polis_core::{AgentId, Caller};
+
+use super::get_task::{TaskView, load};
+use super::neighbours;
+use crate::error::OpError;
+use crate::polis::Polis;
+
+/// Changes a task, or nothing.
+pub async fn update_task(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &TaskUpdate,
+) -> Result<TaskView, OpError> {
+    let caller = polis.caller(caller).await?;
+    let answer = attempt(polis, &caller, params).await;
+    polis
+        .audited("update", params.task_id, &caller, answer)
+        .await
+}
+
+async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<TaskView, OpError> {
+    let new_owner = match params.owner.as_deref() {
+        None | Some("") => None,
+        Some(owner) => polis.entry(&owner.parse()?).await?,
+    };
+    let attempts = polis.attempts();
+    loop {
+        let current = load(polis, params.task_id).await?;
+        let near = neighbours::load(polis, params.task_id, params.edges()).await?;
+        let near = Surroundings {
+            new_owner: new_owner.as_ref(),
+            neighbours: &near,
+        };
+        let decided = update::decide(params, &current, near, polis.rules(), caller, &polis.now())?;
+        if let Some(receipt) = polis.commit(decided.changes, attempts).await? {
+            return Ok(TaskView::of(
+                decided.record,
+                polis.clock.now_millis(),
+                receipt.unblocked,
+            ));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The ground itself: a store, a clock and the settings, and how an operation commits.
+
+use std::sync::Arc;
+
+use polis_core::task::history::Refused;
+use polis_core::task::update::Rules;
+use polis_core::{
+    Agent, AgentId, Caller, Changeset, Code, NewEvent, Policy, RoleSet, Subject, TaskId, TaskType,
+    Timestamp,
+};
+
+use crate::error::OpError;
+use crate::port::{Clock, Outcome, PortError, Receipt, Store};
+
+/// What an installation has set.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Its roles.
+    pub roles: RoleSet,
+    /// Its permissions.
+    pub policy: Policy,
+    /// Types whose completion needs approval.
+    pub approval_required: Vec<TaskType>,
+    /// How long an operation tries before it gives up, in milliseconds.
+    pub patience_ms: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            roles: RoleSet::default(),
+            policy: Policy::default(),
+            approval_required: Vec::new(),
+            patience_ms: 30_000,
+        }
+    }
+}
+
+/// The ground the operations stand on.
+#[derive(Debug, Clone)]
+pub struct Polis {
+    /// Where state is.
+    pub store: Arc<dyn Store>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// What is set.
+    pub settings: Arc<Settings>,
+}
+
+impl Polis {
+    /// A ground with its adapters.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+        Self {
+            store,
+            clock,
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// The moment.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.now_millis())
+    }
+
+    /// The installation's rules.
+    pub fn rules(&self) -> Rules<'_> {
+        Rules {
+            roles: &self.settings.roles,
+            policy: &self.settings.policy,
+            approval_required: &self.settings.approval_required,
+        }
+    }
+
+    /// The registry's entry of a name, if it has one.
+    pub async fn entry(&self, id: &AgentId) -> Result<Option<Agent>, OpError> {
+        Ok(self.store.agent(id).await?.map(|(agent, _)| agent))
+    }
+
+    /// Who a name is.
+    pub async fn caller(&self, id: &AgentId) -> Result<Caller, OpError> {
+        let entry = if id.as_str() == AgentId::USER {
+            None
+        } else {
+            self.entry(id).await?
+        };
+        Ok(Caller::resolve(id.clone(), entry.as_ref())?)
+    }
+
+    /// Begins an operation that may have to decide again.
+    pub(crate) fn attempts(&self) -> Attempts {
+        Attempts {
+            until: self
+                .clock
+                .now_millis()
+                .saturating_add(self.settings.patience_ms),
+        }
+    }
+
+    /// Commits. `None` means that somebody else was first: load and decide again.
+    ///
+    /// Each conflict is somebody else's success, so there is nothing to wait for before the next
+    /// attempt; only the deadline ends them.
+    pub(crate) async fn commit(
+        &self,
+        changes: Changeset,
+        attempts: Attempts,
+    ) -> Result<Option<Receipt>, OpError> {
+        if changes.is_empty() {
+            return Ok(Some(Receipt::default()));
+        }
+        match self.store.commit(changes).await? {
+            Outcome::Committed(receipt) => Ok(Some(receipt)),
+            Outcome::Conflict(_) => self.may_go_on(attempts).map(|()| None),
+        }
+    }
+
+    /// Whether an operation may decide again after a conflict.
+    pub(crate) fn may_go_on(&self, attempts: Attempts) -> Result<(), OpError> {
+        if self.clock.now_millis() < attempts.until {
+            return Ok(());
+        }
+        Err(OpError::Failed(PortError::new(
+            Code::StoreBusy,
+            "Others kept changing the same records until the time was up; nothing was changed.",
+            "retry",
+        )))
+    }
+
+    /// Writes a refused attempt on a task into the log, for the success figures, and passes the
+    /// answer on. The refusal stands even if the log cannot be written.
+    pub(crate) async fn audited<T>(
+        &self,
+        op: &str,
+        task: TaskId,
+        caller: &Caller,
+        answer: Result<T, OpError>,
+    ) -> Result<T, OpError> {
+        if let Err(OpError::Refused(refusal)) = &answer
+            && is_audited(refusal.code)
+        {
+            let data = Refused {
+                op: op.to_owned(),
+                code: refusal.code.as_str().to_owned(),
+            };
+            let event = NewEvent::of("task.refused", Subject::Task(task), &data);
+            let _ = self
+                .store
+                .commit(Changeset::by(caller, self.now()).event(event))
+                .await;
+        }
+        answer
+    }
+}
+
+/// How long an operation goes on deciding again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempts {
+    until: i64,
+}
+
+/// Refusals that say something about how the team works together; a typing mistake does not.
+fn is_audited(code: Code) -> bool {
+    matches!(
+        code,
+        Code::VersionMismatch
+            | Code::InvalidTransition
+            | Code::RoleMismatch
+            | Code::ForceAssignForbidden
+            | Code::PermissionDenied
+            | Code::ApprovalRequired
+            | Code::TaskBlocked
+            | Code::DependencyCycle
+            | Code::AlreadyClaimed
+            | Code::NotOwner
+    )
+}

@@ -1,0 +1,31 @@
+//! What the operations need from outside: where changes go, where reads come from, the time.
+//!
+//! Object-safe, without default bodies: an adapter cannot inherit a wrong answer. Each sentence
+//! that promises something has a test of its name in `polis_testkit::conformance`, run over every
+//! store.
+
+mod agents;
+mod clock;
+mod error;
+mod events;
+mod ledger;
+mod task_files;
+mod tasks;
+
+use std::pin::Pin;
+
+pub use agents::Agents;
+pub use clock::Clock;
+pub use error::PortError;
+pub use events::{EventQuery, Events};
+pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
+pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
+pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
+
+/// What a port's method answers, some time.
+pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
+
+/// Everything a store offers.
+pub trait Store: Ledger + Tasks + Agents + Events + Send + Sync + std::fmt::Debug {}
+
+impl<T: Ledger + Tasks + Agents + Events + Send + Sync + std::fmt::Debug> Store for T {}

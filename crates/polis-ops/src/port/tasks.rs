@@ -1,0 +1,91 @@
+//! Reading tasks.
+
+use polis_core::changeset::Fence;
+use polis_core::task::{Comment, TaskSummary};
+use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
+
+use super::PortFuture;
+
+/// Which tasks to list. Deleted tasks are never listed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskQuery {
+    /// Only what this role sees: its own, those without a role, and those its members hold.
+    pub role: Option<String>,
+    /// Only in this state.
+    pub status: Option<TaskStatus>,
+    /// Only those held by this agent.
+    pub owner: Option<String>,
+    /// Only of this type.
+    pub task_type: Option<TaskType>,
+    /// Only what could be claimed at this moment (milliseconds).
+    pub claimable_at: Option<i64>,
+    /// Only those after this number.
+    pub after: Option<TaskId>,
+    /// At most so many.
+    pub limit: u32,
+}
+
+/// Which tasks to consider for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CandidateQuery {
+    /// Its name.
+    pub agent: String,
+    /// Its role.
+    pub role: String,
+    /// The moment (milliseconds).
+    pub now: i64,
+    /// At most so many of each group.
+    pub per_group: u32,
+}
+
+/// How many tasks there are in each state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatusCounts {
+    /// Not begun.
+    pub pending: u64,
+    /// Being worked on.
+    pub in_progress: u64,
+    /// Done.
+    pub completed: u64,
+    /// Deleted.
+    pub deleted: u64,
+}
+
+/// The task board.
+pub trait Tasks {
+    /// The tasks of these numbers that exist, by number.
+    fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>>;
+
+    /// Tasks after `after`, deleted ones too, by number, at most `limit`.
+    fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>>;
+
+    /// A page of a list, by number.
+    fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>>;
+
+    /// Tasks the agent could claim: pending ones assigned to it, stale ones, and of the free ones
+    /// for each type and for each of "requires its role" and "requires none" the first `per_group`
+    /// by [`standing`](polis_core::task::recommend::standing), the oldest first among equals.
+    fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>>;
+
+    /// For each of these tasks, those that wait for it.
+    fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>>;
+
+    /// A task's comments, in order.
+    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>>;
+
+    /// The types of the tasks an agent completed, the newest `limit`.
+    fn completed_types<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Option<TaskType>>>;
+
+    /// The highest number given to a task so far; 0 if none was.
+    fn last_task_number(&self) -> PortFuture<'_, u64>;
+
+    /// A fence's revision; 0 if it was never touched.
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64>;
+
+    /// How many tasks there are in each state.
+    fn count_tasks(&self) -> PortFuture<'_, StatusCounts>;
+}

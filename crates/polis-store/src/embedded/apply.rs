@@ -1,0 +1,446 @@
+//! Applying changesets inside a transaction.
+
+use polis_core::changeset::Write;
+use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Subject, TaskId};
+use polis_ops::port::Outcome;
+use polis_ops::{PortError, Receipt};
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::committed;
+use super::error::from_sqlite;
+use crate::row::{TaskKeys, TaskRow, number};
+
+/// The mark that says which task numbers were given out elsewhere.
+const TASK_NUMBER: &str = "task-number";
+
+/// A changeset as rows, ready to be written.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    at: String,
+    actor: String,
+    writes: Vec<Row>,
+    events: Vec<(&'static str, Subject, String)>,
+}
+
+#[derive(Debug)]
+enum Row {
+    Create(Box<TaskRow>),
+    Task {
+        expect: Expect,
+        id: TaskId,
+        row: Box<TaskRow>,
+        blocker_change: i64,
+    },
+    Settle(Vec<TaskId>),
+    Raise(i64),
+    Comment {
+        task: TaskId,
+        comment: polis_core::task::NewComment,
+    },
+    Agent {
+        expect: Expect,
+        id: AgentId,
+        body: String,
+    },
+    Fence {
+        fence: polis_core::changeset::Fence,
+        expected: i64,
+    },
+}
+
+impl Prepared {
+    pub(super) fn of(changes: Changeset) -> Result<Self, PortError> {
+        let writes = changes
+            .writes
+            .into_iter()
+            .map(Row::of)
+            .collect::<Result<_, _>>()?;
+        let events = changes
+            .events
+            .into_iter()
+            .map(|e| (e.kind, e.subject, e.data))
+            .collect();
+        Ok(Self {
+            at: changes.at.as_str().to_owned(),
+            actor: changes.actor.to_string(),
+            writes,
+            events,
+        })
+    }
+}
+
+impl Row {
+    fn of(write: Write) -> Result<Self, PortError> {
+        Ok(match write {
+            Write::CreateTask(record) => Self::Create(Box::new(TaskRow::of(*record)?)),
+            Write::PutTask {
+                expect,
+                record,
+                blocker_change,
+            } => {
+                let id = record.task.id;
+                Self::Task {
+                    expect,
+                    id,
+                    row: Box::new(TaskRow::of(*record)?),
+                    blocker_change,
+                }
+            }
+            Write::SettleBlocker { dependents } => Self::Settle(dependents),
+            Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
+            Write::AddComment { task, comment } => Self::Comment { task, comment },
+            Write::PutAgent { expect, agent } => Self::Agent {
+                expect,
+                id: agent.id.clone(),
+                body: serde_json::to_string(&agent)
+                    .map_err(|e| PortError::internal("Writing an agent", e))?,
+            },
+            Write::TouchFence { fence, expected } => Self::Fence {
+                fence,
+                expected: number(expected)?,
+            },
+        })
+    }
+}
+
+/// An open transaction that changesets are applied to, one after another.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    connection: &'a Connection,
+    sequence: i64,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn begin(connection: &'a Connection) -> Result<Self, PortError> {
+        Ok(Self {
+            connection,
+            sequence: number(last_sequence(connection)?)?,
+        })
+    }
+
+    /// Applies a changeset, or finds a conflict and applies nothing of it.
+    pub(super) fn apply(&mut self, changes: &Prepared) -> Result<Outcome, PortError> {
+        let mut found = Vec::with_capacity(changes.writes.len());
+        for write in &changes.writes {
+            match self.check(write)? {
+                Ok(keys) => found.push(keys),
+                Err(key) => return Ok(Outcome::Conflict(key)),
+            }
+        }
+        let mut receipt = Receipt::default();
+        for (write, keys) in changes.writes.iter().zip(found) {
+            self.write(write, keys.as_ref(), &mut receipt)
+                .map_err(from_sqlite)?;
+        }
+        for (kind, subject, data) in &changes.events {
+            self.sequence += 1;
+            self.connection
+                .prepare_cached("INSERT INTO events (seq, at, actor, kind, subject, data) VALUES (?, ?, ?, ?, ?, ?)")
+                .and_then(|mut insert| {
+                    insert.execute(params![
+                        self.sequence,
+                        changes.at,
+                        changes.actor,
+                        kind,
+                        subject.text(receipt.created),
+                        data
+                    ])
+                })
+                .map_err(from_sqlite)?;
+        }
+        receipt.sequence = self.sequence.unsigned_abs();
+        Ok(committed(receipt))
+    }
+
+    /// Whether a write's expectation holds; with the keys of the row it replaces.
+    fn check(&self, write: &Row) -> Result<Result<Option<TaskKeys>, RecordKey>, PortError> {
+        Ok(match write {
+            Row::Task { expect, id, .. } => {
+                let keys = task_keys(self.connection, *id)?;
+                if holds(*expect, keys.as_ref().map(|k| k.revision)) {
+                    Ok(keys)
+                } else {
+                    Err(RecordKey::Task(*id))
+                }
+            }
+            Row::Agent { expect, id, .. } => {
+                let revision: Option<i64> = self
+                    .connection
+                    .prepare_cached("SELECT revision FROM agents WHERE id = ?")
+                    .and_then(|mut select| {
+                        select.query_row([id.as_str()], |row| row.get(0)).optional()
+                    })
+                    .map_err(from_sqlite)?;
+                if holds(*expect, revision) {
+                    Ok(None)
+                } else {
+                    Err(RecordKey::Agent(id.clone()))
+                }
+            }
+            Row::Fence { fence, expected } => {
+                let current = number(mark(self.connection, fence.as_str())?)?;
+                if current == *expected {
+                    Ok(None)
+                } else {
+                    Err(RecordKey::Fence(*fence))
+                }
+            }
+            Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => Ok(None),
+        })
+    }
+
+    fn write(
+        &self,
+        write: &Row,
+        keys: Option<&TaskKeys>,
+        receipt: &mut Receipt,
+    ) -> rusqlite::Result<()> {
+        match write {
+            Row::Create(row) => {
+                let next = last_task_number(self.connection).map_err(to_sqlite)? + 1;
+                let id = i64::try_from(next).unwrap_or(i64::MAX);
+                receipt.created = TaskId::new(next);
+                insert_task(self.connection, row, id, 0)
+            }
+            Row::Task {
+                row,
+                blocker_change,
+                ..
+            } => match keys {
+                None => insert_task(self.connection, row, row.id, *blocker_change),
+                Some(keys) if row.same_keys(keys) && *blocker_change == 0 => {
+                    update_content(self.connection, row)
+                }
+                Some(_) => update_task(self.connection, row, *blocker_change),
+            },
+            Row::Settle(dependents) => settle(self.connection, dependents, receipt),
+            Row::Raise(to) => self
+                .connection
+                .prepare_cached(
+                    "INSERT INTO marks (name, value) VALUES (?1, ?2) \
+                     ON CONFLICT (name) DO UPDATE SET value = max(value, ?2)",
+                )?
+                .execute(params![TASK_NUMBER, to])
+                .map(|_| ()),
+            Row::Comment { task, comment } => add_comment(self.connection, *task, comment, receipt),
+            Row::Agent { id, body, .. } => self
+                .connection
+                .prepare_cached(
+                    "INSERT INTO agents (id, revision, body) VALUES (?1, 1, ?2) \
+                     ON CONFLICT (id) DO UPDATE SET revision = revision + 1, body = ?2",
+                )?
+                .execute(params![id.as_str(), body])
+                .map(|_| ()),
+            Row::Fence { fence, expected } => self
+                .connection
+                .prepare_cached("INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)")?
+                .execute(params![fence.as_str(), expected + 1])
+                .map(|_| ()),
+        }
+    }
+}
+
+fn to_sqlite(error: PortError) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+fn holds(expect: Expect, found: Option<i64>) -> bool {
+    match expect {
+        Expect::Absent => found.is_none(),
+        Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
+    }
+}
+
+fn task_keys(connection: &Connection, id: TaskId) -> Result<Option<TaskKeys>, PortError> {
+    connection
+        .prepare_cached(
+            "SELECT revision, status, owner, owner_role, required_role, task_type, standing, lease_until \
+             FROM tasks WHERE id = ?",
+        )
+        .and_then(|mut select| {
+            select
+                .query_row([number(id.number()).map_err(to_sqlite)?], |row| {
+                    Ok(TaskKeys {
+                        revision: row.get(0)?,
+                        status: row.get(1)?,
+                        owner: row.get(2)?,
+                        owner_role: row.get(3)?,
+                        required_role: row.get(4)?,
+                        task_type: row.get(5)?,
+                        standing: row.get(6)?,
+                        lease_until: row.get(7)?,
+                    })
+                })
+                .optional()
+        })
+        .map_err(from_sqlite)
+}
+
+fn insert_task(
+    connection: &Connection,
+    row: &TaskRow,
+    id: i64,
+    open_blockers: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, standing, \
+             open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description) \
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![
+            id,
+            row.revision,
+            row.version,
+            row.status,
+            row.owner,
+            row.owner_role,
+            row.required_role,
+            row.task_type,
+            row.standing,
+            open_blockers,
+            row.lease_until,
+            row.blocked_by,
+            row.blocks,
+            row.created_at,
+            row.updated_at,
+            row.subject,
+            row.rest,
+            row.description
+        ])
+        .map(|_| ())
+}
+
+/// Writes a row none of whose indexed columns changed: no index has to be touched.
+fn update_content(connection: &Connection, row: &TaskRow) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET revision = ?2, version = ?3, blocked_by = ?4, blocks = ?5, updated_at = ?6, \
+             subject = ?7, rest = ?8, description = ?9 WHERE id = ?1",
+        )?
+        .execute(params![
+            row.id,
+            row.revision,
+            row.version,
+            row.blocked_by,
+            row.blocks,
+            row.updated_at,
+            row.subject,
+            row.rest,
+            row.description
+        ])
+        .map(|_| ())
+}
+
+fn update_task(
+    connection: &Connection,
+    row: &TaskRow,
+    blocker_change: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tasks SET revision = ?2, version = ?3, status = ?4, owner = ?5, owner_role = ?6, \
+             required_role = ?7, task_type = ?8, standing = ?9, open_blockers = open_blockers + ?10, \
+             lease_until = ?11, blocked_by = ?12, blocks = ?13, updated_at = ?14, subject = ?15, rest = ?16, \
+             description = ?17 WHERE id = ?1",
+        )?
+        .execute(params![
+            row.id,
+            row.revision,
+            row.version,
+            row.status,
+            row.owner,
+            row.owner_role,
+            row.required_role,
+            row.task_type,
+            row.standing,
+            blocker_change,
+            row.lease_until,
+            row.blocked_by,
+            row.blocks,
+            row.updated_at,
+            row.subject,
+            row.rest,
+            row.description
+        ])
+        .map(|_| ())
+}
+
+fn settle(
+    connection: &Connection,
+    dependents: &[TaskId],
+    receipt: &mut Receipt,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE tasks SET open_blockers = open_blockers - 1 WHERE id = ? RETURNING open_blockers, status",
+    )?;
+    for id in dependents {
+        let row: Option<(i64, String)> = statement
+            .query_row([number(id.number()).map_err(to_sqlite)?], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .optional()?;
+        if let Some((open, status)) = row
+            && open == 0
+            && status == "pending"
+        {
+            receipt.unblocked.push(*id);
+        }
+    }
+    Ok(())
+}
+
+fn add_comment(
+    connection: &Connection,
+    task: TaskId,
+    comment: &polis_core::task::NewComment,
+    receipt: &mut Receipt,
+) -> rusqlite::Result<()> {
+    let task = number(task.number()).map_err(to_sqlite)?;
+    let id: i64 = connection
+        .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM comments WHERE task_id = ?")?
+        .query_row([task], |row| row.get(0))?;
+    let body = serde_json::to_string(&comment.numbered(id.unsigned_abs()))
+        .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+    connection
+        .prepare_cached("INSERT INTO comments (task_id, id, body) VALUES (?, ?, ?)")?
+        .execute(params![task, id, body])?;
+    receipt.comment = Some(id.unsigned_abs());
+    Ok(())
+}
+
+/// The place of the newest event.
+pub(super) fn last_sequence(connection: &Connection) -> Result<u64, PortError> {
+    one(connection, "SELECT coalesce(max(seq), 0) FROM events")
+}
+
+/// The highest task number given out.
+pub(super) fn last_task_number(connection: &Connection) -> Result<u64, PortError> {
+    let here = one(connection, "SELECT coalesce(max(id), 0) FROM tasks")?;
+    let last = here.max(mark(connection, TASK_NUMBER)?);
+    if last >= TaskId::MAX {
+        return Err(PortError::new(
+            Code::Internal,
+            "There are no task numbers left.",
+            "import the tasks into a new store with smaller numbers",
+        ));
+    }
+    Ok(last)
+}
+
+fn one(connection: &Connection, sql: &str) -> Result<u64, PortError> {
+    let value: i64 = connection
+        .prepare_cached(sql)
+        .and_then(|mut select| select.query_row([], |row| row.get(0)))
+        .map_err(from_sqlite)?;
+    Ok(value.unsigned_abs())
+}
+
+/// A mark's value; 0 if it was never set.
+pub(super) fn mark(connection: &Connection, name: &str) -> Result<u64, PortError> {
+    let value: Option<i64> = connection
+        .prepare_cached("SELECT value FROM marks WHERE name = ?")
+        .and_then(|mut select| select.query_row([name], |row| row.get(0)).optional())
+        .map_err(from_sqlite)?;
+    Ok(value.unwrap_or(0).unsigned_abs())
+}

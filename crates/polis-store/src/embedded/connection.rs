@@ -1,0 +1,125 @@
+//! Opening the database file: settings, and migrations that run themselves.
+
+use std::path::Path;
+use std::time::Duration;
+
+use polis_core::Code;
+use polis_ops::PortError;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::error::from_sqlite;
+use super::lock::{self, WriteLock};
+use super::{DATABASE, Use};
+
+/// The tables' history: each step is applied once, in order. Append only.
+const MIGRATIONS: &[&str] = &[include_str!(
+    "../../migrations/sqlite/0001_tasks_agents_log.sql"
+)];
+
+/// Pages of write-ahead log after which a commit copies it back, by use.
+const CHECKPOINT_BRIEF: u32 = 100;
+const CHECKPOINT_LONG: u32 = 4_000;
+
+/// Opens a connection to tables that are known to be current.
+pub(super) fn open(directory: &Path, usage: Use) -> Result<Connection, PortError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection =
+        Connection::open_with_flags(directory.join(DATABASE), flags).map_err(from_sqlite)?;
+    configure(&connection, usage).map_err(from_sqlite)?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection, usage: Use) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_secs(10))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // Closing would copy the log back and synchronise twice more; the next commit that finds it
+    // long does it instead.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    let pages = match usage {
+        Use::Brief => CHECKPOINT_BRIEF,
+        Use::Long => CHECKPOINT_LONG,
+    };
+    connection.execute_batch(&format!(
+        "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {pages};"
+    ))
+}
+
+/// Creates the database file if there is none; [`open_current`] fills it.
+pub(super) fn create(directory: &Path, patience: Duration) -> Result<(), PortError> {
+    lock::prepare(directory)?;
+    if directory.join(DATABASE).exists() {
+        return Ok(());
+    }
+    let _lock = WriteLock::acquire(directory, patience)?;
+    let connection = Connection::open(directory.join(DATABASE)).map_err(from_sqlite)?;
+    use_write_ahead_log(&connection)
+}
+
+fn use_write_ahead_log(connection: &Connection) -> Result<(), PortError> {
+    let mode = connection
+        .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0))
+        .map_err(from_sqlite)?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    Err(PortError::new(
+        Code::StoreUnavailable,
+        "This file system does not support SQLite's write-ahead log.",
+        "put the directory on a local file system",
+    ))
+}
+
+/// Opens a connection and brings the tables up to date.
+pub(super) fn open_current(
+    directory: &Path,
+    usage: Use,
+    patience: Duration,
+) -> Result<Connection, PortError> {
+    let mut connection = open(directory, usage)?;
+    let version = schema_version(&connection)?;
+    if version > MIGRATIONS.len() {
+        return Err(too_new(version, MIGRATIONS.len()));
+    }
+    if version < MIGRATIONS.len() {
+        let _lock = WriteLock::acquire(directory, patience)?;
+        use_write_ahead_log(&connection)?;
+        migrate(&mut connection)?;
+    }
+    Ok(connection)
+}
+
+fn schema_version(connection: &Connection) -> Result<usize, PortError> {
+    let version: i64 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(from_sqlite)?;
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
+}
+
+/// The refusal of a store that a newer polis has written.
+pub(crate) fn too_new(found: usize, known: usize) -> PortError {
+    PortError::new(
+        Code::StoreTooNew,
+        format!(
+            "The store has schema {found}; this polis knows up to {known}. Nothing was changed."
+        ),
+        "use the newer polis that wrote it",
+    )
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), PortError> {
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Exclusive)
+        .map_err(from_sqlite)?;
+    // Another process may have been faster while we waited.
+    let version = schema_version(&transaction)?;
+    for step in MIGRATIONS.iter().skip(version) {
+        transaction.execute_batch(step).map_err(from_sqlite)?;
+    }
+    let current = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    transaction
+        .pragma_update(None, "user_version", current)
+        .map_err(from_sqlite)?;
+    transaction.commit().map_err(from_sqlite)
+}

@@ -1,0 +1,102 @@
+//! The queue between processes: a kernel lock on a file of its own.
+//!
+//! SQLite's own answer to contention is to sleep and try again, which is slow and unfair with many
+//! writers. Waiters on a kernel lock are woken when it is released. The file also carries the news
+//! of a commit: touching it wakes the watchers of other processes (see [`super::feed`]).
+
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use polis_core::Code;
+use polis_ops::PortError;
+use rustix::fs::{FlockOperation, flock};
+
+/// The lock's file name.
+pub(super) const LOCK: &str = "polis.lock";
+
+/// The right to write, held until dropped.
+#[derive(Debug)]
+pub(super) struct WriteLock(File);
+
+impl WriteLock {
+    /// Waits for the right to write, in the kernel's queue, at most `patience`.
+    pub(super) fn acquire(directory: &Path, patience: Duration) -> Result<Self, PortError> {
+        let file = open(directory)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Self(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => {}
+            Err(error) => return Err(PortError::internal("Locking the store", error)),
+        }
+        // A blocking wait has no deadline, so it is done by a thread that we need not outwait. If
+        // it gets the lock too late nobody takes it, and dropping the file gives it back.
+        let (send, receive) = mpsc::sync_channel(1);
+        let wait = move || {
+            let got = loop {
+                match flock(&file, FlockOperation::LockExclusive) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    other => break other,
+                }
+            };
+            let _ = send.send(got.map(|()| file));
+        };
+        std::thread::Builder::new()
+            .name("polis-lock".to_owned())
+            .spawn(wait)
+            .map_err(|e| PortError::internal("Starting a thread", e))?;
+        match receive.recv_timeout(patience) {
+            Ok(Ok(file)) => Ok(Self(file)),
+            Ok(Err(error)) => Err(PortError::internal("Locking the store", error)),
+            Err(_) => Err(PortError::new(
+                Code::StoreBusy,
+                "Another process kept the store locked until the time was up; nothing was changed.",
+                "retry; a large import may be running",
+            )),
+        }
+    }
+
+    /// Tells watchers in other processes that there is something new.
+    pub(super) fn announce(&self) {
+        // Only the touch matters, not what is written; a watcher that misses it looks once a second.
+        let _ = rustix::io::pwrite(&self.0, b".", 0);
+    }
+}
+
+fn open(directory: &Path) -> Result<File, PortError> {
+    let path = directory.join(LOCK);
+    let opened = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    opened.map_err(|error| match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => PortError::new(
+            Code::StoreReadOnly,
+            "The store cannot be written; nothing was changed.",
+            "check the permissions of .agent-workspace and who owns it",
+        )
+        .because(error),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => PortError::new(
+            Code::StoreFull,
+            "The disk is full; nothing was changed.",
+            "free some space and retry",
+        )
+        .because(error),
+        _ => PortError::new(
+            Code::StoreUnavailable,
+            "The store's directory cannot be opened.",
+            "check that .agent-workspace exists and may be written",
+        )
+        .because(error),
+    })
+}
+
+/// Creates the lock file, so that its first use finds it.
+pub(super) fn prepare(directory: &Path) -> Result<(), PortError> {
+    open(directory)?
+        .write_all(b".")
+        .map_err(|e| PortError::internal("Writing the lock file", e))
+}

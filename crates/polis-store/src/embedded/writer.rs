@@ -1,0 +1,169 @@
+//! Group commit: one thread, one transaction and one synchronisation for all that wait.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use polis_core::Changeset;
+use polis_ops::port::{ChangesetSource, Outcome};
+use polis_ops::{PortError, Receipt};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::apply::{Batch, Prepared};
+use super::error::from_sqlite;
+use super::lock::WriteLock;
+use super::{Answer, Shared, committed};
+
+/// The most changesets in one transaction.
+const MOST: usize = 512;
+
+struct Request {
+    changes: Prepared,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// The way to the writer thread, which ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Writer {
+    queue: Sender<Request>,
+}
+
+impl Writer {
+    pub(super) fn start(shared: Arc<Shared>) -> Self {
+        let (queue, requests) = channel();
+        // If the thread cannot be started the receiver is gone, and every commit says so.
+        let _ = std::thread::Builder::new()
+            .name("polis-writer".to_owned())
+            .spawn(move || serve(&shared, &requests));
+        Self { queue }
+    }
+
+    pub(super) async fn commit(&self, changes: Changeset) -> Answer {
+        // Rows and JSON are made here, by the caller, so that the one thread only writes.
+        let changes = Prepared::of(changes)?;
+        let (answer, answered) = oneshot::channel();
+        let gone = || PortError::internal("The writer thread", "it ended");
+        self.queue
+            .send(Request { changes, answer })
+            .map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+}
+
+fn serve(shared: &Shared, requests: &Receiver<Request>) {
+    let mut kept: Option<Connection> = None;
+    while let Ok(first) = requests.recv() {
+        let mut batch = vec![first];
+        batch.extend(requests.try_iter().take(MOST - 1));
+        let connection = match kept.take().map_or_else(|| shared.take(), Ok) {
+            Ok(connection) => kept.insert(connection),
+            Err(error) => {
+                refuse_all(batch, &error);
+                continue;
+            }
+        };
+        if let Err(error) = commit_batch(shared, connection, &mut batch) {
+            // What failed may be one changeset's fault: each gets its own transaction, and its own
+            // answer.
+            if batch.len() > 1 {
+                for request in batch {
+                    let mut alone = vec![request];
+                    if let Err(error) = commit_batch(shared, connection, &mut alone) {
+                        refuse_all(alone, &error);
+                    }
+                }
+            } else {
+                refuse_all(batch, &error);
+            }
+        }
+    }
+    if let Some(connection) = kept {
+        shared.give_back(connection);
+    }
+}
+
+fn refuse_all(batch: Vec<Request>, error: &PortError) {
+    for request in batch {
+        let copy = PortError::new(error.code, error.message.clone(), error.hint.clone()).because(
+            error
+                .source
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string),
+        );
+        let _ = request.answer.send(Err(copy));
+    }
+}
+
+/// Commits a batch and answers it. On an error nothing was committed and nobody answered.
+fn commit_batch(
+    shared: &Shared,
+    connection: &Connection,
+    batch: &mut Vec<Request>,
+) -> Result<(), PortError> {
+    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+    let outcomes = in_transaction(connection, |transaction| {
+        let mut open = Batch::begin(transaction)?;
+        batch
+            .iter()
+            .map(|request| open.apply(&request.changes))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    lock.announce();
+    drop(lock);
+    for (request, outcome) in batch.drain(..).zip(outcomes) {
+        let _ = request.answer.send(Ok(outcome));
+    }
+    Ok(())
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, PortError>,
+) -> Result<T, PortError> {
+    let run = |sql: &str| {
+        connection
+            .prepare_cached(sql)
+            .and_then(|mut s| s.execute([]).map(|_| ()))
+    };
+    run("BEGIN IMMEDIATE").map_err(from_sqlite)?;
+    let done =
+        work(connection).and_then(|answer| run("COMMIT").map_err(from_sqlite).map(|()| answer));
+    if done.is_err() && !connection.is_autocommit() {
+        // A failed rollback leaves nothing behind either: the connection's next begin says so.
+        let _ = run("ROLLBACK");
+    }
+    done
+}
+
+/// Commits a stream of changesets in one transaction of its own.
+pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -> Answer {
+    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+    let connection = shared.take()?;
+    let mut receipt = Receipt::default();
+    let mut conflict = None;
+    let streamed = in_transaction(&connection, |transaction| {
+        let mut open = Batch::begin(transaction)?;
+        while let Some(changes) = source.next()? {
+            match open.apply(&Prepared::of(changes)?)? {
+                Outcome::Committed(one) => {
+                    receipt.sequence = one.sequence;
+                    receipt.unblocked.extend(one.unblocked);
+                }
+                Outcome::Conflict(key) => {
+                    conflict = Some(key);
+                    return Err(PortError::internal("The stream", "a conflict ends it"));
+                }
+            }
+        }
+        Ok(())
+    });
+    shared.give_back(connection);
+    match (streamed, conflict) {
+        (_, Some(key)) => Ok(Outcome::Conflict(key)),
+        (Err(error), None) => Err(error),
+        (Ok(()), None) => {
+            lock.announce();
+            Ok(committed(receipt))
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Where polis keeps its state.
+//!
+//! [`embedded`] is SQLite in one file, shared safely by any number of processes; [`postgres`] is
+//! the same tables in PostgreSQL. Both fill in the ports of `polis-ops`; what they share (rows,
+//! the shape of queries) is written once, beside them.
+
+pub mod embedded;
+pub mod postgres;
+mod row;
+mod sql;
+
+pub use embedded::EmbeddedStore;
+pub use postgres::PostgresStore;

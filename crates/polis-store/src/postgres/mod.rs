@@ -1,0 +1,4 @@
+//! The PostgreSQL store.
+/// The PostgreSQL store.
+#[derive(Debug)]
+pub struct PostgresStore;

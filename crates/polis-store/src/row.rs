@@ -1,0 +1,232 @@
+//! A task as columns, the same in both stores.
+
+use polis_core::task::recommend::standing;
+use polis_core::task::{Approval, Task, TaskSummary};
+use polis_core::{Code, Fields, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp};
+use polis_ops::PortError;
+use serde::{Deserialize, Serialize};
+
+/// The columns of a task's row, in the order of [`crate::sql::TASK_COLUMNS`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TaskRow {
+    pub(crate) id: i64,
+    pub(crate) revision: i64,
+    pub(crate) version: i64,
+    pub(crate) status: String,
+    pub(crate) owner: String,
+    pub(crate) owner_role: String,
+    pub(crate) required_role: String,
+    pub(crate) task_type: String,
+    pub(crate) standing: i64,
+    pub(crate) open_blockers: i64,
+    pub(crate) lease_until: Option<i64>,
+    pub(crate) blocked_by: String,
+    pub(crate) blocks: String,
+    pub(crate) created_at: Option<String>,
+    pub(crate) updated_at: Option<String>,
+    pub(crate) subject: String,
+    pub(crate) rest: String,
+    pub(crate) description: String,
+}
+
+/// The fields that nothing searches by.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    active_form: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    metadata: Option<Fields>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claimed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lease_expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<Approval>,
+    #[serde(default, skip_serializing_if = "Fields::is_empty")]
+    extra: Fields,
+}
+
+impl TaskRow {
+    /// The row of a record.
+    pub(crate) fn of(record: TaskRecord) -> Result<Self, PortError> {
+        let standing = standing(&record.task);
+        let task = record.task;
+        let lease_until = task.lease_expires_at.as_ref().and_then(Timestamp::millis);
+        let rest = Rest {
+            active_form: task.active_form,
+            metadata: task.metadata,
+            claimed_at: task.claimed_at,
+            started_at: task.started_at,
+            completed_at: task.completed_at,
+            lease_ms: task.lease_ms,
+            lease_expires_at: task.lease_expires_at,
+            approval: task.approval,
+            extra: task.extra,
+        };
+        Ok(Self {
+            id: number(task.id.number())?,
+            revision: number(record.revision)?,
+            version: number(task.version)?,
+            status: task.status.as_str().to_owned(),
+            owner: task.owner,
+            owner_role: record.owner_role.unwrap_or_default(),
+            required_role: task.required_role.unwrap_or_default(),
+            task_type: task.task_type.map_or("", TaskType::as_str).to_owned(),
+            standing,
+            open_blockers: i64::from(record.open_blockers),
+            lease_until,
+            blocked_by: id_list(&task.blocked_by),
+            blocks: id_list(&task.blocks),
+            created_at: task.created_at.map(|t| t.as_str().to_owned()),
+            updated_at: task.updated_at.map(|t| t.as_str().to_owned()),
+            subject: task.subject,
+            rest: serde_json::to_string(&rest)
+                .map_err(|e| PortError::internal("Writing a task", e))?,
+            description: task.description,
+        })
+    }
+
+    /// Whether every column that an index covers is the same.
+    pub(crate) fn same_keys(&self, keys: &TaskKeys) -> bool {
+        self.status == keys.status
+            && self.owner == keys.owner
+            && self.owner_role == keys.owner_role
+            && self.required_role == keys.required_role
+            && self.task_type == keys.task_type
+            && self.standing == keys.standing
+            && self.lease_until == keys.lease_until
+    }
+
+    /// The record of a row.
+    pub(crate) fn record(self) -> Result<TaskRecord, PortError> {
+        let rest: Rest =
+            serde_json::from_str(&self.rest).map_err(|e| damaged(self.id).because(e))?;
+        let task = Task {
+            id: task_id(self.id)?,
+            subject: self.subject,
+            description: self.description,
+            active_form: rest.active_form,
+            status: TaskStatus::from_name(&self.status).ok_or_else(|| damaged(self.id))?,
+            owner: self.owner,
+            metadata: rest.metadata,
+            blocks: parse_ids(&self.blocks, self.id)?,
+            blocked_by: parse_ids(&self.blocked_by, self.id)?,
+            created_at: self.created_at.map(Timestamp::from_stored),
+            updated_at: self.updated_at.map(Timestamp::from_stored),
+            required_role: filled(self.required_role),
+            version: self.version.unsigned_abs(),
+            task_type: TaskType::from_name(&self.task_type),
+            claimed_at: rest.claimed_at,
+            started_at: rest.started_at,
+            completed_at: rest.completed_at,
+            lease_ms: rest.lease_ms,
+            lease_expires_at: rest.lease_expires_at,
+            approval: rest.approval,
+            extra: rest.extra,
+        };
+        Ok(TaskRecord {
+            task,
+            revision: self.revision.unsigned_abs(),
+            owner_role: filled(self.owner_role),
+            open_blockers: u32::try_from(self.open_blockers.max(0)).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// What a store reads of a row before it writes it: the revision and the indexed columns.
+#[derive(Debug, Clone)]
+pub(crate) struct TaskKeys {
+    pub(crate) revision: i64,
+    pub(crate) status: String,
+    pub(crate) owner: String,
+    pub(crate) owner_role: String,
+    pub(crate) required_role: String,
+    pub(crate) task_type: String,
+    pub(crate) standing: i64,
+    pub(crate) lease_until: Option<i64>,
+}
+
+/// The columns of a task in a list, in the order of [`crate::sql::SUMMARY_COLUMNS`].
+#[derive(Debug, Clone)]
+pub(crate) struct SummaryRow {
+    pub(crate) id: i64,
+    pub(crate) version: i64,
+    pub(crate) status: String,
+    pub(crate) owner: String,
+    pub(crate) required_role: String,
+    pub(crate) task_type: String,
+    pub(crate) open_blockers: i64,
+    pub(crate) lease_until: Option<i64>,
+    pub(crate) blocked_by: String,
+    pub(crate) updated_at: Option<String>,
+    pub(crate) subject: String,
+}
+
+impl SummaryRow {
+    pub(crate) fn summary(self) -> Result<TaskSummary, PortError> {
+        Ok(TaskSummary {
+            id: task_id(self.id)?,
+            subject: self.subject,
+            status: TaskStatus::from_name(&self.status).ok_or_else(|| damaged(self.id))?,
+            owner: self.owner,
+            blocked_by: parse_ids(&self.blocked_by, self.id)?,
+            required_role: filled(self.required_role),
+            version: self.version.unsigned_abs(),
+            task_type: TaskType::from_name(&self.task_type),
+            updated_at: self.updated_at.map(Timestamp::from_stored),
+            open_blockers: u32::try_from(self.open_blockers.max(0)).unwrap_or(u32::MAX),
+            lease_expires_at: self.lease_until.map(Timestamp::from_millis),
+            stale: false,
+        })
+    }
+}
+
+fn filled(text: String) -> Option<String> {
+    Some(text).filter(|t| !t.is_empty())
+}
+
+/// A number as a column.
+pub(crate) fn number(n: u64) -> Result<i64, PortError> {
+    i64::try_from(n).map_err(|e| PortError::internal("Writing a number", e))
+}
+
+/// A task's number from a column.
+pub(crate) fn task_id(id: i64) -> Result<TaskId, PortError> {
+    u64::try_from(id)
+        .ok()
+        .and_then(TaskId::new)
+        .ok_or_else(|| damaged(id))
+}
+
+/// Numbers of tasks, as a column: `5,7`.
+pub(crate) fn id_list(ids: &[TaskId]) -> String {
+    ids.iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+/// The numbers in a column.
+pub(crate) fn parse_ids(text: &str, of: i64) -> Result<Vec<TaskId>, PortError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split(',')
+        .map(|id| id.parse().map_err(|_| damaged(of)))
+        .collect()
+}
+
+pub(crate) fn damaged(id: i64) -> PortError {
+    PortError::new(
+        Code::StoreCorrupt,
+        format!("The row of task #{id} is damaged."),
+        "restore the store from a backup; `polis task export` saves what can still be read",
+    )
+}

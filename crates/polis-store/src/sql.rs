@@ -1,0 +1,177 @@
+//! The shape of queries that both stores ask, written once.
+//!
+//! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand.
+
+use polis_core::{TaskStatus, TaskType};
+use polis_ops::port::TaskQuery;
+
+/// The columns of a whole task.
+pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
+     standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description";
+
+/// The columns of a task in a list.
+pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, updated_at, subject";
+
+/// Tasks that nobody holds and nothing blocks; the condition of the partial indexes, to the letter.
+pub(crate) const FREE: &str =
+    "owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress')";
+
+/// A parameter of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Param {
+    Int(i64),
+    Text(String),
+}
+
+/// A query and its parameters.
+#[derive(Debug, Default)]
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) params: Vec<Param>,
+}
+
+impl Query {
+    fn bind(&mut self, param: Param) -> String {
+        self.params.push(param);
+        format!("${}", self.params.len())
+    }
+}
+
+/// The query of a list.
+///
+/// "For this role" is an either-or over different columns, and a task is listed in one of three
+/// states. One index serves each combination in order of number, so each becomes an arm that stops
+/// after a page, and the arms are merged: the time depends on the page, not on the board.
+pub(crate) fn list(query: &TaskQuery) -> Query {
+    let mut q = Query::default();
+    let mut arms = Vec::new();
+    for by_role in role_conditions(query) {
+        for by_state in state_conditions(query) {
+            arms.push(arm(&mut q, query, &by_role, &by_state));
+        }
+    }
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    q.text = format!(
+        "SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({}) ORDER BY id LIMIT {limit}",
+        arms.join(" UNION ")
+    );
+    q
+}
+
+/// A condition on a column, or one in words.
+type Condition = Vec<(&'static str, Option<Param>)>;
+
+fn role_conditions(query: &TaskQuery) -> Vec<Condition> {
+    let Some(role) = &query.role else {
+        return vec![Vec::new()];
+    };
+    let is = |column: &'static str| (column, Some(Param::Text(role.clone())));
+    vec![
+        vec![is("required_role")],
+        vec![("required_role", Some(Param::Text(String::new())))],
+        vec![is("owner"), ("owner <> ''", None)],
+        vec![is("owner_role"), ("owner_role <> ''", None)],
+    ]
+}
+
+fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
+    let is = |status: TaskStatus| ("status", Some(Param::Text(status.as_str().to_owned())));
+    if let Some(now) = query.claimable_at {
+        let mut free: Condition = vec![(FREE, None)];
+        let mut stale: Condition = vec![
+            is(TaskStatus::InProgress),
+            ("owner <> ''", None),
+            ("lease_until IS NOT NULL", None),
+            ("lease_until <=", Some(Param::Int(now))),
+        ];
+        if let Some(status) = query.status {
+            free.push(is(status));
+            stale.push(is(status));
+        }
+        return vec![free, stale];
+    }
+    match query.status {
+        Some(TaskStatus::Deleted) => vec![vec![("1 = 0", None)]],
+        Some(status) => vec![vec![is(status)]],
+        None => [
+            TaskStatus::Pending,
+            TaskStatus::InProgress,
+            TaskStatus::Completed,
+        ]
+        .map(|s| vec![is(s)])
+        .into(),
+    }
+}
+
+fn arm(q: &mut Query, query: &TaskQuery, by_role: &Condition, by_state: &Condition) -> String {
+    let mut conditions: Condition = by_role.iter().chain(by_state).cloned().collect();
+    if let Some(owner) = &query.owner {
+        conditions.push(("owner", Some(Param::Text(owner.clone()))));
+        conditions.push(("owner <> ''", None));
+    }
+    if let Some(t) = query.task_type {
+        conditions.push(("task_type", Some(Param::Text(t.as_str().to_owned()))));
+        conditions.push(("task_type <> ''", None));
+    }
+    if let Some(after) = query.after {
+        conditions.push((
+            "id >",
+            Some(Param::Int(
+                i64::try_from(after.number()).unwrap_or(i64::MAX),
+            )),
+        ));
+    }
+    let mut words = Vec::new();
+    for (column, param) in conditions {
+        words.push(match param {
+            None => column.to_owned(),
+            Some(param) if column.ends_with(['>', '=']) => format!("{column} {}", q.bind(param)),
+            Some(param) => format!("{column} = {}", q.bind(param)),
+        });
+    }
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let n = q.params.len();
+    format!(
+        "SELECT id FROM (SELECT id FROM tasks WHERE {} ORDER BY id LIMIT {limit}) AS arm{n}",
+        words.join(" AND ")
+    )
+}
+
+/// The first free tasks of one group, for `$1` = required role, `$2` = type, `$3` = how many.
+pub(crate) fn free_of_group() -> String {
+    format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE {FREE} AND required_role = $1 AND task_type = $2 \
+         ORDER BY standing DESC, id LIMIT $3"
+    )
+}
+
+/// Pending tasks assigned to `$1`, at most `$2`.
+pub(crate) fn assigned_to() -> String {
+    format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE owner = $1 AND owner <> '' AND status = 'pending' \
+         AND open_blockers = 0 ORDER BY standing DESC, id LIMIT $2"
+    )
+}
+
+/// Tasks whose lease ended by `$1` and that `$2` may take by role, at most `$3`.
+pub(crate) fn stale_for() -> String {
+    format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 \
+         AND status = 'in_progress' AND owner <> '' AND required_role IN ('', $2) \
+         ORDER BY standing DESC, id LIMIT $3"
+    )
+}
+
+/// The types of the newest `$2` tasks that `$1` completed.
+pub(crate) const COMPLETED_TYPES: &str = "SELECT task_type FROM tasks WHERE owner = $1 AND owner <> '' \
+     AND status = 'completed' ORDER BY id DESC LIMIT $2";
+
+/// The groups of free tasks for a role: its own and those that require none, of every type.
+pub(crate) fn groups(role: &str) -> Vec<(String, &'static str)> {
+    let types = || TaskType::ALL.iter().map(|t| t.as_str()).chain([""]);
+    let mut all: Vec<(String, &'static str)> = Vec::new();
+    for required in [role, ""] {
+        all.extend(types().map(|t| (required.to_owned(), t)));
+    }
+    all
+}
