@@ -1,1 +1,37 @@
+//! The command line of polis: arguments in, one operation, one answer out.
+//!
+//! This crate is the composition root: only it opens stores, reads configuration and the
+//! environment, and hands them to the operations. A command file is its arguments, one call and
+//! one rendering.
 
+mod cli;
+mod clock;
+mod command;
+mod config;
+mod context;
+mod error;
+mod output;
+mod task_dir;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+/// Runs the program on the process's arguments.
+pub fn run() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => return error::usage(&usage),
+    };
+    let out = output::Output::new(cli.globals.json);
+    match command::run(cli, &out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => error::report(&failure, &out),
+    }
+}
+
+/// The command tree, for completions, man pages and the reference.
+pub fn command_tree() -> clap::Command {
+    use clap::CommandFactory as _;
+    cli::Cli::command()
+}

@@ -173,7 +173,7 @@ pub fn wire(
         let data = Changed::between(before, &record.task);
         wired
             .events
-            .push(NewEvent::of("task.updated", Subject::Task(other), &data));
+            .push(NewEvent::of("task.linked", Subject::Task(other), &data));
         let expect = Expect::Revision(record.revision);
         record.revision += 1;
         wired.writes.push(Write::PutTask {

@@ -87,6 +87,8 @@ impl Tally {
                     *figures.refusals.entry(refused.code).or_default() += 1;
                 }
             }
+            // The other end of a new dependency changes along; nobody updated that task.
+            "task.linked" => {}
             kind if kind.starts_with("task.") => {
                 let Some(changed) = event.data.to::<Changed>() else {
                     return;

@@ -1,0 +1,76 @@
+//! What may be typed: global flags and the command tree.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::command;
+
+/// The shared ground a team of AI agents stands on: a task board nobody can double-claim.
+#[derive(Debug, Parser)]
+#[command(name = "polis", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 internal, 2 usage or invalid input, 3 forbidden, 4 not found, \
+     5 conflict (version, transition, cycle, blocked), 6 locked or timed out.\n\
+     Start with `polis init`, then `polis task create --subject \"...\"`.";
+
+/// Flags of every command, before or after it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Globals {
+    /// The project directory; default: found upward from here, like git's
+    #[arg(long, global = true, env = "POLIS_DIR", value_name = "DIR", hide_env_values = true)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Where state is kept: a directory, or postgres://...
+    #[arg(long, global = true, env = "POLIS_STORE", value_name = "URL", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+    /// Who is asking; default: the human `user`
+    #[arg(long = "as", global = true, env = "POLIS_AGENT", value_name = "AGENT", hide_env_values = true)]
+    pub(crate) agent: Option<String>,
+    /// Answer with one JSON document (streams: one a line)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Show the cause of a failure, for the operator
+    #[arg(long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Set a directory up for a team
+    Init(command::init::Init),
+    /// Register, list and retire agents
+    #[command(subcommand)]
+    Agent(command::agent::Agent),
+    /// The task board
+    #[command(subcommand)]
+    Task(command::task::Task),
+    /// Print the commit log
+    Log(command::log::Log),
+    /// Follow the commit log live
+    Watch(command::log::Watch),
+    /// Count tasks, agents and events
+    Stats,
+    /// Check the installation and the store
+    Doctor,
+    /// Show or check the configuration
+    #[command(subcommand)]
+    Config(command::config::Config),
+    /// Watch a small team of real processes work a board, one of them killed on the way
+    Demo(command::demo::Demo),
+    /// One worker of the demo
+    #[command(hide = true)]
+    DemoWorker(command::demo::DemoWorker),
+    /// Print a JSON Schema
+    Schema(command::schema::Schema),
+    /// Print shell completions
+    Completions(command::shell::Completions),
+    /// Write man pages into a directory
+    Man(command::shell::Man),
+}

@@ -1,0 +1,264 @@
+//! `polis demo`: a small team of real processes works a board, and one of them is killed.
+//!
+//! The board, the claims, the leases and the kill are real; the work itself is a pause.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use clap::Args;
+use polis_core::task::claim::TaskClaim;
+use polis_core::task::create::TaskCreate;
+use polis_core::task::update::TaskUpdate;
+use polis_core::{AgentId, Code, Event, TaskId, TaskStatus};
+use polis_ops::op::{self, StatsQuery, TaskHeartbeat};
+use polis_ops::{OpError, PortError};
+use polis_store::embedded::Use;
+
+use super::log;
+use crate::cli::Globals;
+use crate::context::{Context, WORKSPACE};
+use crate::error::Failure;
+use crate::output::{Output, Style};
+
+/// How long a claim of the demo holds without a heartbeat.
+const LEASE_MS: u64 = 1_200;
+/// The worker that is killed, and at which of its claims.
+const VICTIM: (&str, usize) = ("backend-leader-1", 2);
+/// The team.
+const TEAM: [&str; 7] = [
+    "product-manager",
+    "architect",
+    "backend-leader-1",
+    "backend-leader-2",
+    "frontend-leader",
+    "test-leader",
+    "devops-leader",
+];
+
+/// The plan: subject, role, type, and the places (from 0) of the tasks it waits for.
+type Step = (&'static str, &'static str, &'static str, &'static [usize]);
+const PLAN: [Step; 16] = [
+    ("Clarify what the shop must do", "product-manager", "requirement_analysis", &[]),
+    ("Compare payment providers", "architect", "tech_research", &[]),
+    ("Design the architecture", "architect", "architecture_design", &[0, 1]),
+    ("Design the API", "architect", "api_design", &[2]),
+    ("Sketch the screens", "product-manager", "ui_design", &[0]),
+    ("Implement the catalogue", "backend-leader", "backend_implementation", &[3]),
+    ("Implement the basket", "backend-leader", "backend_implementation", &[3]),
+    ("Implement payments", "backend-leader", "backend_implementation", &[3]),
+    ("Implement invoices", "backend-leader", "backend_implementation", &[7]),
+    ("Build the catalogue page", "frontend-leader", "frontend_implementation", &[4, 5]),
+    ("Build the checkout page", "frontend-leader", "frontend_implementation", &[4, 6, 7]),
+    ("Test the catalogue", "test-leader", "testing", &[9]),
+    ("Test the checkout", "test-leader", "testing", &[10, 8]),
+    ("Prepare the servers", "devops-leader", "deployment", &[2]),
+    ("Write the manual", "product-manager", "documentation", &[9, 10]),
+    ("Go live", "devops-leader", "deployment", &[11, 12, 13, 14]),
+];
+
+/// Watch a small team of real processes work a board in a throw-away directory.
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Keep the directory afterwards
+    #[arg(long)]
+    keep: bool,
+}
+
+/// One worker of the demo.
+#[derive(Debug, Args)]
+pub(crate) struct DemoWorker {}
+
+impl Demo {
+    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+        let mut place = tempfile::Builder::new().prefix("polis-demo-").tempdir()?;
+        let globals = Globals {
+            dir: Some(place.path().to_owned()),
+            store: None,
+            agent: None,
+            json: false,
+            verbose: false,
+        };
+        let workspace = place.path().join(WORKSPACE);
+        std::fs::create_dir_all(&workspace)?;
+        polis_store::EmbeddedStore::create(&workspace, Use::Long, Duration::from_secs(30))?;
+        let context = Context::open_for(&globals, Use::Long)?;
+        say(out, &format!("A team of {} processes and {} tasks, on one board:", TEAM.len(), PLAN.len()))?;
+        say(out, "each claims what is ready for its role; one is killed (kill -9) in the middle of its work.\n")?;
+        let tasks = plan(&context)?;
+        let graph = context.run(op::graph_tasks(&context.polis, None))?;
+        say(out, &graph.to_text())?;
+        let since = context.run(context.polis.store.last_sequence())?;
+        let mut team = Team::hire(place.path())?;
+        let watched = watch(&context, &mut team, since, out);
+        team.dismiss();
+        let events = watched?;
+        report(&context, &tasks, &events, out)?;
+        if self.keep {
+            place.disable_cleanup(true);
+            say(out, &format!("\nThe board is kept: polis --dir {} task list", place.path().display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn say(out: &Output, text: &str) -> Result<(), Failure> {
+    if out.is_json() { Ok(()) } else { out.line(text) }
+}
+
+/// Puts the plan on the board.
+fn plan(context: &Context) -> Result<Vec<TaskId>, Failure> {
+    let lead: AgentId = "team-lead".parse()?;
+    let mut ids: Vec<TaskId> = Vec::new();
+    for (subject, role, task_type, waits) in PLAN {
+        let params = TaskCreate {
+            subject: subject.to_owned(),
+            required_role: Some(role.to_owned()),
+            task_type: Some(task_type.to_owned()),
+            add_blocked_by: waits.iter().filter_map(|&n| ids.get(n).copied()).collect(),
+            ..TaskCreate::default()
+        };
+        ids.push(context.run(op::create_task(&context.polis, &lead, &params))?.task.id);
+    }
+    Ok(ids)
+}
+
+/// The worker processes.
+struct Team(Vec<(&'static str, Child)>);
+
+impl Team {
+    fn hire(directory: &std::path::Path) -> Result<Self, Failure> {
+        let program = std::env::current_exe()?;
+        let mut team = Self(Vec::new());
+        for name in TEAM {
+            let child = Command::new(&program)
+                .arg("--dir")
+                .arg(directory)
+                .args(["--as", name, "demo-worker"])
+                .env_remove("POLIS_STORE")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()?;
+            team.0.push((name, child));
+        }
+        Ok(team)
+    }
+
+    /// `kill -9`.
+    fn kill(&mut self, name: &str) {
+        if let Some((_, child)) = self.0.iter_mut().find(|(n, _)| *n == name) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    fn dismiss(&mut self) {
+        for (_, child) in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.dismiss();
+    }
+}
+
+/// Prints what happens until everything is completed.
+fn watch(context: &Context, team: &mut Team, mut since: u64, out: &Output) -> Result<Vec<Event>, Failure> {
+    let mut all = Vec::new();
+    let mut completed = 0;
+    let mut victims_claims = 0;
+    let give_up = context.polis.clock.now_millis() + 60_000;
+    while completed < PLAN.len() {
+        if context.polis.clock.now_millis() > give_up {
+            return Err(PortError::new(Code::StoreBusy, "The team did not finish within a minute.", "run it again").into());
+        }
+        let events = context.run(op::read_log(&context.polis, since, 100))?;
+        if events.is_empty() {
+            context.run(context.polis.store.wait_beyond(since, Duration::from_millis(500)))?;
+        }
+        for event in events {
+            since = event.seq;
+            if event.kind != "task.heartbeat" {
+                if out.is_json() { out.document(&event)? } else { out.line(&log::line(&event, out))? }
+            }
+            completed += usize::from(event.kind == "task.completed");
+            if event.kind == "task.claimed" && event.actor == VICTIM.0 {
+                victims_claims += 1;
+                if victims_claims == VICTIM.1 {
+                    team.kill(VICTIM.0);
+                    let news = format!("        {} was killed while it held {}", VICTIM.0, event.subject);
+                    say(out, &out.paint(Style::Red, &news))?;
+                }
+            }
+            all.push(event);
+        }
+    }
+    Ok(all)
+}
+
+/// Says what the log proves.
+fn report(context: &Context, tasks: &[TaskId], events: &[Event], out: &Output) -> Result<(), Failure> {
+    let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut completions: BTreeMap<&str, usize> = BTreeMap::new();
+    for event in events {
+        match event.kind.as_str() {
+            "task.claimed" => *claims.entry(&event.subject).or_default() += 1,
+            "task.completed" => *completions.entry(&event.subject).or_default() += 1,
+            _ => {}
+        }
+    }
+    let taken_over: Vec<&str> = claims.iter().filter(|(_, n)| **n > 1).map(|(task, _)| *task).collect();
+    let done_once = completions.values().filter(|n| **n == 1).count();
+    let stats = context.run(op::task_stats(&context.polis, &StatsQuery::default()))?;
+    say(
+        out,
+        &format!(
+            "\n{done_once} of {} tasks completed exactly once; taken over after the kill: {}.",
+            tasks.len(),
+            if taken_over.is_empty() { "none".to_owned() } else { taken_over.join(", ") }
+        ),
+    )?;
+    let rate = stats.figures.role_match_rate.unwrap_or_default();
+    say(out, &format!("Role match {rate:.0}%, invalid transitions {}.", stats.figures.invalid_transitions))?;
+    say(out, "\nYour own board: polis init, then polis task create --subject \"...\" and polis task claim.")
+}
+
+impl DemoWorker {
+    /// Claims, works and completes until nothing is left.
+    pub(crate) fn run(self, globals: &Globals) -> Result<(), Failure> {
+        let context = Context::open_for(globals, Use::Brief)?;
+        let polis = &context.polis;
+        let claim = TaskClaim { lease_ms: Some(LEASE_MS), ..TaskClaim::default() };
+        loop {
+            let seen = context.run(polis.store.last_sequence())?;
+            match context.run(op::claim_task(polis, &context.agent, &claim)) {
+                Ok(view) => work(&context, view.task.id)?,
+                Err(OpError::Refused(refusal)) if refusal.code == Code::NothingToClaim => {
+                    let left = context.run(op::overview(polis))?;
+                    if left.pending + left.in_progress == 0 {
+                        return Ok(());
+                    }
+                    context.run(polis.store.wait_beyond(seen, Duration::from_millis(200)))?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+fn work(context: &Context, id: TaskId) -> Result<(), Failure> {
+    // Long enough to be seen, different for each task.
+    let pause = Duration::from_millis(150 + id.number() * 37 % 250);
+    std::thread::sleep(pause / 2);
+    let beat = TaskHeartbeat { task_id: id, lease_ms: None };
+    context.run(op::heartbeat_task(&context.polis, &context.agent, &beat))?;
+    std::thread::sleep(pause / 2);
+    let done = TaskUpdate { status: Some(TaskStatus::Completed), ..TaskUpdate::of(id) };
+    context.run(op::update_task(&context.polis, &context.agent, &done))?;
+    Ok(())
+}

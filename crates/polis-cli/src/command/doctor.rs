@@ -1,0 +1,112 @@
+//! `polis doctor`: is everything as it should be?
+
+use polis_ops::op;
+use serde::Serialize;
+
+use crate::cli::Globals;
+use crate::context::{Context, Place, Target};
+use crate::error::Failure;
+use crate::output::{Output, Style};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    ok: bool,
+    version: &'static str,
+    checks: Vec<Check>,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+/// Checks the installation and the store.
+pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
+    let mut checks = Vec::new();
+    let mut note = |name, found: Result<String, Failure>| {
+        let (ok, detail) = match found {
+            Ok(detail) => (true, detail),
+            Err(Failure::Op(error)) => {
+                let document = error.document();
+                (false, format!("{} {}", document.error.message, document.error.hint))
+            }
+            Err(_) => (false, "failed".to_owned()),
+        };
+        checks.push(Check { name, ok, detail });
+        ok
+    };
+    let place = Place::find(globals);
+    let found = place.is_ok();
+    note("directory", place.as_ref().map(|_| "found".to_owned()).map_err(|_| missing()));
+    if found && let Ok(place) = place {
+        let config = place.config();
+        note("configuration", config.clone().map(|_| "sound".to_owned()).map_err(Into::into));
+        if let Ok(config) = config {
+            note("permissions", place.policy(&config).map(|_| "sound".to_owned()).map_err(Into::into));
+            let kind = match place.store(&config) {
+                Target::Directory(_) => "embedded",
+                Target::Postgres(_) => "PostgreSQL",
+            };
+            let context = Context::open(globals);
+            note("store", context.as_ref().map(|_| kind.to_owned()).map_err(|_| reopen(globals)));
+            if let Ok(context) = context {
+                note("integrity", integrity(&context, &place, &config));
+                note("content", context.run(op::overview(&context.polis)).map_err(Into::into).map(|o| {
+                    format!("{} tasks, {} agents, {} events", o.pending + o.in_progress + o.completed, o.agents, o.events)
+                }));
+                note("writable", writable(&place, &config));
+            }
+        }
+    }
+    let report = Report { ok: checks.iter().all(|c| c.ok), version: env!("CARGO_PKG_VERSION"), checks };
+    out.answer(&report, |r| {
+        let mut text = format!("polis {}\n", r.version);
+        for check in &r.checks {
+            let mark = if check.ok { out.paint(Style::Green, "✓") } else { out.paint(Style::Red, "✗") };
+            text.push_str(&format!("{mark} {:<14} {}\n", check.name, check.detail));
+        }
+        text
+    })?;
+    if report.ok { Ok(()) } else { Err(Failure::Exit(1)) }
+}
+
+fn missing() -> Failure {
+    crate::error::invalid("There is no polis here or in a directory above.", "Run `polis init`.")
+}
+
+/// The reason why the store does not open.
+fn reopen(globals: &Globals) -> Failure {
+    match Context::open(globals) {
+        Ok(_) => crate::error::invalid("The store opened only at the second try.", "Run `polis doctor` again."),
+        Err(failure) => failure,
+    }
+}
+
+fn integrity(context: &Context, place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
+    if let Target::Directory(workspace) = place.store(config) {
+        let store = polis_store::EmbeddedStore::open(
+            &workspace,
+            polis_store::embedded::Use::Brief,
+            context.config.patience(),
+        )?;
+        let faults = store.check()?;
+        if let Some(first) = faults.first() {
+            return Err(crate::error::invalid(
+                format!("The database is damaged: {first}."),
+                "Restore .agent-workspace/polis.db from a backup.",
+            ));
+        }
+    }
+    Ok("no damage found".to_owned())
+}
+
+fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
+    if let Target::Directory(workspace) = place.store(config) {
+        tempfile::tempfile_in(&workspace).map_err(|_| {
+            crate::error::invalid("The directory cannot be written.", "Check the permissions of .agent-workspace.")
+        })?;
+    }
+    Ok("yes".to_owned())
+}

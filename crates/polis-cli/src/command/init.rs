@@ -1,0 +1,110 @@
+//! `polis init`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use polis_ops::PortError;
+use polis_store::embedded::Use;
+use polis_store::EmbeddedStore;
+use serde::Serialize;
+
+use crate::cli::Globals;
+use crate::config::{self, Config};
+use crate::context::{self, WORKSPACE, workspace_of};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Set a directory up for a team. Running it twice is harmless.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// The language of templates; default: from the locale, else English
+    #[arg(long)]
+    lang: Option<Language>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Language {
+    En,
+    Zh,
+}
+
+impl Language {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::Zh => "zh",
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the locale is only in the environment")]
+    fn of_locale() -> Self {
+        let set = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
+        if set.is_some_and(|locale| locale.starts_with("zh")) { Self::Zh } else { Self::En }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    dir: String,
+    language: String,
+    created: bool,
+}
+
+impl Init {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        let postgres = globals.store.as_deref().filter(|store| context::is_postgres(store));
+        let directory = match (&globals.store, &globals.dir) {
+            (Some(store), _) if postgres.is_none() => PathBuf::from(store),
+            (_, Some(directory)) => directory.clone(),
+            _ => std::env::current_dir()?,
+        };
+        let workspace = workspace_of(&directory);
+        let created = !workspace.join(config::FILE).exists();
+        std::fs::create_dir_all(&workspace).map_err(|e| cannot_create(&e))?;
+        keep_private(&workspace);
+        if created {
+            let language = self.lang.unwrap_or_else(Language::of_locale);
+            let file = config::template(language.as_str());
+            std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
+        }
+        let config = Config::load(&workspace)?;
+        match postgres {
+            Some(url) => {
+                let _ = url;/*PGSTUB*/
+            }
+            None => {
+                EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
+            }
+        }
+        let root = workspace.parent().unwrap_or(Path::new("."));
+        let dir = root.canonicalize().unwrap_or_else(|_| root.to_owned()).display().to_string();
+        let answer = Answer { dir, language: config.language, created };
+        out.answer(&answer, |a| {
+            let what = if a.created { "Created" } else { "Found" };
+            format!(
+                "{what} {WORKSPACE} ({}).\n\nNext:\n  polis agent add backend-1 --role backend-leader\n  \
+                 polis task create --subject \"...\" --required-role backend-leader\n  \
+                 polis --as backend-1 task claim\n",
+                a.language
+            )
+        })
+    }
+}
+
+/// Others on the machine have no business in it.
+fn keep_private(workspace: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let _ = std::fs::set_permissions(workspace, std::fs::Permissions::from_mode(0o700));
+}
+
+fn cannot_create(error: &std::io::Error) -> PortError {
+    use polis_core::Code;
+    use std::io::ErrorKind as K;
+    let (code, message) = match error.kind() {
+        K::PermissionDenied | K::ReadOnlyFilesystem => (Code::StoreReadOnly, "The directory cannot be written."),
+        K::StorageFull | K::QuotaExceeded => (Code::StoreFull, "The disk is full."),
+        _ => (Code::InvalidInput, "The directory cannot be created."),
+    };
+    PortError::new(code, message, "name a directory that you may write to with --dir").because(error.to_string())
+}

@@ -1,0 +1,129 @@
+//! `polis log` and `polis watch`.
+
+use std::time::Duration;
+
+use clap::Args;
+use polis_core::Event;
+use polis_ops::op;
+use polis_store::embedded::Use;
+
+use crate::cli::Globals;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::output::{Output, Style, clean};
+
+/// The most events read at once.
+const PAGE: u32 = 1_000;
+
+/// Print the commit log; one event a line.
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// Only what came after this sequence number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    since: u64,
+    /// At most so many events
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+}
+
+/// Follow the commit log live; one event a line.
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Begin after this sequence number; default: with what comes next
+    #[arg(long, value_name = "SEQ")]
+    since: Option<u64>,
+    /// End after so many events
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+}
+
+impl Log {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        let context = Context::open(globals)?;
+        let mut since = self.since;
+        let mut left = self.limit.unwrap_or(u32::MAX);
+        while left > 0 {
+            let page = context.run(op::read_log(&context.polis, since, left.min(PAGE)))?;
+            let Some(last) = page.last() else { break };
+            since = last.seq;
+            left = left.saturating_sub(u32::try_from(page.len()).unwrap_or(u32::MAX));
+            page.iter().try_for_each(|event| show(event, out))?;
+        }
+        if since == 0 && !out.is_json() {
+            out.line("Nothing has happened yet. Create a task: polis task create --subject \"...\"")?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints an event: a document or a line.
+fn show(event: &Event, out: &Output) -> Result<(), Failure> {
+    if out.is_json() { out.document(event) } else { out.line(&line(event, out)) }
+}
+
+impl Watch {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        let context = Context::open_for(globals, Use::Long)?;
+        let store = &context.polis.store;
+        let mut since = match self.since {
+            Some(since) => since,
+            None => context.run(store.last_sequence())?,
+        };
+        let mut left = self.limit.unwrap_or(u64::MAX);
+        while left > 0 {
+            let most = u32::try_from(left.min(u64::from(PAGE))).unwrap_or(PAGE);
+            let page = context.run(op::read_log(&context.polis, since, most))?;
+            if page.is_empty() {
+                context.run(store.wait_beyond(since, Duration::from_secs(60)))?;
+                continue;
+            }
+            for event in page {
+                since = event.seq;
+                left -= 1;
+                show(&event, out)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An event on one line.
+pub(super) fn line(event: &Event, out: &Output) -> String {
+    let style = match event.kind.as_str() {
+        "task.completed" => Style::Green,
+        "task.claimed" | "task.started" => Style::Yellow,
+        "task.refused" | "task.deleted" => Style::Red,
+        _ => Style::Cyan,
+    };
+    let detail = detail(event);
+    format!(
+        "{:>6}  {}  {}  {}  {}{}",
+        event.seq,
+        out.paint(Style::Dim, event.at.as_str()),
+        out.paint(style, &format!("{:<14}", event.kind)),
+        clean(&event.subject),
+        clean(&event.actor),
+        if detail.is_empty() { String::new() } else { format!("  {}", clean(&detail)) },
+    )
+}
+
+/// The particulars worth a glance.
+fn detail(event: &Event) -> String {
+    let Some(data) = event.data.to::<serde_json::Value>() else { return String::new() };
+    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    let shown = match event.kind.as_str() {
+        "task.created" | "task.imported" => data.get("subject").map(text),
+        "task.refused" => data.get("code").map(text),
+        "task.commented" => data.get("body").map(text),
+        _ => data.get("changes").and_then(|c| c.as_object()).map(|changes| {
+            let fields = changes.iter().filter(|(name, _)| !name.ends_with("At") && *name != "leaseMs");
+            fields.map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")
+        }),
+    };
+    let mut shown = shown.unwrap_or_default();
+    if let Some((at, _)) = shown.char_indices().nth(80) {
+        shown.truncate(at);
+        shown.push('…');
+    }
+    shown
+}

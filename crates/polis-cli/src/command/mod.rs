@@ -1,0 +1,48 @@
+//! The commands: each file is its arguments, one operation and one rendering.
+
+pub(crate) mod agent;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod log;
+pub(crate) mod schema;
+pub(crate) mod shell;
+pub(crate) mod stats;
+pub(crate) mod task;
+
+use std::io::Read as _;
+
+use crate::cli::{Cli, Command};
+use crate::error::{Failure, invalid};
+use crate::output::Output;
+
+/// Runs a command.
+pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
+    let globals = &cli.globals;
+    match cli.command {
+        Command::Init(args) => args.run(globals, out),
+        Command::Agent(args) => args.run(globals, out),
+        Command::Task(args) => args.run(globals, out),
+        Command::Log(args) => args.run(globals, out),
+        Command::Watch(args) => args.run(globals, out),
+        Command::Stats => stats::run(globals, out),
+        Command::Doctor => doctor::run(globals, out),
+        Command::Config(args) => args.run(globals, out),
+        Command::Demo(args) => args.run(out),
+        Command::DemoWorker(args) => args.run(globals),
+        Command::Schema(args) => args.run(out),
+        Command::Completions(args) => args.run(out),
+        Command::Man(args) => args.run(out),
+    }
+}
+
+/// A text argument, where `-` means standard input.
+fn text_or_stdin(text: String) -> Result<String, Failure> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(64 << 20).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
+}

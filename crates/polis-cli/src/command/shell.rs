@@ -1,0 +1,40 @@
+//! `polis completions` and `polis man`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use crate::command_tree;
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Print shell completions, for example `polis completions bash > ~/.local/share/bash-completion/completions/polis`.
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// For which shell
+    shell: Shell,
+}
+
+/// Write a man page for each command into a directory.
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The directory, such as ~/.local/share/man/man1
+    directory: PathBuf,
+}
+
+impl Completions {
+    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut command_tree(), "polis", &mut script);
+        out.raw(&String::from_utf8_lossy(&script))
+    }
+}
+
+impl Man {
+    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+        std::fs::create_dir_all(&self.directory)?;
+        clap_mangen::generate_to(command_tree(), &self.directory)?;
+        out.text("Man pages written.")
+    }
+}

@@ -1,0 +1,71 @@
+//! `polis task comment` and `comments`.
+
+use clap::Args;
+use polis_core::task::Comment;
+use polis_ops::op::{self, TaskComment};
+use serde::Serialize;
+
+use super::super::text_or_stdin;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::output::{Output, Style, clean_lines};
+
+/// Comment on a task; @name mentions an agent.
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its number
+    id: String,
+    /// What to say; - reads standard input
+    #[arg(long, alias = "content")]
+    body: String,
+    /// The number of the comment this one answers
+    #[arg(long, value_name = "N")]
+    reply_to: Option<u64>,
+}
+
+impl Add {
+    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
+        let params =
+            TaskComment { task_id: self.id.parse()?, body: text_or_stdin(self.body)?, reply_to: self.reply_to };
+        let view = context.run(op::comment_task(&context.polis, &context.agent, &params))?;
+        out.answer(&view, |v| format!("Comment {} added to task #{}", v.comment.id, v.task_id))
+    }
+}
+
+/// Read a task's comments, answers below what they answer.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Its number
+    id: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Comments {
+    comments: Vec<Comment>,
+}
+
+impl List {
+    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
+        let comments = context.run(op::task_comments(&context.polis, self.id.parse()?))?;
+        out.answer(&Comments { comments }, |all| threads(&all.comments, out))
+    }
+}
+
+fn threads(comments: &[Comment], out: &Output) -> String {
+    if comments.is_empty() {
+        return "No comments yet. Write one: polis task comment ID --body \"...\"".to_owned();
+    }
+    let mut text = String::new();
+    let mut stack: Vec<(&Comment, usize)> =
+        comments.iter().rev().filter(|c| c.reply_to.is_none()).map(|c| (c, 0)).collect();
+    while let Some((comment, depth)) = stack.pop() {
+        let indent = "  ".repeat(depth.min(10));
+        let head = format!("[{}] {} {}", comment.id, comment.author, comment.at);
+        text.push_str(&format!("{indent}{}\n", out.paint(Style::Dim, &head)));
+        for line in clean_lines(&comment.body).lines() {
+            text.push_str(&format!("{indent}  {line}\n"));
+        }
+        stack.extend(comments.iter().rev().filter(|c| c.reply_to == Some(comment.id)).map(|c| (c, depth + 1)));
+    }
+    text
+}

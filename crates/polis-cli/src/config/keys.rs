@@ -1,0 +1,203 @@
+//! Every key of `polis.toml`: its name, what it takes, its default, and what it is for.
+
+use polis_core::time::parse_duration;
+use polis_core::{Code, Refusal, TaskType};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::{Config, FILE, nearest};
+
+/// A key of the configuration.
+#[derive(Debug)]
+pub(crate) struct Key {
+    /// Its name, with the table it is in: `tasks.default_lease`.
+    pub(crate) name: &'static str,
+    /// What it takes, in words.
+    pub(crate) takes: &'static str,
+    /// Its default, as TOML.
+    pub(crate) default: &'static str,
+    /// What it is for.
+    pub(crate) about: &'static str,
+    set: fn(&mut Config, &DeValue<'_>) -> Result<(), String>,
+}
+
+/// All keys.
+pub(crate) const KEYS: &[Key] = &[
+    Key {
+        name: "language",
+        takes: "\"en\" or \"zh\"",
+        default: "\"en\"",
+        about: "The language of templates.",
+        set: |config, value| {
+            config.language = text(value)?;
+            one_of(&config.language, &["en", "zh"])
+        },
+    },
+    Key {
+        name: "store",
+        takes: "a postgres:// URL, or \"\" for the embedded store",
+        default: "\"\"",
+        about: "Where state is kept. --store and POLIS_STORE win over it.",
+        set: |config, value| {
+            config.store = text(value)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "roles",
+        takes: "a list of names",
+        default: "[]",
+        about: "Roles beside the eight default ones.",
+        set: |config, value| {
+            config.roles = texts(value)?;
+            match config.roles.iter().find(|role| role.parse::<polis_core::AgentId>().is_err()) {
+                Some(bad) => Err(format!("{bad:?} cannot be a role: use letters, digits, '-', '_' and '.'")),
+                None => Ok(()),
+            }
+        },
+    },
+    Key {
+        name: "patience",
+        takes: "a length of time",
+        default: "\"30s\"",
+        about: "How long a command waits for a locked or unreachable store.",
+        set: |config, value| {
+            config.patience = text(value)?;
+            parse_duration(&config.patience).map(|_| ())
+        },
+    },
+    Key {
+        name: "tasks.approval_required",
+        takes: "a list of task types",
+        default: "[]",
+        about: "Tasks of these types are completed only after `polis task approve`.",
+        set: |config, value| {
+            config.tasks.approval_required = texts(value)?;
+            let all: Vec<&str> = TaskType::ALL.iter().map(|t| t.as_str()).collect();
+            config.tasks.approval_required.iter().try_for_each(|name| one_of(name, &all))
+        },
+    },
+    Key {
+        name: "tasks.default_lease",
+        takes: "a length of time, or \"\" for none",
+        default: "\"\"",
+        about: "The lease of claims that do not name one; past it a task is stale and may be claimed again.",
+        set: |config, value| {
+            config.tasks.default_lease = text(value)?;
+            if config.tasks.default_lease.is_empty() {
+                return Ok(());
+            }
+            parse_duration(&config.tasks.default_lease).map(|_| ())
+        },
+    },
+];
+
+fn text(value: &DeValue<'_>) -> Result<String, String> {
+    value.as_str().map(ToOwned::to_owned).ok_or_else(|| format!("expected a text, found {}", value.type_str()))
+}
+
+fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    let list = value.as_array().ok_or_else(|| format!("expected a list, found {}", value.type_str()))?;
+    list.iter().map(|entry| text(entry.get_ref())).collect()
+}
+
+fn one_of(value: &str, allowed: &[&str]) -> Result<(), String> {
+    if allowed.contains(&value) {
+        return Ok(());
+    }
+    let meant = nearest(value, allowed.iter().copied()).map(|n| format!(" (did you mean {n:?}?)")).unwrap_or_default();
+    Err(format!("{value:?} is not one of {}{meant}", allowed.join(", ")))
+}
+
+/// Reads a configuration.
+pub(super) fn parse(source: &str) -> Result<Config, Refusal> {
+    let table = DeTable::parse(source).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(source, span.start));
+        fault(line, error.message())
+    })?;
+    let mut config = Config::default();
+    read_table(source, "", table.get_ref(), &mut config)?;
+    Ok(config)
+}
+
+fn read_table(source: &str, prefix: &str, table: &DeTable<'_>, config: &mut Config) -> Result<(), Refusal> {
+    for (key, value) in table.iter() {
+        let name = format!("{prefix}{}", key.get_ref());
+        let line = line_of(source, key.span().start);
+        if let Some(known) = KEYS.iter().find(|k| k.name == name) {
+            (known.set)(config, value.get_ref())
+                .map_err(|why| fault(line_of(source, value.span().start), &format!("{name}: {why}")))?;
+        } else if let Some(inner) = table_of(&name, value) {
+            read_table(source, &format!("{name}."), inner, config)?;
+        } else {
+            let meant = nearest(&name, KEYS.iter().map(|k| k.name)).map(|n| format!("; did you mean {n:?}?"));
+            return Err(fault(line, &format!("unknown key {name:?}{}", meant.unwrap_or_default())));
+        }
+    }
+    Ok(())
+}
+
+/// The value as a table, if there are keys below its name.
+fn table_of<'a, 'i>(name: &str, value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
+    let below = format!("{name}.");
+    KEYS.iter().any(|k| k.name.starts_with(&below)).then(|| value.get_ref().as_table()).flatten()
+}
+
+fn line_of(source: &str, at: usize) -> usize {
+    source.bytes().take(at).filter(|b| *b == b'\n').count() + 1
+}
+
+fn fault(line: usize, why: &str) -> Refusal {
+    Refusal::new(
+        Code::InvalidConfig,
+        format!("{FILE}, line {line}: {why}."),
+        "mend the line; `polis config show` lists every key, `polis config check` checks the file",
+    )
+}
+
+/// A file that names every key with its default, commented out.
+pub(crate) fn template(language: &str) -> String {
+    let mut out = "# polis: every key there is, with its default. `polis config check` checks this file.\n".to_owned();
+    let mut section = "";
+    for key in KEYS {
+        let (table, name) = key.name.split_once('.').unwrap_or(("", key.name));
+        if table != section {
+            section = table;
+            out.push_str(&format!("\n[{table}]\n"));
+        }
+        let set = key.name == "language";
+        let value = if set { format!("{language:?}") } else { key.default.to_owned() };
+        let mark = if set { "" } else { "# " };
+        out.push_str(&format!("\n# {} Takes {}.\n{mark}{name} = {value}\n", key.about, key.takes));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_is_a_valid_file_with_every_key() {
+        let config = parse(&template("zh")).unwrap();
+        assert_eq!(config.language, "zh");
+        let all = template("en").lines().map(|l| l.trim_start_matches("# ")).filter(|l| l.contains(" = ") || l.starts_with('[')).collect::<Vec<_>>().join("\n");
+        assert!(parse(&all).is_ok(), "{all}");
+        for key in KEYS {
+            let name = key.name.rsplit('.').next().unwrap();
+            assert!(all.contains(&format!("{name} = ")), "{name}");
+        }
+    }
+
+    #[test]
+    fn faults_name_their_line_and_what_was_meant() {
+        let message = |text: &str| parse(text).unwrap_err().message;
+        assert_eq!(message("\nlangage = \"en\""), "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?.");
+        assert!(message("[tasks]\n\napproval_reqired = []").contains("line 3"));
+        assert!(message("language = \"fr\"").contains("not one of en, zh"));
+        assert!(message("patience = 5").contains("expected a text"));
+        assert!(message("[tasks]\ndefault_lease = \"soon\"").contains("line 2"));
+        assert!(message("a = = b").contains("line 1"));
+        assert!(message("[tasks]\napproval_required = [\"deploy\"]").contains("did you mean \"deployment\""));
+    }
+}

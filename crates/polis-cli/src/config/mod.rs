@@ -1,0 +1,114 @@
+//! The configuration: `.agent-workspace/polis.toml`, and who may do what in `rbac.yaml`.
+
+mod keys;
+mod rbac;
+
+use std::path::Path;
+use std::time::Duration;
+
+use polis_core::time::parse_duration;
+use polis_core::{Code, Policy, Refusal, RoleSet, TaskType};
+use polis_ops::Settings;
+use serde::Serialize;
+
+pub(crate) use keys::{KEYS, template};
+
+/// The configuration's file name.
+pub(crate) const FILE: &str = "polis.toml";
+/// The permissions' file name.
+pub(crate) const RBAC: &str = "rbac.yaml";
+
+/// What the configuration says, with defaults filled in.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Config {
+    /// `zh` or `en`.
+    pub(crate) language: String,
+    /// Another store than the embedded one.
+    pub(crate) store: String,
+    /// Roles beside the default ones.
+    pub(crate) roles: Vec<String>,
+    /// How long to wait for a locked store.
+    pub(crate) patience: String,
+    /// Settings of the task board.
+    pub(crate) tasks: TasksConfig,
+}
+
+/// Settings of the task board.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct TasksConfig {
+    /// Types whose completion needs approval.
+    pub(crate) approval_required: Vec<String>,
+    /// The lease of a claim that does not say; empty: none.
+    pub(crate) default_lease: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            language: "en".to_owned(),
+            store: String::new(),
+            roles: Vec::new(),
+            patience: "30s".to_owned(),
+            tasks: TasksConfig { approval_required: Vec::new(), default_lease: String::new() },
+        }
+    }
+}
+
+impl Config {
+    /// Reads the file of a directory; without one, the defaults.
+    pub(crate) fn load(workspace: &Path) -> Result<Self, Refusal> {
+        match std::fs::read_to_string(workspace.join(FILE)) {
+            Ok(text) => keys::parse(&text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(_) => Err(Refusal::new(
+                Code::InvalidConfig,
+                format!("{FILE} cannot be read."),
+                "check that it is a text file in UTF-8 and that you may read it",
+            )),
+        }
+    }
+
+    /// How long to wait for a locked store.
+    pub(crate) fn patience(&self) -> Duration {
+        let millis = parse_duration(&self.patience).unwrap_or(30_000);
+        Duration::from_millis(millis.unsigned_abs())
+    }
+
+    /// The default lease of a claim, in milliseconds.
+    pub(crate) fn default_lease_ms(&self) -> Option<u64> {
+        parse_duration(&self.tasks.default_lease).ok().map(i64::unsigned_abs)
+    }
+
+    /// What the operations need of it, with the permissions.
+    pub(crate) fn settings(&self, policy: Policy) -> Settings {
+        Settings {
+            roles: RoleSet::with(self.roles.iter().cloned()),
+            policy,
+            approval_required: self.tasks.approval_required.iter().filter_map(|t| TaskType::from_name(t)).collect(),
+            patience_ms: i64::try_from(self.patience().as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// Reads the permissions of a directory; without a file, everybody works and the lead leads.
+pub(crate) fn load_policy(workspace: &Path, config: &Config) -> Result<Policy, Refusal> {
+    let roles = RoleSet::with(config.roles.iter().cloned());
+    match std::fs::read_to_string(workspace.join(RBAC)) {
+        Ok(text) => rbac::parse(&text, &roles),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Policy::default()),
+        Err(_) => Err(Refusal::new(
+            Code::InvalidRbac,
+            format!("{RBAC} cannot be read."),
+            "check that it is a text file in UTF-8 and that you may read it",
+        )),
+    }
+}
+
+/// The known name nearest to a mistyped one.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
+        .filter(|(similarity, _)| *similarity > 0.4)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,156 @@
+//! From flags, environment and files to the ground an operation stands on.
+//!
+//! The only place that decides which directory and which store a command works on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use polis_core::{AgentId, Code, Policy, Refusal};
+use polis_ops::{Polis, PortError, Store};
+use polis_store::embedded::Use;
+use polis_store::EmbeddedStore;
+use tokio::runtime::Runtime;
+
+use crate::cli::Globals;
+use crate::clock::SystemClock;
+use crate::config::{self, Config};
+use crate::error::Failure;
+
+/// The directory that makes a directory a polis.
+pub(crate) const WORKSPACE: &str = ".agent-workspace";
+
+/// Everything a command needs.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) polis: Polis,
+    pub(crate) agent: AgentId,
+    pub(crate) config: Config,
+    runtime: Runtime,
+}
+
+impl Context {
+    /// Opens the store that the flags name, for one command.
+    pub(crate) fn open(globals: &Globals) -> Result<Self, Failure> {
+        Self::open_for(globals, Use::Brief)
+    }
+
+    /// Opens the store for a command that stays.
+    pub(crate) fn open_for(globals: &Globals, usage: Use) -> Result<Self, Failure> {
+        let agent = match &globals.agent {
+            Some(name) => name.parse()?,
+            None => AgentId::user(),
+        };
+        let place = Place::find(globals)?;
+        let config = place.config()?;
+        let policy = place.policy(&config)?;
+        let runtime = runtime()?;
+        let store: Arc<dyn Store> = match place.store(&config) {
+            Target::Directory(workspace) => Arc::new(open_embedded(&workspace, usage, config.patience())?),
+            Target::Postgres(url) => { let _ = url; return Err(crate::error::invalid("x","y")) }/*PGSTUB*/,
+        };
+        let polis = Polis::new(store, Arc::new(SystemClock), config.settings(policy));
+        Ok(Self { polis, agent, config, runtime })
+    }
+
+    /// Runs an operation.
+    pub(crate) fn run<F: Future>(&self, work: F) -> F::Output {
+        self.runtime.block_on(work)
+    }
+}
+
+/// The runtime of one command: no threads of its own.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
+fn open_embedded(workspace: &Path, usage: Use, patience: Duration) -> Result<EmbeddedStore, PortError> {
+    if !workspace.join(polis_store::embedded::DATABASE).exists() {
+        return Err(PortError::new(
+            Code::NotInitialized,
+            format!("There is no database in {WORKSPACE}."),
+            "run `polis init` here",
+        ));
+    }
+    EmbeddedStore::open(workspace, usage, patience)
+}
+
+/// Where state is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// The embedded store in this workspace.
+    Directory(PathBuf),
+    /// PostgreSQL.
+    Postgres(String),
+}
+
+/// Which directory a command works on, and which store the flags name.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The `.agent-workspace`, if there is one.
+    pub(crate) workspace: Option<PathBuf>,
+    url: Option<String>,
+}
+
+impl Place {
+    /// Finds it from the flags, or upward from the current directory.
+    pub(crate) fn find(globals: &Globals) -> Result<Self, Failure> {
+        let (url, directory) = match &globals.store {
+            Some(store) if is_postgres(store) => (Some(store.clone()), globals.dir.clone()),
+            Some(store) => (None, Some(PathBuf::from(store))),
+            None => (None, globals.dir.clone()),
+        };
+        let workspace = match directory {
+            Some(directory) => Some(workspace_of(&directory)).filter(|w| w.is_dir()),
+            None => find_upward(),
+        };
+        let place = Self { workspace, url };
+        let elsewhere = place.url.is_some();
+        if place.workspace.is_none() && !elsewhere {
+            return Err(Refusal::new(
+                Code::NotInitialized,
+                "There is no polis here or in a directory above.",
+                "run `polis init` in your project, or name its directory with --dir",
+            )
+            .into());
+        }
+        Ok(place)
+    }
+
+    /// Its configuration.
+    pub(crate) fn config(&self) -> Result<Config, Refusal> {
+        self.workspace.as_deref().map_or_else(|| Ok(Config::default()), Config::load)
+    }
+
+    /// Its permissions.
+    pub(crate) fn policy(&self, config: &Config) -> Result<Policy, Refusal> {
+        self.workspace.as_deref().map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
+    }
+
+    /// Where its state is: the flag wins, then the configuration, then the directory.
+    pub(crate) fn store(&self, config: &Config) -> Target {
+        match (&self.url, &self.workspace) {
+            (Some(url), _) => Target::Postgres(url.clone()),
+            (None, _) if is_postgres(&config.store) => Target::Postgres(config.store.clone()),
+            (None, workspace) => Target::Directory(workspace.clone().unwrap_or_default()),
+        }
+    }
+}
+
+/// Whether a store is a PostgreSQL URL.
+pub(crate) fn is_postgres(store: &str) -> bool {
+    store.starts_with("postgres://") || store.starts_with("postgresql://")
+}
+
+/// The workspace of a project directory; the workspace itself may be named too.
+pub(crate) fn workspace_of(directory: &Path) -> PathBuf {
+    if directory.file_name().is_some_and(|name| name == WORKSPACE) {
+        return directory.to_owned();
+    }
+    directory.join(WORKSPACE)
+}
+
+fn find_upward() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|directory| directory.join(WORKSPACE)).find(|workspace| workspace.is_dir())
+}

@@ -1,0 +1,113 @@
+//! From a refusal to an exit code and a sentence.
+
+use std::error::Error as _;
+use std::io;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use polis_core::{Code, Kind, Refusal};
+use polis_ops::{OpError, PortError};
+
+use crate::output::Output;
+
+/// Why a command ended without doing what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// Refused or failed, with code, sentence and next step.
+    Op(OpError),
+    /// Nobody reads our output any more; that is no fault.
+    BrokenPipe,
+    /// The answer was given already; only the exit code is left to say.
+    Exit(u8),
+}
+
+impl From<OpError> for Failure {
+    fn from(error: OpError) -> Self {
+        Self::Op(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Op(refusal.into())
+    }
+}
+
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        Self::Op(error.into())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
+        }
+        Self::Op(PortError::internal("Reading or writing", error).into())
+    }
+}
+
+/// A refusal of the command line's own input.
+pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Refusal::new(Code::InvalidInput, message, hint).into()
+}
+
+/// The exit code of each class of refusal; part of the contract.
+fn exit_code(kind: Kind) -> u8 {
+    match kind {
+        Kind::Internal => 1,
+        Kind::Invalid => 2,
+        Kind::Forbidden => 3,
+        Kind::NotFound => 4,
+        Kind::Conflict => 5,
+        Kind::Busy => 6,
+    }
+}
+
+/// Tells the person or the program, and answers the exit code.
+pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
+    match failure {
+        Failure::BrokenPipe => ExitCode::SUCCESS,
+        Failure::Exit(code) => ExitCode::from(*code),
+        Failure::Op(error) => {
+            let document = error.document();
+            if out.is_json() {
+                let text = serde_json::to_string(&document).unwrap_or_default();
+                out.warn(&text);
+            } else {
+                out.warn(&format!("Error: {}", crate::output::clean_lines(document.error.message)));
+                if !document.error.hint.is_empty() {
+                    out.warn(&format!("Hint: {}", crate::output::clean_lines(document.error.hint)));
+                }
+            }
+            if let OpError::Failed(failed) = error
+                && out.is_verbose()
+            {
+                let mut cause = failed.source();
+                while let Some(error) = cause {
+                    out.warn(&format!("Cause: {error}"));
+                    cause = error.source();
+                }
+            }
+            ExitCode::from(exit_code(error.kind()))
+        }
+    }
+}
+
+/// What clap has to say: help and version, or what is wrong with the arguments.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let asked = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    let json = std::env::args_os().any(|argument| argument == "--json");
+    if asked || !json {
+        let _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    }
+    let text = error.render().to_string();
+    let message = text.lines().next().unwrap_or("invalid arguments").trim_start_matches("error: ").to_owned();
+    let refusal = Refusal::new(Code::InvalidInput, message, "run the command with --help");
+    report(&refusal.into(), &Output::new(true))
+}

@@ -1,0 +1,7 @@
+//! The `polis` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    polis_cli::run()
+}

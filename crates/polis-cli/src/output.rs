@@ -1,0 +1,172 @@
+//! What goes to the screen or to a program: JSON documents, sentences and tables.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::error::Failure;
+
+/// How to answer.
+#[derive(Debug)]
+pub(crate) struct Output {
+    json: bool,
+    colour: bool,
+    verbose: bool,
+}
+
+impl Output {
+    pub(crate) fn new(json: bool) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let verbose = std::env::args_os().any(|argument| argument == "--verbose");
+        Self { json, colour: !plain && !json && io::stdout().is_terminal(), verbose }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// One answer: the document for a program, or what `human` makes of it for a person.
+    pub(crate) fn answer<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Failure> {
+        if self.json { self.document(value) } else { self.text(&human(value)) }
+    }
+
+    /// One JSON document on its own line.
+    pub(crate) fn document<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+        let text = serde_json::to_string(value).map_err(io::Error::other)?;
+        self.line(&text)
+    }
+
+    /// Text for a person; ends with a line break if there is any.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.line(text.trim_end_matches('\n'))
+    }
+
+    /// A line, at once.
+    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{text}")?;
+        stdout.flush()?;
+        Ok(())
+    }
+
+    /// Raw text, without a line break.
+    pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
+        io::stdout().lock().write_all(text.as_bytes())?;
+        Ok(())
+    }
+
+    /// A line on standard error.
+    pub(crate) fn warn(&self, text: &str) {
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Progress of long work: on a terminal one line that is overwritten, elsewhere nothing.
+    pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
+        if self.json || !io::stderr().is_terminal() || of == 0 {
+            return;
+        }
+        let end = if done >= of { "\r\x1b[K" } else { "" };
+        let _ = write!(io::stderr().lock(), "\r{what} {:3}%{end}", done * 100 / of);
+    }
+
+    /// Text in a colour, where there are colours.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match style {
+            Style::Bold => "1",
+            Style::Dim => "2",
+            Style::Green => "32",
+            Style::Yellow => "33",
+            Style::Red => "31",
+            Style::Cyan => "36",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// How text stands out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    Bold,
+    Dim,
+    Green,
+    Yellow,
+    Red,
+    Cyan,
+}
+
+/// A line of text that may come from anywhere, made safe for a terminal.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
+}
+
+/// The same for text of several lines.
+pub(crate) fn clean_lines(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '�' } else { c }).collect()
+}
+
+/// A table whose columns line up, wide characters included.
+#[derive(Debug)]
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(heads: &[&str]) -> Self {
+        Self { rows: vec![heads.iter().map(|&head| head.to_owned()).collect()] }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
+    }
+
+    pub(crate) fn render(&self, out: &Output) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = String::new();
+        for (n, row) in self.rows.iter().enumerate() {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(&widths) {
+                let pad = width.saturating_sub(cell.width());
+                let _ = write!(line, "{cell}{:pad$}  ", "");
+            }
+            let line = line.trim_end();
+            text.push_str(&if n == 0 { out.paint(Style::Bold, line) } else { line.to_owned() });
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_line_up() {
+        let mut table = Table::new(&["ID", "主题", "ROLE"]);
+        table.row(["1".into(), "后端实现".into(), "backend-leader".into()]);
+        table.row(["20".into(), "ship it".into(), "-".into()]);
+        let text = table.render(&Output { json: false, colour: false, verbose: false });
+        assert_eq!(text, "ID  主题      ROLE\n1   后端实现  backend-leader\n20  ship it   -\n");
+    }
+
+    #[test]
+    fn nothing_drives_the_terminal() {
+        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a�[2Jb�c");
+    }
+}

@@ -1,0 +1,105 @@
+//! A directory of `N.json` task files, to import from and export to.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+
+use polis_core::{Code, TaskId};
+use polis_ops::PortError;
+use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};
+
+/// The largest file that can be a task.
+const MAX_BYTES: u64 = 16 << 20;
+/// Where Claude Code writes down the highest number it gave out.
+const HIGH_WATER: &str = ".highwatermark";
+
+/// The directory.
+#[derive(Debug)]
+pub(crate) struct TaskDir {
+    path: PathBuf,
+}
+
+impl TaskDir {
+    /// A directory to import from.
+    pub(crate) fn existing(path: PathBuf) -> Result<Self, PortError> {
+        if path.is_dir() {
+            return Ok(Self { path });
+        }
+        Err(PortError::new(
+            Code::InvalidInput,
+            "The directory of task files does not exist.",
+            "name a directory that holds 1.json, 2.json, …, such as ~/.claude/tasks/LIST",
+        ))
+    }
+
+    /// A directory to export to, created if need be.
+    pub(crate) fn create(path: PathBuf) -> Result<Self, PortError> {
+        fs::create_dir_all(&path).map_err(|e| cannot_write(&e))?;
+        Ok(Self { path })
+    }
+}
+
+fn cannot_write(error: &std::io::Error) -> PortError {
+    let (code, message) = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (Code::StoreFull, "The disk is full."),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            (Code::StoreReadOnly, "The directory cannot be written.")
+        }
+        _ => (Code::InvalidInput, "The directory cannot be created or written."),
+    };
+    PortError::new(code, message, "name a directory that you may write to").because(error.to_string())
+}
+
+impl TaskFiles for TaskDir {
+    fn list(&self) -> Result<Vec<TaskFile>, PortError> {
+        let entries = fs::read_dir(&self.path).map_err(|e| PortError::internal("Reading the directory", e))?;
+        let mut files: Vec<TaskFile> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .filter_map(|name| {
+                let stem = name.strip_suffix(".json")?;
+                Some(TaskFile { number: stem.parse().ok(), name })
+            })
+            .collect();
+        files.sort_by(|a, b| (a.number, &a.name).cmp(&(b.number, &b.name)));
+        Ok(files)
+    }
+
+    fn read(&self, file: &TaskFile) -> Result<Result<String, String>, PortError> {
+        let path = self.path.join(&file.name);
+        let read = || {
+            let meta = fs::metadata(&path)?;
+            if !meta.is_file() {
+                return Ok(Err("not a file".to_owned()));
+            }
+            if meta.len() > MAX_BYTES {
+                return Ok(Err(format!("{} bytes; at most {MAX_BYTES} are accepted", meta.len())));
+            }
+            fs::read(&path).map(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()))
+        };
+        Ok(read().unwrap_or_else(|error: std::io::Error| Err(format!("cannot be read: {}", error.kind()))))
+    }
+
+    fn highest_number(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.path.join(HIGH_WATER)).ok()?;
+        text.trim().parse().ok().filter(|n| *n < TaskId::MAX)
+    }
+}
+
+impl TaskFileSink for TaskDir {
+    fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError> {
+        let write = || {
+            let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
+            file.write_all(json.as_bytes())?;
+            file.write_all(b"\n")?;
+            file.persist(self.path.join(format!("{id}.json"))).map_err(|e| e.error).map(|_| ())
+        };
+        write().map_err(|e: std::io::Error| cannot_write(&e))
+    }
+
+    fn finish(&mut self) -> Result<(), PortError> {
+        // One call for the whole file system instead of one for each of many small files.
+        let directory = fs::File::open(&self.path).map_err(|e| cannot_write(&e))?;
+        rustix::fs::syncfs(&directory).map_err(|e| cannot_write(&e.into()))
+    }
+}
