@@ -24,13 +24,31 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 internal, 2 usage or invalid input
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
     /// The project directory; default: found upward from here, like git's
-    #[arg(long, global = true, env = "POLIS_DIR", value_name = "DIR", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "POLIS_DIR",
+        value_name = "DIR",
+        hide_env_values = true
+    )]
     pub(crate) dir: Option<PathBuf>,
     /// Where state is kept: a directory, or postgres://...
-    #[arg(long, global = true, env = "POLIS_STORE", value_name = "URL", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        env = "POLIS_STORE",
+        value_name = "URL",
+        hide_env_values = true
+    )]
     pub(crate) store: Option<String>,
     /// Who is asking; default: the human `user`
-    #[arg(long = "as", global = true, env = "POLIS_AGENT", value_name = "AGENT", hide_env_values = true)]
+    #[arg(
+        long = "as",
+        global = true,
+        env = "POLIS_AGENT",
+        value_name = "AGENT",
+        hide_env_values = true
+    )]
     pub(crate) agent: Option<String>,
     /// Answer with one JSON document (streams: one a line)
     #[arg(long, global = true)]

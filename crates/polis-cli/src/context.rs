@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use polis_core::{AgentId, Code, Policy, Refusal};
 use polis_ops::{Polis, PortError, Store};
-use polis_store::embedded::Use;
 use polis_store::EmbeddedStore;
+use polis_store::embedded::Use;
 use tokio::runtime::Runtime;
 
 use crate::cli::Globals;
@@ -46,11 +46,21 @@ impl Context {
         let policy = place.policy(&config)?;
         let runtime = runtime()?;
         let store: Arc<dyn Store> = match place.store(&config) {
-            Target::Directory(workspace) => Arc::new(open_embedded(&workspace, usage, config.patience())?),
-            Target::Postgres(url) => { let _ = url; return Err(crate::error::invalid("x","y")) }/*PGSTUB*/,
+            Target::Directory(workspace) => {
+                Arc::new(open_embedded(&workspace, usage, config.patience())?)
+            }
+            Target::Postgres(url) => {
+                let _ = url;
+                return Err(crate::error::invalid("x", "y"));
+            } /*PGSTUB*/,
         };
         let polis = Polis::new(store, Arc::new(SystemClock), config.settings(policy));
-        Ok(Self { polis, agent, config, runtime })
+        Ok(Self {
+            polis,
+            agent,
+            config,
+            runtime,
+        })
     }
 
     /// Runs an operation.
@@ -61,10 +71,16 @@ impl Context {
 
 /// The runtime of one command: no threads of its own.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?)
 }
 
-fn open_embedded(workspace: &Path, usage: Use, patience: Duration) -> Result<EmbeddedStore, PortError> {
+fn open_embedded(
+    workspace: &Path,
+    usage: Use,
+    patience: Duration,
+) -> Result<EmbeddedStore, PortError> {
     if !workspace.join(polis_store::embedded::DATABASE).exists() {
         return Err(PortError::new(
             Code::NotInitialized,
@@ -119,12 +135,16 @@ impl Place {
 
     /// Its configuration.
     pub(crate) fn config(&self) -> Result<Config, Refusal> {
-        self.workspace.as_deref().map_or_else(|| Ok(Config::default()), Config::load)
+        self.workspace
+            .as_deref()
+            .map_or_else(|| Ok(Config::default()), Config::load)
     }
 
     /// Its permissions.
     pub(crate) fn policy(&self, config: &Config) -> Result<Policy, Refusal> {
-        self.workspace.as_deref().map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
+        self.workspace
+            .as_deref()
+            .map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
     }
 
     /// Where its state is: the flag wins, then the configuration, then the directory.
@@ -152,5 +172,7 @@ pub(crate) fn workspace_of(directory: &Path) -> PathBuf {
 
 fn find_upward() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
-    here.ancestors().map(|directory| directory.join(WORKSPACE)).find(|workspace| workspace.is_dir())
+    here.ancestors()
+        .map(|directory| directory.join(WORKSPACE))
+        .find(|workspace| workspace.is_dir())
 }

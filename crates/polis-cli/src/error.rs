@@ -76,9 +76,15 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
                 let text = serde_json::to_string(&document).unwrap_or_default();
                 out.warn(&text);
             } else {
-                out.warn(&format!("Error: {}", crate::output::clean_lines(document.error.message)));
+                out.warn(&format!(
+                    "Error: {}",
+                    crate::output::clean_lines(document.error.message)
+                ));
                 if !document.error.hint.is_empty() {
-                    out.warn(&format!("Hint: {}", crate::output::clean_lines(document.error.hint)));
+                    out.warn(&format!(
+                        "Hint: {}",
+                        crate::output::clean_lines(document.error.hint)
+                    ));
                 }
             }
             if let OpError::Failed(failed) = error
@@ -99,7 +105,9 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(
         error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     let json = std::env::args_os().any(|argument| argument == "--json");
     if asked || !json {
@@ -107,7 +115,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
     let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or("invalid arguments").trim_start_matches("error: ").to_owned();
+    let message = text
+        .lines()
+        .next()
+        .unwrap_or("invalid arguments")
+        .trim_start_matches("error: ")
+        .to_owned();
     let refusal = Refusal::new(Code::InvalidInput, message, "run the command with --help");
     report(&refusal.into(), &Output::new(true))
 }

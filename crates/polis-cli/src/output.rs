@@ -20,7 +20,11 @@ impl Output {
     pub(crate) fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let verbose = std::env::args_os().any(|argument| argument == "--verbose");
-        Self { json, colour: !plain && !json && io::stdout().is_terminal(), verbose }
+        Self {
+            json,
+            colour: !plain && !json && io::stdout().is_terminal(),
+            verbose,
+        }
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -32,8 +36,16 @@ impl Output {
     }
 
     /// One answer: the document for a program, or what `human` makes of it for a person.
-    pub(crate) fn answer<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Failure> {
-        if self.json { self.document(value) } else { self.text(&human(value)) }
+    pub(crate) fn answer<T: Serialize>(
+        &self,
+        value: &T,
+        human: impl FnOnce(&T) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            self.document(value)
+        } else {
+            self.text(&human(value))
+        }
     }
 
     /// One JSON document on its own line.
@@ -108,12 +120,22 @@ pub(crate) enum Style {
 
 /// A line of text that may come from anywhere, made safe for a terminal.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '�' } else { c })
+        .collect()
 }
 
 /// The same for text of several lines.
 pub(crate) fn clean_lines(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '�' } else { c }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' {
+                '�'
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 /// A table whose columns line up, wide characters included.
@@ -124,17 +146,25 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(heads: &[&str]) -> Self {
-        Self { rows: vec![heads.iter().map(|&head| head.to_owned()).collect()] }
+        Self {
+            rows: vec![heads.iter().map(|&head| head.to_owned()).collect()],
+        }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().map(|cell| clean(&cell)).collect());
+        self.rows
+            .push(cells.into_iter().map(|cell| clean(&cell)).collect());
     }
 
     pub(crate) fn render(&self, out: &Output) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.width())
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let mut text = String::new();
@@ -145,7 +175,11 @@ impl Table {
                 let _ = write!(line, "{cell}{:pad$}  ", "");
             }
             let line = line.trim_end();
-            text.push_str(&if n == 0 { out.paint(Style::Bold, line) } else { line.to_owned() });
+            text.push_str(&if n == 0 {
+                out.paint(Style::Bold, line)
+            } else {
+                line.to_owned()
+            });
             text.push('\n');
         }
         text
@@ -161,8 +195,15 @@ mod tests {
         let mut table = Table::new(&["ID", "主题", "ROLE"]);
         table.row(["1".into(), "后端实现".into(), "backend-leader".into()]);
         table.row(["20".into(), "ship it".into(), "-".into()]);
-        let text = table.render(&Output { json: false, colour: false, verbose: false });
-        assert_eq!(text, "ID  主题      ROLE\n1   后端实现  backend-leader\n20  ship it   -\n");
+        let text = table.render(&Output {
+            json: false,
+            colour: false,
+            verbose: false,
+        });
+        assert_eq!(
+            text,
+            "ID  主题      ROLE\n1   后端实现  backend-leader\n20  ship it   -\n"
+        );
     }
 
     #[test]

@@ -45,20 +45,28 @@ fn cannot_write(error: &std::io::Error) -> PortError {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             (Code::StoreReadOnly, "The directory cannot be written.")
         }
-        _ => (Code::InvalidInput, "The directory cannot be created or written."),
+        _ => (
+            Code::InvalidInput,
+            "The directory cannot be created or written.",
+        ),
     };
-    PortError::new(code, message, "name a directory that you may write to").because(error.to_string())
+    PortError::new(code, message, "name a directory that you may write to")
+        .because(error.to_string())
 }
 
 impl TaskFiles for TaskDir {
     fn list(&self) -> Result<Vec<TaskFile>, PortError> {
-        let entries = fs::read_dir(&self.path).map_err(|e| PortError::internal("Reading the directory", e))?;
+        let entries = fs::read_dir(&self.path)
+            .map_err(|e| PortError::internal("Reading the directory", e))?;
         let mut files: Vec<TaskFile> = entries
             .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
             .filter(|name| !name.starts_with('.'))
             .filter_map(|name| {
                 let stem = name.strip_suffix(".json")?;
-                Some(TaskFile { number: stem.parse().ok(), name })
+                Some(TaskFile {
+                    number: stem.parse().ok(),
+                    name,
+                })
             })
             .collect();
         files.sort_by(|a, b| (a.number, &a.name).cmp(&(b.number, &b.name)));
@@ -73,11 +81,17 @@ impl TaskFiles for TaskDir {
                 return Ok(Err("not a file".to_owned()));
             }
             if meta.len() > MAX_BYTES {
-                return Ok(Err(format!("{} bytes; at most {MAX_BYTES} are accepted", meta.len())));
+                return Ok(Err(format!(
+                    "{} bytes; at most {MAX_BYTES} are accepted",
+                    meta.len()
+                )));
             }
-            fs::read(&path).map(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()))
+            fs::read(&path)
+                .map(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()))
         };
-        Ok(read().unwrap_or_else(|error: std::io::Error| Err(format!("cannot be read: {}", error.kind()))))
+        Ok(read().unwrap_or_else(|error: std::io::Error| {
+            Err(format!("cannot be read: {}", error.kind()))
+        }))
     }
 
     fn highest_number(&self) -> Option<u64> {
@@ -92,7 +106,9 @@ impl TaskFileSink for TaskDir {
             let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
             file.write_all(json.as_bytes())?;
             file.write_all(b"\n")?;
-            file.persist(self.path.join(format!("{id}.json"))).map_err(|e| e.error).map(|_| ())
+            file.persist(self.path.join(format!("{id}.json")))
+                .map_err(|e| e.error)
+                .map(|_| ())
         };
         write().map_err(|e: std::io::Error| cannot_write(&e))
     }

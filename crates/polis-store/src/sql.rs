@@ -12,9 +12,10 @@ pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, own
 /// The columns of a task in a list.
 pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, updated_at, subject";
 
-/// Tasks that nobody holds and nothing blocks; the condition of the partial indexes, to the letter.
-pub(crate) const FREE: &str =
-    "owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress')";
+/// Tasks whose lease ended by `$1`. Apart and materialised, because among several equalities a
+/// planner without statistics picks the index of the least selective one.
+const STALE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
+const IS_STALE: &str = "id IN (SELECT id FROM stale)";
 
 /// A parameter of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +45,10 @@ impl Query {
 /// after a page, and the arms are merged: the time depends on the page, not on the board.
 pub(crate) fn list(query: &TaskQuery) -> Query {
     let mut q = Query::default();
+    let stale = query.claimable_at.map_or("", |now| {
+        q.bind(Param::Int(now));
+        STALE
+    });
     let mut arms = Vec::new();
     for by_role in role_conditions(query) {
         for by_state in state_conditions(query) {
@@ -52,7 +57,7 @@ pub(crate) fn list(query: &TaskQuery) -> Query {
     }
     let limit = q.bind(Param::Int(i64::from(query.limit)));
     q.text = format!(
-        "SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({}) ORDER BY id LIMIT {limit}",
+        "{stale} SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({}) ORDER BY id LIMIT {limit}",
         arms.join(" UNION ")
     );
     q
@@ -76,19 +81,16 @@ fn role_conditions(query: &TaskQuery) -> Vec<Condition> {
 
 fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     let is = |status: TaskStatus| ("status", Some(Param::Text(status.as_str().to_owned())));
-    if let Some(now) = query.claimable_at {
-        let mut free: Condition = vec![(FREE, None)];
-        let mut stale: Condition = vec![
-            is(TaskStatus::InProgress),
-            ("owner <> ''", None),
-            ("lease_until IS NOT NULL", None),
-            ("lease_until <=", Some(Param::Int(now))),
-        ];
-        if let Some(status) = query.status {
-            free.push(is(status));
-            stale.push(is(status));
-        }
-        return vec![free, stale];
+    if query.claimable_at.is_some() {
+        let free: Condition = vec![("free = 1", None)];
+        let stale: Condition = vec![(IS_STALE, None)];
+        return match query.status {
+            None => vec![free, stale],
+            Some(TaskStatus::InProgress) => {
+                vec![[free, vec![is(TaskStatus::InProgress)]].concat(), stale]
+            }
+            Some(status) => vec![[free, vec![is(status)]].concat()],
+        };
     }
     match query.status {
         Some(TaskStatus::Deleted) => vec![vec![("1 = 0", None)]],
@@ -140,7 +142,7 @@ fn arm(q: &mut Query, query: &TaskQuery, by_role: &Condition, by_state: &Conditi
 /// The first free tasks of one group, for `$1` = required role, `$2` = type, `$3` = how many.
 pub(crate) fn free_of_group() -> String {
     format!(
-        "SELECT {TASK_COLUMNS} FROM tasks WHERE {FREE} AND required_role = $1 AND task_type = $2 \
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE free = 1 AND required_role = $1 AND task_type = $2 \
          ORDER BY standing DESC, id LIMIT $3"
     )
 }
@@ -156,8 +158,7 @@ pub(crate) fn assigned_to() -> String {
 /// Tasks whose lease ended by `$1` and that `$2` may take by role, at most `$3`.
 pub(crate) fn stale_for() -> String {
     format!(
-        "SELECT {TASK_COLUMNS} FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 \
-         AND status = 'in_progress' AND owner <> '' AND required_role IN ('', $2) \
+        "{STALE} SELECT {TASK_COLUMNS} FROM tasks WHERE {IS_STALE} AND required_role IN ('', $2) \
          ORDER BY standing DESC, id LIMIT $3"
     )
 }

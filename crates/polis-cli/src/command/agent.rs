@@ -89,7 +89,14 @@ impl Agent {
                     supervisor: add.supervisor.as_deref().map(str::parse).transpose()?,
                 };
                 let agent = context.run(op::add_agent(polis, &context.agent, &params))?;
-                out.answer(&agent, |a| format!("Agent {} registered: {} in the {} layer.", a.id, a.role, a.layer.as_str()))
+                out.answer(&agent, |a| {
+                    format!(
+                        "Agent {} registered: {} in the {} layer.",
+                        a.id,
+                        a.role,
+                        a.layer.as_str()
+                    )
+                })
             }
             Self::List => {
                 let agents = context.run(op::list_agents(polis))?;
@@ -104,7 +111,8 @@ impl Agent {
                 out.answer(&Agents { agents }, |all| tree(&all.agents))
             }
             Self::Retire { id } => {
-                let agent = context.run(op::retire_agent(polis, &context.agent, &registered(&id)?))?;
+                let agent =
+                    context.run(op::retire_agent(polis, &context.agent, &registered(&id)?))?;
                 out.answer(&agent, |a| format!("Agent {} is retired.", a.id))
             }
         }
@@ -125,7 +133,8 @@ fn registered(id: &str) -> Result<AgentId, Refusal> {
 
 fn list(agents: &[Entry], out: &Output) -> String {
     if agents.is_empty() {
-        return "No agents yet. Register one: polis agent add backend-1 --role backend-leader".to_owned();
+        return "No agents yet. Register one: polis agent add backend-1 --role backend-leader"
+            .to_owned();
     }
     let mut table = Table::new(&["ID", "ROLE", "LAYER", "SUPERVISOR", "STATUS", "NAME"]);
     for agent in agents {
@@ -133,7 +142,10 @@ fn list(agents: &[Entry], out: &Output) -> String {
             agent.id.to_string(),
             agent.role.clone(),
             agent.layer.as_str().to_owned(),
-            agent.supervisor.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            agent
+                .supervisor
+                .as_ref()
+                .map_or_else(|| "-".to_owned(), ToString::to_string),
             status(agent).to_owned(),
             agent.name.clone(),
         ]);
@@ -154,13 +166,20 @@ fn tree(agents: &[Entry]) -> String {
     }
     let mut below: BTreeMap<Option<&AgentId>, Vec<&Entry>> = BTreeMap::new();
     for agent in agents {
-        below.entry(agent.supervisor.as_ref()).or_default().push(agent);
+        below
+            .entry(agent.supervisor.as_ref())
+            .or_default()
+            .push(agent);
     }
     let mut text = String::new();
     let mut stack: Vec<(&Entry, String, String)> = Vec::new();
     push(&mut stack, below.get(&None), "", true);
     while let Some((agent, lead, indent)) = stack.pop() {
-        let retired = if agent.status == AgentStatus::Retired { ", retired" } else { "" };
+        let retired = if agent.status == AgentStatus::Retired {
+            ", retired"
+        } else {
+            ""
+        };
         text.push_str(&format!(
             "{lead}{} ({}, {}{retired})\n",
             agent.id,

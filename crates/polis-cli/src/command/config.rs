@@ -43,10 +43,17 @@ impl Config {
                 })
             }
             Self::Check => {
-                let rbac = place.workspace.as_ref().is_some_and(|w| w.join(RBAC).exists());
+                let rbac = place
+                    .workspace
+                    .as_ref()
+                    .is_some_and(|w| w.join(RBAC).exists());
                 let answer = json!({ "ok": true, "rbac": rbac, "roles": policy.roles.len() });
                 out.answer(&answer, |_| {
-                    let about = if rbac { "rbac.yaml is sound." } else { "There is no rbac.yaml." };
+                    let about = if rbac {
+                        "rbac.yaml is sound."
+                    } else {
+                        "There is no rbac.yaml."
+                    };
                     format!("polis.toml is sound. {about}")
                 })
             }
@@ -56,7 +63,9 @@ impl Config {
 
 /// A store's URL as it may be shown.
 fn without_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
     match rest.rsplit_once('@') {
         Some((login, host)) => {
             let user = login.split(':').next().unwrap_or_default();

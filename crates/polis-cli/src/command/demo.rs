@@ -39,21 +39,71 @@ const TEAM: [&str; 7] = [
 /// The plan: subject, role, type, and the places (from 0) of the tasks it waits for.
 type Step = (&'static str, &'static str, &'static str, &'static [usize]);
 const PLAN: [Step; 16] = [
-    ("Clarify what the shop must do", "product-manager", "requirement_analysis", &[]),
-    ("Compare payment providers", "architect", "tech_research", &[]),
-    ("Design the architecture", "architect", "architecture_design", &[0, 1]),
+    (
+        "Clarify what the shop must do",
+        "product-manager",
+        "requirement_analysis",
+        &[],
+    ),
+    (
+        "Compare payment providers",
+        "architect",
+        "tech_research",
+        &[],
+    ),
+    (
+        "Design the architecture",
+        "architect",
+        "architecture_design",
+        &[0, 1],
+    ),
     ("Design the API", "architect", "api_design", &[2]),
     ("Sketch the screens", "product-manager", "ui_design", &[0]),
-    ("Implement the catalogue", "backend-leader", "backend_implementation", &[3]),
-    ("Implement the basket", "backend-leader", "backend_implementation", &[3]),
-    ("Implement payments", "backend-leader", "backend_implementation", &[3]),
-    ("Implement invoices", "backend-leader", "backend_implementation", &[7]),
-    ("Build the catalogue page", "frontend-leader", "frontend_implementation", &[4, 5]),
-    ("Build the checkout page", "frontend-leader", "frontend_implementation", &[4, 6, 7]),
+    (
+        "Implement the catalogue",
+        "backend-leader",
+        "backend_implementation",
+        &[3],
+    ),
+    (
+        "Implement the basket",
+        "backend-leader",
+        "backend_implementation",
+        &[3],
+    ),
+    (
+        "Implement payments",
+        "backend-leader",
+        "backend_implementation",
+        &[3],
+    ),
+    (
+        "Implement invoices",
+        "backend-leader",
+        "backend_implementation",
+        &[7],
+    ),
+    (
+        "Build the catalogue page",
+        "frontend-leader",
+        "frontend_implementation",
+        &[4, 5],
+    ),
+    (
+        "Build the checkout page",
+        "frontend-leader",
+        "frontend_implementation",
+        &[4, 6, 7],
+    ),
     ("Test the catalogue", "test-leader", "testing", &[9]),
     ("Test the checkout", "test-leader", "testing", &[10, 8]),
     ("Prepare the servers", "devops-leader", "deployment", &[2]),
-    ("Write the manual", "product-manager", "documentation", &[9, 10]),
+    (
+        "Write the manual",
+        "product-manager",
+        "documentation",
+        &[9, 10],
+    ),
     ("Go live", "devops-leader", "deployment", &[11, 12, 13, 14]),
 ];
 
@@ -83,8 +133,18 @@ impl Demo {
         std::fs::create_dir_all(&workspace)?;
         polis_store::EmbeddedStore::create(&workspace, Use::Long, Duration::from_secs(30))?;
         let context = Context::open_for(&globals, Use::Long)?;
-        say(out, &format!("A team of {} processes and {} tasks, on one board:", TEAM.len(), PLAN.len()))?;
-        say(out, "each claims what is ready for its role; one is killed (kill -9) in the middle of its work.\n")?;
+        say(
+            out,
+            &format!(
+                "A team of {} processes and {} tasks, on one board:",
+                TEAM.len(),
+                PLAN.len()
+            ),
+        )?;
+        say(
+            out,
+            "each claims what is ready for its role; one is killed (kill -9) in the middle of its work.\n",
+        )?;
         let tasks = plan(&context)?;
         let graph = context.run(op::graph_tasks(&context.polis, None))?;
         say(out, &graph.to_text())?;
@@ -96,14 +156,24 @@ impl Demo {
         report(&context, &tasks, &events, out)?;
         if self.keep {
             place.disable_cleanup(true);
-            say(out, &format!("\nThe board is kept: polis --dir {} task list", place.path().display()))?;
+            say(
+                out,
+                &format!(
+                    "\nThe board is kept: polis --dir {} task list",
+                    place.path().display()
+                ),
+            )?;
         }
         Ok(())
     }
 }
 
 fn say(out: &Output, text: &str) -> Result<(), Failure> {
-    if out.is_json() { Ok(()) } else { out.line(text) }
+    if out.is_json() {
+        Ok(())
+    } else {
+        out.line(text)
+    }
 }
 
 /// Puts the plan on the board.
@@ -118,7 +188,12 @@ fn plan(context: &Context) -> Result<Vec<TaskId>, Failure> {
             add_blocked_by: waits.iter().filter_map(|&n| ids.get(n).copied()).collect(),
             ..TaskCreate::default()
         };
-        ids.push(context.run(op::create_task(&context.polis, &lead, &params))?.task.id);
+        ids.push(
+            context
+                .run(op::create_task(&context.polis, &lead, &params))?
+                .task
+                .id,
+        );
     }
     Ok(ids)
 }
@@ -168,30 +243,52 @@ impl Drop for Team {
 }
 
 /// Prints what happens until everything is completed.
-fn watch(context: &Context, team: &mut Team, mut since: u64, out: &Output) -> Result<Vec<Event>, Failure> {
+fn watch(
+    context: &Context,
+    team: &mut Team,
+    mut since: u64,
+    out: &Output,
+) -> Result<Vec<Event>, Failure> {
     let mut all = Vec::new();
     let mut completed = 0;
     let mut victims_claims = 0;
     let give_up = context.polis.clock.now_millis() + 60_000;
     while completed < PLAN.len() {
         if context.polis.clock.now_millis() > give_up {
-            return Err(PortError::new(Code::StoreBusy, "The team did not finish within a minute.", "run it again").into());
+            return Err(PortError::new(
+                Code::StoreBusy,
+                "The team did not finish within a minute.",
+                "run it again",
+            )
+            .into());
         }
         let events = context.run(op::read_log(&context.polis, since, 100))?;
         if events.is_empty() {
-            context.run(context.polis.store.wait_beyond(since, Duration::from_millis(500)))?;
+            context.run(
+                context
+                    .polis
+                    .store
+                    .wait_beyond(since, Duration::from_millis(500)),
+            )?;
         }
         for event in events {
             since = event.seq;
             if event.kind != "task.heartbeat" {
-                if out.is_json() { out.document(&event)? } else { out.line(&log::line(&event, out))? }
+                if out.is_json() {
+                    out.document(&event)?
+                } else {
+                    out.line(&log::line(&event, out))?
+                }
             }
             completed += usize::from(event.kind == "task.completed");
             if event.kind == "task.claimed" && event.actor == VICTIM.0 {
                 victims_claims += 1;
                 if victims_claims == VICTIM.1 {
                     team.kill(VICTIM.0);
-                    let news = format!("        {} was killed while it held {}", VICTIM.0, event.subject);
+                    let news = format!(
+                        "        {} was killed while it held {}",
+                        VICTIM.0, event.subject
+                    );
                     say(out, &out.paint(Style::Red, &news))?;
                 }
             }
@@ -202,7 +299,12 @@ fn watch(context: &Context, team: &mut Team, mut since: u64, out: &Output) -> Re
 }
 
 /// Says what the log proves.
-fn report(context: &Context, tasks: &[TaskId], events: &[Event], out: &Output) -> Result<(), Failure> {
+fn report(
+    context: &Context,
+    tasks: &[TaskId],
+    events: &[Event],
+    out: &Output,
+) -> Result<(), Failure> {
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     let mut completions: BTreeMap<&str, usize> = BTreeMap::new();
     for event in events {
@@ -212,7 +314,11 @@ fn report(context: &Context, tasks: &[TaskId], events: &[Event], out: &Output) -
             _ => {}
         }
     }
-    let taken_over: Vec<&str> = claims.iter().filter(|(_, n)| **n > 1).map(|(task, _)| *task).collect();
+    let taken_over: Vec<&str> = claims
+        .iter()
+        .filter(|(_, n)| **n > 1)
+        .map(|(task, _)| *task)
+        .collect();
     let done_once = completions.values().filter(|n| **n == 1).count();
     let stats = context.run(op::task_stats(&context.polis, &StatsQuery::default()))?;
     say(
@@ -220,12 +326,25 @@ fn report(context: &Context, tasks: &[TaskId], events: &[Event], out: &Output) -
         &format!(
             "\n{done_once} of {} tasks completed exactly once; taken over after the kill: {}.",
             tasks.len(),
-            if taken_over.is_empty() { "none".to_owned() } else { taken_over.join(", ") }
+            if taken_over.is_empty() {
+                "none".to_owned()
+            } else {
+                taken_over.join(", ")
+            }
         ),
     )?;
     let rate = stats.figures.role_match_rate.unwrap_or_default();
-    say(out, &format!("Role match {rate:.0}%, invalid transitions {}.", stats.figures.invalid_transitions))?;
-    say(out, "\nYour own board: polis init, then polis task create --subject \"...\" and polis task claim.")
+    say(
+        out,
+        &format!(
+            "Role match {rate:.0}%, invalid transitions {}.",
+            stats.figures.invalid_transitions
+        ),
+    )?;
+    say(
+        out,
+        "\nYour own board: polis init, then polis task create --subject \"...\" and polis task claim.",
+    )
 }
 
 impl DemoWorker {
@@ -233,7 +352,10 @@ impl DemoWorker {
     pub(crate) fn run(self, globals: &Globals) -> Result<(), Failure> {
         let context = Context::open_for(globals, Use::Brief)?;
         let polis = &context.polis;
-        let claim = TaskClaim { lease_ms: Some(LEASE_MS), ..TaskClaim::default() };
+        let claim = TaskClaim {
+            lease_ms: Some(LEASE_MS),
+            ..TaskClaim::default()
+        };
         loop {
             let seen = context.run(polis.store.last_sequence())?;
             match context.run(op::claim_task(polis, &context.agent, &claim)) {
@@ -255,10 +377,16 @@ fn work(context: &Context, id: TaskId) -> Result<(), Failure> {
     // Long enough to be seen, different for each task.
     let pause = Duration::from_millis(150 + id.number() * 37 % 250);
     std::thread::sleep(pause / 2);
-    let beat = TaskHeartbeat { task_id: id, lease_ms: None };
+    let beat = TaskHeartbeat {
+        task_id: id,
+        lease_ms: None,
+    };
     context.run(op::heartbeat_task(&context.polis, &context.agent, &beat))?;
     std::thread::sleep(pause / 2);
-    let done = TaskUpdate { status: Some(TaskStatus::Completed), ..TaskUpdate::of(id) };
+    let done = TaskUpdate {
+        status: Some(TaskStatus::Completed),
+        ..TaskUpdate::of(id)
+    };
     context.run(op::update_task(&context.polis, &context.agent, &done))?;
     Ok(())
 }

@@ -30,7 +30,10 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
             Ok(detail) => (true, detail),
             Err(Failure::Op(error)) => {
                 let document = error.document();
-                (false, format!("{} {}", document.error.message, document.error.hint))
+                (
+                    false,
+                    format!("{} {}", document.error.message, document.error.hint),
+                )
             }
             Err(_) => (false, "failed".to_owned()),
         };
@@ -39,52 +42,109 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
     };
     let place = Place::find(globals);
     let found = place.is_ok();
-    note("directory", place.as_ref().map(|_| "found".to_owned()).map_err(|_| missing()));
+    note(
+        "directory",
+        place
+            .as_ref()
+            .map(|_| "found".to_owned())
+            .map_err(|_| missing()),
+    );
     if found && let Ok(place) = place {
         let config = place.config();
-        note("configuration", config.clone().map(|_| "sound".to_owned()).map_err(Into::into));
+        note(
+            "configuration",
+            config
+                .clone()
+                .map(|_| "sound".to_owned())
+                .map_err(Into::into),
+        );
         if let Ok(config) = config {
-            note("permissions", place.policy(&config).map(|_| "sound".to_owned()).map_err(Into::into));
+            note(
+                "permissions",
+                place
+                    .policy(&config)
+                    .map(|_| "sound".to_owned())
+                    .map_err(Into::into),
+            );
             let kind = match place.store(&config) {
                 Target::Directory(_) => "embedded",
                 Target::Postgres(_) => "PostgreSQL",
             };
             let context = Context::open(globals);
-            note("store", context.as_ref().map(|_| kind.to_owned()).map_err(|_| reopen(globals)));
+            note(
+                "store",
+                context
+                    .as_ref()
+                    .map(|_| kind.to_owned())
+                    .map_err(|_| reopen(globals)),
+            );
             if let Ok(context) = context {
                 note("integrity", integrity(&context, &place, &config));
-                note("content", context.run(op::overview(&context.polis)).map_err(Into::into).map(|o| {
-                    format!("{} tasks, {} agents, {} events", o.pending + o.in_progress + o.completed, o.agents, o.events)
-                }));
+                note(
+                    "content",
+                    context
+                        .run(op::overview(&context.polis))
+                        .map_err(Into::into)
+                        .map(|o| {
+                            format!(
+                                "{} tasks, {} agents, {} events",
+                                o.pending + o.in_progress + o.completed,
+                                o.agents,
+                                o.events
+                            )
+                        }),
+                );
                 note("writable", writable(&place, &config));
             }
         }
     }
-    let report = Report { ok: checks.iter().all(|c| c.ok), version: env!("CARGO_PKG_VERSION"), checks };
+    let report = Report {
+        ok: checks.iter().all(|c| c.ok),
+        version: env!("CARGO_PKG_VERSION"),
+        checks,
+    };
     out.answer(&report, |r| {
         let mut text = format!("polis {}\n", r.version);
         for check in &r.checks {
-            let mark = if check.ok { out.paint(Style::Green, "✓") } else { out.paint(Style::Red, "✗") };
+            let mark = if check.ok {
+                out.paint(Style::Green, "✓")
+            } else {
+                out.paint(Style::Red, "✗")
+            };
             text.push_str(&format!("{mark} {:<14} {}\n", check.name, check.detail));
         }
         text
     })?;
-    if report.ok { Ok(()) } else { Err(Failure::Exit(1)) }
+    if report.ok {
+        Ok(())
+    } else {
+        Err(Failure::Exit(1))
+    }
 }
 
 fn missing() -> Failure {
-    crate::error::invalid("There is no polis here or in a directory above.", "Run `polis init`.")
+    crate::error::invalid(
+        "There is no polis here or in a directory above.",
+        "Run `polis init`.",
+    )
 }
 
 /// The reason why the store does not open.
 fn reopen(globals: &Globals) -> Failure {
     match Context::open(globals) {
-        Ok(_) => crate::error::invalid("The store opened only at the second try.", "Run `polis doctor` again."),
+        Ok(_) => crate::error::invalid(
+            "The store opened only at the second try.",
+            "Run `polis doctor` again.",
+        ),
         Err(failure) => failure,
     }
 }
 
-fn integrity(context: &Context, place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
+fn integrity(
+    context: &Context,
+    place: &Place,
+    config: &crate::config::Config,
+) -> Result<String, Failure> {
     if let Target::Directory(workspace) = place.store(config) {
         let store = polis_store::EmbeddedStore::open(
             &workspace,
@@ -105,7 +165,10 @@ fn integrity(context: &Context, place: &Place, config: &crate::config::Config) -
 fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
     if let Target::Directory(workspace) = place.store(config) {
         tempfile::tempfile_in(&workspace).map_err(|_| {
-            crate::error::invalid("The directory cannot be written.", "Check the permissions of .agent-workspace.")
+            crate::error::invalid(
+                "The directory cannot be written.",
+                "Check the permissions of .agent-workspace.",
+            )
         })?;
     }
     Ok("yes".to_owned())

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polis_ops::PortError;
-use polis_store::embedded::Use;
 use polis_store::EmbeddedStore;
+use polis_store::embedded::Use;
 use serde::Serialize;
 
 use crate::cli::Globals;
@@ -37,10 +37,19 @@ impl Language {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the locale is only in the environment")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the locale is only in the environment"
+    )]
     fn of_locale() -> Self {
-        let set = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
-        if set.is_some_and(|locale| locale.starts_with("zh")) { Self::Zh } else { Self::En }
+        let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
+            .into_iter()
+            .find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
+        if set.is_some_and(|locale| locale.starts_with("zh")) {
+            Self::Zh
+        } else {
+            Self::En
+        }
     }
 }
 
@@ -53,7 +62,10 @@ struct Answer {
 
 impl Init {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let postgres = globals.store.as_deref().filter(|store| context::is_postgres(store));
+        let postgres = globals
+            .store
+            .as_deref()
+            .filter(|store| context::is_postgres(store));
         let directory = match (&globals.store, &globals.dir) {
             (Some(store), _) if postgres.is_none() => PathBuf::from(store),
             (_, Some(directory)) => directory.clone(),
@@ -71,15 +83,23 @@ impl Init {
         let config = Config::load(&workspace)?;
         match postgres {
             Some(url) => {
-                let _ = url;/*PGSTUB*/
+                let _ = url; /*PGSTUB*/
             }
             None => {
                 EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
             }
         }
         let root = workspace.parent().unwrap_or(Path::new("."));
-        let dir = root.canonicalize().unwrap_or_else(|_| root.to_owned()).display().to_string();
-        let answer = Answer { dir, language: config.language, created };
+        let dir = root
+            .canonicalize()
+            .unwrap_or_else(|_| root.to_owned())
+            .display()
+            .to_string();
+        let answer = Answer {
+            dir,
+            language: config.language,
+            created,
+        };
         out.answer(&answer, |a| {
             let what = if a.created { "Created" } else { "Found" };
             format!(
@@ -102,9 +122,16 @@ fn cannot_create(error: &std::io::Error) -> PortError {
     use polis_core::Code;
     use std::io::ErrorKind as K;
     let (code, message) = match error.kind() {
-        K::PermissionDenied | K::ReadOnlyFilesystem => (Code::StoreReadOnly, "The directory cannot be written."),
+        K::PermissionDenied | K::ReadOnlyFilesystem => {
+            (Code::StoreReadOnly, "The directory cannot be written.")
+        }
         K::StorageFull | K::QuotaExceeded => (Code::StoreFull, "The disk is full."),
         _ => (Code::InvalidInput, "The directory cannot be created."),
     };
-    PortError::new(code, message, "name a directory that you may write to with --dir").because(error.to_string())
+    PortError::new(
+        code,
+        message,
+        "name a directory that you may write to with --dir",
+    )
+    .because(error.to_string())
 }

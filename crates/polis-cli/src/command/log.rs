@@ -50,7 +50,9 @@ impl Log {
             page.iter().try_for_each(|event| show(event, out))?;
         }
         if since == 0 && !out.is_json() {
-            out.line("Nothing has happened yet. Create a task: polis task create --subject \"...\"")?;
+            out.line(
+                "Nothing has happened yet. Create a task: polis task create --subject \"...\"",
+            )?;
         }
         Ok(())
     }
@@ -58,7 +60,11 @@ impl Log {
 
 /// Prints an event: a document or a line.
 fn show(event: &Event, out: &Output) -> Result<(), Failure> {
-    if out.is_json() { out.document(event) } else { out.line(&line(event, out)) }
+    if out.is_json() {
+        out.document(event)
+    } else {
+        out.line(&line(event, out))
+    }
 }
 
 impl Watch {
@@ -103,22 +109,40 @@ pub(super) fn line(event: &Event, out: &Output) -> String {
         out.paint(style, &format!("{:<14}", event.kind)),
         clean(&event.subject),
         clean(&event.actor),
-        if detail.is_empty() { String::new() } else { format!("  {}", clean(&detail)) },
+        if detail.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", clean(&detail))
+        },
     )
 }
 
 /// The particulars worth a glance.
 fn detail(event: &Event) -> String {
-    let Some(data) = event.data.to::<serde_json::Value>() else { return String::new() };
-    let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+    let Some(data) = event.data.to::<serde_json::Value>() else {
+        return String::new();
+    };
+    let text = |value: &serde_json::Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), ToOwned::to_owned)
+    };
     let shown = match event.kind.as_str() {
         "task.created" | "task.imported" => data.get("subject").map(text),
         "task.refused" => data.get("code").map(text),
         "task.commented" => data.get("body").map(text),
-        _ => data.get("changes").and_then(|c| c.as_object()).map(|changes| {
-            let fields = changes.iter().filter(|(name, _)| !name.ends_with("At") && *name != "leaseMs");
-            fields.map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")
-        }),
+        _ => data
+            .get("changes")
+            .and_then(|c| c.as_object())
+            .map(|changes| {
+                let fields = changes
+                    .iter()
+                    .filter(|(name, _)| !name.ends_with("At") && *name != "leaseMs");
+                fields
+                    .map(|(name, value)| format!("{name}={}", text(value)))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            }),
     };
     let mut shown = shown.unwrap_or_default();
     if let Some((at, _)) = shown.char_indices().nth(80) {

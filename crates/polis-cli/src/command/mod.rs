@@ -43,6 +43,10 @@ fn text_or_stdin(text: String) -> Result<String, Failure> {
         return Ok(text);
     }
     let mut bytes = Vec::new();
-    std::io::stdin().lock().take(64 << 20).read_to_end(&mut bytes)?;
-    String::from_utf8(bytes).map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
+    std::io::stdin()
+        .lock()
+        .take(64 << 20)
+        .read_to_end(&mut bytes)?;
+    String::from_utf8(bytes)
+        .map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
 }

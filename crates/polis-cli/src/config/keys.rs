@@ -50,8 +50,14 @@ pub(crate) const KEYS: &[Key] = &[
         about: "Roles beside the eight default ones.",
         set: |config, value| {
             config.roles = texts(value)?;
-            match config.roles.iter().find(|role| role.parse::<polis_core::AgentId>().is_err()) {
-                Some(bad) => Err(format!("{bad:?} cannot be a role: use letters, digits, '-', '_' and '.'")),
+            match config
+                .roles
+                .iter()
+                .find(|role| role.parse::<polis_core::AgentId>().is_err())
+            {
+                Some(bad) => Err(format!(
+                    "{bad:?} cannot be a role: use letters, digits, '-', '_' and '.'"
+                )),
                 None => Ok(()),
             }
         },
@@ -74,7 +80,11 @@ pub(crate) const KEYS: &[Key] = &[
         set: |config, value| {
             config.tasks.approval_required = texts(value)?;
             let all: Vec<&str> = TaskType::ALL.iter().map(|t| t.as_str()).collect();
-            config.tasks.approval_required.iter().try_for_each(|name| one_of(name, &all))
+            config
+                .tasks
+                .approval_required
+                .iter()
+                .try_for_each(|name| one_of(name, &all))
         },
     },
     Key {
@@ -93,11 +103,16 @@ pub(crate) const KEYS: &[Key] = &[
 ];
 
 fn text(value: &DeValue<'_>) -> Result<String, String> {
-    value.as_str().map(ToOwned::to_owned).ok_or_else(|| format!("expected a text, found {}", value.type_str()))
+    value
+        .as_str()
+        .map(ToOwned::to_owned)
+        .ok_or_else(|| format!("expected a text, found {}", value.type_str()))
 }
 
 fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
-    let list = value.as_array().ok_or_else(|| format!("expected a list, found {}", value.type_str()))?;
+    let list = value
+        .as_array()
+        .ok_or_else(|| format!("expected a list, found {}", value.type_str()))?;
     list.iter().map(|entry| text(entry.get_ref())).collect()
 }
 
@@ -105,8 +120,13 @@ fn one_of(value: &str, allowed: &[&str]) -> Result<(), String> {
     if allowed.contains(&value) {
         return Ok(());
     }
-    let meant = nearest(value, allowed.iter().copied()).map(|n| format!(" (did you mean {n:?}?)")).unwrap_or_default();
-    Err(format!("{value:?} is not one of {}{meant}", allowed.join(", ")))
+    let meant = nearest(value, allowed.iter().copied())
+        .map(|n| format!(" (did you mean {n:?}?)"))
+        .unwrap_or_default();
+    Err(format!(
+        "{value:?} is not one of {}{meant}",
+        allowed.join(", ")
+    ))
 }
 
 /// Reads a configuration.
@@ -120,18 +140,31 @@ pub(super) fn parse(source: &str) -> Result<Config, Refusal> {
     Ok(config)
 }
 
-fn read_table(source: &str, prefix: &str, table: &DeTable<'_>, config: &mut Config) -> Result<(), Refusal> {
+fn read_table(
+    source: &str,
+    prefix: &str,
+    table: &DeTable<'_>,
+    config: &mut Config,
+) -> Result<(), Refusal> {
     for (key, value) in table.iter() {
         let name = format!("{prefix}{}", key.get_ref());
         let line = line_of(source, key.span().start);
         if let Some(known) = KEYS.iter().find(|k| k.name == name) {
-            (known.set)(config, value.get_ref())
-                .map_err(|why| fault(line_of(source, value.span().start), &format!("{name}: {why}")))?;
+            (known.set)(config, value.get_ref()).map_err(|why| {
+                fault(
+                    line_of(source, value.span().start),
+                    &format!("{name}: {why}"),
+                )
+            })?;
         } else if let Some(inner) = table_of(&name, value) {
             read_table(source, &format!("{name}."), inner, config)?;
         } else {
-            let meant = nearest(&name, KEYS.iter().map(|k| k.name)).map(|n| format!("; did you mean {n:?}?"));
-            return Err(fault(line, &format!("unknown key {name:?}{}", meant.unwrap_or_default())));
+            let meant = nearest(&name, KEYS.iter().map(|k| k.name))
+                .map(|n| format!("; did you mean {n:?}?"));
+            return Err(fault(
+                line,
+                &format!("unknown key {name:?}{}", meant.unwrap_or_default()),
+            ));
         }
     }
     Ok(())
@@ -140,7 +173,10 @@ fn read_table(source: &str, prefix: &str, table: &DeTable<'_>, config: &mut Conf
 /// The value as a table, if there are keys below its name.
 fn table_of<'a, 'i>(name: &str, value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
     let below = format!("{name}.");
-    KEYS.iter().any(|k| k.name.starts_with(&below)).then(|| value.get_ref().as_table()).flatten()
+    KEYS.iter()
+        .any(|k| k.name.starts_with(&below))
+        .then(|| value.get_ref().as_table())
+        .flatten()
 }
 
 fn line_of(source: &str, at: usize) -> usize {
@@ -157,7 +193,9 @@ fn fault(line: usize, why: &str) -> Refusal {
 
 /// A file that names every key with its default, commented out.
 pub(crate) fn template(language: &str) -> String {
-    let mut out = "# polis: every key there is, with its default. `polis config check` checks this file.\n".to_owned();
+    let mut out =
+        "# polis: every key there is, with its default. `polis config check` checks this file.\n"
+            .to_owned();
     let mut section = "";
     for key in KEYS {
         let (table, name) = key.name.split_once('.').unwrap_or(("", key.name));
@@ -166,9 +204,16 @@ pub(crate) fn template(language: &str) -> String {
             out.push_str(&format!("\n[{table}]\n"));
         }
         let set = key.name == "language";
-        let value = if set { format!("{language:?}") } else { key.default.to_owned() };
+        let value = if set {
+            format!("{language:?}")
+        } else {
+            key.default.to_owned()
+        };
         let mark = if set { "" } else { "# " };
-        out.push_str(&format!("\n# {} Takes {}.\n{mark}{name} = {value}\n", key.about, key.takes));
+        out.push_str(&format!(
+            "\n# {} Takes {}.\n{mark}{name} = {value}\n",
+            key.about, key.takes
+        ));
     }
     out
 }
@@ -181,7 +226,12 @@ mod tests {
     fn the_template_is_a_valid_file_with_every_key() {
         let config = parse(&template("zh")).unwrap();
         assert_eq!(config.language, "zh");
-        let all = template("en").lines().map(|l| l.trim_start_matches("# ")).filter(|l| l.contains(" = ") || l.starts_with('[')).collect::<Vec<_>>().join("\n");
+        let all = template("en")
+            .lines()
+            .map(|l| l.trim_start_matches("# "))
+            .filter(|l| l.contains(" = ") || l.starts_with('['))
+            .collect::<Vec<_>>()
+            .join("\n");
         assert!(parse(&all).is_ok(), "{all}");
         for key in KEYS {
             let name = key.name.rsplit('.').next().unwrap();
@@ -192,12 +242,18 @@ mod tests {
     #[test]
     fn faults_name_their_line_and_what_was_meant() {
         let message = |text: &str| parse(text).unwrap_err().message;
-        assert_eq!(message("\nlangage = \"en\""), "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?.");
+        assert_eq!(
+            message("\nlangage = \"en\""),
+            "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?."
+        );
         assert!(message("[tasks]\n\napproval_reqired = []").contains("line 3"));
         assert!(message("language = \"fr\"").contains("not one of en, zh"));
         assert!(message("patience = 5").contains("expected a text"));
         assert!(message("[tasks]\ndefault_lease = \"soon\"").contains("line 2"));
         assert!(message("a = = b").contains("line 1"));
-        assert!(message("[tasks]\napproval_required = [\"deploy\"]").contains("did you mean \"deployment\""));
+        assert!(
+            message("[tasks]\napproval_required = [\"deploy\"]")
+                .contains("did you mean \"deployment\"")
+        );
     }
 }

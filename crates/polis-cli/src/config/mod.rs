@@ -49,7 +49,10 @@ impl Default for Config {
             store: String::new(),
             roles: Vec::new(),
             patience: "30s".to_owned(),
-            tasks: TasksConfig { approval_required: Vec::new(), default_lease: String::new() },
+            tasks: TasksConfig {
+                approval_required: Vec::new(),
+                default_lease: String::new(),
+            },
         }
     }
 }
@@ -76,7 +79,9 @@ impl Config {
 
     /// The default lease of a claim, in milliseconds.
     pub(crate) fn default_lease_ms(&self) -> Option<u64> {
-        parse_duration(&self.tasks.default_lease).ok().map(i64::unsigned_abs)
+        parse_duration(&self.tasks.default_lease)
+            .ok()
+            .map(i64::unsigned_abs)
     }
 
     /// What the operations need of it, with the permissions.
@@ -84,7 +89,12 @@ impl Config {
         Settings {
             roles: RoleSet::with(self.roles.iter().cloned()),
             policy,
-            approval_required: self.tasks.approval_required.iter().filter_map(|t| TaskType::from_name(t)).collect(),
+            approval_required: self
+                .tasks
+                .approval_required
+                .iter()
+                .filter_map(|t| TaskType::from_name(t))
+                .collect(),
             patience_ms: i64::try_from(self.patience().as_millis()).unwrap_or(i64::MAX),
         }
     }
@@ -107,7 +117,12 @@ pub(crate) fn load_policy(workspace: &Path, config: &Config) -> Result<Policy, R
 /// The known name nearest to a mistyped one.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
-        .map(|candidate| (strsim::normalized_damerau_levenshtein(name, candidate), candidate))
+        .map(|candidate| {
+            (
+                strsim::normalized_damerau_levenshtein(name, candidate),
+                candidate,
+            )
+        })
         .filter(|(similarity, _)| *similarity > 0.4)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, candidate)| candidate)

@@ -26,14 +26,21 @@ pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
     let documents = MarkedYaml::load_from_str(source)
         .map_err(|error| fault(error.marker().line(), &error.info().to_owned()))?;
     let mut policy = Policy::default();
-    let Some(root) = documents.first() else { return Ok(policy) };
+    let Some(root) = documents.first() else {
+        return Ok(policy);
+    };
     for (key, value) in mapping(root, "the file")? {
         match text(key, "a key")? {
             "mode" => {
                 policy.mode = match text(value, "mode")? {
                     "permissive" => Mode::Permissive,
                     "strict" => Mode::Strict,
-                    other => return Err(at(value, &format!("mode {other:?} is not permissive or strict"))),
+                    other => {
+                        return Err(at(
+                            value,
+                            &format!("mode {other:?} is not permissive or strict"),
+                        ));
+                    }
                 }
             }
             "roles" => {
@@ -46,11 +53,21 @@ pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
                 for (name, list) in mapping(value, "task_type_roles")? {
                     let task_type = known_type(name)?;
                     let names = sequence(list, "the roles of a type")?;
-                    let names = names.iter().map(|name| known_role(name, roles)).collect::<Result<_, _>>()?;
+                    let names = names
+                        .iter()
+                        .map(|name| known_role(name, roles))
+                        .collect::<Result<_, _>>()?;
                     policy.type_roles.insert(task_type, names);
                 }
             }
-            other => return Err(unknown(key, "key", other, ["mode", "roles", "task_type_roles"].into_iter())),
+            other => {
+                return Err(unknown(
+                    key,
+                    "key",
+                    other,
+                    ["mode", "roles", "task_type_roles"].into_iter(),
+                ));
+            }
         }
     }
     Ok(policy)
@@ -72,13 +89,18 @@ fn grants(body: &MarkedYaml<'_>) -> Result<Grants, Refusal> {
 }
 
 fn grant(entry: &MarkedYaml<'_>, grants: &mut Grants) -> Result<(), Refusal> {
-    let names = || Permission::ALL.iter().map(|(_, name)| *name).chain([CLAIM_TYPE]);
+    let names = || {
+        Permission::ALL
+            .iter()
+            .map(|(_, name)| *name)
+            .chain([CLAIM_TYPE])
+    };
     if let Some(name) = entry.data.as_str() {
         if name == CLAIM_TYPE {
             return Err(at(entry, "claim_task_type needs a list of task types"));
         }
-        let permission =
-            Permission::from_name(name).ok_or_else(|| unknown(entry, "permission", name, names()))?;
+        let permission = Permission::from_name(name)
+            .ok_or_else(|| unknown(entry, "permission", name, names()))?;
         grants.permissions.insert(permission);
         return Ok(());
     }
@@ -89,7 +111,14 @@ fn grant(entry: &MarkedYaml<'_>, grants: &mut Grants) -> Result<(), Refusal> {
                     grants.claim_types.insert(known_type(name)?);
                 }
             }
-            other => return Err(unknown(key, "permission with a list", other, std::iter::once(CLAIM_TYPE))),
+            other => {
+                return Err(unknown(
+                    key,
+                    "permission with a list",
+                    other,
+                    std::iter::once(CLAIM_TYPE),
+                ));
+            }
         }
     }
     Ok(())
@@ -97,13 +126,23 @@ fn grant(entry: &MarkedYaml<'_>, grants: &mut Grants) -> Result<(), Refusal> {
 
 fn known_role(node: &MarkedYaml<'_>, roles: &RoleSet) -> Result<String, Refusal> {
     let name = text(node, "a role")?;
-    if roles.contains(name) { Ok(name.to_owned()) } else { Err(unknown(node, "role", name, roles.iter())) }
+    if roles.contains(name) {
+        Ok(name.to_owned())
+    } else {
+        Err(unknown(node, "role", name, roles.iter()))
+    }
 }
 
 fn known_type(node: &MarkedYaml<'_>) -> Result<TaskType, Refusal> {
     let name = text(node, "a task type")?;
-    TaskType::from_name(name)
-        .ok_or_else(|| unknown(node, "task type", name, TaskType::ALL.iter().map(|t| t.as_str())))
+    TaskType::from_name(name).ok_or_else(|| {
+        unknown(
+            node,
+            "task type",
+            name,
+            TaskType::ALL.iter().map(|t| t.as_str()),
+        )
+    })
 }
 
 fn mapping<'a, 'i>(
@@ -124,11 +163,20 @@ fn sequence<'a, 'i>(node: &'a MarkedYaml<'i>, what: &str) -> Result<&'a [MarkedY
 }
 
 fn text<'a>(node: &'a MarkedYaml<'_>, what: &str) -> Result<&'a str, Refusal> {
-    node.data.as_str().ok_or_else(|| at(node, &format!("{what} must be a text")))
+    node.data
+        .as_str()
+        .ok_or_else(|| at(node, &format!("{what} must be a text")))
 }
 
-fn unknown<'a>(node: &MarkedYaml<'_>, what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Refusal {
-    let meant = nearest(name, known).map(|n| format!("; did you mean {n:?}?")).unwrap_or_default();
+fn unknown<'a>(
+    node: &MarkedYaml<'_>,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Refusal {
+    let meant = nearest(name, known)
+        .map(|n| format!("; did you mean {n:?}?"))
+        .unwrap_or_default();
     at(node, &format!("unknown {what} {name:?}{meant}"))
 }
 
@@ -160,8 +208,14 @@ mod tests {
         )
         .unwrap();
         let grants = &policy.roles["backend-leader"];
-        assert_eq!(grants.claim_types, [TaskType::BackendImplementation, TaskType::BugFix].into());
-        assert_eq!(grants.permissions, [Permission::UpdateOwnTasks, Permission::CommentOnAllTasks].into());
+        assert_eq!(
+            grants.claim_types,
+            [TaskType::BackendImplementation, TaskType::BugFix].into()
+        );
+        assert_eq!(
+            grants.permissions,
+            [Permission::UpdateOwnTasks, Permission::CommentOnAllTasks].into()
+        );
         assert_eq!(policy.mode, Mode::Permissive);
     }
 
@@ -172,8 +226,14 @@ mod tests {
             message("mode: strict\nroles:\n  backend-leder: {}\n"),
             "rbac.yaml, line 3: unknown role \"backend-leder\"; did you mean \"backend-leader\"?"
         );
-        assert!(message("roles:\n  architect:\n    permissions:\n      - update_own_task\n").contains("line 4"));
-        assert!(message("roles:\n  architect:\n    permissions:\n      - claim_task_type: [magic]\n").contains("line 4"));
+        assert!(
+            message("roles:\n  architect:\n    permissions:\n      - update_own_task\n")
+                .contains("line 4")
+        );
+        assert!(
+            message("roles:\n  architect:\n    permissions:\n      - claim_task_type: [magic]\n")
+                .contains("line 4")
+        );
         assert!(message("mode: lax\n").contains("line 1"));
         assert!(message("roles: [a]\n").contains("mapping"));
         assert!(message("roles:\n  architect:\n   - : : x\n  - y").contains("line"));

@@ -3,7 +3,7 @@
 //! Reading forgives what has one sound reading (§2.3) and says what it repaired; fields we do not
 //! know, or whose value we cannot use, are kept to the letter and come out again on export.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -203,8 +203,8 @@ pub struct Skip {
 /// thousand fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// The file.
-    pub file: String,
+    /// The place of its file among those listed.
+    pub file: u32,
     /// The number it will have.
     pub id: TaskId,
     /// Whether it no longer blocks others.
@@ -217,9 +217,13 @@ pub struct Outline {
 
 /// Makes numbers unique and edges two-sided, known and free of circles, and says what it changed.
 ///
-/// Deterministic: the same files give the same answer, so an import can be repeated.
-pub fn reconcile(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
-    number_once(outlines, repairs);
+/// `name` tells the name of an outline's file. Deterministic: the same files give the same answer, so an import can be repeated.
+pub fn reconcile(
+    outlines: &mut [Outline],
+    name: &dyn Fn(&Outline) -> String,
+    repairs: &mut Vec<Repair>,
+) {
+    number_once(outlines, name, repairs);
     let at: HashMap<TaskId, usize> = outlines
         .iter()
         .enumerate()
@@ -227,7 +231,7 @@ pub fn reconcile(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
         .collect();
     let mut tell = |o: &Outline, what: String| {
         repairs.push(Repair {
-            file: o.file.clone(),
+            file: name(o),
             id: o.id,
             what,
         })
@@ -295,17 +299,19 @@ pub fn reconcile(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
 }
 
 /// Gives the second and later tasks of one number new numbers, above all others.
-fn number_once(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
+fn number_once(
+    outlines: &mut [Outline],
+    name: &dyn Fn(&Outline) -> String,
+    repairs: &mut Vec<Repair>,
+) {
     let mut next = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
     // The file named by the number is the one that keeps it.
-    let keeper = |o: &Outline| o.file == format!("{}.json", o.id);
-    let mut taken: BTreeMap<TaskId, usize> = BTreeMap::new();
+    let keeper = |o: &Outline| name(o) == format!("{}.json", o.id);
+    let mut taken: HashMap<TaskId, usize> = HashMap::with_capacity(outlines.len());
     for n in 0..outlines.len() {
-        match taken.get(&outlines[n].id) {
-            Some(&held) if keeper(&outlines[held]) || !keeper(&outlines[n]) => {}
-            _ => {
-                taken.insert(outlines[n].id, n);
-            }
+        let held = *taken.entry(outlines[n].id).or_insert(n);
+        if held != n && !keeper(&outlines[held]) && keeper(&outlines[n]) {
+            taken.insert(outlines[n].id, n);
         }
     }
     for n in 0..outlines.len() {
@@ -319,7 +325,7 @@ fn number_once(outlines: &mut [Outline], repairs: &mut Vec<Repair>) {
         };
         outlines[n].id = id;
         repairs.push(Repair {
-            file: outlines[n].file.clone(),
+            file: name(&outlines[n]),
             id,
             what: format!("the number {old} was given twice; this task is now {id}"),
         });
@@ -364,21 +370,12 @@ fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(Task
     closing
 }
 
-/// How many of each task's blockers are open, for tasks that are all known.
-pub fn open_blockers(outlines: &[Outline]) -> HashMap<TaskId, u32> {
-    let open: BTreeSet<TaskId> = outlines
-        .iter()
-        .filter(|o| !o.settled)
-        .map(|o| o.id)
-        .collect();
+/// How many of each task's blockers are open, for tasks that are all known; in their order.
+pub fn open_blockers(outlines: &[Outline]) -> Vec<u32> {
+    let settled: HashMap<TaskId, bool> = outlines.iter().map(|o| (o.id, o.settled)).collect();
+    let open = |id: &&TaskId| settled.get(id) == Some(&false);
     outlines
         .iter()
-        .map(|o| {
-            (
-                o.id,
-                u32::try_from(o.blocked_by.iter().filter(|b| open.contains(b)).count())
-                    .unwrap_or(u32::MAX),
-            )
-        })
+        .map(|o| u32::try_from(o.blocked_by.iter().filter(open).count()).unwrap_or(u32::MAX))
         .collect()
 }

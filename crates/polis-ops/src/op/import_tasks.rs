@@ -58,7 +58,7 @@ pub async fn import_tasks(
         .policy
         .check(&caller, Permission::ImportTasks)?;
     let mut survey = Survey::take(files, tell)?;
-    transfer::reconcile(&mut survey.outlines, &mut survey.report.repaired);
+    survey.reconcile();
     if params.strict {
         refuse_faults(&survey.report)?;
     }
@@ -69,11 +69,13 @@ pub async fn import_tasks(
         .into_iter()
         .map(|agent| (agent.id, agent.role))
         .collect();
+    let open = transfer::open_blockers(&survey.outlines);
     let attempts = polis.attempts();
     loop {
         let mut plan = Plan {
             report: survey.report.clone(),
             new: Vec::new(),
+            differing: HashSet::new(),
         };
         plan.sort_out(polis, files, &survey).await?;
         if params.strict {
@@ -83,15 +85,15 @@ pub async fn import_tasks(
         let largest = plan
             .new
             .iter()
-            .map(|(_, outline)| outline.id.number())
+            .map(|&n| survey.outlines[n].id.number())
             .max();
         let mut stream = Stream {
-            open: transfer::open_blockers(&survey.outlines),
-            listed: &survey.listed,
             files,
-            new: plan.new,
+            survey: &survey,
+            plan: &plan,
             at: 0,
             raise_to: largest.max(files.highest_number()),
+            open: &open,
             roles: &roles,
             caller: &caller,
             now: polis.now(),
@@ -108,8 +110,6 @@ pub async fn import_tasks(
 struct Survey {
     listed: Vec<TaskFile>,
     outlines: Vec<Outline>,
-    /// For each outline, its place in `listed`.
-    sources: Vec<usize>,
     report: Imported,
 }
 
@@ -121,7 +121,6 @@ impl Survey {
         let mut survey = Self {
             listed: files.list()?,
             outlines: Vec::new(),
-            sources: Vec::new(),
             report: Imported::default(),
         };
         for n in 0..survey.listed.len() {
@@ -131,7 +130,7 @@ impl Survey {
                     file: file.name.clone(),
                     why,
                 }),
-                Ok(read) => {
+                Ok(mut read) => {
                     let id = read.task.id;
                     let repairs = read.repairs.into_iter();
                     survey.report.repaired.extend(repairs.map(|what| Repair {
@@ -139,9 +138,10 @@ impl Survey {
                         id,
                         what,
                     }));
-                    survey.sources.push(n);
+                    read.task.blocks.shrink_to_fit();
+                    read.task.blocked_by.shrink_to_fit();
                     survey.outlines.push(Outline {
-                        file: file.name.clone(),
+                        file: u32::try_from(n).unwrap_or(u32::MAX),
                         id,
                         settled: read.task.status.is_settled(),
                         blocks: read.task.blocks,
@@ -153,6 +153,19 @@ impl Survey {
         }
         Ok(survey)
     }
+
+    fn reconcile(&mut self) {
+        let name = |outline: &Outline| file_of(&self.listed, outline).name.clone();
+        transfer::reconcile(&mut self.outlines, &name, &mut self.report.repaired);
+    }
+
+    fn file(&self, outline: &Outline) -> &TaskFile {
+        file_of(&self.listed, outline)
+    }
+}
+
+fn file_of<'a>(listed: &'a [TaskFile], outline: &Outline) -> &'a TaskFile {
+    &listed[usize::try_from(outline.file).unwrap_or(usize::MAX)]
 }
 
 fn read(files: &dyn TaskFiles, file: &TaskFile) -> Result<Result<ReadTask, String>, PortError> {
@@ -221,28 +234,23 @@ fn refuse_faults(report: &Imported) -> Result<(), Refusal> {
 /// What one attempt will do.
 struct Plan {
     report: Imported,
-    /// Place of the file and outline of each task that is not in the store yet.
-    new: Vec<(usize, Outline)>,
+    /// The places of the outlines whose tasks are not in the store yet.
+    new: Vec<usize>,
+    /// Tasks that are in the store with other content; they stay as they are.
+    differing: HashSet<TaskId>,
 }
 
 impl Plan {
     /// Sorts the tasks into new ones, those that are there just so, and those that are there
-    /// differently, which stay as they are.
+    /// differently.
     async fn sort_out(
         &mut self,
         polis: &Polis,
         files: &dyn TaskFiles,
         survey: &Survey,
     ) -> Result<(), OpError> {
-        let mut differing = HashSet::new();
-        let all: Vec<(usize, &Outline)> = survey
-            .sources
-            .iter()
-            .copied()
-            .zip(&survey.outlines)
-            .collect();
-        for chunk in all.chunks(CHUNK) {
-            let ids: Vec<TaskId> = chunk.iter().map(|(_, outline)| outline.id).collect();
+        for (chunk, outlines) in survey.outlines.chunks(CHUNK).enumerate() {
+            let ids: Vec<TaskId> = outlines.iter().map(|outline| outline.id).collect();
             let present: HashMap<TaskId, Task> = polis
                 .store
                 .tasks(&ids)
@@ -250,33 +258,37 @@ impl Plan {
                 .into_iter()
                 .map(|record| (record.task.id, record.task))
                 .collect();
-            for (source, outline) in chunk {
+            for (n, outline) in outlines.iter().enumerate() {
                 match present.get(&outline.id) {
-                    None => self.new.push((*source, (*outline).clone())),
-                    Some(task) if build(files, &survey.listed[*source], outline)?.task == *task => {
+                    None => self.new.push(chunk * CHUNK + n),
+                    Some(task) if build(files, survey.file(outline), outline)?.task == *task => {
                         self.report.unchanged += 1;
                     }
                     Some(_) => {
-                        differing.insert(outline.id);
+                        self.differing.insert(outline.id);
                         let why =
                             format!("task {} is there already with other content", outline.id);
                         self.report.skipped.push(Skip {
-                            file: outline.file.clone(),
+                            file: survey.file(outline).name.clone(),
                             why,
                         });
                     }
                 }
             }
         }
-        for (_, outline) in &mut self.new {
+        if self.differing.is_empty() {
+            return Ok(());
+        }
+        for outline in self.new.iter().map(|&n| &survey.outlines[n]) {
             for (list, field) in [
-                (&mut outline.blocks, "blocks"),
-                (&mut outline.blocked_by, "blockedBy"),
+                (&outline.blocks, "blocks"),
+                (&outline.blocked_by, "blockedBy"),
             ] {
-                for other in list.extract_if(.., |other| differing.contains(other)) {
+                for other in list.iter().filter(|other| self.differing.contains(other)) {
                     let what = format!("{field} named {other}, which was left out; dropped");
+                    let file = survey.file(outline).name.clone();
                     self.report.repaired.push(Repair {
-                        file: outline.file.clone(),
+                        file,
                         id: outline.id,
                         what,
                     });
@@ -290,11 +302,11 @@ impl Plan {
 /// The second pass: the tasks, as changesets.
 struct Stream<'a> {
     files: &'a dyn TaskFiles,
-    listed: &'a [TaskFile],
-    new: Vec<(usize, Outline)>,
+    survey: &'a Survey,
+    plan: &'a Plan,
     at: usize,
     raise_to: Option<u64>,
-    open: HashMap<TaskId, u32>,
+    open: &'a [u32],
     roles: &'a HashMap<AgentId, String>,
     caller: &'a Caller,
     now: Timestamp,
@@ -307,19 +319,42 @@ impl ChangesetSource for Stream<'_> {
         if let Some(number) = self.raise_to.take() {
             changes.writes.push(Write::RaiseTaskNumber(number));
         }
-        let end = (self.at + CHUNK).min(self.new.len());
-        for (source, outline) in &self.new[self.at..end] {
-            let read = build(self.files, &self.listed[*source], outline)?;
-            let open = self.open.get(&outline.id).copied().unwrap_or(0);
+        let end = (self.at + CHUNK).min(self.plan.new.len());
+        for &n in &self.plan.new[self.at..end] {
+            let outline = &self.survey.outlines[n];
+            let mut read = build(self.files, self.survey.file(outline), outline)?;
+            let differing = &self.plan.differing;
+            read.task.blocks.retain(|other| !differing.contains(other));
+            let before = read.task.blocked_by.len();
+            read.task
+                .blocked_by
+                .retain(|other| !differing.contains(other));
+            // A blocker that was left out is none any more, whether it was open or not.
+            let open = if read.task.blocked_by.len() == before {
+                self.open[n]
+            } else {
+                self.count_open(&read.task)
+            };
             self.push(&mut changes, read, open);
         }
         self.at = end;
-        (self.tell)(self.listed.len() + end, self.listed.len() * 2);
+        let files = self.survey.listed.len();
+        (self.tell)(files + end, files * 2);
         Ok((!changes.is_empty()).then_some(changes))
     }
 }
 
 impl Stream<'_> {
+    fn count_open(&self, task: &Task) -> u32 {
+        let open = |id: &&TaskId| {
+            self.survey
+                .outlines
+                .iter()
+                .any(|o| o.id == **id && !o.settled)
+        };
+        u32::try_from(task.blocked_by.iter().filter(open).count()).unwrap_or(u32::MAX)
+    }
+
     fn push(&self, changes: &mut Changeset, read: ReadTask, open_blockers: u32) {
         let task = read.task;
         let owner_role = (!task.owner.is_empty()).then(|| {

@@ -18,17 +18,21 @@ CREATE TABLE tasks (
   updated_at TEXT,
   subject TEXT NOT NULL,
   rest TEXT NOT NULL,
-  description TEXT NOT NULL
+  description TEXT NOT NULL,
+  -- Nobody holds it and nothing blocks it: it can be claimed.
+  free INTEGER GENERATED ALWAYS AS (
+    CASE WHEN owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress') THEN 1 ELSE 0 END
+  ) VIRTUAL
 ) STRICT;
 CREATE INDEX tasks_by_status ON tasks (status, id);
 CREATE INDEX tasks_by_role ON tasks (required_role, status, id);
 CREATE INDEX tasks_by_type ON tasks (task_type, status, id) WHERE task_type <> '';
 CREATE INDEX tasks_by_owner ON tasks (owner, status, id) WHERE owner <> '';
 CREATE INDEX tasks_by_owner_role ON tasks (owner_role, status, id) WHERE owner_role <> '';
-CREATE INDEX tasks_free ON tasks (required_role, task_type, standing DESC, id)
-  WHERE owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress');
-CREATE INDEX tasks_free_by_id ON tasks (required_role, id)
-  WHERE owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress');
+CREATE INDEX tasks_free ON tasks (free, id) WHERE free = 1;
+CREATE INDEX tasks_free_by_role ON tasks (free, required_role, id) WHERE free = 1;
+CREATE INDEX tasks_free_by_standing ON tasks (free, required_role, task_type, standing DESC, id) WHERE free = 1;
+-- Only a task that is held and in progress has a lease.
 CREATE INDEX tasks_leased ON tasks (lease_until) WHERE lease_until IS NOT NULL;
 
 CREATE TABLE comments (

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::apply::{Batch, Prepared};
 use super::error::from_sqlite;
 use super::lock::WriteLock;
-use super::{Answer, Shared, committed};
+use super::{Answer, Shared, Use, committed};
 
 /// The most changesets in one transaction.
 const MOST: usize = 512;
@@ -78,6 +78,11 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
         }
     }
     if let Some(connection) = kept {
+        if shared.usage == Use::Long
+            && let Ok(_lock) = WriteLock::acquire(&shared.directory, shared.patience)
+        {
+            shorten_log(&connection);
+        }
         shared.give_back(connection);
     }
 }
@@ -157,13 +162,21 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
         }
         Ok(())
     });
-    shared.give_back(connection);
-    match (streamed, conflict) {
+    let answer = match (streamed, conflict) {
         (_, Some(key)) => Ok(Outcome::Conflict(key)),
         (Err(error), None) => Err(error),
         (Ok(()), None) => {
             lock.announce();
+            shorten_log(&connection);
             Ok(committed(receipt))
         }
-    }
+    };
+    shared.give_back(connection);
+    answer
+}
+
+/// Copies a long write-ahead log back and cuts it off: whoever opens the store next would have to
+/// read it whole. Not being able to is no fault; a later commit does it.
+fn shorten_log(connection: &Connection) {
+    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }

@@ -22,9 +22,17 @@ pub(crate) struct Approve {
 
 impl Approve {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params =
-            TaskApprove { task_id: self.id.parse()?, note: self.note, expected_version: self.expected_version };
+        let params = TaskApprove {
+            task_id: self.id.parse()?,
+            note: self.note,
+            expected_version: self.expected_version,
+        };
         let view = context.run(op::approve_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| format!("Task #{} approved; its owner may complete it now", v.task.id))
+        out.answer(&view, |v| {
+            format!(
+                "Task #{} approved; its owner may complete it now",
+                v.task.id
+            )
+        })
     }
 }

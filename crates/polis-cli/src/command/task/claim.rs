@@ -35,7 +35,14 @@ impl Claim {
             force_assign: self.force_assign,
         };
         let view = context.run(op::claim_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| format!("Task #{} claimed by {}\n{}", v.task.id, v.task.owner, render::task(v, out)))
+        out.answer(&view, |v| {
+            format!(
+                "Task #{} claimed by {}\n{}",
+                v.task.id,
+                v.task.owner,
+                render::task(v, out)
+            )
+        })
     }
 }
 
@@ -51,7 +58,10 @@ pub(crate) struct Release {
 
 impl Release {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskRelease { task_id: self.id.parse()?, expected_version: self.expected_version };
+        let params = TaskRelease {
+            task_id: self.id.parse()?,
+            expected_version: self.expected_version,
+        };
         let view = context.run(op::release_task(&context.polis, &context.agent, &params))?;
         out.answer(&view, |v| format!("Task #{} released", v.task.id))
     }
@@ -70,10 +80,18 @@ pub(crate) struct Heartbeat {
 impl Heartbeat {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
         let lease_ms = self.lease.as_deref().map(duration).transpose()?;
-        let params = TaskHeartbeat { task_id: self.id.parse()?, lease_ms };
+        let params = TaskHeartbeat {
+            task_id: self.id.parse()?,
+            lease_ms,
+        };
         let view = context.run(op::heartbeat_task(&context.polis, &context.agent, &params))?;
         out.answer(&view, |v| {
-            let until = v.task.lease_expires_at.as_ref().map(ToString::to_string).unwrap_or_default();
+            let until = v
+                .task
+                .lease_expires_at
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             format!("Task #{} is yours until {until}", v.task.id)
         })
     }

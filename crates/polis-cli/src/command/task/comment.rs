@@ -25,10 +25,15 @@ pub(crate) struct Add {
 
 impl Add {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params =
-            TaskComment { task_id: self.id.parse()?, body: text_or_stdin(self.body)?, reply_to: self.reply_to };
+        let params = TaskComment {
+            task_id: self.id.parse()?,
+            body: text_or_stdin(self.body)?,
+            reply_to: self.reply_to,
+        };
         let view = context.run(op::comment_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| format!("Comment {} added to task #{}", v.comment.id, v.task_id))
+        out.answer(&view, |v| {
+            format!("Comment {} added to task #{}", v.comment.id, v.task_id)
+        })
     }
 }
 
@@ -56,8 +61,12 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         return "No comments yet. Write one: polis task comment ID --body \"...\"".to_owned();
     }
     let mut text = String::new();
-    let mut stack: Vec<(&Comment, usize)> =
-        comments.iter().rev().filter(|c| c.reply_to.is_none()).map(|c| (c, 0)).collect();
+    let mut stack: Vec<(&Comment, usize)> = comments
+        .iter()
+        .rev()
+        .filter(|c| c.reply_to.is_none())
+        .map(|c| (c, 0))
+        .collect();
     while let Some((comment, depth)) = stack.pop() {
         let indent = "  ".repeat(depth.min(10));
         let head = format!("[{}] {} {}", comment.id, comment.author, comment.at);
@@ -65,7 +74,13 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         for line in clean_lines(&comment.body).lines() {
             text.push_str(&format!("{indent}  {line}\n"));
         }
-        stack.extend(comments.iter().rev().filter(|c| c.reply_to == Some(comment.id)).map(|c| (c, depth + 1)));
+        stack.extend(
+            comments
+                .iter()
+                .rev()
+                .filter(|c| c.reply_to == Some(comment.id))
+                .map(|c| (c, depth + 1)),
+        );
     }
     text
 }

@@ -52,6 +52,8 @@ impl Create {
             add_blocked_by: ids(&self.add_blocked_by)?,
         };
         let view = context.run(op::create_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| format!("Task #{} created\n{}", v.task.id, render::task(v, out)))
+        out.answer(&view, |v| {
+            format!("Task #{} created\n{}", v.task.id, render::task(v, out))
+        })
     }
 }

@@ -26,17 +26,33 @@ impl History {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
         let history = context.run(op::task_history(&context.polis, self.id.parse()?))?;
         out.answer(&Entries { history }, |all| {
-            all.history.iter().map(|entry| lines(entry, out)).collect::<String>()
+            all.history
+                .iter()
+                .map(|entry| lines(entry, out))
+                .collect::<String>()
         })
     }
 }
 
 fn lines(entry: &HistoryEntry, out: &Output) -> String {
     let version = entry.version.map(|v| format!(" v{v}")).unwrap_or_default();
-    let mut text = format!("{}  {}  {}{version}\n", out.paint(Style::Dim, entry.at.as_str()), clean(&entry.actor), entry.kind);
+    let mut text = format!(
+        "{}  {}  {}{version}\n",
+        out.paint(Style::Dim, entry.at.as_str()),
+        clean(&entry.actor),
+        entry.kind
+    );
     for change in &entry.changes {
-        let value = |raw: &Option<Raw>| raw.as_ref().map_or_else(|| "-".to_owned(), |r| short(r.text()));
-        text.push_str(&format!("    {}: {} -> {}\n", change.field, value(&change.from), value(&change.to)));
+        let value = |raw: &Option<Raw>| {
+            raw.as_ref()
+                .map_or_else(|| "-".to_owned(), |r| short(r.text()))
+        };
+        text.push_str(&format!(
+            "    {}: {} -> {}\n",
+            change.field,
+            value(&change.from),
+            value(&change.to)
+        ));
     }
     if let Some(data) = &entry.data {
         text.push_str(&format!("    {}\n", short(data.text())));

@@ -102,7 +102,10 @@ impl Ready {
 fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Failure> {
     let wanted = params.limit;
     if wanted == Some(0) {
-        return Err(crate::error::invalid("A limit of 0 lists nothing.", "give --limit 1 or more"));
+        return Err(crate::error::invalid(
+            "A limit of 0 lists nothing.",
+            "give --limit 1 or more",
+        ));
     }
     let mut left = wanted.unwrap_or(u32::MAX);
     let mut first = true;

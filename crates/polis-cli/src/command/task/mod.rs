@@ -104,7 +104,11 @@ fn metadata(text: Option<String>) -> Result<Option<Fields>, Failure> {
 
 /// Task numbers as they are typed: several flags, or several in one, separated by commas.
 fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
-    texts.iter().flat_map(|text| text.split(',')).map(|text| text.trim().parse()).collect()
+    texts
+        .iter()
+        .flat_map(|text| text.split(','))
+        .map(|text| text.trim().parse())
+        .collect()
 }
 
 /// A length of time as it is typed, in milliseconds.

@@ -17,17 +17,26 @@ pub(crate) struct Recommend {
 
 impl Recommend {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let ranking = context.run(op::recommend_tasks(&context.polis, &context.agent, self.limit.clamp(1, 100)))?;
+        let ranking = context.run(op::recommend_tasks(
+            &context.polis,
+            &context.agent,
+            self.limit.clamp(1, 100),
+        ))?;
         out.answer(&ranking, |ranking| {
             if ranking.recommendations.is_empty() {
-                return "Nothing is ready for you. See what waits for what with: polis task graph".to_owned();
+                return "Nothing is ready for you. See what waits for what with: polis task graph"
+                    .to_owned();
             }
             let mut text = String::new();
             for r in &ranking.recommendations {
                 let head = format!("{:>5}  #{} {}", r.score, r.task.id, clean(&r.task.subject));
                 text.push_str(&format!("{}\n", out.paint(Style::Bold, &head)));
                 for reason in &r.reasons {
-                    text.push_str(&format!("  {:>+4}  {}\n", reason.points, clean(&reason.why)));
+                    text.push_str(&format!(
+                        "  {:>+4}  {}\n",
+                        reason.points,
+                        clean(&reason.why)
+                    ));
                 }
             }
             text

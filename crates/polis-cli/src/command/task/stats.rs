@@ -38,7 +38,12 @@ impl Stats {
             Some(at) => Ok(at),
             None => duration(text)
                 .map(|ago| now.saturating_sub_unsigned(ago))
-                .map_err(|_| invalid(format!("{text:?} is no time."), "write 2026-02-15T00:00:00Z, or 7d for a week ago")),
+                .map_err(|_| {
+                    invalid(
+                        format!("{text:?} is no time."),
+                        "write 2026-02-15T00:00:00Z, or 7d for a week ago",
+                    )
+                }),
         };
         let query = StatsQuery {
             since: self.since.as_deref().map(moment).transpose()?,
@@ -53,7 +58,15 @@ impl Stats {
         out.answer(&stats, |s| {
             let mut text = figures(&s.figures);
             if let Some(periods) = &s.periods {
-                let mut table = Table::new(&["FROM", "CREATED", "COMPLETED", "MATCH", "CROSS", "CONFLICT", "INVALID"]);
+                let mut table = Table::new(&[
+                    "FROM",
+                    "CREATED",
+                    "COMPLETED",
+                    "MATCH",
+                    "CROSS",
+                    "CONFLICT",
+                    "INVALID",
+                ]);
                 for p in periods {
                     let f = &p.figures;
                     table.row([
@@ -99,7 +112,10 @@ fn figures(f: &Figures) -> String {
         f.deleted,
     );
     if let Some(mean) = f.average_duration_ms {
-        text.push_str(&format!("Average time to complete: {:.1} s\n", mean / 1_000.0));
+        text.push_str(&format!(
+            "Average time to complete: {:.1} s\n",
+            mean / 1_000.0
+        ));
     }
     for (name, mean) in &f.average_duration_ms_by_type {
         text.push_str(&format!("  {name}: {:.1} s\n", mean / 1_000.0));

@@ -28,16 +28,36 @@ impl Import {
                 out.progress("Importing", done, of);
             }
         };
-        let params = TaskImport { strict: self.strict };
-        let report = context.run(op::import_tasks(&context.polis, &context.agent, &files, params, &mut tell))?;
+        let params = TaskImport {
+            strict: self.strict,
+        };
+        let report = context.run(op::import_tasks(
+            &context.polis,
+            &context.agent,
+            &files,
+            params,
+            &mut tell,
+        ))?;
         out.answer(&report, |r| {
             let mut text = format!("Imported {}, unchanged {}", r.imported, r.unchanged);
-            text.push_str(&format!(", repaired {}, skipped {}\n", r.repaired.len(), r.skipped.len()));
+            text.push_str(&format!(
+                ", repaired {}, skipped {}\n",
+                r.repaired.len(),
+                r.skipped.len()
+            ));
             for repair in &r.repaired {
-                text.push_str(&format!("  repaired {}: {}\n", clean(&repair.file), clean(&repair.what)));
+                text.push_str(&format!(
+                    "  repaired {}: {}\n",
+                    clean(&repair.file),
+                    clean(&repair.what)
+                ));
             }
             for skip in &r.skipped {
-                text.push_str(&format!("  skipped {}: {}\n", clean(&skip.file), clean(&skip.why)));
+                text.push_str(&format!(
+                    "  skipped {}: {}\n",
+                    clean(&skip.file),
+                    clean(&skip.why)
+                ));
             }
             text
         })
@@ -57,7 +77,8 @@ impl Export {
         let counts = context.run(context.polis.store.count_tasks())?;
         let of = counts.pending + counts.in_progress + counts.completed + counts.deleted;
         let whole = usize::try_from(of).unwrap_or(usize::MAX);
-        let mut tell = |done: u64| out.progress("Exporting", usize::try_from(done).unwrap_or(0), whole);
+        let mut tell =
+            |done: u64| out.progress("Exporting", usize::try_from(done).unwrap_or(0), whole);
         let exported = context.run(op::export_tasks(&context.polis, &mut sink, &mut tell))?;
         out.answer(&exported, |e| format!("Exported {} tasks.", e.exported))
     }

@@ -107,15 +107,30 @@ impl Delete {
 
 fn update(context: &Context, out: &Output, params: &TaskUpdate) -> Result<(), Failure> {
     let view = context.run(op::update_task(&context.polis, &context.agent, params))?;
-    out.answer(&view, |v| format!("{}\n{}{}", headline(v, params), render::unblocked(v), render::task(v, out)))
+    out.answer(&view, |v| {
+        format!(
+            "{}\n{}{}",
+            headline(v, params),
+            render::unblocked(v),
+            render::task(v, out)
+        )
+    })
 }
 
 fn headline(view: &TaskView, params: &TaskUpdate) -> String {
     let task = &view.task;
     match (&params.owner, &task.required_role) {
         (Some(owner), Some(required)) if params.force_assign && !owner.is_empty() => {
-            format!("Task #{} force-assigned to \"{owner}\" (overriding requiredRole: \"{required}\")", task.id)
+            format!(
+                "Task #{} force-assigned to \"{owner}\" (overriding requiredRole: \"{required}\")",
+                task.id
+            )
         }
-        _ => format!("Task #{} updated, version: {} -> {}", task.id, task.version - 1, task.version),
+        _ => format!(
+            "Task #{} updated, version: {} -> {}",
+            task.id,
+            task.version - 1,
+            task.version
+        ),
     }
 }
