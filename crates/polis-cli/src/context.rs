@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use polis_core::{AgentId, Code, Policy, Refusal};
 use polis_ops::{Polis, PortError, Store};
-use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
+use polis_store::{EmbeddedStore, PostgresStore};
 use tokio::runtime::Runtime;
 
 use crate::cli::Globals;
@@ -50,9 +50,8 @@ impl Context {
                 Arc::new(open_embedded(&workspace, usage, config.patience())?)
             }
             Target::Postgres(url) => {
-                let _ = url;
-                return Err(crate::error::invalid("x", "y"));
-            } /*PGSTUB*/,
+                Arc::new(runtime.block_on(PostgresStore::connect(&url, config.patience()))?)
+            }
         };
         let polis = Polis::new(store, Arc::new(SystemClock), config.settings(policy));
         Ok(Self {

@@ -7,6 +7,7 @@
 pub mod embedded;
 pub mod postgres;
 mod row;
+mod schema;
 mod sql;
 
 pub use embedded::EmbeddedStore;

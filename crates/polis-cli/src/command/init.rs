@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polis_ops::PortError;
-use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
+use polis_store::{EmbeddedStore, PostgresStore};
 use serde::Serialize;
 
 use crate::cli::Globals;
@@ -83,7 +83,7 @@ impl Init {
         let config = Config::load(&workspace)?;
         match postgres {
             Some(url) => {
-                let _ = url; /*PGSTUB*/
+                context::runtime()?.block_on(PostgresStore::connect(url, config.patience()))?;
             }
             None => {
                 EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::error::from_sqlite;
 use super::lock::{self, WriteLock};
 use super::{DATABASE, Use};
+use crate::schema::too_new;
 
 /// The tables' history: each step is applied once, in order. Append only.
 const MIGRATIONS: &[&str] = &[include_str!(
@@ -95,17 +96,6 @@ fn schema_version(connection: &Connection) -> Result<usize, PortError> {
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(from_sqlite)?;
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
-}
-
-/// The refusal of a store that a newer polis has written.
-pub(crate) fn too_new(found: usize, known: usize) -> PortError {
-    PortError::new(
-        Code::StoreTooNew,
-        format!(
-            "The store has schema {found}; this polis knows up to {known}. Nothing was changed."
-        ),
-        "use the newer polis that wrote it",
-    )
 }
 
 fn migrate(connection: &mut Connection) -> Result<(), PortError> {

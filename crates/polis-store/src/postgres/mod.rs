@@ -1,4 +1,168 @@
-//! The PostgreSQL store.
+//! The PostgreSQL store: any number of processes on any number of machines.
+//!
+//! Commits go through one writer task for each process ([`writer`]), which puts what is waiting
+//! into one transaction of two round trips ([`transaction`]), decided in between ([`plan`]). All
+//! committers lock the head of the log first, so they come one after another, and the log is in
+//! commit order without gaps. Reads share a few connections ([`pool`]). Broken connections are
+//! replaced; what was under way on them is repeated if that is safe, and else answered honestly.
+
+mod connection;
+mod error;
+mod feed;
+mod plan;
+mod pool;
+mod read;
+mod transaction;
+mod writer;
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use polis_core::changeset::Fence;
+use polis_core::task::{Comment, TaskSummary};
+use polis_core::{Agent, AgentId, Changeset, Event, TaskId, TaskRecord, TaskType};
+use polis_ops::PortError;
+use polis_ops::port::{
+    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
+    StatusCounts, TaskQuery, Tasks,
+};
+use tokio::time::{Instant, timeout_at};
+
+use connection::{Address, Purpose};
+use feed::Feed;
+use pool::Pool;
+use writer::Writer;
+
+/// How long somebody who waits for events trusts the feed before looking for themselves.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// The PostgreSQL store.
 #[derive(Debug)]
-pub struct PostgresStore;
+pub struct PostgresStore {
+    address: Arc<Address>,
+    pool: Pool,
+    writer: OnceLock<Writer>,
+    feed: OnceLock<Feed>,
+}
+
+impl PostgresStore {
+    /// Connects to a server, bringing the tables up to date.
+    ///
+    /// The tables are in the first schema of the connection's `search_path`. `patience` is how long
+    /// to wait for the server, and for others' locks. Runs inside a tokio runtime, and belongs to it.
+    pub async fn connect(url: &str, patience: Duration) -> Result<Self, PortError> {
+        let address = Arc::new(Address::parse(url, patience)?);
+        let deadline = address.deadline();
+        let session = address.open(Purpose::Read, deadline).await?;
+        connection::migrate(&session, deadline).await?;
+        Ok(Self {
+            pool: Pool::new(Arc::clone(&address), session),
+            address,
+            writer: OnceLock::new(),
+            feed: OnceLock::new(),
+        })
+    }
+
+    fn writer(&self) -> &Writer {
+        self.writer
+            .get_or_init(|| Writer::start(Arc::clone(&self.address)))
+    }
+}
+
+impl Ledger for PostgresStore {
+    fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
+        Box::pin(async move { self.writer().commit(changes).await })
+    }
+
+    fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
+        Box::pin(writer::commit_stream(&self.address, source))
+    }
+}
+
+impl Tasks for PostgresStore {
+    fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>> {
+        Box::pin(read::tasks(&self.pool, ids))
+    }
+
+    fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>> {
+        Box::pin(read::scan(&self.pool, after, limit))
+    }
+
+    fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
+        Box::pin(read::list(&self.pool, query))
+    }
+
+    fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>> {
+        Box::pin(read::candidates(&self.pool, query))
+    }
+
+    fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>> {
+        Box::pin(read::blocks_of(&self.pool, ids))
+    }
+
+    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
+        Box::pin(read::comments(&self.pool, id))
+    }
+
+    fn completed_types<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Option<TaskType>>> {
+        Box::pin(read::completed_types(&self.pool, owner, limit))
+    }
+
+    fn last_task_number(&self) -> PortFuture<'_, u64> {
+        Box::pin(read::last_task_number(&self.pool))
+    }
+
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        Box::pin(read::mark(&self.pool, fence.as_str()))
+    }
+
+    fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
+        Box::pin(read::count(&self.pool))
+    }
+}
+
+impl Agents for PostgresStore {
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<(Agent, u64)>> {
+        Box::pin(read::agent(&self.pool, id))
+    }
+
+    fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
+        Box::pin(read::agents(&self.pool))
+    }
+}
+
+impl Events for PostgresStore {
+    fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>> {
+        Box::pin(read::events(&self.pool, query))
+    }
+
+    fn last_sequence(&self) -> PortFuture<'_, u64> {
+        Box::pin(read::last_sequence(&self.pool))
+    }
+
+    fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64> {
+        Box::pin(async move {
+            let feed = self
+                .feed
+                .get_or_init(|| Feed::start(Arc::clone(&self.address)));
+            // Subscribe first, read after: what is committed in between wakes us.
+            let mut signal = feed.subscribe();
+            let deadline = Instant::now() + at_most;
+            loop {
+                let last = read::last_sequence(&self.pool).await?;
+                if last > after || Instant::now() >= deadline {
+                    return Ok(last);
+                }
+                let until = deadline.min(Instant::now() + LOOK_EVERY);
+                let woken = timeout_at(until, signal.wait_for(|seen| *seen > after)).await;
+                if let Ok(Ok(seen)) = woken {
+                    return Ok(*seen);
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,434 @@
+//! Deciding, without a database at hand, what a batch of changesets comes to.
+//!
+//! A batch is applied in two round trips: one reads all that its changesets expect, the other
+//! writes all that they come to. In between, here, they are applied one after another to what was
+//! read, so that each sees what those before it did.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use polis_core::changeset::{Fence, Write};
+use polis_core::task::NewComment;
+use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Subject, TaskId};
+use polis_ops::port::Outcome;
+use polis_ops::{PortError, Receipt};
+
+use crate::row::{TaskRow, number};
+
+/// The mark that says which task numbers were given out elsewhere.
+pub(super) const TASK_NUMBER: &str = "task-number";
+
+/// The mark that is the place of the newest event.
+pub(super) const LOG_HEAD: &str = "log-head";
+
+/// A changeset as rows, ready to be written.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    at: String,
+    actor: String,
+    writes: Vec<Row>,
+    events: Vec<(&'static str, Subject, String)>,
+}
+
+#[derive(Debug)]
+enum Row {
+    Create(Box<TaskRow>),
+    Task {
+        expect: Expect,
+        id: TaskId,
+        row: Box<TaskRow>,
+        blocker_change: i64,
+    },
+    Settle(Vec<(TaskId, i64)>),
+    Raise(i64),
+    Comment {
+        task: i64,
+        comment: NewComment,
+    },
+    Agent {
+        expect: Expect,
+        id: AgentId,
+        body: String,
+    },
+    Fence {
+        fence: Fence,
+        expected: i64,
+    },
+}
+
+impl Prepared {
+    pub(super) fn of(changes: Changeset) -> Result<Self, PortError> {
+        let writes = changes
+            .writes
+            .into_iter()
+            .map(Row::of)
+            .collect::<Result<_, _>>()?;
+        let events = changes
+            .events
+            .into_iter()
+            .map(|e| (e.kind, e.subject, e.data))
+            .collect();
+        Ok(Self {
+            at: changes.at.as_str().to_owned(),
+            actor: changes.actor.to_string(),
+            writes,
+            events,
+        })
+    }
+
+    /// About how many bytes it takes on the wire.
+    pub(super) fn size(&self) -> usize {
+        let writes = self.writes.iter().map(|write| match write {
+            Row::Create(row) | Row::Task { row, .. } => {
+                200 + row.subject.len()
+                    + row.rest.len()
+                    + row.description.len()
+                    + row.blocks.len()
+                    + row.blocked_by.len()
+            }
+            Row::Settle(dependents) => 16 * dependents.len(),
+            Row::Comment { comment, .. } => 100 + comment.body.len(),
+            Row::Agent { body, .. } => 50 + body.len(),
+            Row::Raise(_) | Row::Fence { .. } => 16,
+        });
+        let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
+        writes.chain(events).sum()
+    }
+}
+
+impl Row {
+    fn of(write: Write) -> Result<Self, PortError> {
+        Ok(match write {
+            Write::CreateTask(record) => Self::Create(Box::new(TaskRow::of(*record)?)),
+            Write::PutTask {
+                expect,
+                record,
+                blocker_change,
+            } => Self::Task {
+                expect,
+                id: record.task.id,
+                row: Box::new(TaskRow::of(*record)?),
+                blocker_change,
+            },
+            Write::SettleBlocker { dependents } => Self::Settle(
+                dependents
+                    .into_iter()
+                    .map(|id| Ok((id, number(id.number())?)))
+                    .collect::<Result<_, PortError>>()?,
+            ),
+            Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
+            Write::AddComment { task, comment } => Self::Comment {
+                task: number(task.number())?,
+                comment,
+            },
+            Write::PutAgent { expect, agent } => Self::Agent {
+                expect,
+                id: agent.id.clone(),
+                body: serde_json::to_string(&agent)
+                    .map_err(|e| PortError::internal("Writing an agent", e))?,
+            },
+            Write::TouchFence { fence, expected } => Self::Fence {
+                fence,
+                expected: number(expected)?,
+            },
+        })
+    }
+}
+
+/// What has to be read before a batch can be decided.
+#[derive(Debug, Default)]
+pub(super) struct Needs<'a> {
+    /// These tasks' state.
+    pub(super) tasks: BTreeSet<i64>,
+    /// These agents' revisions.
+    pub(super) agents: BTreeSet<&'a str>,
+    /// The last comments of these tasks.
+    pub(super) comments: BTreeSet<i64>,
+    /// The highest number of a task.
+    pub(super) last_task: bool,
+}
+
+impl<'a> Needs<'a> {
+    pub(super) fn of(batch: impl Iterator<Item = &'a Prepared>) -> Self {
+        let mut needs = Self::default();
+        for write in batch.flat_map(|changes| &changes.writes) {
+            match write {
+                Row::Create(_) => needs.last_task = true,
+                Row::Task { row, .. } => {
+                    needs.tasks.insert(row.id);
+                }
+                Row::Settle(dependents) => needs.tasks.extend(dependents.iter().map(|(_, n)| n)),
+                Row::Comment { task, .. } => {
+                    needs.comments.insert(*task);
+                }
+                Row::Agent { id, .. } => {
+                    needs.agents.insert(id.as_str());
+                }
+                // Marks are few, and always read.
+                Row::Raise(_) | Row::Fence { .. } => {}
+            }
+        }
+        needs
+    }
+}
+
+/// A task as far as deciding needs it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub(super) revision: i64,
+    pub(super) open_blockers: i64,
+    pub(super) pending: bool,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) tasks: HashMap<i64, Seen>,
+    pub(super) agents: HashMap<String, i64>,
+    pub(super) comments: HashMap<i64, i64>,
+    pub(super) marks: HashMap<String, i64>,
+    pub(super) last_task: i64,
+}
+
+/// What becomes of a task.
+#[derive(Debug)]
+pub(super) struct TaskChange<'a> {
+    /// Its new content, unless only its open blockers change.
+    pub(super) row: Option<&'a TaskRow>,
+    /// Whether it is new.
+    pub(super) insert: bool,
+    /// When it was created, for a new one.
+    pub(super) created_at: Option<&'a str>,
+    /// By how much its open blockers change; from none, for a new one.
+    pub(super) open_blockers: i64,
+}
+
+/// A comment to be added.
+#[derive(Debug)]
+pub(super) struct CommentChange {
+    pub(super) task: i64,
+    pub(super) id: i64,
+    pub(super) body: String,
+}
+
+/// An event to be added.
+#[derive(Debug)]
+pub(super) struct EventChange<'a> {
+    pub(super) seq: i64,
+    pub(super) at: &'a str,
+    pub(super) actor: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) subject: String,
+    pub(super) data: &'a str,
+}
+
+/// The last event of a batch: if the log has it, the batch was committed.
+#[derive(Debug)]
+pub(super) struct Witness {
+    pub(super) seq: i64,
+    pub(super) at: String,
+    pub(super) actor: String,
+    pub(super) kind: String,
+    pub(super) subject: String,
+    pub(super) data: String,
+}
+
+/// What a batch comes to.
+#[derive(Debug)]
+pub(super) struct Plan<'a> {
+    found: Found,
+    sequence: i64,
+    pub(super) tasks: BTreeMap<i64, TaskChange<'a>>,
+    pub(super) comments: Vec<CommentChange>,
+    pub(super) agents: BTreeMap<&'a str, (i64, &'a str)>,
+    pub(super) marks: BTreeMap<&'static str, i64>,
+    pub(super) events: Vec<EventChange<'a>>,
+}
+
+impl<'a> Plan<'a> {
+    pub(super) fn on(found: Found) -> Self {
+        Self {
+            sequence: found.marks.get(LOG_HEAD).copied().unwrap_or(0),
+            found,
+            tasks: BTreeMap::new(),
+            comments: Vec::new(),
+            agents: BTreeMap::new(),
+            marks: BTreeMap::new(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+            && self.comments.is_empty()
+            && self.agents.is_empty()
+            && self.marks.is_empty()
+            && self.events.is_empty()
+    }
+
+    /// The event that proves the batch.
+    pub(super) fn witness(&self) -> Option<Witness> {
+        self.events.last().map(|event| Witness {
+            seq: event.seq,
+            at: event.at.to_owned(),
+            actor: event.actor.to_owned(),
+            kind: event.kind.to_owned(),
+            subject: event.subject.clone(),
+            data: event.data.to_owned(),
+        })
+    }
+
+    /// Applies a changeset, or finds a conflict and applies nothing of it.
+    pub(super) fn apply(&mut self, changes: &'a Prepared) -> Result<Outcome, PortError> {
+        if let Some(key) = changes.writes.iter().find_map(|w| self.conflict(w)) {
+            return Ok(Outcome::Conflict(key));
+        }
+        let mut receipt = Receipt::default();
+        for write in &changes.writes {
+            self.write(write, &mut receipt)?;
+        }
+        for (kind, subject, data) in &changes.events {
+            self.sequence += 1;
+            self.marks.insert(LOG_HEAD, self.sequence);
+            self.events.push(EventChange {
+                seq: self.sequence,
+                at: &changes.at,
+                actor: &changes.actor,
+                kind,
+                subject: subject.text(receipt.created),
+                data,
+            });
+        }
+        receipt.sequence = self.sequence.unsigned_abs();
+        Ok(Outcome::Committed(receipt))
+    }
+
+    fn mark(&self, name: &str) -> i64 {
+        self.found.marks.get(name).copied().unwrap_or(0)
+    }
+
+    fn set_mark(&mut self, name: &'static str, value: i64) {
+        self.found.marks.insert(name.to_owned(), value);
+        self.marks.insert(name, value);
+    }
+
+    /// The record on which a write's expectation fails.
+    fn conflict(&self, write: &Row) -> Option<RecordKey> {
+        match write {
+            Row::Task {
+                expect, id, row, ..
+            } => {
+                let seen = self.found.tasks.get(&row.id);
+                (!holds(*expect, seen.map(|s| s.revision))).then_some(RecordKey::Task(*id))
+            }
+            Row::Agent { expect, id, .. } => {
+                let revision = self.found.agents.get(id.as_str()).copied();
+                (!holds(*expect, revision)).then(|| RecordKey::Agent(id.clone()))
+            }
+            Row::Fence { fence, expected } => {
+                (self.mark(fence.as_str()) != *expected).then_some(RecordKey::Fence(*fence))
+            }
+            Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => None,
+        }
+    }
+
+    fn write(&mut self, write: &'a Row, receipt: &mut Receipt) -> Result<(), PortError> {
+        match write {
+            Row::Create(row) => {
+                let last = self.found.last_task.max(self.mark(TASK_NUMBER));
+                let next = last.unsigned_abs() + 1;
+                receipt.created = Some(TaskId::new(next).ok_or_else(no_numbers_left)?);
+                self.put(number(next)?, row, 0);
+            }
+            Row::Task {
+                row,
+                blocker_change,
+                ..
+            } => self.put(row.id, row, *blocker_change),
+            Row::Settle(dependents) => {
+                for (id, n) in dependents {
+                    if self.settle(*n) {
+                        receipt.unblocked.push(*id);
+                    }
+                }
+            }
+            Row::Raise(to) => {
+                let raised = self.mark(TASK_NUMBER).max(*to);
+                self.set_mark(TASK_NUMBER, raised);
+            }
+            Row::Comment { task, comment } => {
+                let last = self.found.comments.entry(*task).or_default();
+                *last += 1;
+                let id = *last;
+                let body = serde_json::to_string(&comment.numbered(id.unsigned_abs()))
+                    .map_err(|e| PortError::internal("Writing a comment", e))?;
+                self.comments.push(CommentChange {
+                    task: *task,
+                    id,
+                    body,
+                });
+                receipt.comment = Some(id.unsigned_abs());
+            }
+            Row::Agent { id, body, .. } => {
+                let revision = self.found.agents.get(id.as_str()).map_or(1, |r| r + 1);
+                self.found.agents.insert(id.to_string(), revision);
+                self.agents.insert(id.as_str(), (revision, body));
+            }
+            Row::Fence { fence, expected } => self.set_mark(fence.as_str(), expected + 1),
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, id: i64, row: &'a TaskRow, blocker_change: i64) {
+        let before = self.found.tasks.get(&id).copied();
+        self.found.last_task = self.found.last_task.max(id);
+        self.found.tasks.insert(
+            id,
+            Seen {
+                revision: row.revision,
+                open_blockers: before.map_or(0, |b| b.open_blockers) + blocker_change,
+                pending: row.status == "pending",
+            },
+        );
+        let change = self.tasks.entry(id).or_insert(TaskChange {
+            row: None,
+            insert: before.is_none(),
+            created_at: row.created_at.as_deref(),
+            open_blockers: 0,
+        });
+        change.row = Some(row);
+        change.open_blockers += blocker_change;
+    }
+
+    /// Takes an open blocker from a task; whether a pending one has none left.
+    fn settle(&mut self, id: i64) -> bool {
+        let Some(seen) = self.found.tasks.get_mut(&id) else {
+            return false;
+        };
+        seen.open_blockers -= 1;
+        let change = self.tasks.entry(id).or_insert(TaskChange {
+            row: None,
+            insert: false,
+            created_at: None,
+            open_blockers: 0,
+        });
+        change.open_blockers -= 1;
+        seen.open_blockers == 0 && seen.pending
+    }
+}
+
+fn holds(expect: Expect, found: Option<i64>) -> bool {
+    match expect {
+        Expect::Absent => found.is_none(),
+        Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
+    }
+}
+
+/// The refusal when the numbers have run out.
+pub(super) fn no_numbers_left() -> PortError {
+    PortError::new(
+        Code::Internal,
+        "There are no task numbers left.",
+        "import the tasks into a new store with smaller numbers",
+    )
+}

@@ -1,0 +1,394 @@
+//! A batch of changesets as two round trips: read what it expects, write what it comes to.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
+use polis_ops::PortError;
+use tokio_postgres::{Error, Row};
+
+use super::connection::{Parameter, Session};
+use super::error::{damaged, is_broken};
+use super::plan::{Found, LOG_HEAD, Needs, Plan, Seen, TaskChange};
+use crate::row::TaskRow;
+
+/// Locks the place of the newest event: committers of all processes queue here.
+const LOCK: &str =
+    "SELECT value, pg_current_xact_id()::text FROM marks WHERE name = 'log-head' FOR UPDATE";
+// Each statement of READ COMMITTED has its own snapshot, so what follows the lock sees all that was
+// committed before the lock was granted.
+const MARKS: &str = "SELECT name, value FROM marks";
+const TASKS: &str = "SELECT id, revision, open_blockers, status = 'pending' FROM tasks WHERE id = ANY($1::bigint[])";
+const AGENTS: &str = "SELECT id, revision FROM agents WHERE id = ANY($1::text[])";
+const COMMENTS: &str = "SELECT t.id, coalesce((SELECT max(c.id) FROM comments AS c WHERE c.task_id = t.id), 0) \
+     FROM unnest($1::bigint[]) AS t (id)";
+const LAST_TASK: &str = "SELECT coalesce(max(id), 0) FROM tasks";
+
+const INSERT_TASKS: &str = "INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, \
+     task_type, standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, \
+     description) \
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], \
+     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], \
+     $16::text[], $17::text[], $18::text[])";
+const UPDATE_TASKS: &str = "UPDATE tasks SET revision = n.revision, version = n.version, status = n.status, \
+     owner = n.owner, owner_role = n.owner_role, required_role = n.required_role, task_type = n.task_type, \
+     standing = n.standing, open_blockers = tasks.open_blockers + n.open_blockers, lease_until = n.lease_until, \
+     blocked_by = n.blocked_by, blocks = n.blocks, updated_at = n.updated_at, subject = n.subject, rest = n.rest, \
+     description = n.description \
+     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], \
+     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], \
+     $15::text[], $16::text[], $17::text[]) AS n (id, revision, version, status, owner, owner_role, required_role, \
+     task_type, standing, open_blockers, lease_until, blocked_by, blocks, updated_at, subject, rest, description) \
+     WHERE tasks.id = n.id";
+const SETTLE_TASKS: &str = "UPDATE tasks SET open_blockers = tasks.open_blockers + n.change \
+     FROM unnest($1::bigint[], $2::bigint[]) AS n (id, change) WHERE tasks.id = n.id";
+const INSERT_COMMENTS: &str = "INSERT INTO comments (task_id, id, body) \
+     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])";
+const PUT_AGENTS: &str = "INSERT INTO agents (id, revision, body) \
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
+     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, body = excluded.body";
+const PUT_MARKS: &str = "INSERT INTO marks (name, value) SELECT * FROM unnest($1::text[], $2::bigint[]) \
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+const INSERT_EVENTS: &str = "INSERT INTO events (seq, at, actor, kind, subject, data) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
+const NOTIFY: &str = "SELECT pg_notify('polis_events', $1::text)";
+
+const ALL: [&str; 14] = [
+    LOCK,
+    MARKS,
+    TASKS,
+    AGENTS,
+    COMMENTS,
+    LAST_TASK,
+    INSERT_TASKS,
+    UPDATE_TASKS,
+    SETTLE_TASKS,
+    INSERT_COMMENTS,
+    PUT_AGENTS,
+    PUT_MARKS,
+    INSERT_EVENTS,
+    NOTIFY,
+];
+
+/// A commit is durable when it is answered, whatever the server's default is.
+const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) \
+     WHERE current_setting('synchronous_commit') = 'off'";
+
+/// A statement under way.
+type Step<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
+
+/// What came of a pipeline: the answers to its steps, and to its end if that was sent.
+type Answers = (
+    Vec<Result<Vec<Row>, Error>>,
+    Option<Result<Vec<Row>, Error>>,
+);
+
+/// Sends steps in order without waiting in between, and then the end, unless a step could not even
+/// be sent: PostgreSQL itself turns the end of a transaction in which a step failed into a
+/// rollback, but knows nothing of a step it never saw.
+async fn pipeline(mut steps: Vec<Step<'_>>, mut end: Option<Step<'_>>) -> Answers {
+    let mut answers: Vec<Option<Result<Vec<Row>, Error>>> = steps.iter().map(|_| None).collect();
+    let mut ended = None;
+    let mut sent = false;
+    poll_fn(|cx| {
+        for (step, answer) in steps.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(done) = step.as_mut().poll(cx)
+            {
+                *answer = Some(done);
+            }
+        }
+        if !sent && answers.iter().flatten().any(Result::is_err) {
+            end = None;
+        }
+        sent = true;
+        if ended.is_none()
+            && let Some(step) = &mut end
+            && let Poll::Ready(done) = step.as_mut().poll(cx)
+        {
+            ended = Some(done);
+        }
+        if answers.iter().all(Option::is_some) && (end.is_none() || ended.is_some()) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+    (answers.into_iter().flatten().collect(), ended)
+}
+
+/// Makes a fresh connection ready for batches, in one round trip.
+pub(super) async fn equip(session: &Session) -> Result<(), Error> {
+    let prepare = |sql| -> Step<'_> {
+        Box::pin(async move { session.statement(sql).await.map(|_| Vec::new()) })
+    };
+    let mut steps: Vec<Step<'_>> = vec![Box::pin(session.run(DURABLE))];
+    steps.extend(ALL.into_iter().map(prepare));
+    let (answers, _) = pipeline(steps, None).await;
+    answers
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .map(|_| ())
+}
+
+/// Begins a transaction and becomes the one who commits; answers the transaction's number.
+pub(super) async fn begin(session: &Session) -> Result<String, Error> {
+    let (answers, _) = pipeline(beginning(session), None).await;
+    let mut rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+    number_of(&rows.pop().unwrap_or_default())
+}
+
+fn beginning(session: &Session) -> Vec<Step<'_>> {
+    vec![
+        Box::pin(session.run("BEGIN ISOLATION LEVEL READ COMMITTED")),
+        Box::pin(session.query(LOCK, &[])),
+    ]
+}
+
+fn number_of(lock: &[Row]) -> Result<String, Error> {
+    lock.first()
+        .map_or_else(|| Ok(String::new()), |row| row.try_get(1))
+}
+
+/// Reads what a batch needs. With `begin`, begins the transaction in the same round trip and answers
+/// its number.
+pub(super) async fn read(
+    session: &Session,
+    begin: bool,
+    needs: &Needs<'_>,
+) -> Result<(String, Found), Error> {
+    let tasks: Vec<i64> = needs.tasks.iter().copied().collect();
+    let agents: Vec<&str> = needs.agents.iter().copied().collect();
+    let comments: Vec<i64> = needs.comments.iter().copied().collect();
+    let (of_tasks, of_agents, of_comments): ([Parameter<'_>; 1], [Parameter<'_>; 1], [_; 1]) =
+        ([&tasks], [&agents], [&comments as Parameter<'_>]);
+    let mut steps = if begin {
+        beginning(session)
+    } else {
+        Vec::new()
+    };
+    let before = steps.len();
+    steps.push(Box::pin(session.query(MARKS, &[])));
+    let wanted: [(bool, &str, &[Parameter<'_>]); 4] = [
+        (!tasks.is_empty(), TASKS, &of_tasks),
+        (!agents.is_empty(), AGENTS, &of_agents),
+        (!comments.is_empty(), COMMENTS, &of_comments),
+        (needs.last_task, LAST_TASK, &[]),
+    ];
+    for (_, sql, parameters) in wanted.iter().filter(|(needed, _, _)| *needed) {
+        steps.push(Box::pin(session.query(sql, parameters)));
+    }
+    let (answers, _) = pipeline(steps, None).await;
+    let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut read = answers.split_off(before).into_iter();
+    let xid = number_of(&answers.pop().unwrap_or_default())?;
+    let marks = pairs(&read.next().unwrap_or_default())?;
+    let mut next = |needed: bool| needed.then(|| read.next()).flatten().unwrap_or_default();
+    let found = Found {
+        marks,
+        tasks: next(!tasks.is_empty())
+            .iter()
+            .map(|row| {
+                let seen = Seen {
+                    revision: row.try_get(1)?,
+                    open_blockers: row.try_get(2)?,
+                    pending: row.try_get(3)?,
+                };
+                Ok((row.try_get(0)?, seen))
+            })
+            .collect::<Result<_, Error>>()?,
+        agents: pairs(&next(!agents.is_empty()))?,
+        comments: pairs(&next(!comments.is_empty()))?,
+        last_task: next(needs.last_task)
+            .first()
+            .map_or(Ok(0), |row| row.try_get(0))?,
+    };
+    Ok((xid, found))
+}
+
+fn pairs<K>(rows: &[Row]) -> Result<HashMap<K, i64>, Error>
+where
+    K: Eq + std::hash::Hash + for<'r> tokio_postgres::types::FromSql<'r>,
+{
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .collect()
+}
+
+/// Whether what was read has the place that every committer locks.
+pub(super) fn check(found: &Found) -> Result<(), PortError> {
+    if found.marks.contains_key(LOG_HEAD) {
+        return Ok(());
+    }
+    Err(damaged())
+}
+
+/// Why a batch was not written.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Nothing of it was committed.
+    Nothing(Error),
+    /// The end was sent, and no answer came.
+    Unanswered(Error),
+}
+
+/// Writes what a batch came to; with `commit`, ends the transaction in the same round trip.
+pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> Result<(), Failure> {
+    let inserted = TaskColumns::of(plan, |change| change.insert);
+    let updated = TaskColumns::of(plan, |change| !change.insert && change.row.is_some());
+    let (settled, settled_by): (Vec<i64>, Vec<i64>) = plan
+        .tasks
+        .iter()
+        .filter(|(_, change)| change.row.is_none())
+        .map(|(id, change)| (*id, change.open_blockers))
+        .unzip();
+    let (on_tasks, comments): (Vec<i64>, Vec<i64>) =
+        plan.comments.iter().map(|c| (c.task, c.id)).unzip();
+    let bodies: Vec<&str> = plan.comments.iter().map(|c| c.body.as_str()).collect();
+    let agents: Vec<&str> = plan.agents.keys().copied().collect();
+    let (revisions, entries): (Vec<i64>, Vec<&str>) = plan.agents.values().copied().unzip();
+    let (marks, values): (Vec<&str>, Vec<i64>) = plan.marks.iter().map(|(k, v)| (*k, *v)).unzip();
+    let seqs: Vec<i64> = plan.events.iter().map(|e| e.seq).collect();
+    let ats: Vec<&str> = plan.events.iter().map(|e| e.at).collect();
+    let actors: Vec<&str> = plan.events.iter().map(|e| e.actor).collect();
+    let kinds: Vec<&str> = plan.events.iter().map(|e| e.kind).collect();
+    let subjects: Vec<&str> = plan.events.iter().map(|e| e.subject.as_str()).collect();
+    let data: Vec<&str> = plan.events.iter().map(|e| e.data).collect();
+    let news = seqs.last().map(ToString::to_string);
+
+    let inserts = inserted.all();
+    let updates = updated.without_creation();
+    let statements: [(bool, &str, &[Parameter<'_>]); 8] = [
+        (!inserted.id.is_empty(), INSERT_TASKS, &inserts),
+        (!updated.id.is_empty(), UPDATE_TASKS, &updates),
+        (!settled.is_empty(), SETTLE_TASKS, &[&settled, &settled_by]),
+        (
+            !comments.is_empty(),
+            INSERT_COMMENTS,
+            &[&on_tasks, &comments, &bodies],
+        ),
+        (
+            !agents.is_empty(),
+            PUT_AGENTS,
+            &[&agents, &revisions, &entries],
+        ),
+        (!marks.is_empty(), PUT_MARKS, &[&marks, &values]),
+        (
+            !seqs.is_empty(),
+            INSERT_EVENTS,
+            &[&seqs, &ats, &actors, &kinds, &subjects, &data],
+        ),
+        (news.is_some(), NOTIFY, &[&news]),
+    ];
+    let steps = statements
+        .iter()
+        .filter(|(needed, _, _)| *needed)
+        .map(|(_, sql, parameters)| -> Step<'_> { Box::pin(session.query(sql, parameters)) })
+        .collect();
+    let end = commit.then(|| -> Step<'_> { Box::pin(session.run("COMMIT")) });
+    let (answers, ended) = pipeline(steps, end).await;
+    if let Some(error) = answers.into_iter().find_map(Result::err) {
+        // The server has refused a step, and with it all; or it was lost with the connection.
+        return Err(if ended.is_some() && is_broken(&error) {
+            Failure::Unanswered(error)
+        } else {
+            Failure::Nothing(error)
+        });
+    }
+    match ended {
+        Some(Err(error)) if is_broken(&error) => Err(Failure::Unanswered(error)),
+        Some(Err(error)) => Err(Failure::Nothing(error)),
+        Some(Ok(_)) | None => Ok(()),
+    }
+}
+
+/// Rows of tasks as one array for each column.
+#[derive(Debug, Default)]
+struct TaskColumns<'a> {
+    id: Vec<i64>,
+    revision: Vec<i64>,
+    version: Vec<i64>,
+    status: Vec<&'a str>,
+    owner: Vec<&'a str>,
+    owner_role: Vec<&'a str>,
+    required_role: Vec<&'a str>,
+    task_type: Vec<&'a str>,
+    standing: Vec<i64>,
+    open_blockers: Vec<i64>,
+    lease_until: Vec<Option<i64>>,
+    blocked_by: Vec<&'a str>,
+    blocks: Vec<&'a str>,
+    created_at: Vec<Option<&'a str>>,
+    updated_at: Vec<Option<&'a str>>,
+    subject: Vec<&'a str>,
+    rest: Vec<&'a str>,
+    description: Vec<&'a str>,
+}
+
+impl<'a> TaskColumns<'a> {
+    fn of(plan: &Plan<'a>, wanted: impl Fn(&TaskChange<'_>) -> bool) -> Self {
+        let mut all = Self::default();
+        for (id, change) in &plan.tasks {
+            if let Some(row) = change.row
+                && wanted(change)
+            {
+                all.push(*id, change, row);
+            }
+        }
+        all
+    }
+
+    fn push(&mut self, id: i64, change: &TaskChange<'a>, row: &'a TaskRow) {
+        self.id.push(id);
+        self.revision.push(row.revision);
+        self.version.push(row.version);
+        self.status.push(&row.status);
+        self.owner.push(&row.owner);
+        self.owner_role.push(&row.owner_role);
+        self.required_role.push(&row.required_role);
+        self.task_type.push(&row.task_type);
+        self.standing.push(row.standing);
+        self.open_blockers.push(change.open_blockers);
+        self.lease_until.push(row.lease_until);
+        self.blocked_by.push(&row.blocked_by);
+        self.blocks.push(&row.blocks);
+        self.created_at.push(change.created_at);
+        self.updated_at.push(row.updated_at.as_deref());
+        self.subject.push(&row.subject);
+        self.rest.push(&row.rest);
+        self.description.push(&row.description);
+    }
+
+    /// All columns, in the order of [`crate::sql::TASK_COLUMNS`].
+    fn all(&self) -> Vec<Parameter<'_>> {
+        vec![
+            &self.id,
+            &self.revision,
+            &self.version,
+            &self.status,
+            &self.owner,
+            &self.owner_role,
+            &self.required_role,
+            &self.task_type,
+            &self.standing,
+            &self.open_blockers,
+            &self.lease_until,
+            &self.blocked_by,
+            &self.blocks,
+            &self.created_at,
+            &self.updated_at,
+            &self.subject,
+            &self.rest,
+            &self.description,
+        ]
+    }
+
+    /// All but when they were created, which never changes.
+    fn without_creation(&self) -> Vec<Parameter<'_>> {
+        let mut all = self.all();
+        all.remove(13);
+        all
+    }
+}
