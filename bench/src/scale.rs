@@ -61,10 +61,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
             peak = peak.max(with_peak(scene.polis(&scene.place("large"), &args))?.1);
         }
         let (small, large) = (median(&mut small), median(&mut large));
-        let how = format!(
-            "{large:.2} ms beside {small:.2} ms on 1,000 tasks; peak {} KB",
-            peak
-        );
+        let how = format!("{large:.2} ms beside {small:.2} ms on 1,000 tasks; peak {peak} KB");
         report.at_most(
             &format!("`task list` {what}, 100,000 / 1,000 tasks"),
             large / small,

@@ -52,32 +52,49 @@ as_server() {
   fi
 }
 
-# start_postgres: sets POLIS_TEST_PG_URL; the cluster is removed when the script ends.
+# start_postgres: starts a cluster and sets PG_URL and PG_DATA; it is removed when the script ends.
+PG_HOMES=()
 start_postgres() {
   PG_USER=nobody
   id postgres >/dev/null 2>&1 && PG_USER=postgres
   PG_GROUP=$(id -gn "$PG_USER")
   PG_HOME=$(mktemp -d /tmp/polis-pg-XXXXXX)
-  [ "$(id -u)" = 0 ] && chown "$PG_USER:$PG_GROUP" "$PG_HOME"
+  PG_HOMES+=("$PG_HOME")
+  PG_DATA=$PG_HOME/data
+  [ "$(id -u)" != 0 ] || chown "$PG_USER:$PG_GROUP" "$PG_HOME"
   trap stop_postgres EXIT
   local port
   port=$(free_port)
-  as_server "$PG_BIN/initdb" -D "$PG_HOME/data" -U polis -A trust -E UTF8 --locale=C --no-sync >"$PG_HOME.log" 2>&1 || {
+  as_server "$PG_BIN/initdb" -D "$PG_DATA" -U polis -A trust -E UTF8 --locale=C --no-sync >"$PG_HOME.log" 2>&1 || {
     cat "$PG_HOME.log" >&2
     exit 1
   }
-  as_server "$PG_BIN/pg_ctl" -D "$PG_HOME/data" -w -l "$PG_HOME/log" \
-    -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$PG_HOME -c max_connections=300" start >/dev/null || {
+  cat >>"$PG_DATA/postgresql.conf" <<CONF
+port = $port
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '$PG_HOME'
+max_connections = 300
+CONF
+  as_server "$PG_BIN/pg_ctl" -D "$PG_DATA" -w -l "$PG_HOME/log" start >/dev/null || {
     cat "$PG_HOME/log" >&2
     exit 1
   }
-  export POLIS_TEST_PG_URL="postgres://polis@127.0.0.1:$port/postgres"
-  export POLIS_TEST_PG_BIN="$PG_BIN"
+  PG_URL=postgres://polis@127.0.0.1:$port/postgres
+}
+
+# crash_command: a command line that crashes the cluster started last and starts it again.
+crash_command() {
+  local run=""
+  [ "$(id -u)" != 0 ] || run="setpriv --reuid=$PG_USER --regid=$PG_GROUP --clear-groups env HOME=$PG_HOME "
+  echo "$run$PG_BIN/pg_ctl -D $PG_DATA -m immediate -w -l $PG_HOME/log restart"
 }
 
 stop_postgres() {
-  as_server "$PG_BIN/pg_ctl" -D "$PG_HOME/data" -m immediate stop >/dev/null 2>&1 || echo "PostgreSQL was gone already." >&2
-  rm -rf "$PG_HOME" "$PG_HOME.log"
+  local home
+  for home in "${PG_HOMES[@]}"; do
+    as_server "$PG_BIN/pg_ctl" -D "$home/data" -m immediate stop >/dev/null 2>&1 || echo "PostgreSQL was gone already." >&2
+    rm -rf "$home" "$home.log"
+  done
 }
 
 # A port nobody listens on.

@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Agent(command::agent::Agent),
     /// The task board
     #[command(subcommand)]
-    Task(command::task::Task),
+    Task(Box<command::task::Task>),
     /// Print the commit log
     Log(command::log::Log),
     /// Follow the commit log live

@@ -74,6 +74,26 @@ pub struct Agent {
     pub created_at: Timestamp,
 }
 
+/// An agent as the registry keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registered {
+    /// The agent.
+    pub agent: Agent,
+    /// One more with every write.
+    pub revision: u64,
+}
+
+impl Registered {
+    /// A write that changes nothing, but conflicts with a retirement decided at the same time: who
+    /// relies on the agent being active touches its record.
+    pub fn touch(&self) -> Write {
+        Write::PutAgent {
+            expect: Expect::Revision(self.revision),
+            agent: self.agent.clone(),
+        }
+    }
+}
+
 /// A request to register an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -97,7 +117,7 @@ pub struct AgentAdd {
 pub fn decide_add(
     request: &AgentAdd,
     existing: Option<&Agent>,
-    supervisor: Option<&Agent>,
+    supervisor: Option<&Registered>,
     roles: &RoleSet,
     policy: &Policy,
     caller: &Caller,
@@ -125,10 +145,11 @@ pub fn decide_add(
             ),
         ));
     }
+    let superior = supervisor.map(|found| &found.agent);
     let layer = request
         .layer
-        .unwrap_or_else(|| default_layer(&request.role, supervisor));
-    check_supervisor(request, supervisor, layer)?;
+        .unwrap_or_else(|| default_layer(&request.role, superior));
+    check_supervisor(request, superior, layer)?;
     let name = request
         .name
         .clone()
@@ -149,7 +170,7 @@ pub fn decide_add(
         status: AgentStatus::Active,
         created_at: now.clone(),
     };
-    let changes = Changeset::by(caller, now)
+    let mut changes = Changeset::by(caller, now)
         .write(Write::PutAgent {
             expect: Expect::Absent,
             agent: agent.clone(),
@@ -159,6 +180,7 @@ pub fn decide_add(
             Subject::Agent(agent.id.clone()),
             &agent,
         ));
+    changes.writes.extend(supervisor.map(Registered::touch));
     Ok((agent, changes))
 }
 
@@ -204,8 +226,7 @@ fn default_layer(role: &str, supervisor: Option<&Agent>) -> Layer {
 /// Decides a retirement. `open_tasks` are the unfinished tasks it owns, `reports` the active
 /// agents directly under it; both must be gone first, so nothing is orphaned.
 pub fn decide_retire(
-    agent: &Agent,
-    revision: u64,
+    current: &Registered,
     open_tasks: &[crate::TaskId],
     reports: &[AgentId],
     policy: &Policy,
@@ -213,7 +234,7 @@ pub fn decide_retire(
     now: Timestamp,
 ) -> Result<(Agent, Changeset), Refusal> {
     policy.check(caller, Permission::ManageAgents)?;
-    let mut agent = agent.clone();
+    let mut agent = current.agent.clone();
     if agent.status == AgentStatus::Retired {
         return Ok((agent, Changeset::by(caller, now)));
     }
@@ -242,7 +263,7 @@ pub fn decide_retire(
     agent.status = AgentStatus::Retired;
     let changes = Changeset::by(caller, now)
         .write(Write::PutAgent {
-            expect: Expect::Revision(revision),
+            expect: Expect::Revision(current.revision),
             agent: agent.clone(),
         })
         .event(NewEvent::of(

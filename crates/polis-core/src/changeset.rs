@@ -57,7 +57,8 @@ pub enum Write {
     PutTask {
         /// What it was decided on.
         expect: Expect,
-        /// The whole new state, except `open_blockers`, which the store keeps.
+        /// The whole new state, except `open_blockers`, which the store keeps, and `created_at`, which
+        /// stays.
         record: Box<TaskRecord>,
         /// By how much its open blockers change. Relative, because settling a blocker does not
         /// move the waiting task's revision.
@@ -69,6 +70,9 @@ pub enum Write {
         /// The tasks it blocked.
         dependents: Vec<TaskId>,
     },
+    /// Nothing by itself, but conflicts unless this is the number the next task gets; the same
+    /// changeset puts the task of that number.
+    TakeTaskNumber(TaskId),
     /// No task created later gets this number or a smaller one.
     RaiseTaskNumber(u64),
     /// A comment, numbered by the store within its task.

@@ -16,7 +16,7 @@ pub mod role;
 pub mod task;
 pub mod time;
 
-pub use agent::{Agent, AgentStatus, Layer};
+pub use agent::{Agent, AgentStatus, Layer, Registered};
 pub use caller::{Caller, Standing};
 pub use changeset::{Changeset, Expect, RecordKey, Write};
 pub use event::{Event, NewEvent, Subject};

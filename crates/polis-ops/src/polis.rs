@@ -5,8 +5,8 @@ use std::sync::Arc;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
 use polis_core::{
-    Agent, AgentId, Caller, Changeset, Code, NewEvent, Policy, RoleSet, Subject, TaskId, TaskType,
-    Timestamp,
+    AgentId, Caller, Changeset, Code, NewEvent, Policy, Registered, RoleSet, Subject, TaskId,
+    TaskType, Timestamp,
 };
 
 use crate::error::OpError;
@@ -72,8 +72,8 @@ impl Polis {
     }
 
     /// The registry's entry of a name, if it has one.
-    pub async fn entry(&self, id: &AgentId) -> Result<Option<Agent>, OpError> {
-        Ok(self.store.agent(id).await?.map(|(agent, _)| agent))
+    pub async fn entry(&self, id: &AgentId) -> Result<Option<Registered>, OpError> {
+        Ok(self.store.agent(id).await?)
     }
 
     /// Who a name is.
@@ -83,7 +83,10 @@ impl Polis {
         } else {
             self.entry(id).await?
         };
-        Ok(Caller::resolve(id.clone(), entry.as_ref())?)
+        Ok(Caller::resolve(
+            id.clone(),
+            entry.as_ref().map(|found| &found.agent),
+        )?)
     }
 
     /// Begins an operation that may have to decide again.

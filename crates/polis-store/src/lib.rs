@@ -6,6 +6,7 @@
 
 pub mod embedded;
 pub mod postgres;
+mod prepared;
 mod row;
 mod schema;
 mod sql;

@@ -58,12 +58,7 @@ impl TaskRow {
     pub(crate) fn of(record: TaskRecord) -> Result<Self, PortError> {
         let standing = standing(&record.task);
         let task = record.task;
-        let held = task.status == TaskStatus::InProgress && !task.owner.is_empty();
-        let lease_until = task
-            .lease_expires_at
-            .as_ref()
-            .and_then(Timestamp::millis)
-            .filter(|_| held);
+        let lease_until = task.lease_end();
         let rest = Rest {
             active_form: task.active_form,
             metadata: task.metadata,

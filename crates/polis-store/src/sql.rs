@@ -3,7 +3,7 @@
 //! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand.
 
 use polis_core::{TaskStatus, TaskType};
-use polis_ops::port::TaskQuery;
+use polis_ops::port::{CandidateQuery, TaskQuery};
 
 /// The columns of a whole task.
 pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
@@ -84,6 +84,13 @@ fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     if query.claimable_at.is_some() {
         let free: Condition = vec![("free = 1", None)];
         let stale: Condition = vec![(IS_STALE, None)];
+        // Concatenated, so that no planner prefers the index by status to that of free tasks.
+        let is = |status: TaskStatus| {
+            (
+                "status || '' =",
+                Some(Param::Text(status.as_str().to_owned())),
+            )
+        };
         return match query.status {
             None => vec![free, stale],
             Some(TaskStatus::InProgress) => {
@@ -147,19 +154,30 @@ pub(crate) fn free_of_group() -> String {
     )
 }
 
-/// Pending tasks assigned to `$1`, at most `$2`.
+/// Pending tasks assigned to `$1`, of each type and required role at most `$2`.
 pub(crate) fn assigned_to() -> String {
-    format!(
-        "SELECT {TASK_COLUMNS} FROM tasks WHERE owner = $1 AND owner <> '' AND status = 'pending' \
-         AND open_blockers = 0 ORDER BY standing DESC, id LIMIT $2"
+    first_of_each(
+        "",
+        "owner = $1 AND owner <> '' AND status = 'pending' AND open_blockers = 0",
+        2,
     )
 }
 
-/// Tasks whose lease ended by `$1` and that `$2` may take by role, at most `$3`.
+/// Tasks whose lease ended by `$1` and that an agent of role `$2` and name `$3` may take, of each
+/// type and required role at most `$4`.
 pub(crate) fn stale_for() -> String {
+    first_of_each(
+        STALE,
+        &format!("{IS_STALE} AND required_role IN ('', $2, $3)"),
+        4,
+    )
+}
+
+fn first_of_each(with: &str, condition: &str, limit: usize) -> String {
     format!(
-        "{STALE} SELECT {TASK_COLUMNS} FROM tasks WHERE {IS_STALE} AND required_role IN ('', $2) \
-         ORDER BY standing DESC, id LIMIT $3"
+        "{with} SELECT {TASK_COLUMNS} FROM (SELECT {TASK_COLUMNS}, row_number() OVER \
+         (PARTITION BY task_type, required_role ORDER BY standing DESC, id) AS place \
+         FROM tasks WHERE {condition}) AS ranked WHERE place <= ${limit}"
     )
 }
 
@@ -167,12 +185,16 @@ pub(crate) fn stale_for() -> String {
 pub(crate) const COMPLETED_TYPES: &str = "SELECT task_type FROM tasks WHERE owner = $1 AND owner <> '' \
      AND status = 'completed' ORDER BY id DESC LIMIT $2";
 
-/// The groups of free tasks for a role: its own and those that require none, of every type.
-pub(crate) fn groups(role: &str) -> Vec<(String, &'static str)> {
-    let types = || TaskType::ALL.iter().map(|t| t.as_str()).chain([""]);
-    let mut all: Vec<(String, &'static str)> = Vec::new();
-    for required in [role, ""] {
-        all.extend(types().map(|t| (required.to_owned(), t)));
+/// The groups of free tasks for an agent: those that require its role, its name or nothing, of
+/// every type.
+pub(crate) fn groups(query: &CandidateQuery) -> Vec<(&str, &'static str)> {
+    let mut required = vec![query.role.as_str(), ""];
+    if query.agent != query.role {
+        required.push(&query.agent);
     }
-    all
+    let types = || TaskType::ALL.iter().map(|t| t.as_str()).chain([""]);
+    required
+        .into_iter()
+        .flat_map(|role| types().map(move |t| (role, t)))
+        .collect()
 }

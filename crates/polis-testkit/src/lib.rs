@@ -1,1 +1,29 @@
+//! What the tests of polis share; never shipped.
+//!
+//! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
+//! function for each promise of the ports, [`cases`] the test cases of document 004 by their
+//! numbers, and [`linear`] checks recorded histories of concurrent clients. Each runs over every
+//! store through [`conformance_tests!`], [`case_tests!`] and [`history_tests!`].
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "everything here is test code: a panic is a failed test"
+)]
+
+pub mod cases;
+pub mod clock;
+pub mod conformance;
+pub mod dice;
+pub mod ground;
+pub mod linear;
+mod listing;
+pub mod memory;
+pub mod postgres;
+mod suites;
+pub mod task_files;
+
+pub use clock::FixedClock;
+pub use dice::Dice;
+pub use ground::{Ground, MemoryGround, run};
+pub use memory::MemoryStore;
+pub use task_files::MemoryFiles;

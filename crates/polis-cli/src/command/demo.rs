@@ -274,11 +274,7 @@ fn watch(
         for event in events {
             since = event.seq;
             if event.kind != "task.heartbeat" {
-                if out.is_json() {
-                    out.document(&event)?
-                } else {
-                    out.line(&log::line(&event, out))?
-                }
+                log::show(&event, out)?;
             }
             completed += usize::from(event.kind == "task.completed");
             if event.kind == "task.claimed" && event.actor == VICTIM.0 {

@@ -59,7 +59,7 @@ impl Log {
 }
 
 /// Prints an event: a document or a line.
-fn show(event: &Event, out: &Output) -> Result<(), Failure> {
+pub(super) fn show(event: &Event, out: &Output) -> Result<(), Failure> {
     if out.is_json() {
         out.document(event)
     } else {
@@ -94,7 +94,7 @@ impl Watch {
 }
 
 /// An event on one line.
-pub(super) fn line(event: &Event, out: &Output) -> String {
+fn line(event: &Event, out: &Output) -> String {
     let style = match event.kind.as_str() {
         "task.completed" => Style::Green,
         "task.claimed" | "task.started" => Style::Yellow,

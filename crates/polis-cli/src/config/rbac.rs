@@ -24,7 +24,7 @@ const CLAIM_TYPE: &str = "claim_task_type";
 /// Reads a permissions file.
 pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
     let documents = MarkedYaml::load_from_str(source)
-        .map_err(|error| fault(error.marker().line(), &error.info().to_owned()))?;
+        .map_err(|error| fault(error.marker().line(), error.info()))?;
     let mut policy = Policy::default();
     let Some(root) = documents.first() else {
         return Ok(policy);

@@ -7,7 +7,7 @@ use super::update::{
     self, Decided, Rules, already_claimed, blocked, check_owner, check_version, seal, start, take,
 };
 use super::{TaskRecord, TaskStatus, not_found};
-use crate::agent::Agent;
+use crate::agent::Registered;
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
@@ -40,7 +40,7 @@ pub struct TaskClaim {
 pub fn decide_claim(
     request: &TaskClaim,
     current: &TaskRecord,
-    entry: Option<&Agent>,
+    entry: Option<&Registered>,
     rules: Rules<'_>,
     caller: &Caller,
     now: &Timestamp,
@@ -71,6 +71,7 @@ pub fn decide_claim(
             "leave forceAssign out, or ask the team lead to assign the task",
         ));
     }
+    check_lease(request.lease_ms)?;
     let mut record = current.clone();
     let mut assignment = None;
     if !mine || task.is_stale(millis) {
@@ -86,7 +87,10 @@ pub fn decide_claim(
     if let Some(lease) = request.lease_ms {
         set_lease(&mut record, lease, millis);
     }
-    let changes = Changeset::by(caller, now.clone());
+    let mut changes = Changeset::by(caller, now.clone());
+    if assignment.is_some() {
+        changes.writes.extend(entry.map(Registered::touch));
+    }
     if record.task == *task {
         return Ok(Decided { record, changes });
     }
@@ -162,6 +166,7 @@ pub fn decide_heartbeat(
             format!("give one: `polis task heartbeat {} --lease 30m`", task.id),
         ));
     };
+    check_lease(Some(lease))?;
     let mut record = current.clone();
     set_lease(&mut record, lease, now.millis().unwrap_or(0));
     record.revision += 1;
@@ -178,6 +183,22 @@ pub fn decide_heartbeat(
             &data,
         ));
     Ok(Decided { record, changes })
+}
+
+/// The longest lease: 366 days, in milliseconds.
+pub const MAX_LEASE_MS: u64 = 366 * 86_400_000;
+
+fn check_lease(lease_ms: Option<u64>) -> Result<(), Refusal> {
+    match lease_ms {
+        Some(lease) if !(1..=MAX_LEASE_MS).contains(&lease) => Err(Refusal::new(
+            Code::InvalidInput,
+            format!(
+                "A lease of {lease} ms is out of range; between 1 ms and 366 days is accepted."
+            ),
+            "give a shorter lease, and keep it alive with heartbeats",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn set_lease(record: &mut TaskRecord, lease_ms: u64, now: i64) {

@@ -115,7 +115,7 @@ pub fn decide(
         owner_role: None,
         open_blockers: 0,
     };
-    let wired = depend::wire(&record, request.edges(), neighbours, now)?;
+    let wired = depend::wire(&record, request.edges(), neighbours, false, now)?;
     record.task.blocks.clone_from(&wired.blocks);
     record.task.blocked_by.clone_from(&wired.blocked_by);
     record.open_blockers = u32::try_from(wired.blocker_change).unwrap_or(0);
@@ -129,9 +129,7 @@ pub fn decide(
                 record: boxed,
                 blocker_change: wired.blocker_change,
             };
-            changes
-                .write(put)
-                .write(Write::RaiseTaskNumber(id.number()))
+            changes.write(put).write(Write::TakeTaskNumber(id))
         }
     };
     let subject = number.map_or(Subject::CreatedTask, Subject::Task);

@@ -91,10 +91,15 @@ impl Wired {
 }
 
 /// Decides a change of edges of `own`, which may be a task that is only being created.
+///
+/// `settles` says that the same request completes or deletes it: an edge it adds then never counts
+/// as open, and one it had and keeps is settled by the caller's
+/// [`Write::SettleBlocker`](crate::changeset::Write).
 pub fn wire(
     own: &TaskRecord,
     edges: Edges<'_>,
     near: &Neighbours,
+    settles: bool,
     now: &Timestamp,
 ) -> Result<Wired, Refusal> {
     let id = own.task.id;
@@ -125,7 +130,7 @@ pub fn wire(
             && let Some((record, change)) = others.get_mut(&other)
         {
             insert(&mut record.task.blocked_by, id);
-            *change += own_open;
+            *change += if settles { 0 } else { own_open };
             new_edges.push((id, other));
         }
     }
@@ -143,7 +148,8 @@ pub fn wire(
             && let Some((record, change)) = others.get_mut(&other)
         {
             remove(&mut record.task.blocked_by, id);
-            *change -= own_open;
+            let added_here = !own.task.blocks.contains(&other);
+            *change -= if settles && added_here { 0 } else { own_open };
         }
     }
     for &other in edges.remove_blocked_by {

@@ -85,15 +85,16 @@ pub struct Task {
 }
 
 impl Task {
+    /// When its owner's lease ends (milliseconds), if it is held by one.
+    pub fn lease_end(&self) -> Option<i64> {
+        let held = self.status == TaskStatus::InProgress && !self.owner.is_empty();
+        let end = self.lease_expires_at.as_ref().and_then(Timestamp::millis);
+        end.filter(|_| held)
+    }
+
     /// Whether its lease ran out before `now` (milliseconds).
     pub fn is_stale(&self, now: i64) -> bool {
-        self.status == TaskStatus::InProgress
-            && !self.owner.is_empty()
-            && self
-                .lease_expires_at
-                .as_ref()
-                .and_then(Timestamp::millis)
-                .is_some_and(|end| end <= now)
+        self.lease_end().is_some_and(|end| end <= now)
     }
 
     /// Milliseconds from beginning to completion, if both are known.
@@ -219,7 +220,7 @@ impl TaskSummary {
             task_type: task.task_type,
             updated_at: task.updated_at.clone(),
             open_blockers: record.open_blockers,
-            lease_expires_at: task.lease_expires_at.clone(),
+            lease_expires_at: task.lease_end().map(Timestamp::from_millis),
             stale: false,
         }
     }

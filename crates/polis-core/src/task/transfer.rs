@@ -44,8 +44,12 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
             .ok_or_else(|| format!("unknown status {}", shown(&raw)))?,
     };
     let owner = optional::<String>(&mut fields, "owner", &mut repairs).unwrap_or_default();
-    if [&subject, &description, &owner]
-        .iter()
+    let required_role =
+        optional::<String>(&mut fields, "requiredRole", &mut repairs).filter(|r| !r.is_empty());
+    let texts = [&subject, &description, &owner];
+    if texts
+        .into_iter()
+        .chain(&required_role)
         .any(|text| text.contains('\0'))
     {
         return Err("a text contains NUL".to_owned());
@@ -55,6 +59,9 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
     let version = optional::<u64>(&mut fields, "version", &mut repairs)
         .filter(|&v| v > 0)
         .unwrap_or(1);
+    if version > TaskId::MAX {
+        return Err(format!("the version {version} is out of range"));
+    }
     let comments =
         optional::<Vec<Comment>>(&mut fields, "comments", &mut repairs).unwrap_or_default();
     let task = Task {
@@ -69,8 +76,7 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
         blocked_by,
         created_at: read_time(&mut fields, "createdAt", &mut repairs),
         updated_at: read_time(&mut fields, "updatedAt", &mut repairs),
-        required_role: optional::<String>(&mut fields, "requiredRole", &mut repairs)
-            .filter(|r| !r.is_empty()),
+        required_role,
         version,
         task_type: optional::<TaskType>(&mut fields, "taskType", &mut repairs),
         claimed_at: read_time(&mut fields, "claimedAt", &mut repairs),
@@ -127,7 +133,7 @@ fn optional<T: serde::de::DeserializeOwned>(
         fields.take(key);
         return None;
     }
-    if let Some(value) = serde_json::from_str(raw.text()).ok() {
+    if let Ok(value) = serde_json::from_str(raw.text()) {
         fields.take(key);
         return Some(value);
     }
@@ -155,7 +161,13 @@ fn read_ids(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Vec<Ta
         return Vec::new();
     };
     let mut ids = Vec::new();
-    for entry in raw.to::<Vec<Raw>>().unwrap_or_default() {
+    let entries = raw.to::<Vec<Raw>>().unwrap_or_else(|| {
+        if !raw.is_null() {
+            repairs.push(format!("{key} {} is not a list; dropped", shown(&raw)));
+        }
+        Vec::new()
+    });
+    for entry in entries {
         let text = entry
             .to::<String>()
             .unwrap_or_else(|| entry.text().to_owned());
@@ -234,7 +246,7 @@ pub fn reconcile(
             file: name(o),
             id: o.id,
             what,
-        })
+        });
     };
     for outline in outlines.iter_mut() {
         let id = outline.id;
@@ -314,8 +326,8 @@ fn number_once(
             taken.insert(outlines[n].id, n);
         }
     }
-    for n in 0..outlines.len() {
-        let old = outlines[n].id;
+    for (n, outline) in outlines.iter_mut().enumerate() {
+        let old = outline.id;
         if taken.get(&old) == Some(&n) {
             continue;
         }
@@ -323,9 +335,9 @@ fn number_once(
         let Some(id) = TaskId::new(next) else {
             continue;
         };
-        outlines[n].id = id;
+        outline.id = id;
         repairs.push(Repair {
-            file: name(&outlines[n]),
+            file: name(outline),
             id,
             what: format!("the number {old} was given twice; this task is now {id}"),
         });

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::depend::{self, Edges, Neighbours};
 use super::history::{Assignment, Changed};
 use super::{Approval, Task, TaskRecord, TaskStatus, TaskType, not_found, text};
-use crate::agent::{Agent, AgentStatus};
+use crate::agent::{AgentStatus, Registered};
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
@@ -115,7 +115,7 @@ pub struct Rules<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The registry's entry of the new owner, if the request names one and it is registered.
-    pub new_owner: Option<&'a Agent>,
+    pub new_owner: Option<&'a Registered>,
     /// The rest of the graph, when edges change.
     pub neighbours: &'a Neighbours,
 }
@@ -172,20 +172,24 @@ pub fn decide(
         now,
     )?;
     edit(request, &mut record.task, rules, caller)?;
-    let wired = depend::wire(current, request.edges(), near.neighbours, now)?;
+    let settles = request.status.is_some_and(TaskStatus::is_settled) && !before.status.is_settled();
+    let wired = depend::wire(current, request.edges(), near.neighbours, settles, now)?;
     record.task.blocks.clone_from(&wired.blocks);
     record.task.blocked_by.clone_from(&wired.blocked_by);
     let blocker_change = wired.blocker_change;
     record.open_blockers =
         u32::try_from(i64::from(record.open_blockers) + blocker_change).unwrap_or(0);
     let mut changes = Changeset::by(caller, now.clone());
+    if assignment.is_some() {
+        changes.writes.extend(near.new_owner.map(Registered::touch));
+    }
     if let Some(to) = request.status {
         step(&mut record, to, rules, caller, now)?;
-        if to.is_settled() && !before.status.is_settled() && !record.task.blocks.is_empty() {
-            changes.writes.push(Write::SettleBlocker {
-                dependents: record.task.blocks.clone(),
-            });
-        }
+    }
+    let mut dependents = record.task.blocks.clone();
+    dependents.retain(|id| before.blocks.contains(id));
+    if settles && !dependents.is_empty() {
+        changes.writes.push(Write::SettleBlocker { dependents });
     }
     let kind = event_kind(before, &record.task);
     let mut decided = seal(
@@ -352,7 +356,7 @@ fn edit(
 fn assign(
     request: &TaskUpdate,
     record: &mut TaskRecord,
-    entry: Option<&Agent>,
+    entry: Option<&Registered>,
     policy: &Policy,
     caller: &Caller,
     now: &Timestamp,
@@ -395,17 +399,20 @@ fn assign(
 pub(super) fn check_owner(
     task: &Task,
     owner: &AgentId,
-    entry: Option<&Agent>,
+    entry: Option<&Registered>,
     forced: bool,
 ) -> Result<Assignment, Refusal> {
-    if entry.is_some_and(|agent| agent.status == AgentStatus::Retired) {
+    if entry.is_some_and(|found| found.agent.status == AgentStatus::Retired) {
         return Err(Refusal::new(
             Code::AgentNotFound,
             format!("Agent \"{owner}\" is retired and cannot own tasks."),
             "name an active agent; `polis agent list` shows them",
         ));
     }
-    let role = entry.map_or_else(|| role_of_name(owner.as_str()), |agent| agent.role.as_str());
+    let role = entry.map_or_else(
+        || role_of_name(owner.as_str()),
+        |found| found.agent.role.as_str(),
+    );
     let matched = task
         .required_role
         .as_deref()
@@ -445,7 +452,10 @@ pub(super) fn release(record: &mut TaskRecord) {
     record.task.owner.clear();
     record.task.lease_ms = None;
     record.task.lease_expires_at = None;
-    record.task.approval = None;
+    // What was completed stays approved.
+    if record.task.status != TaskStatus::Completed {
+        record.task.approval = None;
+    }
     record.owner_role = None;
 }
 

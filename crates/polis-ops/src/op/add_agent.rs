@@ -23,7 +23,7 @@ pub async fn add_agent(
         let settings = &polis.settings;
         let (agent, changes) = agent::decide_add(
             params,
-            existing.as_ref(),
+            existing.as_ref().map(|found| &found.agent),
             supervisor.as_ref(),
             &settings.roles,
             &settings.policy,

@@ -1,7 +1,7 @@
 //! `TaskClaim`: one task by its number, or the best ready one.
 
 use polis_core::task::claim::{TaskClaim, decide_claim};
-use polis_core::{Agent, AgentId, Caller, Code, Refusal, TaskId};
+use polis_core::{AgentId, Caller, Code, Refusal, Registered, TaskId};
 
 use super::get_task::{TaskView, load};
 use super::recommend_tasks::ranked;
@@ -15,7 +15,7 @@ pub async fn claim_task(
     params: &TaskClaim,
 ) -> Result<TaskView, OpError> {
     let entry = polis.entry(caller).await?;
-    let caller = Caller::resolve(caller.clone(), entry.as_ref())?;
+    let caller = Caller::resolve(caller.clone(), entry.as_ref().map(|found| &found.agent))?;
     match params.task_id {
         Some(id) => {
             let answer = claim_one(polis, &caller, entry.as_ref(), params, id).await;
@@ -28,7 +28,7 @@ pub async fn claim_task(
 async fn claim_one(
     polis: &Polis,
     caller: &Caller,
-    entry: Option<&Agent>,
+    entry: Option<&Registered>,
     params: &TaskClaim,
     id: TaskId,
 ) -> Result<TaskView, OpError> {
@@ -50,7 +50,7 @@ async fn claim_one(
 async fn claim_best(
     polis: &Polis,
     caller: &Caller,
-    entry: Option<&Agent>,
+    entry: Option<&Registered>,
     params: &TaskClaim,
 ) -> Result<TaskView, OpError> {
     let attempts = polis.attempts();

@@ -12,7 +12,11 @@ pub async fn list_agents(polis: &Polis) -> Result<Vec<Agent>, OpError> {
 
 /// One agent.
 pub async fn show_agent(polis: &Polis, id: &AgentId) -> Result<Agent, OpError> {
-    polis.entry(id).await?.ok_or_else(|| not_found(id).into())
+    polis
+        .entry(id)
+        .await?
+        .map(|found| found.agent)
+        .ok_or_else(|| not_found(id).into())
 }
 
 pub(super) fn not_found(id: &AgentId) -> Refusal {

@@ -67,12 +67,8 @@ pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, Op
     let more = tasks.len() > page;
     tasks.truncate(page);
     for task in &mut tasks {
-        let ended = task
-            .lease_expires_at
-            .as_ref()
-            .and_then(Timestamp::millis)
-            .is_some_and(|end| end <= now);
-        task.stale = ended && task.status == TaskStatus::InProgress;
+        let end = task.lease_expires_at.as_ref().and_then(Timestamp::millis);
+        task.stale = end.is_some_and(|end| end <= now);
     }
     let next = if more {
         tasks.last().map(|task| task.id)

@@ -73,7 +73,9 @@ pub(super) async fn ranked(
         .filter(|record| policy.allows_claim(caller, record.task.task_type))
         .filter(|record| {
             let required = record.task.required_role.as_deref();
-            required.is_none_or(|role| role == caller.role || role == caller.id.as_str())
+            let assigned = record.task.owner == caller.id.as_str();
+            assigned
+                || required.is_none_or(|role| role == caller.role || role == caller.id.as_str())
         })
         .map(|record| (record.task.id, record))
         .collect();

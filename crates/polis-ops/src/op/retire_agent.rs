@@ -13,7 +13,7 @@ pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Resu
     let caller = polis.caller(caller).await?;
     let attempts = polis.attempts();
     loop {
-        let Some((current, revision)) = polis.store.agent(id).await? else {
+        let Some(current) = polis.store.agent(id).await? else {
             return Err(not_found(id).into());
         };
         let mut open = Vec::new();
@@ -43,7 +43,6 @@ pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Resu
             .collect();
         let (retired, changes) = agent::decide_retire(
             &current,
-            revision,
             &open,
             &reports,
             &polis.settings.policy,

@@ -1,13 +1,13 @@
 //! Reading the registry of agents.
 
-use polis_core::{Agent, AgentId};
+use polis_core::{Agent, AgentId, Registered};
 
 use super::PortFuture;
 
 /// The registry.
 pub trait Agents {
-    /// An agent and its revision.
-    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<(Agent, u64)>>;
+    /// An agent of the registry.
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>>;
 
     /// All agents, retired ones too, by id.
     fn agents(&self) -> PortFuture<'_, Vec<Agent>>;

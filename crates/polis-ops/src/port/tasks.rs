@@ -62,9 +62,10 @@ pub trait Tasks {
     /// A page of a list, by number.
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>>;
 
-    /// Tasks the agent could claim: pending ones assigned to it, stale ones, and of the free ones
-    /// for each type and for each of "requires its role" and "requires none" the first `per_group`
-    /// by [`standing`](polis_core::task::recommend::standing), the oldest first among equals.
+    /// Tasks the agent could claim, without those that its rank among their like excludes: of the
+    /// pending ones assigned to it, of the stale ones and of the free ones, which require its role,
+    /// its name or nothing, for each type and required role the first `per_group` by
+    /// [`standing`](polis_core::task::recommend::standing), the oldest first among equals.
     fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>>;
 
     /// For each of these tasks, those that wait for it.

@@ -1,107 +1,14 @@
 //! Applying changesets inside a transaction.
 
-use polis_core::changeset::Write;
-use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Subject, TaskId};
+use polis_core::{RecordKey, TaskId};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::committed;
 use super::error::from_sqlite;
+use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
 use crate::row::{TaskKeys, TaskRow, number};
-
-/// The mark that says which task numbers were given out elsewhere.
-const TASK_NUMBER: &str = "task-number";
-
-/// A changeset as rows, ready to be written.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    at: String,
-    actor: String,
-    writes: Vec<Row>,
-    events: Vec<(&'static str, Subject, String)>,
-}
-
-#[derive(Debug)]
-enum Row {
-    Create(Box<TaskRow>),
-    Task {
-        expect: Expect,
-        id: TaskId,
-        row: Box<TaskRow>,
-        blocker_change: i64,
-    },
-    Settle(Vec<TaskId>),
-    Raise(i64),
-    Comment {
-        task: TaskId,
-        comment: polis_core::task::NewComment,
-    },
-    Agent {
-        expect: Expect,
-        id: AgentId,
-        body: String,
-    },
-    Fence {
-        fence: polis_core::changeset::Fence,
-        expected: i64,
-    },
-}
-
-impl Prepared {
-    pub(super) fn of(changes: Changeset) -> Result<Self, PortError> {
-        let writes = changes
-            .writes
-            .into_iter()
-            .map(Row::of)
-            .collect::<Result<_, _>>()?;
-        let events = changes
-            .events
-            .into_iter()
-            .map(|e| (e.kind, e.subject, e.data))
-            .collect();
-        Ok(Self {
-            at: changes.at.as_str().to_owned(),
-            actor: changes.actor.to_string(),
-            writes,
-            events,
-        })
-    }
-}
-
-impl Row {
-    fn of(write: Write) -> Result<Self, PortError> {
-        Ok(match write {
-            Write::CreateTask(record) => Self::Create(Box::new(TaskRow::of(*record)?)),
-            Write::PutTask {
-                expect,
-                record,
-                blocker_change,
-            } => {
-                let id = record.task.id;
-                Self::Task {
-                    expect,
-                    id,
-                    row: Box::new(TaskRow::of(*record)?),
-                    blocker_change,
-                }
-            }
-            Write::SettleBlocker { dependents } => Self::Settle(dependents),
-            Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
-            Write::AddComment { task, comment } => Self::Comment { task, comment },
-            Write::PutAgent { expect, agent } => Self::Agent {
-                expect,
-                id: agent.id.clone(),
-                body: serde_json::to_string(&agent)
-                    .map_err(|e| PortError::internal("Writing an agent", e))?,
-            },
-            Write::TouchFence { fence, expected } => Self::Fence {
-                fence,
-                expected: number(expected)?,
-            },
-        })
-    }
-}
 
 /// An open transaction that changesets are applied to, one after another.
 #[derive(Debug)]
@@ -185,6 +92,14 @@ impl<'a> Batch<'a> {
                     Err(RecordKey::Fence(*fence))
                 }
             }
+            Row::Take(id) => {
+                let next = last_task_number(self.connection)? + 1;
+                if next == id.number() {
+                    Ok(None)
+                } else {
+                    Err(RecordKey::Task(*id))
+                }
+            }
             Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => Ok(None),
         })
     }
@@ -214,6 +129,8 @@ impl<'a> Batch<'a> {
                 Some(_) => update_task(self.connection, row, *blocker_change),
             },
             Row::Settle(dependents) => settle(self.connection, dependents, receipt),
+            // The task itself, in the same changeset, takes the number.
+            Row::Take(_) => Ok(()),
             Row::Raise(to) => self
                 .connection
                 .prepare_cached(
@@ -242,13 +159,6 @@ impl<'a> Batch<'a> {
 
 fn to_sqlite(error: PortError) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
-}
-
-fn holds(expect: Expect, found: Option<i64>) -> bool {
-    match expect {
-        Expect::Absent => found.is_none(),
-        Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
-    }
 }
 
 fn task_keys(connection: &Connection, id: TaskId) -> Result<Option<TaskKeys>, PortError> {
@@ -368,17 +278,15 @@ fn update_task(
 
 fn settle(
     connection: &Connection,
-    dependents: &[TaskId],
+    dependents: &[(TaskId, i64)],
     receipt: &mut Receipt,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(
         "UPDATE tasks SET open_blockers = open_blockers - 1 WHERE id = ? RETURNING open_blockers, status",
     )?;
-    for id in dependents {
+    for (id, column) in dependents {
         let row: Option<(i64, String)> = statement
-            .query_row([number(id.number()).map_err(to_sqlite)?], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .query_row([column], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         if let Some((open, status)) = row
             && open == 0
@@ -392,11 +300,10 @@ fn settle(
 
 fn add_comment(
     connection: &Connection,
-    task: TaskId,
+    task: i64,
     comment: &polis_core::task::NewComment,
     receipt: &mut Receipt,
 ) -> rusqlite::Result<()> {
-    let task = number(task.number()).map_err(to_sqlite)?;
     let id: i64 = connection
         .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM comments WHERE task_id = ?")?
         .query_row([task], |row| row.get(0))?;
@@ -419,11 +326,7 @@ pub(super) fn last_task_number(connection: &Connection) -> Result<u64, PortError
     let here = one(connection, "SELECT coalesce(max(id), 0) FROM tasks")?;
     let last = here.max(mark(connection, TASK_NUMBER)?);
     if last >= TaskId::MAX {
-        return Err(PortError::new(
-            Code::Internal,
-            "There are no task numbers left.",
-            "import the tasks into a new store with smaller numbers",
-        ));
+        return Err(no_numbers_left());
     }
     Ok(last)
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::{Agent, AgentId, Changeset, Event, TaskId, TaskRecord, TaskType};
+use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
 use polis_ops::port::{
     Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
     StatusCounts, TaskQuery, Tasks,
@@ -186,7 +186,7 @@ impl Tasks for EmbeddedStore {
 }
 
 impl Agents for EmbeddedStore {
-    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<(Agent, u64)>> {
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>> {
         ready(self.shared.read(|c| read::agent(c, id)))
     }
 
@@ -214,12 +214,17 @@ impl Events for EmbeddedStore {
             let deadline = tokio::time::Instant::now() + at_most;
             loop {
                 let last = self.shared.read(apply::last_sequence)?;
-                if last > after
-                    || tokio::time::timeout_at(deadline, signal.changed())
-                        .await
-                        .is_err()
-                {
+                if last > after {
                     return Ok(last);
+                }
+                match tokio::time::timeout_at(deadline, signal.changed()).await {
+                    Ok(Ok(())) => {}
+                    // Without its thread the feed says nothing; the time is waited out all the same.
+                    Ok(Err(_)) => tokio::time::sleep_until(deadline).await,
+                    Err(_) => return Ok(last),
+                }
+                if tokio::time::Instant::now() >= deadline {
+                    return self.shared.read(apply::last_sequence);
                 }
             }
         })

@@ -2,7 +2,8 @@
 
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{
-    Agent, AgentId, Code, Event, Raw, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
+    Agent, AgentId, Code, Event, Raw, Registered, TaskId, TaskRecord, TaskStatus, TaskType,
+    Timestamp,
 };
 use polis_ops::PortError;
 use polis_ops::port::{CandidateQuery, EventQuery, StatusCounts, TaskQuery};
@@ -136,10 +137,10 @@ pub(super) fn candidates(
     found.extend(records(
         connection,
         &sql::stale_for(),
-        params![query.now, query.role, query.per_group],
+        params![query.now, query.role, query.agent, query.per_group],
     )?);
     let free = sql::free_of_group();
-    for (required, task_type) in sql::groups(&query.role) {
+    for (required, task_type) in sql::groups(query) {
         found.extend(records(
             connection,
             &free,
@@ -221,7 +222,7 @@ pub(super) fn count(connection: &Connection) -> Result<StatusCounts, PortError> 
 pub(super) fn agent(
     connection: &Connection,
     id: &AgentId,
-) -> Result<Option<(Agent, u64)>, PortError> {
+) -> Result<Option<Registered>, PortError> {
     let found: Option<(String, i64)> = connection
         .prepare_cached("SELECT body, revision FROM agents WHERE id = ?")
         .and_then(|mut select| {
@@ -234,7 +235,10 @@ pub(super) fn agent(
         return Ok(None);
     };
     let agent = serde_json::from_str(&body).map_err(|e| damaged().because(e))?;
-    Ok(Some((agent, revision.unsigned_abs())))
+    Ok(Some(Registered {
+        agent,
+        revision: revision.unsigned_abs(),
+    }))
 }
 
 pub(super) fn agents(connection: &Connection) -> Result<Vec<Agent>, PortError> {

@@ -9,10 +9,11 @@ use polis_ops::{PortError, Receipt};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::apply::{Batch, Prepared};
+use super::apply::Batch;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
 use super::{Answer, Shared, Use, committed};
+use crate::prepared::Prepared;
 
 /// The most changesets in one transaction.
 const MOST: usize = 512;

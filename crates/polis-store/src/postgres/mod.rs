@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::{Agent, AgentId, Changeset, Event, TaskId, TaskRecord, TaskType};
+use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
@@ -126,7 +126,7 @@ impl Tasks for PostgresStore {
 }
 
 impl Agents for PostgresStore {
-    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<(Agent, u64)>> {
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>> {
         Box::pin(read::agent(&self.pool, id))
     }
 

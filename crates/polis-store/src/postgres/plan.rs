@@ -6,133 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use polis_core::changeset::{Fence, Write};
-use polis_core::task::NewComment;
-use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Subject, TaskId};
+use polis_core::{RecordKey, TaskId};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 
+use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
 use crate::row::{TaskRow, number};
-
-/// The mark that says which task numbers were given out elsewhere.
-pub(super) const TASK_NUMBER: &str = "task-number";
 
 /// The mark that is the place of the newest event.
 pub(super) const LOG_HEAD: &str = "log-head";
-
-/// A changeset as rows, ready to be written.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    at: String,
-    actor: String,
-    writes: Vec<Row>,
-    events: Vec<(&'static str, Subject, String)>,
-}
-
-#[derive(Debug)]
-enum Row {
-    Create(Box<TaskRow>),
-    Task {
-        expect: Expect,
-        id: TaskId,
-        row: Box<TaskRow>,
-        blocker_change: i64,
-    },
-    Settle(Vec<(TaskId, i64)>),
-    Raise(i64),
-    Comment {
-        task: i64,
-        comment: NewComment,
-    },
-    Agent {
-        expect: Expect,
-        id: AgentId,
-        body: String,
-    },
-    Fence {
-        fence: Fence,
-        expected: i64,
-    },
-}
-
-impl Prepared {
-    pub(super) fn of(changes: Changeset) -> Result<Self, PortError> {
-        let writes = changes
-            .writes
-            .into_iter()
-            .map(Row::of)
-            .collect::<Result<_, _>>()?;
-        let events = changes
-            .events
-            .into_iter()
-            .map(|e| (e.kind, e.subject, e.data))
-            .collect();
-        Ok(Self {
-            at: changes.at.as_str().to_owned(),
-            actor: changes.actor.to_string(),
-            writes,
-            events,
-        })
-    }
-
-    /// About how many bytes it takes on the wire.
-    pub(super) fn size(&self) -> usize {
-        let writes = self.writes.iter().map(|write| match write {
-            Row::Create(row) | Row::Task { row, .. } => {
-                200 + row.subject.len()
-                    + row.rest.len()
-                    + row.description.len()
-                    + row.blocks.len()
-                    + row.blocked_by.len()
-            }
-            Row::Settle(dependents) => 16 * dependents.len(),
-            Row::Comment { comment, .. } => 100 + comment.body.len(),
-            Row::Agent { body, .. } => 50 + body.len(),
-            Row::Raise(_) | Row::Fence { .. } => 16,
-        });
-        let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
-        writes.chain(events).sum()
-    }
-}
-
-impl Row {
-    fn of(write: Write) -> Result<Self, PortError> {
-        Ok(match write {
-            Write::CreateTask(record) => Self::Create(Box::new(TaskRow::of(*record)?)),
-            Write::PutTask {
-                expect,
-                record,
-                blocker_change,
-            } => Self::Task {
-                expect,
-                id: record.task.id,
-                row: Box::new(TaskRow::of(*record)?),
-                blocker_change,
-            },
-            Write::SettleBlocker { dependents } => Self::Settle(
-                dependents
-                    .into_iter()
-                    .map(|id| Ok((id, number(id.number())?)))
-                    .collect::<Result<_, PortError>>()?,
-            ),
-            Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
-            Write::AddComment { task, comment } => Self::Comment {
-                task: number(task.number())?,
-                comment,
-            },
-            Write::PutAgent { expect, agent } => Self::Agent {
-                expect,
-                id: agent.id.clone(),
-                body: serde_json::to_string(&agent)
-                    .map_err(|e| PortError::internal("Writing an agent", e))?,
-            },
-            Write::TouchFence { fence, expected } => Self::Fence {
-                fence,
-                expected: number(expected)?,
-            },
-        })
-    }
-}
 
 /// What has to be read before a batch can be decided.
 #[derive(Debug, Default)]
@@ -152,7 +34,7 @@ impl<'a> Needs<'a> {
         let mut needs = Self::default();
         for write in batch.flat_map(|changes| &changes.writes) {
             match write {
-                Row::Create(_) => needs.last_task = true,
+                Row::Create(_) | Row::Take(_) => needs.last_task = true,
                 Row::Task { row, .. } => {
                     needs.tasks.insert(row.id);
                 }
@@ -303,6 +185,13 @@ impl<'a> Plan<'a> {
         Ok(Outcome::Committed(receipt))
     }
 
+    fn last_task_number(&self) -> u64 {
+        self.found
+            .last_task
+            .max(self.mark(TASK_NUMBER))
+            .unsigned_abs()
+    }
+
     fn mark(&self, name: &str) -> i64 {
         self.found.marks.get(name).copied().unwrap_or(0)
     }
@@ -328,6 +217,9 @@ impl<'a> Plan<'a> {
             Row::Fence { fence, expected } => {
                 (self.mark(fence.as_str()) != *expected).then_some(RecordKey::Fence(*fence))
             }
+            Row::Take(id) => {
+                (self.last_task_number() + 1 != id.number()).then_some(RecordKey::Task(*id))
+            }
             Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => None,
         }
     }
@@ -335,8 +227,7 @@ impl<'a> Plan<'a> {
     fn write(&mut self, write: &'a Row, receipt: &mut Receipt) -> Result<(), PortError> {
         match write {
             Row::Create(row) => {
-                let last = self.found.last_task.max(self.mark(TASK_NUMBER));
-                let next = last.unsigned_abs() + 1;
+                let next = self.last_task_number() + 1;
                 receipt.created = Some(TaskId::new(next).ok_or_else(no_numbers_left)?);
                 self.put(number(next)?, row, 0);
             }
@@ -352,6 +243,8 @@ impl<'a> Plan<'a> {
                     }
                 }
             }
+            // The task itself, in the same changeset, takes the number.
+            Row::Take(_) => {}
             Row::Raise(to) => {
                 let raised = self.mark(TASK_NUMBER).max(*to);
                 self.set_mark(TASK_NUMBER, raised);
@@ -415,20 +308,4 @@ impl<'a> Plan<'a> {
         change.open_blockers -= 1;
         seen.open_blockers == 0 && seen.pending
     }
-}
-
-fn holds(expect: Expect, found: Option<i64>) -> bool {
-    match expect {
-        Expect::Absent => found.is_none(),
-        Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
-    }
-}
-
-/// The refusal when the numbers have run out.
-pub(super) fn no_numbers_left() -> PortError {
-    PortError::new(
-        Code::Internal,
-        "There are no task numbers left.",
-        "import the tasks into a new store with smaller numbers",
-    )
 }

@@ -1,7 +1,9 @@
 //! Reading the tables.
 
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::{Agent, AgentId, Event, Raw, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp};
+use polis_core::{
+    Agent, AgentId, Event, Raw, Registered, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
+};
 use polis_ops::PortError;
 use polis_ops::port::{CandidateQuery, EventQuery, StatusCounts, TaskQuery};
 use serde::de::DeserializeOwned;
@@ -10,8 +12,9 @@ use tokio_postgres::types::FromSql;
 
 use super::connection::Parameter;
 use super::error::damaged;
-use super::plan::{LOG_HEAD, TASK_NUMBER};
+use super::plan::LOG_HEAD;
 use super::pool::Pool;
+use crate::prepared::TASK_NUMBER;
 use crate::row::{SummaryRow, TaskRow, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
@@ -108,7 +111,7 @@ pub(super) async fn candidates(
     pool: &Pool,
     query: &CandidateQuery,
 ) -> Result<Vec<TaskRecord>, PortError> {
-    let (roles, types): (Vec<String>, Vec<&str>) = sql::groups(&query.role).into_iter().unzip();
+    let (roles, types): (Vec<&str>, Vec<&str>) = sql::groups(query).into_iter().unzip();
     let free = format!(
         "SELECT t.* FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS g (required, kind, place) \
          CROSS JOIN LATERAL (SELECT {TASK_COLUMNS} FROM tasks WHERE free = 1 \
@@ -118,7 +121,7 @@ pub(super) async fn candidates(
     let (assigned_to, stale_for) = (sql::assigned_to(), sql::stale_for());
     let most = i64::from(query.per_group);
     let of_assigned: [Parameter<'_>; 2] = [&query.agent, &most];
-    let of_stale: [Parameter<'_>; 3] = [&query.now, &query.role, &most];
+    let of_stale: [Parameter<'_>; 4] = [&query.now, &query.role, &query.agent, &most];
     let of_free: [Parameter<'_>; 3] = [&roles, &types, &most];
     let (assigned, stale, free) = tokio::join!(
         records(pool, &assigned_to, &of_assigned),
@@ -215,15 +218,15 @@ pub(super) async fn count(pool: &Pool) -> Result<StatusCounts, PortError> {
     Ok(counts)
 }
 
-pub(super) async fn agent(pool: &Pool, id: &AgentId) -> Result<Option<(Agent, u64)>, PortError> {
+pub(super) async fn agent(pool: &Pool, id: &AgentId) -> Result<Option<Registered>, PortError> {
     let sql = "SELECT body, revision FROM agents WHERE id = $1";
     let rows = pool.query(sql, &[&id.as_str()]).await?;
     rows.first()
         .map(|row| {
-            Ok((
-                parsed(column(row, 0)?)?,
-                column::<i64>(row, 1)?.unsigned_abs(),
-            ))
+            Ok(Registered {
+                agent: parsed(column(row, 0)?)?,
+                revision: column::<i64>(row, 1)?.unsigned_abs(),
+            })
         })
         .transpose()
 }

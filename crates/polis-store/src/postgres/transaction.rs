@@ -392,3 +392,44 @@ impl<'a> TaskColumns<'a> {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use tokio_postgres::Config;
+
+    use super::*;
+
+    fn failure() -> Error {
+        "no such setting".parse::<Config>().unwrap_err()
+    }
+
+    /// Whether the end is sent after this step.
+    async fn ends_after(step: Step<'_>) -> bool {
+        let sent = AtomicBool::new(false);
+        let end: Step<'_> = Box::pin(async {
+            sent.store(true, Ordering::Relaxed);
+            Ok(Vec::new())
+        });
+        let (answers, ended) = pipeline(vec![step], Some(end)).await;
+        assert_eq!(answers.len(), 1);
+        assert_eq!(ended.is_some(), sent.load(Ordering::Relaxed));
+        sent.into_inner()
+    }
+
+    #[tokio::test]
+    async fn a_step_that_was_never_sent_stops_the_end() {
+        assert!(!ends_after(Box::pin(async { Err(failure()) })).await);
+    }
+
+    #[tokio::test]
+    async fn the_end_does_not_wait_for_answers() {
+        let late: Step<'_> = Box::pin(async {
+            tokio::task::yield_now().await;
+            Err(failure())
+        });
+        assert!(ends_after(late).await);
+        assert!(ends_after(Box::pin(async { Ok(Vec::new()) })).await);
+    }
+}

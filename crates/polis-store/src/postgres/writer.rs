@@ -13,8 +13,9 @@ use tokio_postgres::error::SqlState;
 
 use super::connection::{Address, Parameter, Purpose, Session};
 use super::error::{copy, damaged, from_postgres, is_broken, not_committed, silent, unknown};
-use super::plan::{Needs, Plan, Prepared, Witness};
+use super::plan::{Needs, Plan, Witness};
 use super::transaction::{self, Failure};
+use crate::prepared::Prepared;
 
 /// The most changesets in one transaction, and about the most bytes.
 const MOST: usize = 512;

@@ -1,14 +1,8 @@
 //! The PostgreSQL store against a real server: what the conformance suite cannot see, which is two
 //! processes, broken connections and speed.
 //!
-//! `POLIS_TEST_PG_URL` names a database to put throw-away schemas in; `POLIS_TEST_PG_RESTART` is a
-//! command that crashes the server and starts it again.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "helpers of tests, and figures for whoever runs them"
-)]
-
+//! `POLIS_TEST_PG_FAULT_URL` names a server of its own, which these tests may break;
+//! `POLIS_TEST_PG_RESTART` is a command that crashes it and starts it again.
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -42,7 +36,7 @@ fn setting(name: &str) -> Option<String> {
 }
 
 fn server() -> String {
-    setting("POLIS_TEST_PG_URL").expect("POLIS_TEST_PG_URL")
+    setting("POLIS_TEST_PG_FAULT_URL").expect("POLIS_TEST_PG_FAULT_URL")
 }
 
 async fn admin() -> Client {
@@ -384,6 +378,45 @@ async fn others_wait_no_longer_than_their_patience() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
+async fn a_database_that_only_reads_says_so() {
+    let _shared = SERVER.read().await;
+    let url = board("read_only").await;
+    done(&*open(&url).await, create()).await;
+    let store = open(&format!("{url}%20-c%20default_transaction_read_only%3Don")).await;
+    assert_eq!(store.last_task_number().await.unwrap(), 1);
+    let error = store.commit(create()).await.unwrap_err();
+    assert_eq!(error.code, Code::StoreReadOnly, "{error:?}");
+    let mut stream = Many(vec![create()].into_iter());
+    let error = store.commit_stream(&mut stream).await.unwrap_err();
+    assert_eq!(error.code, Code::StoreReadOnly, "{error:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL: scripts/test starts one"]
+async fn one_bad_changeset_does_not_hurt_the_others() {
+    let _shared = SERVER.read().await;
+    let store = open(&board("bad").await).await;
+    let mut waiting = tokio::task::JoinSet::new();
+    for n in 1..=50_u64 {
+        let store = Arc::clone(&store);
+        waiting.spawn(async move {
+            let mut record = *task(n, 1);
+            if n == 25 {
+                // The rules refuse this earlier; PostgreSQL cannot keep it.
+                record.task.description = "nul: \0".to_owned();
+            }
+            (n, store.commit(put_with(record, 0, 0)).await)
+        });
+    }
+    for (n, answer) in waiting.join_all().await {
+        assert_eq!(answer.is_ok(), n != 25, "{n}: {answer:?}");
+    }
+    assert_eq!(store.count_tasks().await.unwrap().pending, 49);
+    assert_eq!(assert_no_gaps(&store).await, 49);
+}
+
+#[tokio::test]
+#[ignore = "needs PostgreSQL: scripts/test starts one"]
 async fn what_cannot_be_opened_says_why() {
     let _shared = SERVER.read().await;
     let away = "postgres://someone:geheim@127.0.0.1:1/board";
@@ -472,6 +505,7 @@ impl Wire {
     }
 }
 
+/// Carries bytes one way. A cut is one cut: whoever connects next finds the wire whole.
 fn carry(mut from: &TcpStream, mut to: &TcpStream, fault: &AtomicU8, to_server: bool) {
     let mut buffer = vec![0; 1 << 20];
     while let Ok(n @ 1..) = from.read(&mut buffer) {
@@ -479,11 +513,15 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, fault: &AtomicU8, to_server: 
         let commits = to_server && bytes.windows(7).any(|w| w == b"COMMIT\0");
         match fault.load(Ordering::SeqCst) {
             FROZEN => continue,
-            LOSE_COMMIT if commits => break,
+            LOSE_COMMIT if commits => {
+                fault.store(WHOLE, Ordering::SeqCst);
+                break;
+            }
             LOSE_ANSWER if commits => {
                 fault.store(DEAF, Ordering::SeqCst);
                 to.write_all(bytes).unwrap();
                 std::thread::sleep(Duration::from_millis(200));
+                fault.store(WHOLE, Ordering::SeqCst);
                 break;
             }
             DEAF if !to_server => continue,
@@ -493,10 +531,6 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, fault: &AtomicU8, to_server: 
             break;
         }
     }
-    // A cut is one cut: whoever connects next finds the wire whole.
-    let _ = fault.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |f| {
-        (to_server && f != FROZEN).then_some(WHOLE)
-    });
     let _ = from.shutdown(Shutdown::Both);
     let _ = to.shutdown(Shutdown::Both);
 }
@@ -596,7 +630,7 @@ async fn write_through(name: &str, trouble: impl AsyncFnOnce()) {
         }
     }
     assert_eq!(assert_no_gaps(&one).await, total);
-    println!("{name}: {all:?}");
+    assert!(all["committed"] > 0, "{all:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -623,9 +657,7 @@ async fn broken_connections_lose_nothing() {
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 async fn a_crashed_server_loses_nothing() {
     let _alone = SERVER.write().await;
-    let Some(restart) = setting("POLIS_TEST_PG_RESTART") else {
-        return;
-    };
+    let restart = setting("POLIS_TEST_PG_RESTART").expect("POLIS_TEST_PG_RESTART");
     write_through("crash", async || {
         for _ in 0..3 {
             tokio::time::sleep(Duration::from_millis(700)).await;
@@ -639,33 +671,4 @@ async fn a_crashed_server_loses_nothing() {
         }
     })
     .await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs PostgreSQL: scripts/test starts one"]
-async fn writers_share_a_commit() {
-    let _alone = SERVER.write().await;
-    let store = open(&board("speed").await).await;
-    let mut rates = Vec::new();
-    for writers in [1_u64, 64] {
-        let begun = Instant::now();
-        let mut workers = tokio::task::JoinSet::new();
-        for n in 0..writers {
-            let store = Arc::clone(&store);
-            let task = writers * 1000 + n;
-            workers.spawn(async move {
-                let mut at = 0;
-                while begun.elapsed() < Duration::from_secs(2) {
-                    done(&store, put(task, at)).await;
-                    at += 1;
-                }
-                at
-            });
-        }
-        let made: u64 = workers.join_all().await.into_iter().sum();
-        let rate = made as f64 / begun.elapsed().as_secs_f64();
-        println!("{writers} writers: {rate:.0} updates a second");
-        rates.push(rate);
-    }
-    assert!(rates[1] > rates[0]);
 }

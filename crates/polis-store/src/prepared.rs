@@ -1,0 +1,147 @@
+//! A changeset as rows, the same for both stores.
+//!
+//! Made by the caller of a commit, so that the one who writes has nothing left to compute.
+
+use polis_core::changeset::{Fence, Write};
+use polis_core::task::NewComment;
+use polis_core::{AgentId, Changeset, Code, Expect, Subject, TaskId};
+use polis_ops::PortError;
+
+use crate::row::{TaskRow, number};
+
+/// The mark that says which task numbers were given out elsewhere.
+pub(crate) const TASK_NUMBER: &str = "task-number";
+
+/// A changeset as rows, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) at: String,
+    pub(crate) actor: String,
+    pub(crate) writes: Vec<Row>,
+    pub(crate) events: Vec<(&'static str, Subject, String)>,
+}
+
+/// A write as rows.
+#[derive(Debug)]
+pub(crate) enum Row {
+    Create(Box<TaskRow>),
+    Task {
+        expect: Expect,
+        id: TaskId,
+        row: Box<TaskRow>,
+        blocker_change: i64,
+    },
+    Settle(Vec<(TaskId, i64)>),
+    Raise(i64),
+    Take(TaskId),
+    Comment {
+        task: i64,
+        comment: NewComment,
+    },
+    Agent {
+        expect: Expect,
+        id: AgentId,
+        body: String,
+    },
+    Fence {
+        fence: Fence,
+        expected: i64,
+    },
+}
+
+impl Prepared {
+    pub(crate) fn of(changes: Changeset) -> Result<Self, PortError> {
+        let writes = changes
+            .writes
+            .into_iter()
+            .map(Row::of)
+            .collect::<Result<_, _>>()?;
+        let events = changes
+            .events
+            .into_iter()
+            .map(|e| (e.kind, e.subject, e.data))
+            .collect();
+        Ok(Self {
+            at: changes.at.as_str().to_owned(),
+            actor: changes.actor.to_string(),
+            writes,
+            events,
+        })
+    }
+
+    /// About how many bytes it takes on the wire.
+    pub(crate) fn size(&self) -> usize {
+        let writes = self.writes.iter().map(|write| match write {
+            Row::Create(row) | Row::Task { row, .. } => {
+                200 + row.subject.len()
+                    + row.rest.len()
+                    + row.description.len()
+                    + row.blocks.len()
+                    + row.blocked_by.len()
+            }
+            Row::Settle(dependents) => 16 * dependents.len(),
+            Row::Comment { comment, .. } => 100 + comment.body.len(),
+            Row::Agent { body, .. } => 50 + body.len(),
+            Row::Raise(_) | Row::Take(_) | Row::Fence { .. } => 16,
+        });
+        let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
+        writes.chain(events).sum()
+    }
+}
+
+impl Row {
+    fn of(write: Write) -> Result<Self, PortError> {
+        Ok(match write {
+            Write::CreateTask(record) => Self::Create(Box::new(TaskRow::of(*record)?)),
+            Write::PutTask {
+                expect,
+                record,
+                blocker_change,
+            } => Self::Task {
+                expect,
+                id: record.task.id,
+                row: Box::new(TaskRow::of(*record)?),
+                blocker_change,
+            },
+            Write::SettleBlocker { dependents } => Self::Settle(
+                dependents
+                    .into_iter()
+                    .map(|id| Ok((id, number(id.number())?)))
+                    .collect::<Result<_, PortError>>()?,
+            ),
+            Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
+            Write::TakeTaskNumber(id) => Self::Take(id),
+            Write::AddComment { task, comment } => Self::Comment {
+                task: number(task.number())?,
+                comment,
+            },
+            Write::PutAgent { expect, agent } => Self::Agent {
+                expect,
+                id: agent.id.clone(),
+                body: serde_json::to_string(&agent)
+                    .map_err(|e| PortError::internal("Writing an agent", e))?,
+            },
+            Write::TouchFence { fence, expected } => Self::Fence {
+                fence,
+                expected: number(expected)?,
+            },
+        })
+    }
+}
+
+/// Whether an expectation holds against the revision found.
+pub(crate) fn holds(expect: Expect, found: Option<i64>) -> bool {
+    match expect {
+        Expect::Absent => found.is_none(),
+        Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
+    }
+}
+
+/// The refusal when the numbers have run out.
+pub(crate) fn no_numbers_left() -> PortError {
+    PortError::new(
+        Code::Internal,
+        "There are no task numbers left.",
+        "import the tasks into a new store with smaller numbers",
+    )
+}

@@ -1,0 +1,10 @@
+//! The suites of `polis-testkit` over the real stores.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "everything here is test code: a panic is a failed test"
+)]
+
+mod embedded;
+mod postgres;
+mod server;

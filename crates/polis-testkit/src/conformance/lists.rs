@@ -1,0 +1,178 @@
+//! What the lists of `Tasks` promise: each is compared with the model over boards by chance.
+
+use std::sync::Arc;
+
+use polis_core::TaskStatus;
+use polis_ops::port::{CandidateQuery, Store, TaskQuery};
+
+use super::sample::{AGENTS, ROLES, TYPES, board, fill, id, open};
+use crate::clock::BEGINNING;
+use crate::{Dice, Ground, MemoryStore};
+
+const BOARD: u64 = 120;
+
+/// A store and the model, with the same board by chance.
+async fn pair(ground: &dyn Ground, dice: &mut Dice) -> (Arc<dyn Store>, Arc<dyn Store>) {
+    let board = board(dice, BOARD);
+    let store = open(ground).await;
+    let model: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    fill(&store, &board).await;
+    fill(&model, &board).await;
+    (store, model)
+}
+
+/// A page is exactly the tasks that every condition admits, by number; deleted ones never.
+pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
+    let mut dice = Dice::of(4);
+    let (store, model) = pair(ground, &mut dice).await;
+    let roles = [&ROLES[..], &["helper"]].concat();
+    let mut found = 0;
+    for _ in 0..400 {
+        let query = TaskQuery {
+            role: dice.maybe(&roles).map(str::to_owned),
+            status: dice.maybe(&TaskStatus::ALL),
+            owner: dice
+                .once_in(4)
+                .then(|| (*dice.pick(&["", AGENTS[0], AGENTS[1], AGENTS[3]])).to_owned()),
+            task_type: dice.once_in(3).then(|| *dice.pick(&TYPES)),
+            claimable_at: dice
+                .once_in(3)
+                .then(|| BEGINNING + dice.below(5) as i64 - 2),
+            after: dice.once_in(2).then(|| id(dice.below(BOARD + 5) + 1)),
+            limit: *dice.pick(&[0, 1, 2, 7, 1_001]),
+        };
+        let listed = store.list_tasks(&query).await.unwrap();
+        found += listed.len();
+        assert_eq!(listed, model.list_tasks(&query).await.unwrap(), "{query:?}");
+    }
+    assert!(found > 500, "the boards say nothing: {found}");
+}
+
+/// Candidates are those assigned, those stale, and the first free ones of every group; nothing
+/// more and nothing twice.
+pub async fn candidates_are_the_first_of_every_group(ground: &dyn Ground) {
+    let mut dice = Dice::of(5);
+    let (store, model) = pair(ground, &mut dice).await;
+    let mut found = 0;
+    for agent in AGENTS {
+        for role in ROLES {
+            for per_group in [0, 1, 2, 50] {
+                let query = CandidateQuery {
+                    agent: agent.to_owned(),
+                    role: role.to_owned(),
+                    now: BEGINNING + dice.below(5) as i64 - 2,
+                    per_group,
+                };
+                let by_number = |mut all: Vec<polis_core::TaskRecord>| {
+                    all.sort_by_key(|record| record.task.id);
+                    all
+                };
+                let listed = by_number(store.candidates(&query).await.unwrap());
+                found += listed.len();
+                let expected = by_number(model.candidates(&query).await.unwrap());
+                assert_eq!(listed, expected, "{query:?}");
+            }
+        }
+    }
+    assert!(found > 200, "the boards say nothing: {found}");
+}
+
+/// Lists follow every change at once: what was listed before is compared again after each step.
+pub async fn lists_follow_changes(ground: &dyn Ground) {
+    let mut dice = Dice::of(6);
+    let (store, model) = pair(ground, &mut dice).await;
+    for _ in 0..40 {
+        let at = id(dice.below(BOARD) + 1);
+        let before = model.tasks(&[at]).await.unwrap().pop().unwrap();
+        let donor = board(&mut dice, 1).pop().unwrap();
+        let mut write = super::sample::replace(&before, |task| {
+            task.status = donor.task.status;
+            task.owner = donor.task.owner;
+            task.required_role = donor.task.required_role;
+            task.task_type = donor.task.task_type;
+            task.metadata = donor.task.metadata;
+            task.blocks = donor.task.blocks;
+            task.lease_expires_at = donor.task.lease_expires_at;
+        });
+        if let polis_core::Write::PutTask { record, .. } = &mut write {
+            record.owner_role = donor.owner_role;
+        }
+        for one in [&store, &model] {
+            super::sample::commit(one, super::sample::only(write.clone())).await;
+        }
+        let query = TaskQuery {
+            role: dice.maybe(&ROLES).map(str::to_owned),
+            status: dice.maybe(&TaskStatus::ALL),
+            claimable_at: dice.once_in(2).then_some(BEGINNING),
+            limit: 1_000,
+            ..TaskQuery::default()
+        };
+        let listed = store.list_tasks(&query).await.unwrap();
+        assert_eq!(listed, model.list_tasks(&query).await.unwrap(), "{query:?}");
+    }
+    let all = store.scan_tasks(None, 1_000).await.unwrap();
+    assert_eq!(all, model.scan_tasks(None, 1_000).await.unwrap());
+}
+
+/// Tasks are read by number, each once, and those that do not exist are left out.
+pub async fn tasks_are_read_by_number(ground: &dyn Ground) {
+    let mut dice = Dice::of(7);
+    let (store, model) = pair(ground, &mut dice).await;
+    for ids in [vec![], vec![9, 3, 3, 500, 1], (1..=100).rev().collect()] {
+        let ids: Vec<_> = ids.into_iter().map(id).collect();
+        let found = store.tasks(&ids).await.unwrap();
+        assert!(found.is_sorted_by_key(|record| record.task.id));
+        assert_eq!(found, model.tasks(&ids).await.unwrap());
+    }
+}
+
+/// A scan shows every task, deleted ones too, by number, page by page.
+pub async fn a_scan_shows_every_task(ground: &dyn Ground) {
+    let mut dice = Dice::of(8);
+    let (store, model) = pair(ground, &mut dice).await;
+    let mut after = None;
+    let mut seen = Vec::new();
+    loop {
+        let page = store.scan_tasks(after, 7).await.unwrap();
+        assert!(page.len() <= 7);
+        let Some(last) = page.last() else { break };
+        after = Some(last.task.id);
+        seen.extend(page);
+    }
+    assert_eq!(seen, model.scan_tasks(None, u32::MAX).await.unwrap());
+    assert_eq!(seen.len() as u64, BOARD);
+}
+
+/// For each task asked for that exists, those that wait for it.
+pub async fn blocks_are_read_for_many_tasks(ground: &dyn Ground) {
+    let mut dice = Dice::of(9);
+    let (store, model) = pair(ground, &mut dice).await;
+    let ids: Vec<_> = (1..=BOARD + 3).map(id).collect();
+    let by_number = |mut all: Vec<(polis_core::TaskId, Vec<polis_core::TaskId>)>| {
+        all.sort();
+        all
+    };
+    let found = by_number(store.blocks_of(&ids).await.unwrap());
+    assert_eq!(found, by_number(model.blocks_of(&ids).await.unwrap()));
+    assert_eq!(found.len() as u64, BOARD);
+    assert_eq!(store.blocks_of(&[]).await.unwrap(), []);
+}
+
+/// The types of what an agent completed, the newest first, and how many tasks are in each state.
+pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Ground) {
+    let mut dice = Dice::of(10);
+    let (store, model) = pair(ground, &mut dice).await;
+    for agent in [&AGENTS[..], &["", "nobody"]].concat() {
+        for limit in [0, 1, 3, 500] {
+            assert_eq!(
+                store.completed_types(agent, limit).await.unwrap(),
+                model.completed_types(agent, limit).await.unwrap(),
+                "{agent} {limit}"
+            );
+        }
+    }
+    let counts = store.count_tasks().await.unwrap();
+    assert_eq!(counts, model.count_tasks().await.unwrap());
+    let all = counts.pending + counts.in_progress + counts.completed + counts.deleted;
+    assert_eq!(all, BOARD);
+}

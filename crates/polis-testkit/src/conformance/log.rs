@@ -1,0 +1,180 @@
+//! What `Events` promises.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use polis_core::{AgentId, NewEvent, Subject};
+use polis_ops::port::EventQuery;
+
+use super::sample::{changes, commit, event, log, moment, open};
+use crate::Ground;
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// "Sequence numbers have no gaps": many committers on several handles, changesets of several
+/// events each; every receipt names the place of its own last event.
+pub async fn sequences_have_no_gaps_in_commit_order(ground: &dyn Ground) {
+    let handles = [open(ground).await, open(ground).await, open(ground).await];
+    let committing = (0..12_u64).map(|who| {
+        let store = Arc::clone(&handles[who as usize % handles.len()]);
+        tokio::spawn(async move {
+            let mut receipts = Vec::new();
+            for n in 0..5_u64 {
+                let mut all = changes();
+                for part in 0..=(n % 3) {
+                    let data = format!("{who}.{n}.{part}");
+                    let kind = if part == n % 3 { "last" } else { "part" };
+                    all.events.push(NewEvent::of(kind, Subject::Import, &data));
+                }
+                receipts.push((
+                    commit(&store, all).await.sequence,
+                    format!("{who}.{n}.{}", n % 3),
+                ));
+            }
+            receipts
+        })
+    });
+    let mut receipts = Vec::new();
+    for one in committing.collect::<Vec<_>>() {
+        let own = one.await.unwrap();
+        assert!(own.is_sorted(), "a later commit has an earlier place");
+        receipts.extend(own);
+    }
+    let events = log(&handles[0]).await;
+    let places: Vec<u64> = events.iter().map(|e| e.seq).collect();
+    assert_eq!(places, (1..=events.len() as u64).collect::<Vec<_>>());
+    for (place, data) in receipts {
+        let last = &events[usize::try_from(place).unwrap() - 1];
+        assert_eq!(last.data.to::<String>(), Some(data));
+    }
+    // The events of one changeset stand together.
+    for pair in events.windows(2).filter(|pair| pair[0].kind == "part") {
+        let stem = |n: usize| {
+            let text = pair[n].data.to::<String>().unwrap();
+            text.rsplit_once('.').unwrap().0.to_owned()
+        };
+        assert_eq!(stem(0), stem(1));
+    }
+}
+
+/// "An event that can be read is preceded by all earlier ones": a reader on another handle, while
+/// many commit, never sees a place skipped that is filled later.
+pub async fn a_readable_event_is_preceded_by_all_earlier_ones(ground: &dyn Ground) {
+    const WRITERS: u64 = 6;
+    const EACH: u64 = 15;
+    let handles = [open(ground).await, open(ground).await];
+    let reader = open(ground).await;
+    for writer in 0..WRITERS {
+        let store = Arc::clone(&handles[writer as usize % 2]);
+        tokio::spawn(async move {
+            for _ in 0..EACH {
+                commit(&store, changes().event(event(1)).event(event(2))).await;
+            }
+        });
+    }
+    let mut seen = 0;
+    while seen < WRITERS * EACH * 2 {
+        let query = EventQuery {
+            after: seen,
+            limit: 7,
+            subject: None,
+        };
+        for found in reader.events(&query).await.unwrap() {
+            assert_eq!(found.seq, seen + 1);
+            seen = found.seq;
+        }
+        assert!(reader.last_sequence().await.unwrap() >= seen);
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(reader.last_sequence().await.unwrap(), seen);
+}
+
+/// Events are read after a place, at most so many, and of one subject if asked.
+pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
+    let store = open(ground).await;
+    assert_eq!(store.last_sequence().await.unwrap(), 0);
+    for n in 0..12_u64 {
+        commit(&store, changes().event(event(n % 3 + 1))).await;
+    }
+    let all = log(&store).await;
+    assert_eq!(all.len(), 12);
+    for subject in [None, Some("task/2"), Some("task/22"), Some("task")] {
+        for after in [0, 1, 5, 11, 12, 900] {
+            for limit in [0, 1, 3, 100] {
+                let query = EventQuery {
+                    after,
+                    limit,
+                    subject: subject.map(str::to_owned),
+                };
+                let expected: Vec<_> = all
+                    .iter()
+                    .filter(|e| e.seq > after && subject.is_none_or(|s| s == e.subject))
+                    .take(limit as usize)
+                    .cloned()
+                    .collect();
+                assert_eq!(store.events(&query).await.unwrap(), expected, "{query:?}");
+            }
+        }
+    }
+}
+
+/// An event keeps who did what, when and to what, and its particulars to the letter.
+pub async fn an_event_keeps_what_it_was_given(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let mut all = changes();
+    all.actor = "程序员-2".parse().unwrap();
+    all.at = moment(1_234);
+    let data = r#"{"n":123456789012345678901234567890.10,"s":"日本 🚀 \u0000 \" '","a":[null,{}]}"#;
+    let subjects = [
+        (Subject::Import, "import"),
+        (Subject::Agent(AgentId::user()), "agent/user"),
+        (Subject::CreatedTask, "task"),
+    ];
+    for (subject, _) in &subjects {
+        all.events.push(NewEvent {
+            kind: "test.kind",
+            subject: subject.clone(),
+            data: data.to_owned(),
+        });
+    }
+    assert_eq!(commit(&store, all).await.sequence, 3);
+    for (found, (_, subject)) in log(&store).await.iter().zip(subjects) {
+        assert_eq!(found.at, moment(1_234));
+        assert_eq!(found.actor, "程序员-2");
+        assert_eq!(found.kind, "test.kind");
+        assert_eq!(found.subject, subject);
+        assert_eq!(found.data.text(), data);
+    }
+}
+
+/// "Waits until there is an event after `after`": what is there already is answered at once.
+pub async fn waiting_for_what_is_there_ends_at_once(ground: &dyn Ground) {
+    let store = open(ground).await;
+    commit(&store, changes().event(event(1)).event(event(2))).await;
+    assert_eq!(store.wait_beyond(0, LONG).await.unwrap(), 2);
+    assert_eq!(store.wait_beyond(1, LONG).await.unwrap(), 2);
+}
+
+/// "… from whatever process": a commit on another handle wakes the one who waits.
+pub async fn waiting_ends_with_another_handles_commit(ground: &dyn Ground) {
+    let (store, other) = (open(ground).await, open(ground).await);
+    for place in 0..5 {
+        let waiting = {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move { store.wait_beyond(place, LONG).await.unwrap() })
+        };
+        tokio::task::yield_now().await;
+        commit(&other, changes().event(event(1))).await;
+        assert_eq!(waiting.await.unwrap(), place + 1);
+    }
+}
+
+/// "… or the time is up": without an event it answers where the log stands.
+pub async fn waiting_ends_when_the_time_is_up(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let brief = Duration::from_millis(20);
+    assert_eq!(store.wait_beyond(0, brief).await.unwrap(), 0);
+    commit(&store, changes().event(event(1))).await;
+    assert_eq!(store.wait_beyond(1, brief).await.unwrap(), 1);
+    assert_eq!(store.wait_beyond(8, Duration::ZERO).await.unwrap(), 1);
+}

@@ -1,0 +1,22 @@
+//! The store conformance suite: one function for each promise of the ports.
+//!
+//! Each takes an empty store through a [`Ground`](crate::Ground) and panics if the promise is not
+//! kept. [`conformance_tests!`](crate::conformance_tests) makes one test of each; a test of this
+//! crate checks that none is left out of it.
+
+mod blockers;
+mod commits;
+mod lists;
+mod log;
+mod numbers;
+mod records;
+mod sample;
+mod streams;
+
+pub use blockers::*;
+pub use commits::*;
+pub use lists::*;
+pub use log::*;
+pub use numbers::*;
+pub use records::*;
+pub use streams::*;

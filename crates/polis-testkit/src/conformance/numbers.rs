@@ -1,0 +1,112 @@
+//! What the ports promise about numbers: of tasks and of comments.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use polis_core::changeset::Write;
+use polis_core::{NewEvent, Subject};
+
+use super::sample::{
+    changes, comment, commit, create, event, id, insert, log, only, open, record, replace, task,
+};
+use crate::Ground;
+
+/// Tasks created from everywhere at once get numbers of their own, and each receipt names the task
+/// it made.
+pub async fn created_numbers_are_distinct(ground: &dyn Ground) {
+    let handles = [open(ground).await, open(ground).await];
+    let creating = (0..40_usize).map(|n| {
+        let store = Arc::clone(&handles[n % 2]);
+        tokio::spawn(async move {
+            let subject = format!("created by {n}");
+            let receipt = commit(&store, only(create(&subject))).await;
+            (receipt.created.unwrap(), subject)
+        })
+    });
+    let mut numbers = BTreeSet::new();
+    for one in creating.collect::<Vec<_>>() {
+        let (number, subject) = one.await.unwrap();
+        let found = task(&handles[0], number.number()).await;
+        assert_eq!(found.task.subject, subject);
+        assert!(numbers.insert(number), "{number} was given twice");
+    }
+    assert_eq!(numbers, (1..=40).map(id).collect());
+    assert_eq!(handles[1].last_task_number().await.unwrap(), 40);
+}
+
+/// A number once given is not given again, whatever happens to its task.
+pub async fn numbers_are_never_reused(ground: &dyn Ground) {
+    let store = open(ground).await;
+    assert_eq!(store.last_task_number().await.unwrap(), 0);
+    commit(&store, only(create("one"))).await;
+    let one = task(&store, 1).await;
+    let gone = replace(&one, |t| t.status = polis_core::TaskStatus::Deleted);
+    commit(&store, only(gone)).await;
+    let next = commit(&store, only(create("two"))).await;
+    assert_eq!(next.created, Some(id(2)));
+    commit(&store, only(insert(&record(7)))).await;
+    let next = commit(&store, only(create("three"))).await;
+    assert_eq!(next.created, Some(id(8)));
+}
+
+/// "No task created later gets this number or a smaller one", and raising never lowers.
+pub async fn a_raised_number_is_not_given_out(ground: &dyn Ground) {
+    let store = open(ground).await;
+    commit(&store, only(Write::RaiseTaskNumber(10))).await;
+    assert_eq!(store.last_task_number().await.unwrap(), 10);
+    commit(&store, only(Write::RaiseTaskNumber(4))).await;
+    assert_eq!(store.last_task_number().await.unwrap(), 10);
+    let next = commit(&store, only(create("after"))).await;
+    assert_eq!(next.created, Some(id(11)));
+    let both = changes()
+        .write(Write::RaiseTaskNumber(20))
+        .write(create("in the same changeset"));
+    assert_eq!(commit(&store, both).await.created, Some(id(21)));
+    assert_eq!(store.last_task_number().await.unwrap(), 21);
+}
+
+/// The largest number there is can be kept, read and listed.
+pub async fn the_largest_number_is_kept(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let largest = polis_core::TaskId::MAX;
+    commit(&store, only(insert(&record(largest)))).await;
+    assert_eq!(task(&store, largest).await, record(largest));
+    let after = store.scan_tasks(Some(id(largest - 1)), 5).await.unwrap();
+    assert_eq!(after.len(), 1);
+    assert!(store.commit(only(create("no number"))).await.is_err());
+}
+
+/// The event of a creation is about the number the store gave.
+pub async fn a_creations_event_is_about_the_new_number(ground: &dyn Ground) {
+    let store = open(ground).await;
+    commit(&store, only(Write::RaiseTaskNumber(41))).await;
+    let created = NewEvent::of("task.created", Subject::CreatedTask, &());
+    commit(&store, only(create("x")).event(created)).await;
+    assert_eq!(log(&store).await[0].subject, "task/42");
+}
+
+/// Comments are numbered 1, 2, 3, … within each task, and the receipt names the last one added.
+pub async fn comments_are_numbered_within_their_task(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let add = |task: u64, body: &str| Write::AddComment {
+        task: id(task),
+        comment: comment(body),
+    };
+    let both = changes()
+        .write(insert(&record(1)))
+        .write(insert(&record(2)))
+        .write(add(1, "a"))
+        .write(add(1, "b"));
+    assert_eq!(commit(&store, both).await.comment, Some(2));
+    let other = commit(&store, only(add(2, "c")).event(event(2))).await;
+    assert_eq!(other.comment, Some(1));
+    assert_eq!(commit(&store, only(add(1, "d"))).await.comment, Some(3));
+    let found = store.comments(id(1)).await.unwrap();
+    let expected: Vec<_> = ["a", "b", "d"]
+        .iter()
+        .zip(1..)
+        .map(|(body, number)| comment(body).numbered(number))
+        .collect();
+    assert_eq!(found, expected);
+    assert_eq!(store.comments(id(3)).await.unwrap(), []);
+}

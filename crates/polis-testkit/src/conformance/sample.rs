@@ -1,0 +1,226 @@
+//! Records, changesets and whole boards to try a store with, and what a store holds altogether.
+
+use std::sync::Arc;
+
+use polis_core::changeset::{Fence, Write};
+use polis_core::task::{Comment, NewComment};
+use polis_core::{
+    Agent, AgentId, AgentStatus, Changeset, Event, Expect, Fields, Layer, NewEvent, Raw, Subject,
+    Task, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
+};
+use polis_ops::Receipt;
+use polis_ops::port::{EventQuery, Outcome, Store};
+
+use crate::clock::BEGINNING;
+use crate::ground::agent;
+use crate::{Dice, Ground};
+
+/// The roles, and the names of agents, that boards are made of.
+pub(super) const ROLES: [&str; 3] = ["architect", "backend-leader", "frontend-leader"];
+pub(super) const AGENTS: [&str; 4] = ["architect", "backend-leader", "backend-leader-2", "helper"];
+pub(super) const TYPES: [TaskType; 3] = [TaskType::BugFix, TaskType::Testing, TaskType::Other];
+
+pub(super) async fn open(ground: &dyn Ground) -> Arc<dyn Store> {
+    ground.open().await.unwrap()
+}
+
+pub(super) fn id(number: u64) -> TaskId {
+    TaskId::new(number).unwrap()
+}
+
+pub(super) fn moment(after_beginning: i64) -> Timestamp {
+    Timestamp::from_millis(BEGINNING + after_beginning)
+}
+
+/// An empty changeset by the person.
+pub(super) fn changes() -> Changeset {
+    Changeset {
+        actor: AgentId::user(),
+        at: moment(0),
+        writes: Vec::new(),
+        events: Vec::new(),
+    }
+}
+
+/// A changeset of one write.
+pub(super) fn only(write: Write) -> Changeset {
+    changes().write(write)
+}
+
+/// An event about a task.
+pub(super) fn event(task: u64) -> NewEvent {
+    NewEvent::of("test.event", Subject::Task(id(task)), &task)
+}
+
+/// A new task of this number.
+pub(super) fn record(number: u64) -> TaskRecord {
+    let task = Task {
+        id: id(number),
+        subject: format!("task {number}"),
+        description: String::new(),
+        active_form: None,
+        status: TaskStatus::Pending,
+        owner: String::new(),
+        metadata: None,
+        blocks: Vec::new(),
+        blocked_by: Vec::new(),
+        created_at: Some(moment(0)),
+        updated_at: Some(moment(0)),
+        required_role: None,
+        version: 1,
+        task_type: None,
+        claimed_at: None,
+        started_at: None,
+        completed_at: None,
+        lease_ms: None,
+        lease_expires_at: None,
+        approval: None,
+        extra: Fields::default(),
+    };
+    TaskRecord {
+        task,
+        revision: 1,
+        owner_role: None,
+        open_blockers: 0,
+    }
+}
+
+/// A task that no store has numbered yet.
+pub(super) fn unnumbered(subject: &str) -> TaskRecord {
+    let mut new = record(1);
+    new.task.id = TaskId::UNASSIGNED;
+    new.task.subject = subject.to_owned();
+    new
+}
+
+pub(super) fn create(subject: &str) -> Write {
+    Write::CreateTask(Box::new(unnumbered(subject)))
+}
+
+/// Puts a record that is not there yet, with its open blockers.
+pub(super) fn insert(record: &TaskRecord) -> Write {
+    Write::PutTask {
+        expect: Expect::Absent,
+        record: Box::new(record.clone()),
+        blocker_change: i64::from(record.open_blockers),
+    }
+}
+
+/// Puts the successor of a record: what `change` makes of it, one revision on.
+pub(super) fn replace(before: &TaskRecord, change: impl FnOnce(&mut Task)) -> Write {
+    let mut after = before.clone();
+    after.revision += 1;
+    after.task.version += 1;
+    change(&mut after.task);
+    Write::PutTask {
+        expect: Expect::Revision(before.revision),
+        record: Box::new(after),
+        blocker_change: 0,
+    }
+}
+
+pub(super) fn comment(body: &str) -> NewComment {
+    NewComment {
+        author: "architect".to_owned(),
+        at: moment(5),
+        body: body.to_owned(),
+        reply_to: None,
+        mentions: Vec::new(),
+    }
+}
+
+pub(super) fn member(name: &str) -> Agent {
+    Agent {
+        id: agent(name),
+        name: format!("{name} 先生"),
+        role: "architect".to_owned(),
+        layer: Layer::Mid,
+        supervisor: None,
+        status: AgentStatus::Active,
+        created_at: moment(0),
+    }
+}
+
+/// Commits what must not conflict.
+pub(super) async fn commit(store: &Arc<dyn Store>, changes: Changeset) -> Receipt {
+    match store.commit(changes).await.unwrap() {
+        Outcome::Committed(receipt) => receipt,
+        Outcome::Conflict(key) => panic!("a conflict on {key:?}"),
+    }
+}
+
+/// Reads a task that is there.
+pub(super) async fn task(store: &Arc<dyn Store>, number: u64) -> TaskRecord {
+    store.tasks(&[id(number)]).await.unwrap().pop().unwrap()
+}
+
+/// The whole log.
+pub(super) async fn log(store: &Arc<dyn Store>) -> Vec<Event> {
+    let query = EventQuery {
+        limit: u32::MAX,
+        ..EventQuery::default()
+    };
+    store.events(&query).await.unwrap()
+}
+
+/// Everything a store holds.
+#[derive(Debug, PartialEq)]
+pub(super) struct Contents {
+    tasks: Vec<TaskRecord>,
+    comments: Vec<Vec<Comment>>,
+    agents: Vec<Agent>,
+    log: Vec<Event>,
+    last_number: u64,
+    fence: u64,
+}
+
+pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
+    let tasks = store.scan_tasks(None, u32::MAX).await.unwrap();
+    let mut comments = Vec::new();
+    for record in &tasks {
+        comments.push(store.comments(record.task.id).await.unwrap());
+    }
+    Contents {
+        tasks,
+        comments,
+        agents: store.agents().await.unwrap(),
+        log: log(store).await,
+        last_number: store.last_task_number().await.unwrap(),
+        fence: store.fence(Fence::TaskGraph).await.unwrap(),
+    }
+}
+
+/// A board of `size` tasks in every state and combination that lists tell apart.
+pub(super) fn board(dice: &mut Dice, size: u64) -> Vec<TaskRecord> {
+    (1..=size).map(|number| any_task(dice, number)).collect()
+}
+
+fn any_task(dice: &mut Dice, number: u64) -> TaskRecord {
+    let mut one = record(number);
+    one.open_blockers = u32::try_from(dice.below(3).saturating_sub(1)).unwrap();
+    let task = &mut one.task;
+    task.status = *dice.pick(&TaskStatus::ALL);
+    task.required_role = dice.maybe(&ROLES).map(str::to_owned);
+    task.task_type = dice.maybe(&TYPES);
+    if !dice.once_in(3) {
+        task.owner = (*dice.pick(&AGENTS)).to_owned();
+        one.owner_role = dice.maybe(&ROLES).map(str::to_owned);
+    }
+    if dice.once_in(2) {
+        task.lease_expires_at = Some(moment(dice.below(5) as i64 - 2));
+    }
+    if dice.once_in(2) {
+        let word = *dice.pick(&["critical", "high", "low", "no such word"]);
+        let priority = Raw::of(&word).unwrap();
+        task.metadata = Some([("priority".to_owned(), priority)].into_iter().collect());
+    }
+    task.blocks = (0..dice.below(4)).map(|n| id(1_000 + n)).collect();
+    one
+}
+
+/// Puts a whole board into a store.
+pub(super) async fn fill(store: &Arc<dyn Store>, board: &[TaskRecord]) {
+    let mut all = changes();
+    all.writes.extend(board.iter().map(insert));
+    commit(store, all).await;
+}

@@ -1,0 +1,45 @@
+//! Chance that repeats itself: the same seed gives the same throws, in every run.
+
+/// A source of numbers (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Dice(u64);
+
+impl Dice {
+    /// Dice of a seed.
+    pub fn of(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Any number.
+    pub fn throw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 up to, not including, `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.throw() % end.max(1)
+    }
+
+    /// Yes, once in `times` on average.
+    pub fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of several.
+    ///
+    /// # Panics
+    /// If there is nothing to pick from.
+    pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+        let at = usize::try_from(self.below(all.len() as u64)).unwrap_or(0);
+        &all[at]
+    }
+
+    /// One of several, or none of them.
+    pub fn maybe<T: Clone>(&mut self, all: &[T]) -> Option<T> {
+        (!self.once_in(all.len() as u64 + 1)).then(|| self.pick(all).clone())
+    }
+}

@@ -1,0 +1,75 @@
+//! The lists of the task board as their port describes them, word for word and without an index.
+
+use std::collections::HashMap;
+
+use polis_core::task::TaskSummary;
+use polis_core::task::recommend::standing;
+use polis_core::{TaskRecord, TaskStatus, TaskType};
+use polis_ops::port::{CandidateQuery, TaskQuery};
+
+/// A page of a list over these records, which are in order of number.
+pub(crate) fn list(records: &[TaskRecord], query: &TaskQuery) -> Vec<TaskSummary> {
+    records
+        .iter()
+        .filter(|record| is_listed(record, query))
+        .take(query.limit as usize)
+        .map(TaskSummary::of)
+        .collect()
+}
+
+fn is_listed(record: &TaskRecord, query: &TaskQuery) -> bool {
+    let task = &record.task;
+    task.status != TaskStatus::Deleted
+        && query.role.as_ref().is_none_or(|role| sees(role, record))
+        && query.status.is_none_or(|status| status == task.status)
+        && query
+            .owner
+            .as_ref()
+            .is_none_or(|owner| !owner.is_empty() && *owner == task.owner)
+        && query.task_type.is_none_or(|t| Some(t) == task.task_type)
+        && query
+            .claimable_at
+            .is_none_or(|now| record.is_claimable(now))
+        && query.after.is_none_or(|after| task.id > after)
+}
+
+/// Whether a role's list shows a task: its own, one without a role, one that its members hold.
+fn sees(role: &str, record: &TaskRecord) -> bool {
+    let required = record.task.required_role.as_deref();
+    required.is_none()
+        || required == Some(role)
+        || record.task.owner == role
+        || record.owner_role.as_deref() == Some(role)
+}
+
+/// What an agent could claim, each of the three kinds in groups of one type and one required role:
+/// what is assigned to it, what is stale, and what is free.
+pub(crate) fn candidates(records: &[TaskRecord], query: &CandidateQuery) -> Vec<TaskRecord> {
+    let mut ordered: Vec<&TaskRecord> = records.iter().collect();
+    ordered.sort_by_key(|record| (std::cmp::Reverse(standing(&record.task)), record.task.id));
+    let admits = |record: &TaskRecord| {
+        let required = record.task.required_role.as_deref();
+        required.is_none_or(|role| role == query.role || role == query.agent)
+    };
+    let kinds: [&dyn Fn(&TaskRecord) -> bool; 3] = [
+        &|record| {
+            let task = &record.task;
+            task.status == TaskStatus::Pending && task.owner == query.agent && record.is_unblocked()
+        },
+        &|record| record.task.is_stale(query.now) && admits(record),
+        &|record| record.task.owner.is_empty() && record.is_claimable(query.now) && admits(record),
+    ];
+    let mut found = Vec::new();
+    for kind in kinds {
+        let mut taken: HashMap<(Option<TaskType>, Option<&str>), u32> = HashMap::new();
+        for record in ordered.iter().filter(|record| kind(record)) {
+            let group = (record.task.task_type, record.task.required_role.as_deref());
+            let count = taken.entry(group).or_default();
+            *count += 1;
+            if *count <= query.per_group {
+                found.push(TaskRecord::clone(record));
+            }
+        }
+    }
+    found
+}

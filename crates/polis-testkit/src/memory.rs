@@ -1,0 +1,367 @@
+//! The model store: the ports in the simplest code there is, for the real stores to be compared
+//! with.
+//!
+//! A commit copies the whole state, changes the copy and keeps it if nothing conflicts.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use polis_core::changeset::{Fence, Write};
+use polis_core::task::{Comment, TaskSummary};
+use polis_core::{
+    Agent, AgentId, Changeset, Event, Expect, Raw, RecordKey, Registered, TaskId, TaskRecord,
+    TaskStatus, TaskType,
+};
+use polis_ops::port::{
+    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, StatusCounts,
+    TaskQuery, Tasks,
+};
+use polis_ops::{PortError, PortFuture, Receipt};
+use tokio::sync::watch;
+
+use crate::listing;
+
+/// A store that forgets everything with the process.
+#[derive(Debug)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+    sequence: watch::Sender<u64>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            sequence: watch::Sender::new(0),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    tasks: BTreeMap<TaskId, Kept>,
+    comments: HashMap<TaskId, Vec<Comment>>,
+    agents: BTreeMap<AgentId, (Agent, u64)>,
+    events: Vec<Event>,
+    raised_to: u64,
+    fences: HashMap<Fence, u64>,
+}
+
+/// A task, and its open blockers as they are while a changeset is half applied.
+#[derive(Debug, Clone)]
+struct Kept {
+    record: TaskRecord,
+    open_blockers: i64,
+}
+
+impl Kept {
+    fn record(&self) -> TaskRecord {
+        TaskRecord {
+            open_blockers: u32::try_from(self.open_blockers).unwrap_or(0),
+            ..self.record.clone()
+        }
+    }
+}
+
+impl State {
+    fn last_sequence(&self) -> u64 {
+        self.events.len() as u64
+    }
+
+    fn last_task_number(&self) -> u64 {
+        let here = self.tasks.keys().next_back().map_or(0, |id| id.number());
+        here.max(self.raised_to)
+    }
+
+    fn records(&self) -> Vec<TaskRecord> {
+        self.tasks.values().map(Kept::record).collect()
+    }
+
+    fn conflict(&self, write: &Write) -> Option<RecordKey> {
+        let differs = |expect: Expect, found: Option<u64>| match expect {
+            Expect::Absent => found.is_some(),
+            Expect::Revision(revision) => found != Some(revision),
+        };
+        match write {
+            Write::PutTask { expect, record, .. } => {
+                let id = record.task.id;
+                let found = self.tasks.get(&id).map(|kept| kept.record.revision);
+                differs(*expect, found).then_some(RecordKey::Task(id))
+            }
+            Write::PutAgent { expect, agent } => {
+                let found = self.agents.get(&agent.id).map(|(_, revision)| *revision);
+                differs(*expect, found).then(|| RecordKey::Agent(agent.id.clone()))
+            }
+            Write::TouchFence { fence, expected } => {
+                let found = self.fences.get(fence).copied().unwrap_or(0);
+                (found != *expected).then_some(RecordKey::Fence(*fence))
+            }
+            Write::TakeTaskNumber(id) => {
+                (self.last_task_number() + 1 != id.number()).then_some(RecordKey::Task(*id))
+            }
+            Write::CreateTask(_)
+            | Write::SettleBlocker { .. }
+            | Write::RaiseTaskNumber(_)
+            | Write::AddComment { .. } => None,
+        }
+    }
+
+    /// Applies a changeset to this copy of the state, or finds the record it conflicts on.
+    fn apply(&mut self, changes: Changeset) -> Result<Receipt, Stopped> {
+        if let Some(key) = changes.writes.iter().find_map(|w| self.conflict(w)) {
+            return Err(Stopped::Conflict(key));
+        }
+        let mut receipt = Receipt::default();
+        for write in changes.writes {
+            self.write(write, &mut receipt)?;
+        }
+        for event in changes.events {
+            let data =
+                Raw::parse(&event.data).map_err(|e| PortError::internal("Reading an event", e))?;
+            self.events.push(Event {
+                seq: self.last_sequence() + 1,
+                at: changes.at.clone(),
+                actor: changes.actor.to_string(),
+                kind: event.kind.to_owned(),
+                subject: event.subject.text(receipt.created),
+                data,
+            });
+        }
+        receipt.sequence = self.last_sequence();
+        Ok(receipt)
+    }
+
+    fn write(&mut self, write: Write, receipt: &mut Receipt) -> Result<(), PortError> {
+        match write {
+            Write::CreateTask(mut record) => {
+                let id = TaskId::new(self.last_task_number() + 1)
+                    .ok_or_else(|| PortError::internal("Numbering a task", "no number is left"))?;
+                record.task.id = id;
+                receipt.created = Some(id);
+                self.keep(*record, 0);
+            }
+            Write::PutTask {
+                record,
+                blocker_change,
+                ..
+            } => {
+                let before = self.tasks.get(&record.task.id);
+                let open = before.map_or(0, |kept| kept.open_blockers);
+                self.keep(*record, open + blocker_change);
+            }
+            Write::SettleBlocker { dependents } => {
+                for id in dependents {
+                    if let Some(kept) = self.tasks.get_mut(&id) {
+                        kept.open_blockers -= 1;
+                        let pending = kept.record.task.status == TaskStatus::Pending;
+                        if kept.open_blockers == 0 && pending {
+                            receipt.unblocked.push(id);
+                        }
+                    }
+                }
+            }
+            // The task itself, in the same changeset, takes the number.
+            Write::TakeTaskNumber(_) => {}
+            Write::RaiseTaskNumber(to) => self.raised_to = self.raised_to.max(to),
+            Write::AddComment { task, comment } => {
+                let comments = self.comments.entry(task).or_default();
+                let number = comments.len() as u64 + 1;
+                comments.push(comment.numbered(number));
+                receipt.comment = Some(number);
+            }
+            Write::PutAgent { agent, .. } => {
+                let revision = self.agents.get(&agent.id).map_or(0, |(_, r)| *r) + 1;
+                self.agents.insert(agent.id.clone(), (agent, revision));
+            }
+            Write::TouchFence { fence, expected } => {
+                self.fences.insert(fence, expected + 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, record: TaskRecord, open_blockers: i64) {
+        let kept = Kept {
+            record,
+            open_blockers,
+        };
+        self.tasks.insert(kept.record.task.id, kept);
+    }
+}
+
+/// Why a changeset was not applied.
+enum Stopped {
+    Conflict(RecordKey),
+    Failed(PortError),
+}
+
+impl From<PortError> for Stopped {
+    fn from(error: PortError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl MemoryStore {
+    /// Runs `work` on a copy of the state, and keeps the copy if nothing stops it.
+    fn change(
+        &self,
+        work: impl FnOnce(&mut State) -> Result<Receipt, Stopped>,
+    ) -> Result<Outcome, PortError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut copy = state.clone();
+        match work(&mut copy) {
+            Ok(receipt) => {
+                *state = copy;
+                self.sequence.send_replace(state.last_sequence());
+                Ok(Outcome::Committed(receipt))
+            }
+            Err(Stopped::Conflict(key)) => Ok(Outcome::Conflict(key)),
+            Err(Stopped::Failed(error)) => Err(error),
+        }
+    }
+
+    fn read<'a, T: Send + 'a>(&self, work: impl FnOnce(&State) -> T) -> PortFuture<'a, T> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        Box::pin(std::future::ready(Ok(work(&state))))
+    }
+}
+
+impl Ledger for MemoryStore {
+    fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
+        let outcome = self.change(|state| state.apply(changes));
+        Box::pin(std::future::ready(outcome))
+    }
+
+    fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
+        let outcome = self.change(|state| {
+            let mut all = Receipt::default();
+            while let Some(changes) = source.next()? {
+                let one = state.apply(changes)?;
+                all.unblocked.extend(one.unblocked);
+            }
+            all.sequence = state.last_sequence();
+            Ok(all)
+        });
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+impl Tasks for MemoryStore {
+    fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>> {
+        self.read(|state| {
+            let mut all = state.records();
+            all.retain(|record| ids.contains(&record.task.id));
+            all
+        })
+    }
+
+    fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>> {
+        self.read(|state| {
+            let all = state.records().into_iter();
+            all.filter(|record| after.is_none_or(|after| record.task.id > after))
+                .take(limit as usize)
+                .collect()
+        })
+    }
+
+    fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
+        self.read(|state| listing::list(&state.records(), query))
+    }
+
+    fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>> {
+        self.read(|state| listing::candidates(&state.records(), query))
+    }
+
+    fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>> {
+        self.read(|state| {
+            let found = ids.iter().filter_map(|id| state.tasks.get(id));
+            found
+                .map(|kept| (kept.record.task.id, kept.record.task.blocks.clone()))
+                .collect()
+        })
+    }
+
+    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
+        self.read(|state| state.comments.get(&id).cloned().unwrap_or_default())
+    }
+
+    fn completed_types<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Option<TaskType>>> {
+        self.read(|state| {
+            let newest = state.records().into_iter().rev().map(|record| record.task);
+            newest
+                .filter(|task| task.status == TaskStatus::Completed)
+                .filter(|task| !owner.is_empty() && task.owner == owner)
+                .map(|task| task.task_type)
+                .take(limit as usize)
+                .collect()
+        })
+    }
+
+    fn last_task_number(&self) -> PortFuture<'_, u64> {
+        self.read(State::last_task_number)
+    }
+
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        self.read(|state| state.fences.get(&fence).copied().unwrap_or(0))
+    }
+
+    fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
+        self.read(|state| {
+            let mut counts = StatusCounts::default();
+            for kept in state.tasks.values() {
+                *match kept.record.task.status {
+                    TaskStatus::Pending => &mut counts.pending,
+                    TaskStatus::InProgress => &mut counts.in_progress,
+                    TaskStatus::Completed => &mut counts.completed,
+                    TaskStatus::Deleted => &mut counts.deleted,
+                } += 1;
+            }
+            counts
+        })
+    }
+}
+
+impl Agents for MemoryStore {
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>> {
+        self.read(|state| {
+            let found = state.agents.get(id).cloned();
+            found.map(|(agent, revision)| Registered { agent, revision })
+        })
+    }
+
+    fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
+        self.read(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
+    }
+}
+
+impl Events for MemoryStore {
+    fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>> {
+        self.read(|state| {
+            let wanted = |event: &&Event| {
+                let subject = query.subject.as_ref();
+                event.seq > query.after && subject.is_none_or(|s| *s == event.subject)
+            };
+            let found = state.events.iter().filter(wanted);
+            found.take(query.limit as usize).cloned().collect()
+        })
+    }
+
+    fn last_sequence(&self) -> PortFuture<'_, u64> {
+        self.read(State::last_sequence)
+    }
+
+    fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64> {
+        let mut sequence = self.sequence.subscribe();
+        Box::pin(async move {
+            let beyond = sequence.wait_for(|&last| last > after);
+            // Whether it came or the time is up, the answer is where the log stands.
+            let _ = tokio::time::timeout(at_most, beyond).await;
+            self.last_sequence().await
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! The macros that make one test of each function of a suite, over any store.
+//!
+//! Each takes a function that answers a fresh [`Ground`](crate::Ground) (`async fn() -> impl
+//! Ground`), and if need be attributes for every test:
+//! `conformance_tests!(fresh, [#[ignore = "needs a server"]])`.
+
+/// One test for each promise of the ports.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($fresh:expr) => { $crate::conformance_tests!($fresh, []); };
+    ($fresh:expr, $attributes:tt) => {
+        $crate::tests_of!(conformance, $fresh, $attributes,
+            a_conflict_leaves_nothing_of_a_changeset
+            a_changeset_becomes_visible_at_once
+            a_conflict_names_the_record
+            of_changesets_on_one_revision_one_is_committed
+            what_is_committed_is_read_through_every_handle
+            additions_never_conflict
+            a_fence_moves_on_with_every_touch
+            created_numbers_are_distinct
+            numbers_are_never_reused
+            a_raised_number_is_not_given_out
+            the_largest_number_is_kept
+            a_creations_event_is_about_the_new_number
+            comments_are_numbered_within_their_task
+            the_receipt_names_tasks_that_were_unblocked
+            an_unblocked_task_is_reported_exactly_once
+            settling_a_blocker_keeps_the_revision
+            a_put_changes_open_blockers_relatively
+            a_conflict_settles_nothing
+            sequences_have_no_gaps_in_commit_order
+            a_readable_event_is_preceded_by_all_earlier_ones
+            events_are_read_by_place_and_subject
+            an_event_keeps_what_it_was_given
+            waiting_for_what_is_there_ends_at_once
+            waiting_ends_with_another_handles_commit
+            waiting_ends_when_the_time_is_up
+            a_stream_is_committed_in_order
+            a_conflict_undoes_the_whole_stream
+            an_error_of_the_source_undoes_the_whole_stream
+            a_stream_sees_its_own_changesets
+            an_empty_stream_changes_nothing
+            every_field_of_a_task_is_kept
+            fields_taken_away_are_gone
+            the_longest_text_is_kept
+            creation_keeps_every_field
+            every_field_of_an_agent_is_kept
+            every_field_of_a_comment_is_kept
+            a_list_is_what_the_conditions_admit
+            candidates_are_the_first_of_every_group
+            lists_follow_changes
+            tasks_are_read_by_number
+            a_scan_shows_every_task
+            blocks_are_read_for_many_tasks
+            completed_types_and_counts_are_those_of_the_board
+        );
+    };
+}
+
+/// One test for each test case of document 004.
+#[macro_export]
+macro_rules! case_tests {
+    ($fresh:expr) => { $crate::case_tests!($fresh, []); };
+    ($fresh:expr, $attributes:tt) => {
+        $crate::tests_of!(cases, $fresh, $attributes,
+            tc_01_create_with_required_role
+            tc_02_create_with_invalid_required_role
+            tc_03_create_without_required_role
+            tc_04_create_with_task_type
+            tc_05_list_without_role_filter
+            tc_06_list_with_role_filter
+            tc_07_role_filter_matches_owner
+            tc_08_update_with_matching_version
+            tc_09_update_with_other_version
+            tc_10_update_without_expected_version
+            tc_11_owner_of_the_required_role
+            tc_12_owner_of_another_role
+            tc_13_team_lead_forces_an_assignment
+            tc_14_nobody_else_forces_an_assignment
+            tc_15_anybody_owns_a_task_without_role
+            tc_16_pending_to_in_progress
+            tc_17_in_progress_to_completed
+            tc_18_completed_to_in_progress_is_refused
+            tc_19_in_progress_to_pending_is_refused
+            tc_20_two_agents_take_one_task
+            tc_21_an_update_on_stale_data_is_refused
+        );
+    };
+}
+
+/// One test for each way of recording and checking histories of concurrent clients.
+#[macro_export]
+macro_rules! history_tests {
+    ($fresh:expr) => { $crate::history_tests!($fresh, []); };
+    ($fresh:expr, $attributes:tt) => {
+        $crate::tests_of!(linear, $fresh, $attributes,
+            concurrent_clients_see_one_order
+            one_of_many_claimers_gets_the_task
+        );
+    };
+}
+
+/// One test for each of these functions of a module of this crate.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! tests_of {
+    ($module:ident, $fresh:expr, $attributes:tt, $($name:ident)+) => {
+        $($crate::one_test!($module, $fresh, $attributes, $name);)+
+    };
+}
+
+/// One test.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! one_test {
+    ($module:ident, $fresh:expr, [$(#[$attribute:meta])*], $name:ident) => {
+        #[test]
+        $(#[$attribute])*
+        fn $name() {
+            $crate::run(async {
+                let ground = $fresh().await;
+                $crate::$module::$name(&ground).await;
+            });
+        }
+    };
+}

@@ -1,0 +1,49 @@
+//! A directory of task files that is a map.
+
+use std::collections::BTreeMap;
+
+use polis_core::TaskId;
+use polis_ops::PortError;
+use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};
+
+/// Task files in memory, to import from and export to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryFiles {
+    /// The files' texts, by number.
+    pub files: BTreeMap<TaskId, String>,
+    /// The highest number ever given out there, if it is written down.
+    pub highest: Option<u64>,
+    /// Whether what was written is durable.
+    pub finished: bool,
+}
+
+impl TaskFiles for MemoryFiles {
+    fn list(&self) -> Result<Vec<TaskFile>, PortError> {
+        let file = |&id: &TaskId| TaskFile {
+            name: format!("{id}.json"),
+            number: Some(id),
+        };
+        Ok(self.files.keys().map(file).collect())
+    }
+
+    fn read(&self, file: &TaskFile) -> Result<Result<String, String>, PortError> {
+        let text = file.number.and_then(|id| self.files.get(&id));
+        Ok(text.cloned().ok_or_else(|| "it is not there".to_owned()))
+    }
+
+    fn highest_number(&self) -> Option<u64> {
+        self.highest
+    }
+}
+
+impl TaskFileSink for MemoryFiles {
+    fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError> {
+        self.files.insert(id, json.to_owned());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), PortError> {
+        self.finished = true;
+        Ok(())
+    }
+}

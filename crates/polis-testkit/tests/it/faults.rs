@@ -1,0 +1,129 @@
+//! Scenarios the operations once got wrong.
+
+use std::sync::Arc;
+
+use polis_core::task::claim::TaskClaim;
+use polis_core::task::create::TaskCreate;
+use polis_core::task::update::TaskUpdate;
+use polis_core::{TaskId, TaskStatus};
+use polis_ops::Polis;
+use polis_ops::op::{self, TaskImport, TaskView};
+use polis_ops::port::Tasks as _;
+use polis_testkit::ground::{agent, polis};
+use polis_testkit::{FixedClock, MemoryFiles, MemoryStore, run};
+
+fn id(number: u64) -> TaskId {
+    TaskId::new(number).unwrap()
+}
+
+async fn create(polis: &Polis, request: TaskCreate) -> TaskView {
+    let request = TaskCreate {
+        subject: "任务".to_owned(),
+        ..request
+    };
+    op::create_task(polis, &agent("user"), &request)
+        .await
+        .unwrap()
+}
+
+async fn update(polis: &Polis, request: TaskUpdate) -> TaskView {
+    op::update_task(polis, &agent("user"), &request)
+        .await
+        .unwrap()
+}
+
+fn fresh() -> Polis {
+    polis(Arc::new(MemoryStore::default()))
+}
+
+#[test]
+fn a_task_with_another_open_blocker_is_not_reported_unblocked() {
+    run(async {
+        let polis = fresh();
+        create(&polis, TaskCreate::default()).await;
+        create(&polis, TaskCreate::default()).await;
+        let waiting = TaskCreate {
+            add_blocked_by: vec![id(2)],
+            ..TaskCreate::default()
+        };
+        create(&polis, waiting).await;
+        let begin = TaskUpdate {
+            status: Some(TaskStatus::InProgress),
+            ..TaskUpdate::of(id(1))
+        };
+        update(&polis, begin).await;
+        let done = TaskUpdate {
+            status: Some(TaskStatus::Completed),
+            add_blocks: vec![id(3)],
+            ..TaskUpdate::of(id(1))
+        };
+        assert_eq!(update(&polis, done).await.unblocked, []);
+    });
+}
+
+#[test]
+fn an_edge_that_an_import_drops_does_not_block() {
+    run(async {
+        let store = Arc::new(MemoryStore::default());
+        let polis = polis(Arc::<MemoryStore>::clone(&store));
+        create(&polis, TaskCreate::default()).await;
+        let mut files = MemoryFiles::default();
+        let one = r#"{"id":"1","subject":"other","status":"pending","blocks":["2"]}"#;
+        let two = r#"{"id":"2","subject":"new","status":"pending","blockedBy":["1"]}"#;
+        files.files.insert(id(1), one.to_owned());
+        files.files.insert(id(2), two.to_owned());
+        let user = agent("user");
+        op::import_tasks(&polis, &user, &files, TaskImport::default(), &mut |_, _| {})
+            .await
+            .unwrap();
+        let found = store.tasks(&[id(2)]).await.unwrap().pop().unwrap();
+        assert_eq!(found.task.blocked_by, []);
+        assert_eq!(found.open_blockers, 0);
+    });
+}
+
+#[test]
+fn a_very_long_lease_is_not_stale_at_once() {
+    run(async {
+        let polis = fresh();
+        create(&polis, TaskCreate::default()).await;
+        let claim = TaskClaim {
+            task_id: Some(id(1)),
+            lease_ms: Some(1_000_000_000_000_000),
+            ..TaskClaim::default()
+        };
+        let claimed = op::claim_task(&polis, &agent("architect"), &claim).await;
+        // A refusal would do as well.
+        assert!(claimed.is_err() || !claimed.unwrap().stale);
+    });
+}
+
+#[test]
+fn the_best_stale_task_is_recommended() {
+    run(async {
+        let clock = Arc::new(FixedClock::default());
+        let mut polis = fresh();
+        polis.clock = Arc::<FixedClock>::clone(&clock);
+        create(&polis, TaskCreate::default()).await;
+        let research = TaskCreate {
+            task_type: Some("tech_research".to_owned()),
+            ..TaskCreate::default()
+        };
+        create(&polis, research).await;
+        for number in 1..=2 {
+            let claim = TaskClaim {
+                task_id: Some(id(number)),
+                lease_ms: Some(10),
+                ..TaskClaim::default()
+            };
+            op::claim_task(&polis, &agent("helper"), &claim)
+                .await
+                .unwrap();
+        }
+        clock.advance(11);
+        let architect = agent("architect");
+        let all = op::recommend_tasks(&polis, &architect, 10).await.unwrap();
+        let first = op::recommend_tasks(&polis, &architect, 1).await.unwrap();
+        assert_eq!(first.recommendations[..], all.recommendations[..1]);
+    });
+}

@@ -1,0 +1,12 @@
+//! The suites over the model store, and properties of the operations on it.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "everything here is test code: a panic is a failed test"
+)]
+
+mod faults;
+mod listed;
+mod memory;
+mod requests;
+mod transfer;

@@ -1,0 +1,11 @@
+//! The model keeps the promises it is the model of.
+
+use polis_testkit::MemoryGround;
+
+async fn fresh() -> MemoryGround {
+    MemoryGround::default()
+}
+
+polis_testkit::conformance_tests!(fresh);
+polis_testkit::case_tests!(fresh);
+polis_testkit::history_tests!(fresh);
