@@ -54,7 +54,7 @@ pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Fa
 }
 
 /// The exit code of each class of refusal; part of the contract.
-fn exit_code(kind: Kind) -> u8 {
+pub(crate) fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::Internal => 1,
         Kind::Invalid => 2,

@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod error;
 mod output;
+pub mod reference;
 mod task_dir;
 
 use std::process::ExitCode;
@@ -31,7 +32,7 @@ pub fn run() -> ExitCode {
 }
 
 /// The command tree, for completions, man pages and the reference.
-pub fn command_tree() -> clap::Command {
+fn command_tree() -> clap::Command {
     use clap::CommandFactory as _;
     cli::Cli::command()
 }

@@ -25,10 +25,10 @@ pub enum Kind {
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $kind:ident;)+) => {
+    ($(#[doc = $about:literal] $name:ident = $text:literal, $kind:ident;)+) => {
         /// Every refusal and failure there is, by its code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code { $($(#[$doc])* $name,)+ }
+        pub enum Code { $(#[doc = $about] $name,)+ }
 
         impl Code {
             /// All codes, in the order of the reference.
@@ -42,6 +42,11 @@ macro_rules! codes {
             /// What class of refusal it is.
             pub fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)+ }
+            }
+
+            /// What it means, in a sentence.
+            pub fn about(self) -> &'static str {
+                match self { $(Self::$name => $about.trim_ascii(),)+ }
             }
         }
     };

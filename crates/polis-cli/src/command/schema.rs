@@ -30,20 +30,39 @@ enum What {
     TaskClaim,
 }
 
+impl What {
+    fn schema(self) -> schemars::Schema {
+        match self {
+            Self::Task => schema_for!(Task),
+            Self::Agent => schema_for!(Agent),
+            Self::Event => schema_for!(Event),
+            Self::TaskCreate => schema_for!(TaskCreate),
+            Self::TaskList => schema_for!(TaskList),
+            Self::TaskUpdate => schema_for!(TaskUpdate),
+            Self::TaskClaim => schema_for!(TaskClaim),
+        }
+    }
+}
+
+/// Every schema by its name, as it is published.
+pub(crate) fn published() -> Vec<(String, String)> {
+    let name = |what: &What| what.to_possible_value().map(|v| v.get_name().to_owned());
+    What::value_variants()
+        .iter()
+        .filter_map(|what| Some((name(what)?, pretty(&what.schema()).ok()?)))
+        .collect()
+}
+
+fn pretty(schema: &schemars::Schema) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(schema)
+}
+
 impl Schema {
     pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
-        let schema = match self.what {
-            What::Task => schema_for!(Task),
-            What::Agent => schema_for!(Agent),
-            What::Event => schema_for!(Event),
-            What::TaskCreate => schema_for!(TaskCreate),
-            What::TaskList => schema_for!(TaskList),
-            What::TaskUpdate => schema_for!(TaskUpdate),
-            What::TaskClaim => schema_for!(TaskClaim),
-        };
+        let schema = self.what.schema();
         if out.is_json() {
             return out.document(&schema);
         }
-        out.text(&serde_json::to_string_pretty(&schema).map_err(std::io::Error::other)?)
+        out.text(&pretty(&schema).map_err(std::io::Error::other)?)
     }
 }

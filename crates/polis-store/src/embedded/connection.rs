@@ -8,9 +8,9 @@ use polis_ops::PortError;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use super::DATABASE;
 use super::error::from_sqlite;
 use super::lock::{self, WriteLock};
-use super::{DATABASE, Use};
 use crate::schema::too_new;
 
 /// The tables' history: each step is applied once, in order. Append only.
@@ -18,33 +18,26 @@ const MIGRATIONS: &[&str] = &[include_str!(
     "../../migrations/sqlite/0001_tasks_agents_log.sql"
 )];
 
-/// Pages of write-ahead log after which a commit copies it back, by use.
-const CHECKPOINT_BRIEF: u32 = 100;
-const CHECKPOINT_LONG: u32 = 4_000;
+/// How long SQLite waits for a lock of a program that is not polis.
+pub(super) const BUSY_MS: u64 = 10_000;
 
 /// Opens a connection to tables that are known to be current.
-pub(super) fn open(directory: &Path, usage: Use) -> Result<Connection, PortError> {
+pub(super) fn open(directory: &Path) -> Result<Connection, PortError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(directory.join(DATABASE), flags).map_err(from_sqlite)?;
-    configure(&connection, usage).map_err(from_sqlite)?;
+    configure(&connection).map_err(from_sqlite)?;
     Ok(connection)
 }
 
-fn configure(connection: &Connection, usage: Use) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_secs(10))?;
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(Duration::from_millis(BUSY_MS))?;
     connection.set_prepared_statement_cache_capacity(64);
-    // Closing would copy the log back and synchronise twice more; the next commit that finds it
-    // long does it instead.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
-    let pages = match usage {
-        Use::Brief => CHECKPOINT_BRIEF,
-        Use::Long => CHECKPOINT_LONG,
-    };
-    connection.execute_batch(&format!(
-        "PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = {pages};"
-    ))
+    // The writer copies the log back when it is long (see `writer`); closing must not, it would
+    // synchronise twice more.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;")
 }
 
 /// Creates the database file if there is none; [`open_current`] fills it.
@@ -73,12 +66,8 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), PortError> {
 }
 
 /// Opens a connection and brings the tables up to date.
-pub(super) fn open_current(
-    directory: &Path,
-    usage: Use,
-    patience: Duration,
-) -> Result<Connection, PortError> {
-    let mut connection = open(directory, usage)?;
+pub(super) fn open_current(directory: &Path, patience: Duration) -> Result<Connection, PortError> {
+    let mut connection = open(directory)?;
     let version = schema_version(&connection)?;
     if version > MIGRATIONS.len() {
         return Err(too_new(version, MIGRATIONS.len()));

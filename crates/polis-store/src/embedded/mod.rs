@@ -41,6 +41,16 @@ pub enum Use {
     Long,
 }
 
+impl Use {
+    /// How many bytes of write-ahead log a commit leaves at the most.
+    fn log_limit(self) -> u64 {
+        match self {
+            Self::Brief => 256 << 10,
+            Self::Long => 16 << 20,
+        }
+    }
+}
+
 /// The embedded store.
 #[derive(Debug)]
 pub struct EmbeddedStore {
@@ -79,7 +89,7 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        pooled.map_or_else(|| connection::open(&self.directory, self.usage), Ok)
+        pooled.map_or_else(|| connection::open(&self.directory), Ok)
     }
 
     fn give_back(&self, connection: Connection) {
@@ -99,7 +109,7 @@ impl EmbeddedStore {
 
     /// Opens the store of a directory, bringing its tables up to date.
     pub fn open(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
-        let connection = connection::open_current(directory, usage, patience)?;
+        let connection = connection::open_current(directory, patience)?;
         let shared = Shared {
             directory: directory.to_owned(),
             usage,

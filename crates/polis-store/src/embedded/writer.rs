@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use polis_core::Changeset;
 use polis_ops::port::{ChangesetSource, Outcome};
@@ -10,11 +11,14 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::Batch;
+use super::connection::BUSY_MS;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
 use super::{Answer, Shared, Use, committed};
 use crate::prepared::Prepared;
 
+/// The write-ahead log's file name.
+const LOG: &str = "polis.db-wal";
 /// The most changesets in one transaction.
 const MOST: usize = 512;
 
@@ -115,6 +119,7 @@ fn commit_batch(
             .collect::<Result<Vec<_>, _>>()
     })?;
     lock.announce();
+    keep_log_short(shared, connection);
     drop(lock);
     for (request, outcome) in batch.drain(..).zip(outcomes) {
         let _ = request.answer.send(Ok(outcome));
@@ -176,8 +181,23 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
     answer
 }
 
-/// Copies a long write-ahead log back and cuts it off: whoever opens the store next would have to
-/// read it whole. Not being able to is no fault; a later commit does it.
+/// Copies the write-ahead log back when it is long.
+///
+/// SQLite's own checkpoint is no good for commands: it leaves the log as it is, to be overwritten
+/// from the start by a process that remembers how far it was copied back. With one process after
+/// another nobody does, and the log would grow for ever.
+fn keep_log_short(shared: &Shared, connection: &Connection) {
+    let log = shared.directory.join(LOG);
+    if std::fs::metadata(log).is_ok_and(|found| found.len() > shared.usage.log_limit()) {
+        shorten_log(connection);
+    }
+}
+
+/// Copies the write-ahead log back and cuts it off, unless somebody is reading from it just now. Not
+/// being able to is no fault; a later commit does it.
 fn shorten_log(connection: &Connection) {
+    let waits = |millis| connection.busy_timeout(Duration::from_millis(millis));
+    let _ = waits(0);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let _ = waits(BUSY_MS);
 }
