@@ -58,6 +58,16 @@ pub(crate) struct Globals {
     pub(crate) verbose: bool,
 }
 
+impl Globals {
+    /// An empty value, as scripts leave in the environment, is none.
+    pub(crate) fn without_empty(mut self) -> Self {
+        self.dir = self.dir.filter(|dir| !dir.as_os_str().is_empty());
+        self.store = self.store.filter(|store| !store.is_empty());
+        self.agent = self.agent.filter(|agent| !agent.is_empty());
+        self
+    }
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

@@ -89,6 +89,7 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
             }
             if let OpError::Failed(failed) = error
                 && out.is_verbose()
+                && !out.is_json()
             {
                 let mut cause = failed.source();
                 while let Some(error) = cause {
@@ -109,7 +110,10 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let json = std::env::args_os().any(|argument| argument == "--json");
+    // What comes after `--` is somebody else's.
+    let json = std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .any(|argument| argument == "--json");
     if asked || !json {
         let _ = error.print();
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
@@ -122,5 +126,5 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         .trim_start_matches("error: ")
         .to_owned();
     let refusal = Refusal::new(Code::InvalidInput, message, "run the command with --help");
-    report(&refusal.into(), &Output::new(true))
+    report(&refusal.into(), &Output::new(true, false))
 }

@@ -24,7 +24,7 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(usage) => return error::usage(&usage),
     };
-    let out = output::Output::new(cli.globals.json);
+    let out = output::Output::new(cli.globals.json, cli.globals.verbose);
     match command::run(cli, &out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => error::report(&failure, &out),

@@ -17,9 +17,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool, verbose: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let verbose = std::env::args_os().any(|argument| argument == "--verbose");
         Self {
             json,
             colour: !plain && !json && io::stdout().is_terminal(),

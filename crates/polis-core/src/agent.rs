@@ -1,5 +1,6 @@
 //! The registry of agents: who there is, in which role and layer, and under whom.
 
+use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -113,10 +114,10 @@ pub struct AgentAdd {
     pub supervisor: Option<AgentId>,
 }
 
-/// Decides a registration. `existing` is the entry of that name, `supervisor` the one named.
+/// Decides a registration. `existing` are all agents there are, `supervisor` the one named.
 pub fn decide_add(
     request: &AgentAdd,
-    existing: Option<&Agent>,
+    existing: &[Agent],
     supervisor: Option<&Registered>,
     roles: &RoleSet,
     policy: &Policy,
@@ -135,7 +136,7 @@ pub fn decide_add(
             "choose another id",
         ));
     }
-    if existing.is_some() {
+    if existing.iter().any(|agent| agent.id == request.id) {
         return Err(Refusal::new(
             Code::AgentExists,
             format!("Agent \"{}\" is already registered.", request.id),
@@ -143,6 +144,21 @@ pub fn decide_add(
                 "see it with `polis agent show {}`, or choose another id",
                 request.id
             ),
+        ));
+    }
+    // Files are named by agents, and not every file system tells `Dev` from `dev`.
+    let folded = request.id.as_str().to_lowercase();
+    if let Some(like) = existing
+        .iter()
+        .find(|agent| agent.id.as_str().to_lowercase() == folded)
+    {
+        return Err(Refusal::new(
+            Code::AgentExists,
+            format!(
+                "Agent \"{}\" differs from \"{}\" only by case.",
+                request.id, like.id
+            ),
+            "choose another id",
         ));
     }
     let superior = supervisor.map(|found| &found.agent);
@@ -176,7 +192,7 @@ pub fn decide_add(
             agent: agent.clone(),
         })
         .event(NewEvent::of(
-            "agent.added",
+            kind::AGENT_ADDED,
             Subject::Agent(agent.id.clone()),
             &agent,
         ));
@@ -267,7 +283,7 @@ pub fn decide_retire(
             agent: agent.clone(),
         })
         .event(NewEvent::of(
-            "agent.retired",
+            kind::AGENT_RETIRED,
             Subject::Agent(agent.id.clone()),
             &agent,
         ));

@@ -3,7 +3,7 @@
 use crate::agent::{Agent, AgentStatus};
 use crate::id::AgentId;
 use crate::refusal::{Code, Refusal};
-use crate::role::{TEAM_LEAD, role_of_name};
+use crate::role::role_of_name;
 
 /// How the registry knows a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,5 @@ impl Caller {
                 standing: Standing::Unregistered,
             }),
         }
-    }
-
-    /// Whether it has the team lead's privileges by itself.
-    pub fn is_lead(&self) -> bool {
-        self.standing == Standing::Human || self.role == TEAM_LEAD
     }
 }

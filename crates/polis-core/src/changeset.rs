@@ -70,9 +70,9 @@ pub enum Write {
         /// The tasks it blocked.
         dependents: Vec<TaskId>,
     },
-    /// Nothing by itself, but conflicts unless this is the number the next task gets; the same
-    /// changeset puts the task of that number.
-    TakeTaskNumber(TaskId),
+    /// Takes the next number out of the sequence, for a task that is put later. The receipt names
+    /// it; a number that is never used leaves a gap.
+    ReserveTaskNumber,
     /// No task created later gets this number or a smaller one.
     RaiseTaskNumber(u64),
     /// A comment, numbered by the store within its task.

@@ -3,14 +3,46 @@
 //! Events are written in the same commit as the change they tell of, so a reader of the log sees
 //! exactly what happened, in commit order.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AgentId, TaskId};
 use crate::json::Raw;
 use crate::time::Timestamp;
+
+/// What can happen; the `kind` of an event.
+pub mod kind {
+    /// A task was created.
+    pub const TASK_CREATED: &str = "task.created";
+    /// A task was read from a file.
+    pub const TASK_IMPORTED: &str = "task.imported";
+    /// A task's fields changed.
+    pub const TASK_UPDATED: &str = "task.updated";
+    /// The other end of a dependency changed along.
+    pub const TASK_LINKED: &str = "task.linked";
+    /// A task got an owner.
+    pub const TASK_CLAIMED: &str = "task.claimed";
+    /// Work on a task began.
+    pub const TASK_STARTED: &str = "task.started";
+    /// A task lost its owner.
+    pub const TASK_RELEASED: &str = "task.released";
+    /// A task was completed.
+    pub const TASK_COMPLETED: &str = "task.completed";
+    /// A task was deleted.
+    pub const TASK_DELETED: &str = "task.deleted";
+    /// A task's completion was approved.
+    pub const TASK_APPROVED: &str = "task.approved";
+    /// Somebody commented on a task.
+    pub const TASK_COMMENTED: &str = "task.commented";
+    /// A claim was kept alive.
+    pub const TASK_HEARTBEAT: &str = "task.heartbeat";
+    /// An attempt on a task was refused; nothing changed.
+    pub const TASK_REFUSED: &str = "task.refused";
+    /// An agent was registered.
+    pub const AGENT_ADDED: &str = "agent.added";
+    /// An agent was retired.
+    pub const AGENT_RETIRED: &str = "agent.retired";
+}
 
 /// What an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +53,6 @@ pub enum Subject {
     CreatedTask,
     /// An agent.
     Agent(AgentId),
-    /// Many tasks at once: an import.
-    Import,
 }
 
 impl Subject {
@@ -34,7 +64,6 @@ impl Subject {
                 created.map_or_else(|| "task".to_owned(), |id| format!("task/{id}"))
             }
             Self::Agent(id) => format!("agent/{id}"),
-            Self::Import => "import".to_owned(),
         }
     }
 }
@@ -79,14 +108,4 @@ pub struct Event {
     /// The particulars.
     #[schemars(with = "serde_json::Value")]
     pub data: Raw,
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {} {} {} {}",
-            self.seq, self.at, self.actor, self.kind, self.subject
-        )
-    }
 }

@@ -102,8 +102,8 @@ impl AgentId {
     pub const USER: &'static str = "user";
     /// The entry of a society; never a registered agent.
     pub const ROOT: &'static str = "root";
-    /// The longest name.
-    pub const MAX_CHARS: usize = 100;
+    /// The longest name, in bytes: it has to fit into a file name with room for more.
+    pub const MAX_BYTES: usize = 200;
 
     /// The person.
     pub fn user() -> Self {
@@ -128,7 +128,7 @@ impl FromStr for AgentId {
     /// Letters and digits of any language, `-`, `_` and `.`, not first; safe as a file name.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let sound = text.chars().next().is_some_and(char::is_alphanumeric)
-            && text.chars().count() <= Self::MAX_CHARS
+            && text.len() <= Self::MAX_BYTES
             && text
                 .chars()
                 .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
@@ -138,7 +138,7 @@ impl FromStr for AgentId {
         Err(Refusal::new(
             Code::InvalidAgentId,
             format!("Invalid agent id: {}.", quoted(text)),
-            "use letters, digits, '-', '_' and '.', beginning with a letter or digit, at most 100 characters",
+            "use letters, digits, '-', '_' and '.', beginning with a letter or digit, at most 200 bytes",
         ))
     }
 }
@@ -214,7 +214,7 @@ mod tests {
             "a b",
             "a\n",
             "a\0",
-            &"x".repeat(101),
+            &"x".repeat(201),
         ] {
             assert!(bad.parse::<AgentId>().is_err(), "{bad:?}");
         }

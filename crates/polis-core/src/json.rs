@@ -6,6 +6,7 @@
 //! counted, never recursed into, so hostile depth costs nothing.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -13,7 +14,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// How deep a JSON value may nest before it is refused.
+/// How deep a JSON value from outside may nest. Checked where it comes in, never where it is read
+/// back: an event wraps such a value, and nests deeper.
 pub const MAX_DEPTH: usize = 128;
 
 /// One JSON value, as its own compact text.
@@ -21,33 +23,39 @@ pub const MAX_DEPTH: usize = 128;
 pub struct Raw(Box<RawValue>);
 
 impl Raw {
-    /// Parses one JSON value, drops insignificant white space and checks its depth.
+    /// Parses one JSON value and drops insignificant white space.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Box<RawValue> = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        Self::compact(&value)
+        Self::compact(value).map_err(|e| e.to_string())
     }
 
     /// The value of anything that serialises.
     pub fn of(value: &impl Serialize) -> Result<Self, String> {
-        serde_json::value::to_raw_value(value)
-            .map_err(|e| e.to_string())
-            .and_then(|raw| Self::compact(&raw))
+        let value = serde_json::value::to_raw_value(value).map_err(|e| e.to_string())?;
+        Self::compact(value).map_err(|e| e.to_string())
     }
 
-    fn compact(value: &RawValue) -> Result<Self, String> {
+    fn compact(value: Box<RawValue>) -> serde_json::Result<Self> {
         let text = value.get();
-        let (compact, depth) = squeeze(text);
-        if depth > MAX_DEPTH {
-            return Err(format!(
-                "nested {depth} deep; at most {MAX_DEPTH} is accepted"
-            ));
-        }
+        let compact = squeeze(text);
         if compact.len() == text.len() {
-            return Ok(Self(value.to_owned()));
+            return Ok(Self(value));
         }
-        RawValue::from_string(compact)
-            .map(Self)
-            .map_err(|e| e.to_string())
+        RawValue::from_string(compact).map(Self)
+    }
+
+    /// How deep it nests: 0 for a number or a text, 1 for a list of those.
+    pub fn depth(&self) -> usize {
+        let (mut depth, mut deepest) = (0_usize, 0_usize);
+        outside_strings(self.text(), |c| match c {
+            '{' | '[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            '}' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        });
+        deepest
     }
 
     /// The JSON text.
@@ -66,30 +74,36 @@ impl Raw {
     }
 }
 
-/// Copies JSON text without white space outside strings, and finds how deep it nests.
-fn squeeze(text: &str) -> (String, usize) {
+/// Copies JSON text without white space outside strings.
+fn squeeze(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let (mut depth, mut deepest) = (0_usize, 0_usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for c in text.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = !escaped && c == '\\';
+        } else if c == '"' {
+            in_string = true;
+        } else if c.is_ascii_whitespace() {
+            continue;
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Calls `tell` with every character that is not inside a string.
+fn outside_strings(text: &str, mut tell: impl FnMut(char)) {
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
         if in_string {
             in_string = escaped || c != '"';
             escaped = !escaped && c == '\\';
         } else {
-            match c {
-                '"' => in_string = true,
-                '{' | '[' => {
-                    depth += 1;
-                    deepest = deepest.max(depth);
-                }
-                '}' | ']' => depth = depth.saturating_sub(1),
-                c if c.is_ascii_whitespace() => continue,
-                _ => {}
-            }
+            in_string = c == '"';
+            tell(c);
         }
-        out.push(c);
     }
-    (out, deepest)
 }
 
 impl PartialEq for Raw {
@@ -109,7 +123,7 @@ impl Serialize for Raw {
 impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Box::<RawValue>::deserialize(deserializer)?;
-        Self::compact(&value).map_err(D::Error::custom)
+        Self::compact(value).map_err(D::Error::custom)
     }
 }
 
@@ -162,6 +176,15 @@ impl Fields {
         }
     }
 
+    /// How deep its deepest value nests.
+    pub fn depth(&self) -> usize {
+        self.0
+            .iter()
+            .map(|(_, value)| value.depth())
+            .max()
+            .unwrap_or(0)
+    }
+
     /// How many bytes the object takes as JSON, about.
     pub fn size(&self) -> usize {
         self.0
@@ -203,8 +226,16 @@ impl<'de> Deserialize<'de> for Fields {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
                 let mut fields = Fields::default();
+                // By an index, because a hostile object may have very many keys.
+                let mut places: HashMap<String, usize> = HashMap::new();
                 while let Some((key, value)) = map.next_entry::<String, Raw>()? {
-                    fields.set(key, value);
+                    match places.get(&key) {
+                        Some(&at) => fields.0[at].1 = value,
+                        None => {
+                            places.insert(key.clone(), fields.0.len());
+                            fields.0.push((key, value));
+                        }
+                    }
                 }
                 Ok(fields)
             }
@@ -244,9 +275,17 @@ mod tests {
     #[test]
     fn depth_is_counted_not_recursed() {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert!(Raw::parse(&deep).unwrap_err().contains("at most 128"));
-        let fits = format!("{}{}", "[".repeat(128), "]".repeat(128));
-        assert!(Raw::parse(&fits).is_ok());
+        assert_eq!(Raw::parse(&deep).unwrap().depth(), 200_000);
+        assert_eq!(Raw::parse(r#"{"a":"[[[","b":[1]}"#).unwrap().depth(), 2);
+    }
+
+    #[test]
+    fn many_keys_are_read_in_no_time_and_a_repeated_one_keeps_the_last() {
+        let keys: Vec<_> = (0..100_000).map(|n| format!("\"k{n}\":1")).collect();
+        let text = format!("{{{},\"k5\":2}}", keys.join(","));
+        let fields: Fields = serde_json::from_str(&text).unwrap();
+        assert_eq!(fields.iter().count(), 100_000);
+        assert_eq!(fields.get("k5").unwrap().text(), "2");
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub enum Permission {
     CommentOnOwnTasks,
     /// Comment on any task.
     CommentOnAllTasks,
+    /// Take, give or release a task that another agent holds.
+    ReassignTasks,
+    /// Change a task's required role or type.
+    ChangeRequirements,
     /// Assign across roles.
     ForceAssign,
     /// Approve completion.
@@ -40,13 +44,15 @@ pub enum Permission {
 
 impl Permission {
     /// Every permission, with its name in the file.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 13] = [
         (Self::CreateTasks, "create_tasks"),
         (Self::ClaimTasks, "claim_tasks"),
         (Self::UpdateOwnTasks, "update_own_tasks"),
         (Self::UpdateAllTasks, "update_all_tasks"),
         (Self::CommentOnOwnTasks, "comment_on_own_tasks"),
         (Self::CommentOnAllTasks, "comment_on_all_tasks"),
+        (Self::ReassignTasks, "reassign_tasks"),
+        (Self::ChangeRequirements, "change_requirements"),
         (Self::ForceAssign, "force_assign"),
         (Self::ApproveTasks, "approve_tasks"),
         (Self::DeleteCompletedTasks, "delete_completed_tasks"),
@@ -55,7 +61,9 @@ impl Permission {
     ];
 
     /// What a role has only if a file grants it; the team lead and the person always.
-    pub const LEAD_ONLY: [Self; 5] = [
+    pub const LEAD_ONLY: [Self; 7] = [
+        Self::ReassignTasks,
+        Self::ChangeRequirements,
         Self::ForceAssign,
         Self::ApproveTasks,
         Self::DeleteCompletedTasks,

@@ -10,8 +10,22 @@ use serde::{Deserialize, Serialize};
 
 /// A point in time as ISO 8601 text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct Timestamp(String);
+
+impl TryFrom<String> for Timestamp {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| "not an ISO 8601 time".to_owned())
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(time: Timestamp) -> Self {
+        time.0
+    }
+}
 
 impl Timestamp {
     /// The stamp of a moment given in milliseconds since 1970.

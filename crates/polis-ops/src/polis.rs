@@ -1,5 +1,7 @@
 //! The ground itself: a store, a clock and the settings, and how an operation commits.
 
+use polis_core::event::kind;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use polis_core::task::history::Refused;
@@ -21,6 +23,8 @@ pub struct Settings {
     pub policy: Policy,
     /// Types whose completion needs approval.
     pub approval_required: Vec<TaskType>,
+    /// The lease of claims that do not name one, in milliseconds.
+    pub default_lease_ms: Option<u64>,
     /// How long an operation tries before it gives up, in milliseconds.
     pub patience_ms: i64,
 }
@@ -31,6 +35,7 @@ impl Default for Settings {
             roles: RoleSet::default(),
             policy: Policy::default(),
             approval_required: Vec::new(),
+            default_lease_ms: None,
             patience_ms: 30_000,
         }
     }
@@ -89,37 +94,38 @@ impl Polis {
         )?)
     }
 
-    /// Begins an operation that may have to decide again.
-    pub(crate) fn attempts(&self) -> Attempts {
-        Attempts {
-            until: self
-                .clock
-                .now_millis()
-                .saturating_add(self.settings.patience_ms),
+    /// Loads, decides and commits, again and again until it is done or refused.
+    ///
+    /// `attempt` loads everything the decision rests on and answers with what to commit. Each
+    /// conflict is somebody else's success, so there is nothing to wait for before the next attempt;
+    /// only the deadline ends them.
+    pub(crate) async fn settle<'a, T>(
+        &self,
+        attempt: impl Fn() -> Attempt<'a, T> + Send,
+    ) -> Result<(T, Receipt), OpError> {
+        let until = self.deadline();
+        loop {
+            let (answer, changes) = attempt().await?;
+            if changes.is_empty() {
+                return Ok((answer, Receipt::default()));
+            }
+            match self.store.commit(changes).await? {
+                Outcome::Committed(receipt) => return Ok((answer, receipt)),
+                Outcome::Conflict(_) => self.may_go_on(until)?,
+            }
         }
     }
 
-    /// Commits. `None` means that somebody else was first: load and decide again.
-    ///
-    /// Each conflict is somebody else's success, so there is nothing to wait for before the next
-    /// attempt; only the deadline ends them.
-    pub(crate) async fn commit(
-        &self,
-        changes: Changeset,
-        attempts: Attempts,
-    ) -> Result<Option<Receipt>, OpError> {
-        if changes.is_empty() {
-            return Ok(Some(Receipt::default()));
-        }
-        match self.store.commit(changes).await? {
-            Outcome::Committed(receipt) => Ok(Some(receipt)),
-            Outcome::Conflict(_) => self.may_go_on(attempts).map(|()| None),
-        }
+    /// When an operation that begins now gives up (milliseconds).
+    pub(crate) fn deadline(&self) -> i64 {
+        self.clock
+            .now_millis()
+            .saturating_add(self.settings.patience_ms)
     }
 
     /// Whether an operation may decide again after a conflict.
-    pub(crate) fn may_go_on(&self, attempts: Attempts) -> Result<(), OpError> {
-        if self.clock.now_millis() < attempts.until {
+    pub(crate) fn may_go_on(&self, until: i64) -> Result<(), OpError> {
+        if self.clock.now_millis() < until {
             return Ok(());
         }
         Err(OpError::Failed(PortError::new(
@@ -145,7 +151,7 @@ impl Polis {
                 op: op.to_owned(),
                 code: refusal.code.as_str().to_owned(),
             };
-            let event = NewEvent::of("task.refused", Subject::Task(task), &data);
+            let event = NewEvent::of(kind::TASK_REFUSED, Subject::Task(task), &data);
             let _ = self
                 .store
                 .commit(Changeset::by(caller, self.now()).event(event))
@@ -155,11 +161,10 @@ impl Polis {
     }
 }
 
-/// How long an operation goes on deciding again.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Attempts {
-    until: i64,
-}
+/// One attempt at an operation: what to answer, and what to commit. Boxed, because the future of an
+/// `async` closure cannot be promised to be `Send`, and servers need that.
+pub(crate) type Attempt<'a, T> =
+    Pin<Box<dyn Future<Output = Result<(T, Changeset), OpError>> + Send + 'a>>;
 
 /// Refusals that say something about how the team works together; a typing mistake does not.
 fn is_audited(code: Code) -> bool {

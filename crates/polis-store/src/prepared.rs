@@ -33,7 +33,7 @@ pub(crate) enum Row {
     },
     Settle(Vec<(TaskId, i64)>),
     Raise(i64),
-    Take(TaskId),
+    Reserve,
     Comment {
         task: i64,
         comment: NewComment,
@@ -82,7 +82,7 @@ impl Prepared {
             Row::Settle(dependents) => 16 * dependents.len(),
             Row::Comment { comment, .. } => 100 + comment.body.len(),
             Row::Agent { body, .. } => 50 + body.len(),
-            Row::Raise(_) | Row::Take(_) | Row::Fence { .. } => 16,
+            Row::Raise(_) | Row::Reserve | Row::Fence { .. } => 16,
         });
         let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
         writes.chain(events).sum()
@@ -110,7 +110,7 @@ impl Row {
                     .collect::<Result<_, PortError>>()?,
             ),
             Write::RaiseTaskNumber(n) => Self::Raise(number(n)?),
-            Write::TakeTaskNumber(id) => Self::Take(id),
+            Write::ReserveTaskNumber => Self::Reserve,
             Write::AddComment { task, comment } => Self::Comment {
                 task: number(task.number())?,
                 comment,

@@ -197,6 +197,11 @@ pub(crate) fn number(n: u64) -> Result<i64, PortError> {
     i64::try_from(n).map_err(|e| PortError::internal("Writing a number", e))
 }
 
+/// A number to compare a column with: no column is beyond the largest.
+pub(crate) fn bound(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
 /// A task's number from a column.
 pub(crate) fn task_id(id: i64) -> Result<TaskId, PortError> {
     u64::try_from(id)

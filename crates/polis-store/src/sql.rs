@@ -164,7 +164,7 @@ pub(crate) fn assigned_to() -> String {
 }
 
 /// Tasks whose lease ended by `$1` and that an agent of role `$2` and name `$3` may take, of each
-/// type and required role at most `$4`.
+/// type, required role and owner at most `$4`.
 pub(crate) fn stale_for() -> String {
     first_of_each(
         STALE,
@@ -176,7 +176,7 @@ pub(crate) fn stale_for() -> String {
 fn first_of_each(with: &str, condition: &str, limit: usize) -> String {
     format!(
         "{with} SELECT {TASK_COLUMNS} FROM (SELECT {TASK_COLUMNS}, row_number() OVER \
-         (PARTITION BY task_type, required_role ORDER BY standing DESC, id) AS place \
+         (PARTITION BY task_type, required_role, owner ORDER BY standing DESC, id) AS place \
          FROM tasks WHERE {condition}) AS ranked WHERE place <= ${limit}"
     )
 }

@@ -42,7 +42,7 @@ fn sees(role: &str, record: &TaskRecord) -> bool {
         || record.owner_role.as_deref() == Some(role)
 }
 
-/// What an agent could claim, each of the three kinds in groups of one type and one required role:
+/// What an agent could claim, each of the three kinds in groups of one type, required role and owner:
 /// what is assigned to it, what is stale, and what is free.
 pub(crate) fn candidates(records: &[TaskRecord], query: &CandidateQuery) -> Vec<TaskRecord> {
     let mut ordered: Vec<&TaskRecord> = records.iter().collect();
@@ -61,9 +61,14 @@ pub(crate) fn candidates(records: &[TaskRecord], query: &CandidateQuery) -> Vec<
     ];
     let mut found = Vec::new();
     for kind in kinds {
-        let mut taken: HashMap<(Option<TaskType>, Option<&str>), u32> = HashMap::new();
+        let mut taken: HashMap<(Option<TaskType>, Option<&str>, &str), u32> = HashMap::new();
         for record in ordered.iter().filter(|record| kind(record)) {
-            let group = (record.task.task_type, record.task.required_role.as_deref());
+            let task = &record.task;
+            let group = (
+                task.task_type,
+                task.required_role.as_deref(),
+                task.owner.as_str(),
+            );
             let count = taken.entry(group).or_default();
             *count += 1;
             if *count <= query.per_group {

@@ -97,12 +97,10 @@ impl State {
                 let found = self.fences.get(fence).copied().unwrap_or(0);
                 (found != *expected).then_some(RecordKey::Fence(*fence))
             }
-            Write::TakeTaskNumber(id) => {
-                (self.last_task_number() + 1 != id.number()).then_some(RecordKey::Task(*id))
-            }
             Write::CreateTask(_)
             | Write::SettleBlocker { .. }
             | Write::RaiseTaskNumber(_)
+            | Write::ReserveTaskNumber
             | Write::AddComment { .. } => None,
         }
     }
@@ -161,8 +159,11 @@ impl State {
                     }
                 }
             }
-            // The task itself, in the same changeset, takes the number.
-            Write::TakeTaskNumber(_) => {}
+            Write::ReserveTaskNumber => {
+                let next = self.last_task_number() + 1;
+                receipt.created = TaskId::new(next);
+                self.raised_to = next;
+            }
             Write::RaiseTaskNumber(to) => self.raised_to = self.raised_to.max(to),
             Write::AddComment { task, comment } => {
                 let comments = self.comments.entry(task).or_default();
@@ -228,6 +229,10 @@ impl MemoryStore {
 }
 
 impl Ledger for MemoryStore {
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        self.read(|state| state.fences.get(&fence).copied().unwrap_or(0))
+    }
+
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
         let outcome = self.change(|state| state.apply(changes));
         Box::pin(std::future::ready(outcome))
@@ -304,10 +309,6 @@ impl Tasks for MemoryStore {
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
         self.read(State::last_task_number)
-    }
-
-    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
-        self.read(|state| state.fences.get(&fence).copied().unwrap_or(0))
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {

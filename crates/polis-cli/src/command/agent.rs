@@ -108,7 +108,7 @@ impl Agent {
             }
             Self::Tree => {
                 let agents = context.run(op::list_agents(polis))?;
-                out.answer(&Agents { agents }, |all| tree(&all.agents))
+                out.answer(&Agents { agents }, |all| tree(&all.agents, out))
             }
             Self::Retire { id } => {
                 let agent =
@@ -160,9 +160,9 @@ fn status(agent: &Entry) -> &'static str {
     }
 }
 
-fn tree(agents: &[Entry]) -> String {
+fn tree(agents: &[Entry], out: &Output) -> String {
     if agents.is_empty() {
-        return list(agents, &Output::new(false));
+        return list(agents, out);
     }
     let mut below: BTreeMap<Option<&AgentId>, Vec<&Entry>> = BTreeMap::new();
     for agent in agents {

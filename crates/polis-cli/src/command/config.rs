@@ -27,7 +27,7 @@ impl Config {
             Self::Show => {
                 let mut shown = serde_json::to_value(&config).map_err(std::io::Error::other)?;
                 if let Some(store) = shown.get_mut("store") {
-                    *store = json!(without_password(&config.store));
+                    *store = json!(place_of(&config.store));
                 }
                 out.answer(&shown, |values| {
                     let mut text = String::new();
@@ -61,16 +61,29 @@ impl Config {
     }
 }
 
-/// A store's URL as it may be shown.
-fn without_password(url: &str) -> String {
+/// A store's URL as it may be shown: where it is, not how to get in.
+fn place_of(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
-        return url.to_owned();
+        return String::new();
     };
-    match rest.rsplit_once('@') {
-        Some((login, host)) => {
-            let user = login.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}:***@{host}")
+    let rest = rest.split('?').next().unwrap_or_default();
+    let place = rest.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_way_to_write_a_password_shows_it() {
+        for url in [
+            "postgres://u:secret@h:5432/db",
+            "postgres://h:5432/db?user=u&password=secret",
+            "postgres://u:sec@ret@h:5432/db?options=secret",
+        ] {
+            assert_eq!(place_of(url), "postgres://h:5432/db");
         }
-        None => url.to_owned(),
+        assert_eq!(place_of(""), "");
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
 
+use polis_core::event::kind;
 use std::collections::BTreeMap;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -273,11 +274,11 @@ fn watch(
         }
         for event in events {
             since = event.seq;
-            if event.kind != "task.heartbeat" {
+            if event.kind != kind::TASK_HEARTBEAT {
                 log::show(&event, out)?;
             }
-            completed += usize::from(event.kind == "task.completed");
-            if event.kind == "task.claimed" && event.actor == VICTIM.0 {
+            completed += usize::from(event.kind == kind::TASK_COMPLETED);
+            if event.kind == kind::TASK_CLAIMED && event.actor == VICTIM.0 {
                 victims_claims += 1;
                 if victims_claims == VICTIM.1 {
                     team.kill(VICTIM.0);
@@ -305,8 +306,8 @@ fn report(
     let mut completions: BTreeMap<&str, usize> = BTreeMap::new();
     for event in events {
         match event.kind.as_str() {
-            "task.claimed" => *claims.entry(&event.subject).or_default() += 1,
-            "task.completed" => *completions.entry(&event.subject).or_default() += 1,
+            kind::TASK_CLAIMED => *claims.entry(&event.subject).or_default() += 1,
+            kind::TASK_COMPLETED => *completions.entry(&event.subject).or_default() += 1,
             _ => {}
         }
     }

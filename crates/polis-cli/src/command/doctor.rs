@@ -158,8 +158,9 @@ fn integrity(
                 "Restore .agent-workspace/polis.db from a backup.",
             ));
         }
+        return Ok("no damage found".to_owned());
     }
-    Ok("no damage found".to_owned())
+    Ok("not checked on PostgreSQL".to_owned())
 }
 
 fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
@@ -170,6 +171,7 @@ fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Fai
                 "Check the permissions of .agent-workspace.",
             )
         })?;
+        return Ok("yes".to_owned());
     }
-    Ok("yes".to_owned())
+    Ok("not checked on PostgreSQL".to_owned())
 }

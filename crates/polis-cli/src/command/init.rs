@@ -81,7 +81,8 @@ impl Init {
             std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
         }
         let config = Config::load(&workspace)?;
-        match postgres {
+        let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
+        match postgres.or(configured) {
             Some(url) => {
                 context::runtime()?.block_on(PostgresStore::connect(url, config.patience()))?;
             }

@@ -1,9 +1,10 @@
 //! `polis log` and `polis watch`.
 
+use polis_core::event::kind;
 use std::time::Duration;
 
 use clap::Args;
-use polis_core::Event;
+use polis_core::{Code, Event};
 use polis_ops::op;
 use polis_store::embedded::Use;
 
@@ -78,11 +79,20 @@ impl Watch {
         let mut left = self.limit.unwrap_or(u64::MAX);
         while left > 0 {
             let most = u32::try_from(left.min(u64::from(PAGE))).unwrap_or(PAGE);
-            let page = context.run(op::read_log(&context.polis, since, most))?;
-            if page.is_empty() {
-                context.run(store.wait_beyond(since, Duration::from_secs(60)))?;
-                continue;
-            }
+            let look = async {
+                store.wait_beyond(since, Duration::from_secs(60)).await?;
+                op::read_log(&context.polis, since, most).await
+            };
+            let page = match context.run(look) {
+                Ok(page) => page,
+                // A store that is away comes back; who watches does not want to start again.
+                Err(error) if error.code() == Code::StoreUnavailable => {
+                    out.warn("The store cannot be reached; still watching.");
+                    std::thread::sleep(Duration::from_secs(1));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             for event in page {
                 since = event.seq;
                 left -= 1;
@@ -96,9 +106,9 @@ impl Watch {
 /// An event on one line.
 fn line(event: &Event, out: &Output) -> String {
     let style = match event.kind.as_str() {
-        "task.completed" => Style::Green,
-        "task.claimed" | "task.started" => Style::Yellow,
-        "task.refused" | "task.deleted" => Style::Red,
+        kind::TASK_COMPLETED => Style::Green,
+        kind::TASK_CLAIMED | kind::TASK_STARTED => Style::Yellow,
+        kind::TASK_REFUSED | kind::TASK_DELETED => Style::Red,
         _ => Style::Cyan,
     };
     let detail = detail(event);
@@ -128,9 +138,9 @@ fn detail(event: &Event) -> String {
             .map_or_else(|| value.to_string(), ToOwned::to_owned)
     };
     let shown = match event.kind.as_str() {
-        "task.created" | "task.imported" => data.get("subject").map(text),
-        "task.refused" => data.get("code").map(text),
-        "task.commented" => data.get("body").map(text),
+        kind::TASK_CREATED | kind::TASK_IMPORTED => data.get("subject").map(text),
+        kind::TASK_REFUSED => data.get("code").map(text),
+        kind::TASK_COMMENTED => data.get("body").map(text),
         _ => data
             .get("changes")
             .and_then(|c| c.as_object())

@@ -19,7 +19,7 @@ use crate::output::Output;
 
 /// Runs a command.
 pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
-    let globals = &cli.globals;
+    let globals = &cli.globals.without_empty();
     match cli.command {
         Command::Init(args) => args.run(globals, out),
         Command::Agent(args) => args.run(globals, out),

@@ -6,6 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Config, FILE, nearest};
+use crate::context::is_postgres;
 
 /// A key of the configuration.
 #[derive(Debug)]
@@ -40,7 +41,10 @@ pub(crate) const KEYS: &[Key] = &[
         about: "Where state is kept. --store and POLIS_STORE win over it.",
         set: |config, value| {
             config.store = text(value)?;
-            Ok(())
+            if config.store.is_empty() || is_postgres(&config.store) {
+                return Ok(());
+            }
+            Err("expected a postgres:// URL, or \"\" for the embedded store".to_owned())
         },
     },
     Key {

@@ -78,7 +78,7 @@ impl Config {
     }
 
     /// The default lease of a claim, in milliseconds.
-    pub(crate) fn default_lease_ms(&self) -> Option<u64> {
+    fn default_lease_ms(&self) -> Option<u64> {
         parse_duration(&self.tasks.default_lease)
             .ok()
             .map(i64::unsigned_abs)
@@ -95,6 +95,7 @@ impl Config {
                 .iter()
                 .filter_map(|t| TaskType::from_name(t))
                 .collect(),
+            default_lease_ms: self.default_lease_ms(),
             patience_ms: i64::try_from(self.patience().as_millis()).unwrap_or(i64::MAX),
         }
     }

@@ -4,6 +4,7 @@ use super::update::{Decided, Rules, check_version, seal};
 use super::{Approval, TaskRecord, TaskStatus, not_found, text};
 use crate::caller::Caller;
 use crate::changeset::Changeset;
+use crate::event::kind;
 use crate::permission::Permission;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
@@ -53,7 +54,7 @@ pub fn decide(
         current,
         record,
         0,
-        "task.approved",
+        kind::TASK_APPROVED,
         None,
         changes,
         now,

@@ -1,18 +1,20 @@
 //! Taking a task, giving it back, and keeping it.
 
+use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::update::{
-    self, Decided, Rules, already_claimed, blocked, check_owner, check_version, seal, start, take,
+use super::owner::{
+    already_claimed, check_force, check_holder, check_owner, not_holder, release, take,
 };
+use super::step::{blocked, start};
+use super::update::{Decided, Rules, check_version, seal};
 use super::{TaskRecord, TaskStatus, not_found};
 use crate::agent::Registered;
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
 use crate::id::TaskId;
-use crate::permission::Permission;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
@@ -61,16 +63,9 @@ pub fn decide_claim(
         return Err(already_claimed(task));
     }
     if task.status == TaskStatus::Completed {
-        task.status
-            .check_step(TaskStatus::InProgress, caller.is_lead())?;
+        task.status.check_step(TaskStatus::InProgress, false)?;
     }
-    if request.force_assign && !rules.policy.allows(caller, Permission::ForceAssign) {
-        return Err(Refusal::new(
-            Code::ForceAssignForbidden,
-            "Only team-lead can use forceAssign",
-            "leave forceAssign out, or ask the team lead to assign the task",
-        ));
-    }
+    check_force(request.force_assign, rules.policy, caller)?;
     check_lease(request.lease_ms)?;
     let mut record = current.clone();
     let mut assignment = None;
@@ -98,7 +93,7 @@ pub fn decide_claim(
         current,
         record,
         0,
-        "task.claimed",
+        kind::TASK_CLAIMED,
         assignment,
         changes,
         now,
@@ -114,11 +109,11 @@ pub fn decide_release(
     now: &Timestamp,
 ) -> Result<Decided, Refusal> {
     let task = &current.task;
+    rules.policy.check_update(caller, &task.owner)?;
+    check_version(task, expected_version)?;
     if task.status == TaskStatus::Deleted {
         return Err(not_found(task.id));
     }
-    check_version(task, expected_version)?;
-    rules.policy.check_update(caller, &task.owner)?;
     let changes = Changeset::by(caller, now.clone());
     if task.owner.is_empty() {
         return Ok(Decided {
@@ -126,18 +121,17 @@ pub fn decide_release(
             changes,
         });
     }
-    check_holder(current, caller)?;
+    check_holder(task, rules.policy, caller)?;
     if task.status == TaskStatus::Completed {
-        task.status
-            .check_step(TaskStatus::InProgress, caller.is_lead())?;
+        task.status.check_step(TaskStatus::InProgress, false)?;
     }
     let mut record = current.clone();
-    update::release(&mut record);
+    release(&mut record);
     Ok(seal(
         current,
         record,
         0,
-        "task.released",
+        kind::TASK_RELEASED,
         None,
         changes,
         now,
@@ -157,7 +151,7 @@ pub fn decide_heartbeat(
         return Err(not_found(task.id));
     }
     if task.owner != caller.id.as_str() || task.status != TaskStatus::InProgress {
-        return Err(not_holder(current, caller));
+        return Err(not_holder(task, caller));
     }
     let Some(lease) = lease_ms.or(task.lease_ms) else {
         return Err(Refusal::new(
@@ -178,7 +172,7 @@ pub fn decide_heartbeat(
             blocker_change: 0,
         })
         .event(NewEvent::of(
-            "task.heartbeat",
+            kind::TASK_HEARTBEAT,
             Subject::Task(task.id),
             &data,
         ));
@@ -205,33 +199,4 @@ fn set_lease(record: &mut TaskRecord, lease_ms: u64, now: i64) {
     let end = now.saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX));
     record.task.lease_ms = Some(lease_ms);
     record.task.lease_expires_at = Some(Timestamp::from_millis(end));
-}
-
-fn check_holder(current: &TaskRecord, caller: &Caller) -> Result<(), Refusal> {
-    if current.task.owner == caller.id.as_str() || caller.is_lead() {
-        return Ok(());
-    }
-    Err(not_holder(current, caller))
-}
-
-fn not_holder(current: &TaskRecord, caller: &Caller) -> Refusal {
-    let task = &current.task;
-    let held = if task.owner.is_empty() {
-        "nobody".to_owned()
-    } else {
-        format!("\"{}\"", task.owner)
-    };
-    Refusal::new(
-        Code::NotOwner,
-        format!(
-            "Task #{} is {} and held by {held}, not by \"{}\".",
-            task.id,
-            task.status.as_str().replace('_', " "),
-            caller.id
-        ),
-        format!(
-            "claim it first (`polis task claim {}`), or ask the team lead",
-            task.id
-        ),
-    )
 }

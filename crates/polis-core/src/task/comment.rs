@@ -1,5 +1,6 @@
 //! Comments on a task: threads and mentions.
 
+use crate::event::kind;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -110,7 +111,7 @@ pub fn decide(
             comment: comment.clone(),
         })
         .event(NewEvent::of(
-            "task.commented",
+            kind::TASK_COMMENTED,
             Subject::Task(task.id),
             &data,
         ));

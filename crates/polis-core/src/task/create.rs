@@ -1,5 +1,6 @@
 //! Creating a task (004 §3).
 
+use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,9 +58,8 @@ impl TaskCreate {
 
 /// Decides a creation.
 ///
-/// Without a `number` the store gives the task the next one, which never conflicts. With edges the
-/// other tasks have to name the new one, so the operation reads the next number beforehand and the
-/// commit expects it to be free still.
+/// Without a `number` the store gives the task the next one. With edges the other tasks have to name
+/// the new one, so the operation reserves a number beforehand.
 pub fn decide(
     request: &TaskCreate,
     number: Option<TaskId>,
@@ -123,19 +123,19 @@ pub fn decide(
     let changes = Changeset::by(caller, now.clone());
     let mut changes = match number {
         None => changes.write(Write::CreateTask(boxed)),
-        Some(id) => {
+        Some(_) => {
             let put = Write::PutTask {
                 expect: Expect::Absent,
                 record: boxed,
                 blocker_change: wired.blocker_change,
             };
-            changes.write(put).write(Write::TakeTaskNumber(id))
+            changes.write(put)
         }
     };
     let subject = number.map_or(Subject::CreatedTask, Subject::Task);
     changes
         .events
-        .push(NewEvent::of("task.created", subject, &record.task));
+        .push(NewEvent::of(kind::TASK_CREATED, subject, &record.task));
     wired.add_to(&mut changes);
     Ok((record, changes))
 }

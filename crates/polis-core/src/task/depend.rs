@@ -4,6 +4,7 @@
 //! change; a circle can also be closed by writers who share no task, so every new edge moves the
 //! [`Fence::TaskGraph`](crate::changeset::Fence) on.
 
+use crate::event::kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::history::Changed;
@@ -179,7 +180,7 @@ pub fn wire(
         let data = Changed::between(before, &record.task);
         wired
             .events
-            .push(NewEvent::of("task.linked", Subject::Task(other), &data));
+            .push(NewEvent::of(kind::TASK_LINKED, Subject::Task(other), &data));
         let expect = Expect::Revision(record.revision);
         record.revision += 1;
         wired.writes.push(Write::PutTask {

@@ -6,6 +6,9 @@ use std::fmt::Write as _;
 use super::TaskStatus;
 use crate::id::TaskId;
 
+/// How far a text graph is indented at the most, in characters.
+const MAX_INDENT: usize = 90;
+
 /// A task as the graph shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
@@ -81,10 +84,16 @@ impl Graph {
             let _ = writeln!(out, "{lead}{} #{id} {}{owner}", node.mark(), node.subject);
             for (n, &child) in node.blocks.iter().enumerate().rev() {
                 let last = n + 1 == node.blocks.len();
+                // A long chain stays on the screen: past a width the indent no longer grows.
+                let deeper = match (below.chars().count() < MAX_INDENT, last) {
+                    (false, _) => below.clone(),
+                    (true, true) => format!("{below}   "),
+                    (true, false) => format!("{below}│  "),
+                };
                 stack.push((
                     child,
                     format!("{below}{}", if last { "└─ " } else { "├─ " }),
-                    format!("{below}{}", if last { "   " } else { "│  " }),
+                    deeper,
                 ));
             }
         }

@@ -1,5 +1,6 @@
 //! What the log says about a change of a task, and a task's history read back from it.
 
+use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +123,10 @@ fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
         changes: Vec::new(),
         data: None,
     };
-    let whole = matches!(event.kind.as_str(), "task.created" | "task.imported");
+    let whole = matches!(
+        event.kind.as_str(),
+        kind::TASK_CREATED | kind::TASK_IMPORTED
+    );
     let (version, changes) = if whole {
         let mut all: Fields = event.data.to().unwrap_or_default();
         let version = all.take("version").and_then(|v| v.to::<u64>());

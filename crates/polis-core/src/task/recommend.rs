@@ -1,9 +1,9 @@
 //! Which ready task is the best one for an agent, and why (004 §10.1).
 //!
 //! The score is a sum. Its *standing* part depends on the task alone and is kept by the stores as
-//! an ordering; its *personal* part depends only on the task's type and on whether the required
-//! role is the agent's own. So the best task of all is the best of the first of each such group,
-//! and no store has to score them all.
+//! an ordering; its *personal* part depends only on the task's type, its required role and its
+//! owner. So the best task of all is the best of the first of each such group, and no store has to
+//! score them all.
 
 use std::collections::BTreeMap;
 

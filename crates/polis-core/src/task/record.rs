@@ -107,6 +107,28 @@ impl Task {
         Some((self.completed_at.as_ref()?.millis()? - begun).max(0))
     }
 
+    /// Drops unusable values that a task file brought for fields which have a value of ours now: no
+    /// name stands twice in the JSON.
+    pub(super) fn drop_shadowed(&mut self) {
+        let typed = [
+            ("activeForm", self.active_form.is_some()),
+            ("metadata", self.metadata.is_some()),
+            ("createdAt", self.created_at.is_some()),
+            ("updatedAt", self.updated_at.is_some()),
+            ("requiredRole", self.required_role.is_some()),
+            ("taskType", self.task_type.is_some()),
+            ("claimedAt", self.claimed_at.is_some()),
+            ("startedAt", self.started_at.is_some()),
+            ("completedAt", self.completed_at.is_some()),
+            ("leaseMs", self.lease_ms.is_some()),
+            ("leaseExpiresAt", self.lease_expires_at.is_some()),
+            ("approval", self.approval.is_some()),
+        ];
+        for (name, _) in typed.iter().filter(|(_, set)| *set) {
+            self.extra.take(name);
+        }
+    }
+
     /// The fields that differ from `before`, with their new values; a field that is gone is null.
     pub fn changes_since(&self, before: &Self) -> Fields {
         let mut changes = Fields::default();

@@ -3,6 +3,7 @@
 //! Exact, because every assignment, update and refusal is an event; per period, because events
 //! have a time. A rate is a percentage, and null where there is nothing to divide by.
 
+use crate::event::kind;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -75,8 +76,8 @@ impl Tally {
     pub fn add(&mut self, event: &Event) {
         let figures = &mut self.figures;
         match event.kind.as_str() {
-            "task.created" | "task.imported" => figures.created += 1,
-            "task.refused" => {
+            kind::TASK_CREATED | kind::TASK_IMPORTED => figures.created += 1,
+            kind::TASK_REFUSED => {
                 if let Some(refused) = event.data.to::<Refused>() {
                     figures.refused += 1;
                     match refused.code.as_str() {
@@ -88,15 +89,15 @@ impl Tally {
                 }
             }
             // The other end of a new dependency changes along; nobody updated that task.
-            "task.linked" => {}
+            kind::TASK_LINKED => {}
             kind if kind.starts_with("task.") => {
                 let Some(changed) = event.data.to::<Changed>() else {
                     return;
                 };
                 figures.updates += 1;
                 match kind {
-                    "task.completed" => figures.completed += 1,
-                    "task.deleted" => figures.deleted += 1,
+                    kind::TASK_COMPLETED => figures.completed += 1,
+                    kind::TASK_DELETED => figures.deleted += 1,
                     _ => {}
                 }
                 if let Some(assignment) = &changed.assignment {

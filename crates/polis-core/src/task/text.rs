@@ -1,6 +1,6 @@
 //! What may stand in a task's texts, and how long they may be.
 
-use crate::json::Fields;
+use crate::json::{Fields, MAX_DEPTH};
 use crate::refusal::{Code, Refusal};
 
 /// The longest subject, in characters.
@@ -72,6 +72,14 @@ pub fn check_metadata(metadata: &Fields) -> Result<(), Refusal> {
             Code::InvalidMetadata,
             format!("Invalid metadata: {size} bytes; at most {MAX_METADATA_BYTES} are accepted."),
             "put large data into a file and refer to it",
+        ));
+    }
+    let depth = metadata.depth() + 1;
+    if depth > MAX_DEPTH {
+        return Err(Refusal::new(
+            Code::InvalidMetadata,
+            format!("Invalid metadata: nested {depth} deep; at most {MAX_DEPTH} is accepted."),
+            "flatten the value, or keep it as a text",
         ));
     }
     Ok(())

@@ -3,15 +3,19 @@
 //! Reading forgives what has one sound reading (§2.3) and says what it repaired; fields we do not
 //! know, or whose value we cannot use, are kept to the letter and come out again on export.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Approval, Comment, Task, TaskStatus, TaskType};
 use crate::id::TaskId;
-use crate::json::{Fields, Raw};
+use crate::json::{Fields, MAX_DEPTH, Raw};
 use crate::time::Timestamp;
+
+/// The highest number and version a task file may bring: what JavaScript counts exactly, with room
+/// for more in our columns.
+pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// A task read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +31,16 @@ pub struct ReadTask {
 /// Reads a task from its fields; `number` is the one its file is named by.
 pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask, String> {
     let mut repairs = Vec::new();
+    let depth = fields.depth() + 1;
+    if depth > MAX_DEPTH {
+        return Err(format!(
+            "nested {depth} deep; at most {MAX_DEPTH} is accepted"
+        ));
+    }
+    // What we compute when a task is shown is no part of it.
+    for shown in ["stale", "unblocked"] {
+        fields.take(shown);
+    }
     let id = read_id(&mut fields, number, &mut repairs)?;
     let subject = required_text(&mut fields, "subject")?;
     let description = match fields.take("description") {
@@ -43,7 +57,7 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
             .to::<TaskStatus>()
             .ok_or_else(|| format!("unknown status {}", shown(&raw)))?,
     };
-    let owner = optional::<String>(&mut fields, "owner", &mut repairs).unwrap_or_default();
+    let owner = always(&mut fields, "owner", &mut repairs).unwrap_or_default();
     let required_role =
         optional::<String>(&mut fields, "requiredRole", &mut repairs).filter(|r| !r.is_empty());
     let texts = [&subject, &description, &owner];
@@ -56,11 +70,12 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
     }
     let blocks = read_ids(&mut fields, "blocks", &mut repairs);
     let blocked_by = read_ids(&mut fields, "blockedBy", &mut repairs);
-    let version = optional::<u64>(&mut fields, "version", &mut repairs)
-        .filter(|&v| v > 0)
-        .unwrap_or(1);
-    if version > TaskId::MAX {
+    let version = always::<u64>(&mut fields, "version", &mut repairs).unwrap_or(1);
+    if !(1..=MAX_NUMBER).contains(&version) {
         return Err(format!("the version {version} is out of range"));
+    }
+    if id.number() > MAX_NUMBER {
+        return Err(format!("the id {id} is out of range"));
     }
     let comments =
         optional::<Vec<Comment>>(&mut fields, "comments", &mut repairs).unwrap_or_default();
@@ -122,6 +137,20 @@ fn required_text(fields: &mut Fields, key: &str) -> Result<String, String> {
         .ok_or_else(|| format!("{key} is not a text"))
 }
 
+/// A field that every task has; a value of another shape cannot stand beside it, and is dropped.
+fn always<T: serde::de::DeserializeOwned>(
+    fields: &mut Fields,
+    key: &str,
+    repairs: &mut Vec<String>,
+) -> Option<T> {
+    let raw = fields.take(key).filter(|raw| !raw.is_null())?;
+    let value = serde_json::from_str(raw.text()).ok();
+    if value.is_none() {
+        repairs.push(format!("{key} {} cannot be used; dropped", shown(&raw)));
+    }
+    value
+}
+
 /// A field of the right shape; one of another shape stays where it is and is reported.
 fn optional<T: serde::de::DeserializeOwned>(
     fields: &mut Fields,
@@ -161,6 +190,7 @@ fn read_ids(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Vec<Ta
         return Vec::new();
     };
     let mut ids = Vec::new();
+    let mut seen = HashSet::new();
     let entries = raw.to::<Vec<Raw>>().unwrap_or_else(|| {
         if !raw.is_null() {
             repairs.push(format!("{key} {} is not a list; dropped", shown(&raw)));
@@ -172,7 +202,7 @@ fn read_ids(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Vec<Ta
             .to::<String>()
             .unwrap_or_else(|| entry.text().to_owned());
         match text.parse::<TaskId>() {
-            Ok(id) if ids.contains(&id) => repairs.push(format!("{key} named {id} twice")),
+            Ok(id) if !seen.insert(id) => repairs.push(format!("{key} named {id} twice")),
             Ok(id) => ids.push(id),
             Err(_) => repairs.push(format!(
                 "{key} named {}, which is no task id; dropped",
@@ -229,13 +259,14 @@ pub struct Outline {
 
 /// Makes numbers unique and edges two-sided, known and free of circles, and says what it changed.
 ///
-/// `name` tells the name of an outline's file. Deterministic: the same files give the same answer, so an import can be repeated.
+/// `above` is the highest number given out before; `name` tells the name of an outline's file. Deterministic: the same files give the same answer, so an import can be repeated.
 pub fn reconcile(
     outlines: &mut [Outline],
+    above: u64,
     name: &dyn Fn(&Outline) -> String,
     repairs: &mut Vec<Repair>,
 ) {
-    number_once(outlines, name, repairs);
+    number_once(outlines, above, name, repairs);
     let at: HashMap<TaskId, usize> = outlines
         .iter()
         .enumerate()
@@ -313,10 +344,12 @@ pub fn reconcile(
 /// Gives the second and later tasks of one number new numbers, above all others.
 fn number_once(
     outlines: &mut [Outline],
+    above: u64,
     name: &dyn Fn(&Outline) -> String,
     repairs: &mut Vec<Repair>,
 ) {
-    let mut next = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
+    let largest = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
+    let mut next = largest.max(above);
     // The file named by the number is the one that keeps it.
     let keeper = |o: &Outline| name(o) == format!("{}.json", o.id);
     let mut taken: HashMap<TaskId, usize> = HashMap::with_capacity(outlines.len());

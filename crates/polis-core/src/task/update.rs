@@ -1,20 +1,25 @@
-//! Changing a task (004 §5): version, role, state and dependencies, all or nothing.
+//! Changing a task (004 §5), all or nothing: the order of the checks, versions and plain fields.
+//!
+//! Owners are in `owner`, states in `step`, dependencies in `depend`.
 
+use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::depend::{self, Edges, Neighbours};
 use super::history::{Assignment, Changed};
-use super::{Approval, Task, TaskRecord, TaskStatus, TaskType, not_found, text};
-use crate::agent::{AgentStatus, Registered};
+use super::owner::{assign, check_tenure};
+use super::step::step;
+use super::{Task, TaskRecord, TaskStatus, TaskType, not_found, text};
+use crate::agent::Registered;
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
-use crate::id::{AgentId, TaskId};
+use crate::id::TaskId;
 use crate::json::Fields;
 use crate::permission::{Permission, Policy};
 use crate::refusal::{Code, Refusal};
-use crate::role::{RoleSet, role_of_name};
+use crate::role::RoleSet;
 use crate::time::Timestamp;
 
 /// The parameters of `TaskUpdate`.
@@ -161,6 +166,7 @@ pub fn decide(
     {
         return Err(not_found(before.id));
     }
+    check_tenure(request, before, rules.policy, caller)?;
     check_texts(request)?;
     let mut record = current.clone();
     let assignment = assign(
@@ -218,9 +224,10 @@ pub(super) fn seal(
     record.task.version = current.task.version + 1;
     record.task.updated_at = Some(now.clone());
     record.revision = current.revision + 1;
+    record.task.drop_shadowed();
     let mut data = Changed::between(&current.task, &record.task);
     data.assignment = assignment;
-    if kind == "task.completed" {
+    if kind == kind::TASK_COMPLETED {
         data.duration_ms = record.task.duration_ms();
         data.task_type = record.task.task_type.map(|t| t.as_str().to_owned());
     }
@@ -240,12 +247,12 @@ pub(super) fn seal(
 
 fn event_kind(before: &Task, after: &Task) -> &'static str {
     match after.status {
-        TaskStatus::Completed if before.status != TaskStatus::Completed => "task.completed",
-        TaskStatus::Deleted => "task.deleted",
-        _ if before.owner != after.owner && after.owner.is_empty() => "task.released",
-        _ if before.owner != after.owner => "task.claimed",
-        TaskStatus::InProgress if before.status == TaskStatus::Pending => "task.started",
-        TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Completed => "task.updated",
+        TaskStatus::Completed if before.status != TaskStatus::Completed => kind::TASK_COMPLETED,
+        TaskStatus::Deleted => kind::TASK_DELETED,
+        _ if before.owner != after.owner && after.owner.is_empty() => kind::TASK_RELEASED,
+        _ if before.owner != after.owner => kind::TASK_CLAIMED,
+        TaskStatus::InProgress if before.status == TaskStatus::Pending => kind::TASK_STARTED,
+        TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Completed => kind::TASK_UPDATED,
     }
 }
 
@@ -329,12 +336,8 @@ fn edit(
         text::check_metadata(&metadata)?;
         task.metadata = Some(metadata).filter(|m| !m.is_empty());
     }
-    if (request.required_role.is_some() || request.task_type.is_some()) && !caller.is_lead() {
-        return Err(Refusal::new(
-            Code::PermissionDenied,
-            "Permission denied. Only team-lead can change a task's requiredRole or taskType.",
-            "ask the team lead",
-        ));
+    if request.required_role.is_some() || request.task_type.is_some() {
+        rules.policy.check(caller, Permission::ChangeRequirements)?;
     }
     if let Some(role) = &request.required_role {
         if !role.is_empty() {
@@ -349,221 +352,5 @@ fn edit(
             Some(TaskType::parse(name)?)
         };
     }
-    Ok(())
-}
-
-/// Changes the owner, if asked and allowed (§5.2.2).
-fn assign(
-    request: &TaskUpdate,
-    record: &mut TaskRecord,
-    entry: Option<&Registered>,
-    policy: &Policy,
-    caller: &Caller,
-    now: &Timestamp,
-) -> Result<Option<Assignment>, Refusal> {
-    if request.force_assign && !policy.allows(caller, Permission::ForceAssign) {
-        return Err(Refusal::new(
-            Code::ForceAssignForbidden,
-            "Only team-lead can use forceAssign",
-            "leave forceAssign out, or ask the team lead to assign the task",
-        ));
-    }
-    let Some(owner) = &request.owner else {
-        return Ok(None);
-    };
-    let task = &record.task;
-    if *owner == task.owner {
-        return Ok(None);
-    }
-    // Whoever takes somebody else's task must either know the state it takes it from, or be
-    // entitled to; a blind write would be the double claim this board exists to prevent.
-    let entitled = task.owner.is_empty()
-        || task.owner == caller.id.as_str()
-        || request.expected_version.is_some()
-        || caller.is_lead()
-        || task.is_stale(now.millis().unwrap_or(0));
-    if !entitled {
-        return Err(already_claimed(task));
-    }
-    if owner.is_empty() {
-        release(record);
-        return Ok(None);
-    }
-    let id: AgentId = owner.parse()?;
-    let assignment = check_owner(task, &id, entry, request.force_assign)?;
-    take(record, &assignment, now);
-    Ok(Some(assignment))
-}
-
-/// Checks a new owner's standing and role.
-pub(super) fn check_owner(
-    task: &Task,
-    owner: &AgentId,
-    entry: Option<&Registered>,
-    forced: bool,
-) -> Result<Assignment, Refusal> {
-    if entry.is_some_and(|found| found.agent.status == AgentStatus::Retired) {
-        return Err(Refusal::new(
-            Code::AgentNotFound,
-            format!("Agent \"{owner}\" is retired and cannot own tasks."),
-            "name an active agent; `polis agent list` shows them",
-        ));
-    }
-    let role = entry.map_or_else(
-        || role_of_name(owner.as_str()),
-        |found| found.agent.role.as_str(),
-    );
-    let matched = task
-        .required_role
-        .as_deref()
-        .is_none_or(|required| required == role || required == owner.as_str());
-    if !matched && !forced {
-        let required = task.required_role.as_deref().unwrap_or_default();
-        return Err(Refusal::new(
-            Code::RoleMismatch,
-            format!(
-                "Role mismatch. Task requires \"{required}\", but you are \"{role}\".\n\
-                 Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
-            ),
-            format!(
-                "run `polis task list --role-filter {role}`, or ask the team lead to force-assign it"
-            ),
-        ));
-    }
-    Ok(Assignment {
-        owner: owner.to_string(),
-        owner_role: role.to_owned(),
-        required_role: task.required_role.clone(),
-        matched,
-        forced: forced && !matched,
-    })
-}
-
-/// Makes `assignment`'s owner the owner.
-pub(super) fn take(record: &mut TaskRecord, assignment: &Assignment, now: &Timestamp) {
-    release(record);
-    record.task.owner.clone_from(&assignment.owner);
-    record.task.claimed_at = Some(now.clone());
-    record.owner_role = Some(assignment.owner_role.clone());
-}
-
-/// Leaves the task without an owner, and without what belonged to the last one's tenure.
-pub(super) fn release(record: &mut TaskRecord) {
-    record.task.owner.clear();
-    record.task.lease_ms = None;
-    record.task.lease_expires_at = None;
-    // What was completed stays approved.
-    if record.task.status != TaskStatus::Completed {
-        record.task.approval = None;
-    }
-    record.owner_role = None;
-}
-
-/// The refusal of a task that another agent holds.
-pub(super) fn already_claimed(task: &Task) -> Refusal {
-    Refusal::new(
-        Code::AlreadyClaimed,
-        format!(
-            "Task #{} is already claimed by \"{}\".",
-            task.id, task.owner
-        ),
-        "claim another one (`polis task claim` takes the best ready task), or ask its owner to release it",
-    )
-}
-
-/// Changes the state, if the table, the dependencies and the approval rule allow (§5.2.3).
-fn step(
-    record: &mut TaskRecord,
-    to: TaskStatus,
-    rules: Rules<'_>,
-    caller: &Caller,
-    now: &Timestamp,
-) -> Result<(), Refusal> {
-    let from = record.task.status;
-    if from == to {
-        return Ok(());
-    }
-    from.check_step(
-        to,
-        rules
-            .policy
-            .allows(caller, Permission::DeleteCompletedTasks),
-    )?;
-    match to {
-        TaskStatus::InProgress => start(record, now),
-        TaskStatus::Completed => complete(record, rules, caller, now),
-        TaskStatus::Pending | TaskStatus::Deleted => {
-            record.task.status = to;
-            Ok(())
-        }
-    }
-}
-
-/// Begins a task, unless something it depends on is open.
-pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refusal> {
-    if !record.is_unblocked() {
-        return Err(blocked(record));
-    }
-    record.task.status = TaskStatus::InProgress;
-    record.task.started_at.get_or_insert_with(|| now.clone());
-    Ok(())
-}
-
-/// The refusal of a task that waits for others.
-pub(super) fn blocked(record: &TaskRecord) -> Refusal {
-    let waits: Vec<_> = record
-        .task
-        .blocked_by
-        .iter()
-        .map(|id| format!("#{id}"))
-        .collect();
-    Refusal::new(
-        Code::TaskBlocked,
-        format!(
-            "Task #{} is blocked: {} of the tasks it waits for ({}) not completed.",
-            record.task.id,
-            record.open_blockers,
-            waits.join(", ")
-        ),
-        "complete those first; `polis task ready` lists what can be started",
-    )
-}
-
-fn complete(
-    record: &mut TaskRecord,
-    rules: Rules<'_>,
-    caller: &Caller,
-    now: &Timestamp,
-) -> Result<(), Refusal> {
-    let needs = record
-        .task
-        .task_type
-        .is_some_and(|t| rules.approval_required.contains(&t));
-    if needs && record.task.approval.is_none() {
-        if !rules.policy.allows(caller, Permission::ApproveTasks) {
-            return Err(Refusal::new(
-                Code::ApprovalRequired,
-                format!(
-                    "Task #{} is of type \"{}\" and needs approval before it is completed.",
-                    record.task.id,
-                    record.task.task_type.map_or("", TaskType::as_str)
-                ),
-                format!(
-                    "ask the team lead to run `polis task approve {}`, then complete it",
-                    record.task.id
-                ),
-            ));
-        }
-        // One who may approve and completes it has approved it.
-        record.task.approval = Some(Approval {
-            by: caller.id.clone(),
-            at: now.clone(),
-            note: None,
-        });
-    }
-    record.task.status = TaskStatus::Completed;
-    record.task.completed_at = Some(now.clone());
-    record.task.lease_ms = None;
-    record.task.lease_expires_at = None;
     Ok(())
 }

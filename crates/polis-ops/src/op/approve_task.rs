@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::get_task::{TaskView, load};
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::polis::{Attempt, Polis};
 
 /// The parameters of `TaskApprove`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,23 +41,20 @@ async fn attempt(
     caller: &Caller,
     params: &TaskApprove,
 ) -> Result<TaskView, OpError> {
-    let attempts = polis.attempts();
-    loop {
-        let current = load(polis, params.task_id).await?;
-        let decided = approve::decide(
-            &current,
-            params.note.as_deref(),
-            params.expected_version,
-            polis.rules(),
-            caller,
-            &polis.now(),
-        )?;
-        if polis.commit(decided.changes, attempts).await?.is_some() {
-            return Ok(TaskView::of(
-                decided.record,
-                polis.clock.now_millis(),
-                Vec::new(),
-            ));
-        }
-    }
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let current = load(polis, params.task_id).await?;
+            let decided = approve::decide(
+                &current,
+                params.note.as_deref(),
+                params.expected_version,
+                polis.rules(),
+                caller,
+                &polis.now(),
+            )?;
+            Ok((decided.record, decided.changes))
+        })
+    };
+    let (record, _) = polis.settle(decide).await?;
+    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
 }

@@ -1,7 +1,7 @@
 //! `TaskClaim`: one task by its number, or the best ready one.
 
 use polis_core::task::claim::{TaskClaim, decide_claim};
-use polis_core::{AgentId, Caller, Code, Refusal, Registered, TaskId};
+use polis_core::{AgentId, Caller, Changeset, Code, Refusal, TaskRecord};
 
 use super::get_task::{TaskView, load};
 use super::recommend_tasks::ranked;
@@ -14,62 +14,56 @@ pub async fn claim_task(
     caller: &AgentId,
     params: &TaskClaim,
 ) -> Result<TaskView, OpError> {
-    let entry = polis.entry(caller).await?;
-    let caller = Caller::resolve(caller.clone(), entry.as_ref().map(|found| &found.agent))?;
+    let lease_ms = params.lease_ms.or(polis.settings.default_lease_ms);
+    let params = &TaskClaim {
+        lease_ms,
+        ..params.clone()
+    };
+    let settled = polis
+        .settle(|| Box::pin(attempt(polis, caller, params)))
+        .await;
+    let answer =
+        settled.map(|(record, _)| TaskView::of(record, polis.clock.now_millis(), Vec::new()));
     match params.task_id {
         Some(id) => {
-            let answer = claim_one(polis, &caller, entry.as_ref(), params, id).await;
+            let caller = polis.caller(caller).await?;
             polis.audited("claim", id, &caller, answer).await
         }
-        None => claim_best(polis, &caller, entry.as_ref(), params).await,
+        None => answer,
     }
 }
 
-async fn claim_one(
+/// Decides on the task that was named, or on the highest-ranked one; when somebody else was first,
+/// it is looked for again.
+async fn attempt(
     polis: &Polis,
-    caller: &Caller,
-    entry: Option<&Registered>,
+    caller: &AgentId,
     params: &TaskClaim,
-    id: TaskId,
-) -> Result<TaskView, OpError> {
-    let attempts = polis.attempts();
-    loop {
-        let current = load(polis, id).await?;
-        let decided = decide_claim(params, &current, entry, polis.rules(), caller, &polis.now())?;
-        if polis.commit(decided.changes, attempts).await?.is_some() {
-            return Ok(TaskView::of(
-                decided.record,
-                polis.clock.now_millis(),
-                Vec::new(),
-            ));
-        }
-    }
+) -> Result<(TaskRecord, Changeset), OpError> {
+    let entry = polis.entry(caller).await?;
+    let caller = Caller::resolve(caller.clone(), entry.as_ref().map(|found| &found.agent))?;
+    let current = match params.task_id {
+        Some(id) => load(polis, id).await?,
+        None => best(polis, &caller).await?,
+    };
+    let decided = decide_claim(
+        params,
+        &current,
+        entry.as_ref(),
+        polis.rules(),
+        &caller,
+        &polis.now(),
+    )?;
+    Ok((decided.record, decided.changes))
 }
 
-/// Takes the highest-ranked task; when somebody else was first, looks again.
-async fn claim_best(
-    polis: &Polis,
-    caller: &Caller,
-    entry: Option<&Registered>,
-    params: &TaskClaim,
-) -> Result<TaskView, OpError> {
-    let attempts = polis.attempts();
-    loop {
-        let ranking = ranked(polis, caller, 1).await?;
-        let Some((_, current)) = ranking.into_iter().next() else {
-            return Err(OpError::Refused(Refusal::new(
-                Code::NothingToClaim,
-                format!("No ready task for \"{}\" ({}).", caller.id, caller.role),
-                "see what there is with `polis task list`, and what blocks it with `polis task graph`",
-            )));
-        };
-        let decided = decide_claim(params, &current, entry, polis.rules(), caller, &polis.now())?;
-        if polis.commit(decided.changes, attempts).await?.is_some() {
-            return Ok(TaskView::of(
-                decided.record,
-                polis.clock.now_millis(),
-                Vec::new(),
-            ));
-        }
-    }
+async fn best(polis: &Polis, caller: &Caller) -> Result<TaskRecord, OpError> {
+    let first = ranked(polis, caller, 1).await?.into_iter().next();
+    first.map(|(_, record)| record).ok_or_else(|| {
+        OpError::Refused(Refusal::new(
+            Code::NothingToClaim,
+            format!("No ready task for \"{}\" ({}).", caller.id, caller.role),
+            "see what there is with `polis task list`, and what blocks it with `polis task graph`",
+        ))
+    })
 }

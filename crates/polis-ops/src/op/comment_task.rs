@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::get_task::load;
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::polis::{Attempt, Polis};
 
 /// The parameters of `TaskComment`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,35 +51,33 @@ async fn attempt(
     caller: &Caller,
     params: &TaskComment,
 ) -> Result<CommentView, OpError> {
-    let attempts = polis.attempts();
-    loop {
-        let current = load(polis, params.task_id).await?;
-        let last = match params.reply_to {
-            None => 0,
-            Some(_) => polis
-                .store
-                .comments(params.task_id)
-                .await?
-                .last()
-                .map_or(0, |c| c.id),
-        };
-        let (new, changes) = comment::decide(
-            &current,
-            &params.body,
-            params.reply_to,
-            last,
-            &polis.settings.policy,
-            caller,
-            &polis.now(),
-        )?;
-        if let Some(receipt) = polis.commit(changes, attempts).await? {
-            let comment = new.numbered(receipt.comment.unwrap_or_default());
-            return Ok(CommentView {
-                task_id: params.task_id,
-                comment,
-            });
-        }
-    }
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let current = load(polis, params.task_id).await?;
+            let last = match params.reply_to {
+                None => 0,
+                Some(_) => {
+                    let comments = polis.store.comments(params.task_id).await?;
+                    comments.last().map_or(0, |c| c.id)
+                }
+            };
+            let decided = comment::decide(
+                &current,
+                &params.body,
+                params.reply_to,
+                last,
+                &polis.settings.policy,
+                caller,
+                &polis.now(),
+            )?;
+            Ok(decided)
+        })
+    };
+    let (new, receipt) = polis.settle(decide).await?;
+    Ok(CommentView {
+        task_id: params.task_id,
+        comment: new.numbered(receipt.comment.unwrap_or_default()),
+    })
 }
 
 /// A task's comments, in order.

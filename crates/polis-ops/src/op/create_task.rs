@@ -1,12 +1,13 @@
 //! `TaskCreate`.
 
+use polis_core::changeset::Write;
 use polis_core::task::create::{self, TaskCreate};
-use polis_core::{AgentId, TaskId};
+use polis_core::{AgentId, Caller, Changeset, TaskId, TaskRecord};
 
 use super::TaskView;
 use super::neighbours;
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::polis::{Attempt, Polis};
 
 /// Creates a task.
 pub async fn create_task(
@@ -14,32 +15,49 @@ pub async fn create_task(
     caller: &AgentId,
     params: &TaskCreate,
 ) -> Result<TaskView, OpError> {
-    let caller = polis.caller(caller).await?;
-    let attempts = polis.attempts();
-    loop {
-        let number = if params.edges().is_empty() {
-            None
-        } else {
-            TaskId::new(polis.store.last_task_number().await? + 1)
-        };
-        let near = match number {
-            Some(own) => neighbours::load(polis, own, params.edges()).await?,
-            None => Default::default(),
-        };
-        let now = polis.now();
-        let settings = &polis.settings;
-        let (mut record, changes) = create::decide(
-            params,
-            number,
-            &near,
-            &settings.roles,
-            &settings.policy,
-            &caller,
-            &now,
-        )?;
-        if let Some(receipt) = polis.commit(changes, attempts).await? {
-            record.task.id = receipt.created.or(number).unwrap_or(record.task.id);
-            return Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()));
-        }
-    }
+    let caller = &polis.caller(caller).await?;
+    let number = if params.edges().is_empty() {
+        None
+    } else {
+        // Only a request that would be granted takes a number out of the sequence.
+        let next = TaskId::new(polis.store.last_task_number().await? + 1);
+        decide(polis, caller, params, next).await?;
+        reserve(polis, caller).await?
+    };
+    let attempt = || -> Attempt<'_, _> { Box::pin(decide(polis, caller, params, number)) };
+    let (mut record, receipt) = polis.settle(attempt).await?;
+    record.task.id = receipt.created.or(number).unwrap_or(record.task.id);
+    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
+}
+
+async fn decide(
+    polis: &Polis,
+    caller: &Caller,
+    params: &TaskCreate,
+    number: Option<TaskId>,
+) -> Result<(TaskRecord, Changeset), OpError> {
+    let near = match number {
+        Some(own) => neighbours::load(polis, own, params.edges()).await?,
+        None => Default::default(),
+    };
+    let settings = &polis.settings;
+    let decided = create::decide(
+        params,
+        number,
+        &near,
+        &settings.roles,
+        &settings.policy,
+        caller,
+        &polis.now(),
+    )?;
+    Ok(decided)
+}
+
+/// Takes a number for a task that others will name in the same commit.
+async fn reserve(polis: &Polis, caller: &Caller) -> Result<Option<TaskId>, OpError> {
+    let reservation = || -> Attempt<'_, ()> {
+        let changes = Changeset::by(caller, polis.now()).write(Write::ReserveTaskNumber);
+        Box::pin(std::future::ready(Ok(((), changes))))
+    };
+    Ok(polis.settle(reservation).await?.1.created)
 }

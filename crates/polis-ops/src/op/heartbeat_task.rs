@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::get_task::{TaskView, load};
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::polis::{Attempt, Polis};
 
 /// The parameters of a heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,16 +38,13 @@ async fn attempt(
     caller: &Caller,
     params: &TaskHeartbeat,
 ) -> Result<TaskView, OpError> {
-    let attempts = polis.attempts();
-    loop {
-        let current = load(polis, params.task_id).await?;
-        let decided = decide_heartbeat(&current, params.lease_ms, caller, &polis.now())?;
-        if polis.commit(decided.changes, attempts).await?.is_some() {
-            return Ok(TaskView::of(
-                decided.record,
-                polis.clock.now_millis(),
-                Vec::new(),
-            ));
-        }
-    }
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let current = load(polis, params.task_id).await?;
+            let decided = decide_heartbeat(&current, params.lease_ms, caller, &polis.now())?;
+            Ok((decided.record, decided.changes))
+        })
+    };
+    let (record, _) = polis.settle(decide).await?;
+    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
 }

@@ -4,6 +4,7 @@
 //! make their edges agree; the second streams the tasks into the commit. So a hundred thousand
 //! files need little memory.
 
+use polis_core::event::kind;
 use std::collections::{HashMap, HashSet};
 
 use polis_core::changeset::Write;
@@ -58,7 +59,7 @@ pub async fn import_tasks(
         .policy
         .check(&caller, Permission::ImportTasks)?;
     let mut survey = Survey::take(files, tell)?;
-    survey.reconcile();
+    survey.reconcile(files.highest_number().unwrap_or(0));
     if params.strict {
         refuse_faults(&survey.report)?;
     }
@@ -70,7 +71,7 @@ pub async fn import_tasks(
         .map(|agent| (agent.id, agent.role))
         .collect();
     let open = transfer::open_blockers(&survey.outlines);
-    let attempts = polis.attempts();
+    let until = polis.deadline();
     loop {
         let mut plan = Plan {
             report: survey.report.clone(),
@@ -101,7 +102,7 @@ pub async fn import_tasks(
         };
         match polis.store.commit_stream(&mut stream).await? {
             Outcome::Committed(_) => return Ok(plan.report),
-            Outcome::Conflict(_) => polis.may_go_on(attempts)?,
+            Outcome::Conflict(_) => polis.may_go_on(until)?,
         }
     }
 }
@@ -154,9 +155,9 @@ impl Survey {
         Ok(survey)
     }
 
-    fn reconcile(&mut self) {
+    fn reconcile(&mut self, above: u64) {
         let name = |outline: &Outline| file_of(&self.listed, outline).name.clone();
-        transfer::reconcile(&mut self.outlines, &name, &mut self.report.repaired);
+        transfer::reconcile(&mut self.outlines, above, &name, &mut self.report.repaired);
     }
 
     fn file(&self, outline: &Outline) -> &TaskFile {
@@ -365,9 +366,11 @@ impl Stream<'_> {
                 .and_then(|id: AgentId| self.roles.get(&id).cloned());
             registered.unwrap_or_else(|| role_of_name(&task.owner).to_owned())
         });
-        changes
-            .events
-            .push(NewEvent::of("task.imported", Subject::Task(task.id), &task));
+        changes.events.push(NewEvent::of(
+            kind::TASK_IMPORTED,
+            Subject::Task(task.id),
+            &task,
+        ));
         for comment in read.comments {
             let comment = NewComment {
                 author: comment.author,

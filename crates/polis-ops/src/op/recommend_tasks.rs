@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use polis_core::task::recommend::{Profile, Recommendation, rank};
-use polis_core::{AgentId, Caller, TaskId, TaskRecord};
+use polis_core::{AgentId, Caller, Standing, TaskId, TaskRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,6 +11,8 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::CandidateQuery;
 
+/// The most recommendations at once.
+const MAX_RECOMMENDED: u32 = 100;
 /// How many of the agent's completed tasks count as its history.
 const HISTORY: u32 = 200;
 
@@ -28,7 +30,7 @@ pub async fn recommend_tasks(
     limit: u32,
 ) -> Result<Recommendations, OpError> {
     let caller = polis.caller(caller).await?;
-    let recommendations = ranked(polis, &caller, limit)
+    let recommendations = ranked(polis, &caller, limit.clamp(1, MAX_RECOMMENDED))
         .await?
         .into_iter()
         .map(|(r, _)| r)
@@ -74,8 +76,7 @@ pub(super) async fn ranked(
         .filter(|record| {
             let required = record.task.required_role.as_deref();
             let assigned = record.task.owner == caller.id.as_str();
-            assigned
-                || required.is_none_or(|role| role == caller.role || role == caller.id.as_str())
+            assigned || required.is_none_or(|role| admits(caller, role))
         })
         .map(|record| (record.task.id, record))
         .collect();
@@ -87,4 +88,11 @@ pub(super) async fn ranked(
     Ok(first
         .filter_map(|r| records.remove(&r.task.id).map(|record| (r, record)))
         .collect())
+}
+
+/// Whether a task that requires `role` is for the caller. A name counts as its own role only while
+/// nobody has registered it with another.
+fn admits(caller: &Caller, role: &str) -> bool {
+    let named = caller.standing == Standing::Unregistered && role == caller.id.as_str();
+    role == caller.role || named
 }

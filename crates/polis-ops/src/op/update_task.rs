@@ -6,7 +6,7 @@ use polis_core::{AgentId, Caller};
 use super::get_task::{TaskView, load};
 use super::neighbours;
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::polis::{Attempt, Polis};
 
 /// Changes a task, or nothing.
 pub async fn update_task(
@@ -22,25 +22,31 @@ pub async fn update_task(
 }
 
 async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<TaskView, OpError> {
-    let new_owner = match params.owner.as_deref() {
+    let new_owner: &Option<AgentId> = &match params.owner.as_deref() {
         None | Some("") => None,
-        Some(owner) => polis.entry(&owner.parse()?).await?,
+        Some(owner) => Some(owner.parse()?),
     };
-    let attempts = polis.attempts();
-    loop {
-        let current = load(polis, params.task_id).await?;
-        let near = neighbours::load(polis, params.task_id, params.edges()).await?;
-        let near = Surroundings {
-            new_owner: new_owner.as_ref(),
-            neighbours: &near,
-        };
-        let decided = update::decide(params, &current, near, polis.rules(), caller, &polis.now())?;
-        if let Some(receipt) = polis.commit(decided.changes, attempts).await? {
-            return Ok(TaskView::of(
-                decided.record,
-                polis.clock.now_millis(),
-                receipt.unblocked,
-            ));
-        }
-    }
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let new_owner = match new_owner {
+                Some(id) => polis.entry(id).await?,
+                None => None,
+            };
+            let current = load(polis, params.task_id).await?;
+            let near = neighbours::load(polis, params.task_id, params.edges()).await?;
+            let near = Surroundings {
+                new_owner: new_owner.as_ref(),
+                neighbours: &near,
+            };
+            let decided =
+                update::decide(params, &current, near, polis.rules(), caller, &polis.now())?;
+            Ok((decided.record, decided.changes))
+        })
+    };
+    let (record, receipt) = polis.settle(decide).await?;
+    Ok(TaskView::of(
+        record,
+        polis.clock.now_millis(),
+        receipt.unblocked,
+    ))
 }

@@ -1,5 +1,6 @@
 //! Where every change to shared state goes.
 
+use polis_core::changeset::Fence;
 use polis_core::{Changeset, RecordKey, TaskId};
 
 use super::{PortError, PortFuture};
@@ -18,11 +19,11 @@ pub enum Outcome {
 pub struct Receipt {
     /// The place of its last event in the log.
     pub sequence: u64,
-    /// The number of the task it created.
+    /// The number of the task it created, or that it reserved.
     pub created: Option<TaskId>,
     /// The number of the last comment it added.
     pub comment: Option<u64>,
-    /// Pending tasks that have no open blocker any more through it.
+    /// Pending tasks whose last open blocker it settled.
     pub unblocked: Vec<TaskId>,
 }
 
@@ -41,6 +42,10 @@ pub trait Ledger {
     /// `Committed`, a crash of anything cannot undo it.
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome>;
 
-    /// Commits many changesets as one: all or none.
+    /// Commits many changesets as one: all or none. May keep the calling thread busy until it is
+    /// done: whoever serves others meanwhile gives it a thread of its own.
     fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome>;
+
+    /// A fence's revision; 0 if it was never touched.
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64>;
 }

@@ -1,6 +1,5 @@
 //! Reading tasks.
 
-use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
 
@@ -83,9 +82,6 @@ pub trait Tasks {
 
     /// The highest number given to a task so far; 0 if none was.
     fn last_task_number(&self) -> PortFuture<'_, u64>;
-
-    /// A fence's revision; 0 if it was never touched.
-    fn fence(&self, fence: Fence) -> PortFuture<'_, u64>;
 
     /// How many tasks there are in each state.
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts>;

@@ -5,7 +5,6 @@ use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::committed;
 use super::error::from_sqlite;
 use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
 use crate::row::{TaskKeys, TaskRow, number};
@@ -56,7 +55,7 @@ impl<'a> Batch<'a> {
                 .map_err(from_sqlite)?;
         }
         receipt.sequence = self.sequence.unsigned_abs();
-        Ok(committed(receipt))
+        Ok(Outcome::Committed(receipt))
     }
 
     /// Whether a write's expectation holds; with the keys of the row it replaces.
@@ -92,15 +91,11 @@ impl<'a> Batch<'a> {
                     Err(RecordKey::Fence(*fence))
                 }
             }
-            Row::Take(id) => {
-                let next = last_task_number(self.connection)? + 1;
-                if next == id.number() {
-                    Ok(None)
-                } else {
-                    Err(RecordKey::Task(*id))
-                }
-            }
-            Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => Ok(None),
+            Row::Create(_)
+            | Row::Settle(_)
+            | Row::Raise(_)
+            | Row::Reserve
+            | Row::Comment { .. } => Ok(None),
         })
     }
 
@@ -129,16 +124,12 @@ impl<'a> Batch<'a> {
                 Some(_) => update_task(self.connection, row, *blocker_change),
             },
             Row::Settle(dependents) => settle(self.connection, dependents, receipt),
-            // The task itself, in the same changeset, takes the number.
-            Row::Take(_) => Ok(()),
-            Row::Raise(to) => self
-                .connection
-                .prepare_cached(
-                    "INSERT INTO marks (name, value) VALUES (?1, ?2) \
-                     ON CONFLICT (name) DO UPDATE SET value = max(value, ?2)",
-                )?
-                .execute(params![TASK_NUMBER, to])
-                .map(|_| ()),
+            Row::Reserve => {
+                let next = last_task_number(self.connection).map_err(to_sqlite)? + 1;
+                receipt.created = TaskId::new(next);
+                raise(self.connection, i64::try_from(next).unwrap_or(i64::MAX))
+            }
+            Row::Raise(to) => raise(self.connection, *to),
             Row::Comment { task, comment } => add_comment(self.connection, *task, comment, receipt),
             Row::Agent { id, body, .. } => self
                 .connection
@@ -273,6 +264,16 @@ fn update_task(
             row.rest,
             row.description
         ])
+        .map(|_| ())
+}
+
+fn raise(connection: &Connection, to: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO marks (name, value) VALUES (?1, ?2) \
+             ON CONFLICT (name) DO UPDATE SET value = max(value, ?2)",
+        )?
+        .execute(params![TASK_NUMBER, to])
         .map(|_| ())
 }
 

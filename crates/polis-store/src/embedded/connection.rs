@@ -93,6 +93,13 @@ fn migrate(connection: &mut Connection) -> Result<(), PortError> {
         .map_err(from_sqlite)?;
     // Another process may have been faster while we waited.
     let version = schema_version(&transaction)?;
+    if version >= MIGRATIONS.len() {
+        return if version == MIGRATIONS.len() {
+            Ok(())
+        } else {
+            Err(too_new(version, MIGRATIONS.len()))
+        };
+    }
     for step in MIGRATIONS.iter().skip(version) {
         transaction.execute_batch(step).map_err(from_sqlite)?;
     }

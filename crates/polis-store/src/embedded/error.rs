@@ -6,6 +6,14 @@ use rusqlite::{Error, ErrorCode};
 
 /// Translates a failure. The cause, which may name paths, stays in the source.
 pub(super) fn from_sqlite(error: Error) -> PortError {
+    // An error of ours that travelled inside one of SQLite's.
+    let error = match error {
+        Error::ToSqlConversionFailure(inner) => match inner.downcast::<PortError>() {
+            Ok(ours) => return *ours,
+            Err(other) => Error::ToSqlConversionFailure(other),
+        },
+        other => other,
+    };
     let new = |code, message: &str, hint: &str| PortError::new(code, message, hint);
     let failure = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => new(

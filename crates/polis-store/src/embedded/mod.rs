@@ -19,11 +19,11 @@ use std::time::Duration;
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
+use polis_ops::PortError;
 use polis_ops::port::{
     Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
     StatusCounts, TaskQuery, Tasks,
 };
-use polis_ops::{PortError, Receipt};
 use rusqlite::Connection;
 
 use feed::Feed;
@@ -93,6 +93,10 @@ impl Shared {
     }
 
     fn give_back(&self, connection: Connection) {
+        // One whose rollback failed would keep its transaction open, and every writer out.
+        if !connection.is_autocommit() {
+            return;
+        }
         self.idle
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -140,12 +144,16 @@ fn ready<'a, T: Send + 'a>(answer: Result<T, PortError>) -> PortFuture<'a, T> {
 }
 
 impl Ledger for EmbeddedStore {
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        ready(self.shared.read(|c| apply::mark(c, fence.as_str())))
+    }
+
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
         Box::pin(async move { self.writer().commit(changes).await })
     }
 
     fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
-        ready(writer::commit_stream(&self.shared, source))
+        Box::pin(async move { writer::commit_stream(&self.shared, source) })
     }
 }
 
@@ -184,10 +192,6 @@ impl Tasks for EmbeddedStore {
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
         ready(self.shared.read(apply::last_task_number))
-    }
-
-    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
-        ready(self.shared.read(|c| apply::mark(c, fence.as_str())))
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
@@ -243,8 +247,3 @@ impl Events for EmbeddedStore {
 
 /// What a committed changeset's caller is told.
 type Answer = Result<Outcome, PortError>;
-
-/// A receipt as an outcome.
-fn committed(receipt: Receipt) -> Outcome {
-    Outcome::Committed(receipt)
-}

@@ -11,7 +11,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, ToSql, params, params_from_iter};
 
 use super::error::from_sqlite;
-use crate::row::{SummaryRow, TaskRow, number, parse_ids};
+use crate::row::{SummaryRow, TaskRow, bound, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
 impl ToSql for Param {
@@ -257,7 +257,7 @@ pub(super) fn events(connection: &Connection, query: &EventQuery) -> Result<Vec<
         ))
     };
     const COLUMNS: &str = "seq, at, actor, kind, subject, data";
-    let after = number(query.after)?;
+    let after = bound(query.after);
     let found = match &query.subject {
         None => {
             let sql = format!("SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use polis_core::Changeset;
+use polis_core::{Changeset, Code};
 use polis_ops::port::{ChangesetSource, Outcome};
 use polis_ops::{PortError, Receipt};
 use rusqlite::Connection;
@@ -14,7 +14,7 @@ use super::apply::Batch;
 use super::connection::BUSY_MS;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
-use super::{Answer, Shared, Use, committed};
+use super::{Answer, Shared, Use};
 use crate::prepared::Prepared;
 
 /// The write-ahead log's file name.
@@ -60,26 +60,17 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
     while let Ok(first) = requests.recv() {
         let mut batch = vec![first];
         batch.extend(requests.try_iter().take(MOST - 1));
-        let connection = match kept.take().map_or_else(|| shared.take(), Ok) {
-            Ok(connection) => kept.insert(connection),
-            Err(error) => {
-                refuse_all(batch, &error);
-                continue;
+        let ready = WriteLock::acquire(&shared.directory, shared.patience).and_then(|lock| {
+            let connection = kept.take().map_or_else(|| shared.take(), Ok)?;
+            Ok((lock, connection))
+        });
+        match ready {
+            Ok((lock, connection)) => {
+                commit_all(shared, &lock, &connection, batch);
+                // One whose rollback failed is dropped, and its transaction with it.
+                kept = Some(connection).filter(Connection::is_autocommit);
             }
-        };
-        if let Err(error) = commit_batch(shared, connection, &mut batch) {
-            // What failed may be one changeset's fault: each gets its own transaction, and its own
-            // answer.
-            if batch.len() > 1 {
-                for request in batch {
-                    let mut alone = vec![request];
-                    if let Err(error) = commit_batch(shared, connection, &mut alone) {
-                        refuse_all(alone, &error);
-                    }
-                }
-            } else {
-                refuse_all(batch, &error);
-            }
+            Err(error) => refuse_all(batch, &error),
         }
     }
     if let Some(connection) = kept {
@@ -90,6 +81,24 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
         }
         shared.give_back(connection);
     }
+}
+
+/// Commits a batch, and each changeset alone if the batch fails for a reason that may be one's own.
+fn commit_all(shared: &Shared, lock: &WriteLock, connection: &Connection, mut batch: Vec<Request>) {
+    match commit_batch(connection, &mut batch) {
+        Ok(()) => {}
+        Err(error) if error.code == Code::Internal && batch.len() > 1 => {
+            for request in batch {
+                let mut alone = vec![request];
+                if let Err(error) = commit_batch(connection, &mut alone) {
+                    refuse_all(alone, &error);
+                }
+            }
+        }
+        Err(error) => refuse_all(batch, &error),
+    }
+    lock.announce();
+    keep_log_short(shared, connection);
 }
 
 fn refuse_all(batch: Vec<Request>, error: &PortError) {
@@ -105,12 +114,7 @@ fn refuse_all(batch: Vec<Request>, error: &PortError) {
 }
 
 /// Commits a batch and answers it. On an error nothing was committed and nobody answered.
-fn commit_batch(
-    shared: &Shared,
-    connection: &Connection,
-    batch: &mut Vec<Request>,
-) -> Result<(), PortError> {
-    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+fn commit_batch(connection: &Connection, batch: &mut Vec<Request>) -> Result<(), PortError> {
     let outcomes = in_transaction(connection, |transaction| {
         let mut open = Batch::begin(transaction)?;
         batch
@@ -118,9 +122,6 @@ fn commit_batch(
             .map(|request| open.apply(&request.changes))
             .collect::<Result<Vec<_>, _>>()
     })?;
-    lock.announce();
-    keep_log_short(shared, connection);
-    drop(lock);
     for (request, outcome) in batch.drain(..).zip(outcomes) {
         let _ = request.answer.send(Ok(outcome));
     }
@@ -174,7 +175,7 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
         (Ok(()), None) => {
             lock.announce();
             shorten_log(&connection);
-            Ok(committed(receipt))
+            Ok(Outcome::Committed(receipt))
         }
     };
     shared.give_back(connection);

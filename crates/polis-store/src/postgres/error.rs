@@ -87,7 +87,7 @@ pub(super) fn unreachable() -> PortError {
 /// The server is there but does not answer.
 pub(super) fn silent() -> PortError {
     PortError::new(
-        Code::StoreUnavailable,
+        Code::StoreBusy,
         "The PostgreSQL server did not answer in time.",
         "check the server's load and the network, and retry",
     )

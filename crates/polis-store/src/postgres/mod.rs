@@ -70,6 +70,10 @@ impl PostgresStore {
 }
 
 impl Ledger for PostgresStore {
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        Box::pin(read::mark(&self.pool, fence.as_str()))
+    }
+
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
         Box::pin(async move { self.writer().commit(changes).await })
     }
@@ -114,10 +118,6 @@ impl Tasks for PostgresStore {
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
         Box::pin(read::last_task_number(&self.pool))
-    }
-
-    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
-        Box::pin(read::mark(&self.pool, fence.as_str()))
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {

@@ -34,7 +34,7 @@ impl<'a> Needs<'a> {
         let mut needs = Self::default();
         for write in batch.flat_map(|changes| &changes.writes) {
             match write {
-                Row::Create(_) | Row::Take(_) => needs.last_task = true,
+                Row::Create(_) | Row::Reserve => needs.last_task = true,
                 Row::Task { row, .. } => {
                     needs.tasks.insert(row.id);
                 }
@@ -217,10 +217,11 @@ impl<'a> Plan<'a> {
             Row::Fence { fence, expected } => {
                 (self.mark(fence.as_str()) != *expected).then_some(RecordKey::Fence(*fence))
             }
-            Row::Take(id) => {
-                (self.last_task_number() + 1 != id.number()).then_some(RecordKey::Task(*id))
-            }
-            Row::Create(_) | Row::Settle(_) | Row::Raise(_) | Row::Comment { .. } => None,
+            Row::Create(_)
+            | Row::Settle(_)
+            | Row::Raise(_)
+            | Row::Reserve
+            | Row::Comment { .. } => None,
         }
     }
 
@@ -243,8 +244,11 @@ impl<'a> Plan<'a> {
                     }
                 }
             }
-            // The task itself, in the same changeset, takes the number.
-            Row::Take(_) => {}
+            Row::Reserve => {
+                let next = self.last_task_number() + 1;
+                receipt.created = Some(TaskId::new(next).ok_or_else(no_numbers_left)?);
+                self.set_mark(TASK_NUMBER, number(next)?);
+            }
             Row::Raise(to) => {
                 let raised = self.mark(TASK_NUMBER).max(*to);
                 self.set_mark(TASK_NUMBER, raised);

@@ -15,7 +15,7 @@ use super::error::damaged;
 use super::plan::LOG_HEAD;
 use super::pool::Pool;
 use crate::prepared::TASK_NUMBER;
-use crate::row::{SummaryRow, TaskRow, number, parse_ids};
+use crate::row::{SummaryRow, TaskRow, bound, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
 fn column<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, PortError> {
@@ -237,7 +237,7 @@ pub(super) async fn agents(pool: &Pool) -> Result<Vec<Agent>, PortError> {
 
 pub(super) async fn events(pool: &Pool, query: &EventQuery) -> Result<Vec<Event>, PortError> {
     const COLUMNS: &str = "seq, at, actor, kind, subject, data";
-    let after = number(query.after)?;
+    let after = bound(query.after);
     let limit = i64::from(query.limit);
     let rows = match &query.subject {
         None => {

@@ -126,6 +126,9 @@ fn update(
         if !free && request.expected.is_none() {
             return Err(Code::AlreadyClaimed);
         }
+        if state.status == TaskStatus::Completed {
+            return Err(Code::InvalidTransition);
+        }
         owner.clone_into(&mut after.owner);
     }
     if let Some(to) = status.filter(|to| *to != state.status) {

@@ -27,11 +27,10 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let lease = self.lease.as_deref().map(duration).transpose()?;
         let params = TaskClaim {
             task_id: self.id.as_deref().map(str::parse).transpose()?,
             expected_version: self.expected_version,
-            lease_ms: lease.or_else(|| context.config.default_lease_ms()),
+            lease_ms: self.lease.as_deref().map(duration).transpose()?,
             force_assign: self.force_assign,
         };
         let view = context.run(op::claim_task(&context.polis, &context.agent, &params))?;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::text_or_stdin;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::output::{Output, Style, clean_lines};
+use crate::output::{Output, Style, clean, clean_lines};
 
 /// Comment on a task; @name mentions an agent.
 #[derive(Debug, Args)]
@@ -69,7 +69,7 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         .collect();
     while let Some((comment, depth)) = stack.pop() {
         let indent = "  ".repeat(depth.min(10));
-        let head = format!("[{}] {} {}", comment.id, comment.author, comment.at);
+        let head = format!("[{}] {} {}", comment.id, clean(&comment.author), comment.at);
         text.push_str(&format!("{indent}{}\n", out.paint(Style::Dim, &head)));
         for line in clean_lines(&comment.body).lines() {
             text.push_str(&format!("{indent}  {line}\n"));

@@ -49,7 +49,7 @@ fn lines(entry: &HistoryEntry, out: &Output) -> String {
         };
         text.push_str(&format!(
             "    {}: {} -> {}\n",
-            change.field,
+            clean(&change.field),
             value(&change.from),
             value(&change.to)
         ));

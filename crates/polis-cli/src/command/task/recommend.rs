@@ -20,7 +20,7 @@ impl Recommend {
         let ranking = context.run(op::recommend_tasks(
             &context.polis,
             &context.agent,
-            self.limit.clamp(1, 100),
+            self.limit,
         ))?;
         out.answer(&ranking, |ranking| {
             if ranking.recommendations.is_empty() {

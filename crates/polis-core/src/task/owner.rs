@@ -1,0 +1,194 @@
+//! Who holds a task (004 §5.2.2): taking it, giving it, and who may.
+
+use super::history::Assignment;
+use super::update::TaskUpdate;
+use super::{Task, TaskRecord, TaskStatus};
+use crate::agent::{AgentStatus, Registered};
+use crate::caller::Caller;
+use crate::id::AgentId;
+use crate::permission::{Permission, Policy};
+use crate::refusal::{Code, Refusal};
+use crate::role::role_of_name;
+use crate::time::Timestamp;
+
+/// Refuses `forceAssign` by one who may not use it.
+pub(super) fn check_force(force: bool, policy: &Policy, caller: &Caller) -> Result<(), Refusal> {
+    if !force || policy.allows(caller, Permission::ForceAssign) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::ForceAssignForbidden,
+        "Only team-lead can use forceAssign",
+        "leave forceAssign out, or ask the team lead to assign the task",
+    ))
+}
+
+/// Refuses a step by one who does not hold a task that is held by a lease: its worker has come back
+/// after somebody else took over. One who knows the current version, or may reassign, goes on.
+pub(super) fn check_tenure(
+    request: &TaskUpdate,
+    task: &Task,
+    policy: &Policy,
+    caller: &Caller,
+) -> Result<(), Refusal> {
+    let steps = request.status.is_some_and(|to| to != task.status);
+    let held_by_other = task.lease_end().is_some() && task.owner != caller.id.as_str();
+    let knows =
+        request.expected_version.is_some() || policy.allows(caller, Permission::ReassignTasks);
+    if steps && held_by_other && !knows {
+        return Err(not_holder(task, caller));
+    }
+    Ok(())
+}
+
+/// Refuses a caller that neither holds the task nor may reassign it.
+pub(super) fn check_holder(task: &Task, policy: &Policy, caller: &Caller) -> Result<(), Refusal> {
+    if task.owner == caller.id.as_str() || policy.allows(caller, Permission::ReassignTasks) {
+        return Ok(());
+    }
+    Err(not_holder(task, caller))
+}
+
+/// The refusal of a caller that does not hold the task.
+pub(super) fn not_holder(task: &Task, caller: &Caller) -> Refusal {
+    let held = if task.owner.is_empty() {
+        "nobody".to_owned()
+    } else {
+        format!("\"{}\"", task.owner)
+    };
+    Refusal::new(
+        Code::NotOwner,
+        format!(
+            "Task #{} is {} and held by {held}, not by \"{}\".",
+            task.id,
+            task.status.as_str().replace('_', " "),
+            caller.id
+        ),
+        format!(
+            "claim it first (`polis task claim {}`), or ask the team lead",
+            task.id
+        ),
+    )
+}
+
+/// Changes the owner, if asked and allowed (§5.2.2).
+pub(super) fn assign(
+    request: &TaskUpdate,
+    record: &mut TaskRecord,
+    entry: Option<&Registered>,
+    policy: &Policy,
+    caller: &Caller,
+    now: &Timestamp,
+) -> Result<Option<Assignment>, Refusal> {
+    check_force(request.force_assign, policy, caller)?;
+    let Some(owner) = &request.owner else {
+        return Ok(None);
+    };
+    let task = &record.task;
+    if *owner == task.owner {
+        return Ok(None);
+    }
+    // Whoever takes somebody else's task must either know the state it takes it from, or be
+    // entitled to; a blind write would be the double claim this board exists to prevent.
+    let entitled = task.owner.is_empty()
+        || task.owner == caller.id.as_str()
+        || request.expected_version.is_some()
+        || policy.allows(caller, Permission::ReassignTasks)
+        || task.is_stale(now.millis().unwrap_or(0));
+    if !entitled {
+        return Err(already_claimed(task));
+    }
+    if task.status == TaskStatus::Completed && !request.force_assign {
+        return Err(Refusal::new(
+            Code::InvalidTransition,
+            format!("Task #{} is completed; its owner stays on record.", task.id),
+            "create a new task for further work, or ask the team lead to force-assign it",
+        ));
+    }
+    if owner.is_empty() {
+        release(record);
+        return Ok(None);
+    }
+    let id: AgentId = owner.parse()?;
+    let assignment = check_owner(task, &id, entry, request.force_assign)?;
+    take(record, &assignment, now);
+    Ok(Some(assignment))
+}
+
+/// Checks a new owner's standing and role.
+pub(super) fn check_owner(
+    task: &Task,
+    owner: &AgentId,
+    entry: Option<&Registered>,
+    forced: bool,
+) -> Result<Assignment, Refusal> {
+    if entry.is_some_and(|found| found.agent.status == AgentStatus::Retired) {
+        return Err(Refusal::new(
+            Code::AgentNotFound,
+            format!("Agent \"{owner}\" is retired and cannot own tasks."),
+            "name an active agent; `polis agent list` shows them",
+        ));
+    }
+    let role = entry.map_or_else(
+        || role_of_name(owner.as_str()),
+        |found| found.agent.role.as_str(),
+    );
+    // A name counts as its own role only while nobody has registered it with another.
+    let named = |required: &str| entry.is_none() && required == owner.as_str();
+    let matched = task
+        .required_role
+        .as_deref()
+        .is_none_or(|required| required == role || named(required));
+    if !matched && !forced {
+        let required = task.required_role.as_deref().unwrap_or_default();
+        return Err(Refusal::new(
+            Code::RoleMismatch,
+            format!(
+                "Role mismatch. Task requires \"{required}\", but you are \"{role}\".\n\
+                 Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
+            ),
+            format!(
+                "run `polis task list --role-filter {role}`, or ask the team lead to force-assign it"
+            ),
+        ));
+    }
+    Ok(Assignment {
+        owner: owner.to_string(),
+        owner_role: role.to_owned(),
+        required_role: task.required_role.clone(),
+        matched,
+        forced: forced && !matched,
+    })
+}
+
+/// Makes `assignment`'s owner the owner.
+pub(super) fn take(record: &mut TaskRecord, assignment: &Assignment, now: &Timestamp) {
+    release(record);
+    record.task.owner.clone_from(&assignment.owner);
+    record.task.claimed_at = Some(now.clone());
+    record.owner_role = Some(assignment.owner_role.clone());
+}
+
+/// Leaves the task without an owner, and without what belonged to the last one's tenure.
+pub(super) fn release(record: &mut TaskRecord) {
+    record.task.owner.clear();
+    record.task.lease_ms = None;
+    record.task.lease_expires_at = None;
+    // What was completed stays approved.
+    if record.task.status != TaskStatus::Completed {
+        record.task.approval = None;
+    }
+    record.owner_role = None;
+}
+
+/// The refusal of a task that another agent holds.
+pub(super) fn already_claimed(task: &Task) -> Refusal {
+    Refusal::new(
+        Code::AlreadyClaimed,
+        format!(
+            "Task #{} is already claimed by \"{}\".",
+            task.id, task.owner
+        ),
+        "claim another one (`polis task claim` takes the best ready task), or ask its owner to release it",
+    )
+}
