@@ -59,11 +59,11 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    /// An empty value, as scripts leave in the environment, is none.
+    /// An empty place, as scripts leave in the environment, is none. An empty agent stays and is
+    /// refused: who forgot to say who it is must not act as the person.
     pub(crate) fn without_empty(mut self) -> Self {
         self.dir = self.dir.filter(|dir| !dir.as_os_str().is_empty());
         self.store = self.store.filter(|store| !store.is_empty());
-        self.agent = self.agent.filter(|agent| !agent.is_empty());
         self
     }
 }

@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use crate::cli::Globals;
 use crate::clock::SystemClock;
 use crate::config::{self, Config};
-use crate::error::Failure;
+use crate::error::{Failure, invalid};
 
 /// The directory that makes a directory a polis.
 pub(crate) const WORKSPACE: &str = ".agent-workspace";
@@ -112,6 +112,12 @@ impl Place {
     pub(crate) fn find(globals: &Globals) -> Result<Self, Failure> {
         let (url, directory) = match &globals.store {
             Some(store) if is_postgres(store) => (Some(store.clone()), globals.dir.clone()),
+            Some(store) if store.contains("://") => {
+                return Err(invalid(
+                    "The store is neither a directory nor a postgres:// URL.",
+                    "give --store DIR, or --store postgres://user@host/database",
+                ));
+            }
             Some(store) => (None, Some(PathBuf::from(store))),
             None => (None, globals.dir.clone()),
         };

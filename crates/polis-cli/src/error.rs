@@ -106,9 +106,7 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(
         error.kind(),
-        ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
     // What comes after `--` is somebody else's.
     let json = std::env::args_os()
@@ -118,13 +116,15 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         let _ = error.print();
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
-    let text = error.render().to_string();
-    let message = text
-        .lines()
-        .next()
-        .unwrap_or("invalid arguments")
-        .trim_start_matches("error: ")
-        .to_owned();
+    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        "a command is missing".to_owned()
+    } else {
+        // The first paragraph says what is wrong, the rest how to use it.
+        let text = error.render().to_string();
+        let lines = text.lines().take_while(|line| !line.is_empty());
+        let said = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+        said.trim_start_matches("error: ").to_owned()
+    };
     let refusal = Refusal::new(Code::InvalidInput, message, "run the command with --help");
     report(&refusal.into(), &Output::new(true, false))
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
+use polis_core::task::transfer::MAX_NUMBER;
 use polis_core::{Code, TaskId};
 use polis_ops::PortError;
 use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};
@@ -36,6 +37,14 @@ impl TaskDir {
     pub(crate) fn create(path: PathBuf) -> Result<Self, PortError> {
         fs::create_dir_all(&path).map_err(|e| cannot_write(&e))?;
         Ok(Self { path })
+    }
+
+    /// Writes a file whole, or not at all.
+    fn replace(&self, name: &str, text: &str) -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(self.path.join(name)).map_err(|e| e.error)?;
+        Ok(())
     }
 }
 
@@ -96,24 +105,19 @@ impl TaskFiles for TaskDir {
 
     fn highest_number(&self) -> Option<u64> {
         let text = fs::read_to_string(self.path.join(HIGH_WATER)).ok()?;
-        text.trim().parse().ok().filter(|n| *n < TaskId::MAX)
+        text.trim().parse().ok().filter(|n| *n <= MAX_NUMBER)
     }
 }
 
 impl TaskFileSink for TaskDir {
     fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError> {
-        let write = || {
-            let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
-            file.write_all(json.as_bytes())?;
-            file.write_all(b"\n")?;
-            file.persist(self.path.join(format!("{id}.json")))
-                .map_err(|e| e.error)
-                .map(|_| ())
-        };
-        write().map_err(|e: std::io::Error| cannot_write(&e))
+        self.replace(&format!("{id}.json"), &format!("{json}\n"))
+            .map_err(|e| cannot_write(&e))
     }
 
-    fn finish(&mut self) -> Result<(), PortError> {
+    fn finish(&mut self, highest: u64) -> Result<(), PortError> {
+        self.replace(HIGH_WATER, &highest.to_string())
+            .map_err(|e| cannot_write(&e))?;
         // One call for the whole file system instead of one for each of many small files.
         let directory = fs::File::open(&self.path).map_err(|e| cannot_write(&e))?;
         rustix::fs::syncfs(&directory).map_err(|e| cannot_write(&e.into()))

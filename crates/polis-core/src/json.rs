@@ -44,6 +44,29 @@ impl Raw {
         RawValue::from_string(compact).map(Self)
     }
 
+    /// Whether a text in it is half a character: an escaped surrogate without its other half. JSON's
+    /// grammar allows it, but no text can hold it, and strict readers refuse the whole document.
+    pub fn has_half_character(&self) -> bool {
+        let text = self.text().as_bytes();
+        let unit = |at: usize| {
+            let digits = text.get(at..at + 6).filter(|e| e.starts_with(b"\\u"))?;
+            let digits = std::str::from_utf8(&digits[2..]).ok()?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let mut at = 0;
+        while at < text.len() {
+            match (text[at], unit(at)) {
+                (b'\\', Some(0xD800..=0xDBFF)) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => {
+                    at += 12;
+                }
+                (b'\\', Some(0xD800..=0xDFFF)) => return true,
+                (b'\\', _) => at += 2,
+                _ => at += 1,
+            }
+        }
+        false
+    }
+
     /// How deep it nests: 0 for a number or a text, 1 for a list of those.
     pub fn depth(&self) -> usize {
         let (mut depth, mut deepest) = (0_usize, 0_usize);
@@ -176,6 +199,11 @@ impl Fields {
         }
     }
 
+    /// Whether a value has half a character in it.
+    pub fn has_half_character(&self) -> bool {
+        self.0.iter().any(|(_, value)| value.has_half_character())
+    }
+
     /// How deep its deepest value nests.
     pub fn depth(&self) -> usize {
         self.0
@@ -277,6 +305,16 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(Raw::parse(&deep).unwrap().depth(), 200_000);
         assert_eq!(Raw::parse(r#"{"a":"[[[","b":[1]}"#).unwrap().depth(), 2);
+    }
+
+    #[test]
+    fn half_characters_are_found() {
+        for whole in [r#""\ud83d\ude80""#, r#""\\ud800""#, r#""é \u00e9""#, "1"] {
+            assert!(!Raw::parse(whole).unwrap().has_half_character(), "{whole}");
+        }
+        for half in [r#""\ud800""#, r#"["\ude80\ud83d"]"#, r#""\\\ud83dx""#] {
+            assert!(Raw::parse(half).unwrap().has_half_character(), "{half}");
+        }
     }
 
     #[test]

@@ -282,6 +282,7 @@ impl Tasks for MemoryStore {
         self.read(|state| {
             let found = ids.iter().filter_map(|id| state.tasks.get(id));
             found
+                .filter(|kept| kept.record.task.status != TaskStatus::Deleted)
                 .map(|kept| (kept.record.task.id, kept.record.task.blocks.clone()))
                 .collect()
         })

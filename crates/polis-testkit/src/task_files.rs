@@ -42,7 +42,7 @@ impl TaskFileSink for MemoryFiles {
         Ok(())
     }
 
-    fn finish(&mut self) -> Result<(), PortError> {
+    fn finish(&mut self, _: u64) -> Result<(), PortError> {
         self.finished = true;
         Ok(())
     }

@@ -32,7 +32,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
                 let document = error.document();
                 (
                     false,
-                    format!("{} {}", document.error.message, document.error.hint),
+                    format!("{} Next: {}", document.error.message, document.error.hint),
                 )
             }
             Err(_) => (false, "failed".to_owned()),
@@ -125,7 +125,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
 fn missing() -> Failure {
     crate::error::invalid(
         "There is no polis here or in a directory above.",
-        "Run `polis init`.",
+        "run `polis init`",
     )
 }
 
@@ -134,7 +134,7 @@ fn reopen(globals: &Globals) -> Failure {
     match Context::open(globals) {
         Ok(_) => crate::error::invalid(
             "The store opened only at the second try.",
-            "Run `polis doctor` again.",
+            "run `polis doctor` again",
         ),
         Err(failure) => failure,
     }
@@ -155,7 +155,7 @@ fn integrity(
         if let Some(first) = faults.first() {
             return Err(crate::error::invalid(
                 format!("The database is damaged: {first}."),
-                "Restore .agent-workspace/polis.db from a backup.",
+                "restore .agent-workspace/polis.db from a backup",
             ));
         }
         return Ok("no damage found".to_owned());
@@ -168,7 +168,7 @@ fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Fai
         tempfile::tempfile_in(&workspace).map_err(|_| {
             crate::error::invalid(
                 "The directory cannot be written.",
-                "Check the permissions of .agent-workspace.",
+                "check the permissions of .agent-workspace",
             )
         })?;
         return Ok("yes".to_owned());

@@ -35,6 +35,8 @@ impl Man {
     pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.directory)?;
         clap_mangen::generate_to(command_tree(), &self.directory)?;
-        out.text("Man pages written.")
+        out.answer(&serde_json::json!({ "written": true }), |_| {
+            "Man pages written.".to_owned()
+        })
     }
 }

@@ -70,7 +70,7 @@ pub(crate) const KEYS: &[Key] = &[
         name: "patience",
         takes: "a length of time",
         default: "\"30s\"",
-        about: "How long a command waits for a locked or unreachable store.",
+        about: "How long a command waits for a locked store, or for a server's answer.",
         set: |config, value| {
             config.patience = text(value)?;
             parse_duration(&config.patience).map(|_| ())

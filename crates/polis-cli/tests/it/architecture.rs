@@ -30,7 +30,13 @@ fn documented() -> Edges {
 /// The edges there are, those of tests left out.
 fn real() -> Edges {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--no-deps", "--format-version", "1", "--offline"])
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--offline",
+        ])
         .current_dir(root())
         .output()
         .unwrap();

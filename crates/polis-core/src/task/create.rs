@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
 use crate::id::TaskId;
-use crate::json::Fields;
+use crate::json::{Fields, Raw};
 use crate::permission::{Permission, Policy};
 use crate::refusal::Refusal;
 use crate::role::RoleSet;
@@ -133,9 +133,15 @@ pub fn decide(
         }
     };
     let subject = number.map_or(Subject::CreatedTask, Subject::Task);
+    // The subject names the task; its number may not be known yet.
+    let mut content: Fields = Raw::of(&record.task)
+        .ok()
+        .and_then(|raw| raw.to())
+        .unwrap_or_default();
+    content.take("id");
     changes
         .events
-        .push(NewEvent::of(kind::TASK_CREATED, subject, &record.task));
+        .push(NewEvent::of(kind::TASK_CREATED, subject, &content));
     wired.add_to(&mut changes);
     Ok((record, changes))
 }

@@ -118,7 +118,8 @@ pub fn wire(
             return Err(cycle(&[id, id]));
         }
         let record = near.tasks.get(&other).ok_or_else(|| not_found(other))?;
-        if record.task.status == TaskStatus::Deleted {
+        let added = edges.add_blocks.contains(&other) || edges.add_blocked_by.contains(&other);
+        if added && record.task.status == TaskStatus::Deleted {
             return Err(not_found(other));
         }
         others.insert(other, (record.clone(), 0));

@@ -74,6 +74,13 @@ pub fn check_metadata(metadata: &Fields) -> Result<(), Refusal> {
             "put large data into a file and refer to it",
         ));
     }
+    if metadata.has_half_character() {
+        return Err(Refusal::new(
+            Code::InvalidMetadata,
+            "Invalid metadata: a text holds half a character (a lone surrogate).",
+            "write the whole character",
+        ));
+    }
     let depth = metadata.depth() + 1;
     if depth > MAX_DEPTH {
         return Err(Refusal::new(

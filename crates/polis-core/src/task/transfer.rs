@@ -37,6 +37,9 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
             "nested {depth} deep; at most {MAX_DEPTH} is accepted"
         ));
     }
+    if fields.has_half_character() {
+        return Err("a text holds half a character (a lone surrogate)".to_owned());
+    }
     // What we compute when a task is shown is no part of it.
     for shown in ["stale", "unblocked"] {
         fields.take(shown);

@@ -44,6 +44,6 @@ pub async fn export_tasks(
         }
         tell(exported);
     }
-    sink.finish()?;
+    sink.finish(polis.store.last_task_number().await?)?;
     Ok(Exported { exported })
 }

@@ -30,6 +30,6 @@ pub trait TaskFileSink: Send {
     /// Writes a task's file whole, or not at all.
     fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError>;
 
-    /// Makes what was written durable.
-    fn finish(&mut self) -> Result<(), PortError>;
+    /// Writes down the highest number given out, and makes everything durable.
+    fn finish(&mut self, highest: u64) -> Result<(), PortError>;
 }

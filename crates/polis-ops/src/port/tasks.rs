@@ -67,7 +67,7 @@ pub trait Tasks {
     /// [`standing`](polis_core::task::recommend::standing), the oldest first among equals.
     fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>>;
 
-    /// For each of these tasks, those that wait for it.
+    /// For each of these tasks that is not deleted, those that wait for it.
     fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>>;
 
     /// A task's comments, in order.

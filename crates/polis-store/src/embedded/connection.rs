@@ -65,12 +65,24 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), PortError> {
     ))
 }
 
-/// Opens a connection and brings the tables up to date.
-pub(super) fn open_current(directory: &Path, patience: Duration) -> Result<Connection, PortError> {
+/// Opens a connection and brings the tables up to date. A database without tables is a new one only
+/// for `create`; for everybody else it has lost them.
+pub(super) fn open_current(
+    directory: &Path,
+    patience: Duration,
+    purpose: Purpose,
+) -> Result<Connection, PortError> {
     let mut connection = open(directory)?;
     let version = schema_version(&connection)?;
     if version > MIGRATIONS.len() {
         return Err(too_new(version, MIGRATIONS.len()));
+    }
+    if version == 0 && purpose == Purpose::Open {
+        return Err(PortError::new(
+            Code::StoreCorrupt,
+            "The store's database has no tables: it was emptied, or never finished.",
+            "restore .agent-workspace/polis.db from a backup; `polis init` begins an empty one",
+        ));
     }
     if version < MIGRATIONS.len() {
         let _lock = WriteLock::acquire(directory, patience)?;
@@ -78,6 +90,15 @@ pub(super) fn open_current(directory: &Path, patience: Duration) -> Result<Conne
         migrate(&mut connection)?;
     }
     Ok(connection)
+}
+
+/// What a store is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To begin an empty one, unless there is one.
+    Create,
+    /// To use what is there.
+    Open,
 }
 
 fn schema_version(connection: &Connection) -> Result<usize, PortError> {

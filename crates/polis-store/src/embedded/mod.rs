@@ -26,6 +26,7 @@ use polis_ops::port::{
 };
 use rusqlite::Connection;
 
+use connection::Purpose;
 use feed::Feed;
 use writer::Writer;
 
@@ -108,12 +109,21 @@ impl EmbeddedStore {
     /// Creates the store in a directory, or opens the one that is there.
     pub fn create(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
         connection::create(directory, patience)?;
-        Self::open(directory, usage, patience)
+        Self::begin(directory, usage, patience, Purpose::Create)
     }
 
     /// Opens the store of a directory, bringing its tables up to date.
     pub fn open(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
-        let connection = connection::open_current(directory, patience)?;
+        Self::begin(directory, usage, patience, Purpose::Open)
+    }
+
+    fn begin(
+        directory: &Path,
+        usage: Use,
+        patience: Duration,
+        purpose: Purpose,
+    ) -> Result<Self, PortError> {
+        let connection = connection::open_current(directory, patience, purpose)?;
         let shared = Shared {
             directory: directory.to_owned(),
             usage,

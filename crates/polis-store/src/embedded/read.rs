@@ -159,7 +159,7 @@ pub(super) fn blocks_of(
         let column = number(id.number())?;
         for blocks in rows(
             connection,
-            "SELECT blocks FROM tasks WHERE id = ?",
+            "SELECT blocks FROM tasks WHERE id = ? AND status <> 'deleted'",
             [column],
             |row| row.get::<_, String>(0),
         )? {

@@ -139,7 +139,7 @@ pub(super) async fn blocks_of(
     ids: &[TaskId],
 ) -> Result<Vec<(TaskId, Vec<TaskId>)>, PortError> {
     let sql = "SELECT g.place, t.id, t.blocks FROM unnest($1::bigint[]) WITH ORDINALITY AS g (id, place) \
-               CROSS JOIN LATERAL (SELECT id, blocks FROM tasks WHERE tasks.id = g.id) AS t ORDER BY g.place";
+               CROSS JOIN LATERAL (SELECT id, blocks FROM tasks WHERE tasks.id = g.id AND status <> 'deleted') AS t ORDER BY g.place";
     let rows = pool.query(sql, &[&numbers(ids)?]).await?;
     rows.iter()
         .map(|row| {

@@ -369,7 +369,7 @@ async fn others_wait_no_longer_than_their_patience() {
         .unwrap();
     let begun = Instant::now();
     let error = store.commit(create()).await.unwrap_err();
-    assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, Code::StoreBusy, "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(2));
     assert_eq!(store.last_task_number().await.unwrap(), 1, "reads go on");
     holder.batch_execute("ROLLBACK").await.unwrap();

@@ -123,7 +123,7 @@ fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Fa
         } else if page.tasks.is_empty() {
             out.line(empty(&params))?;
         } else {
-            out.text(&render::list(&page.tasks, out))?;
+            out.text(&render::list(&page.tasks, first, out))?;
         }
         first = false;
         params.cursor = page.next;

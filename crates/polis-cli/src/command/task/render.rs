@@ -105,8 +105,8 @@ pub(super) const HEADS: [&str; 7] = [
     "SUBJECT",
 ];
 
-/// A list of tasks.
-pub(super) fn list(tasks: &[TaskSummary], out: &Output) -> String {
+/// A page of tasks; the first has the heads.
+pub(super) fn list(tasks: &[TaskSummary], first: bool, out: &Output) -> String {
     let mut table = Table::new(&HEADS);
     for task in tasks {
         let dash = |text: &str| {
@@ -136,5 +136,10 @@ pub(super) fn list(tasks: &[TaskSummary], out: &Output) -> String {
             task.subject.clone(),
         ]);
     }
-    table.render(out)
+    let text = table.render(out);
+    if first {
+        return text;
+    }
+    text.split_once('\n')
+        .map_or(String::new(), |(_, rows)| rows.to_owned())
 }

@@ -1,0 +1,279 @@
+//! Killed at any moment: what was acknowledged is there, what was not is whole or absent.
+//!
+//! `POLIS_CRASH_ROUNDS` sets how often; the moments come from a fixed seed, so that a failure can
+//! be repeated as far as the machine allows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::board::{Answer, Board, eventually, on_both_stores, start};
+use crate::task_files::{TaskFiles, exported};
+
+/// How long the command after a kill may take: far above any wait for a lock that died.
+const AT_ONCE: Duration = Duration::from_secs(10);
+
+fn rounds() -> u64 {
+    std::env::var_os("POLIS_CRASH_ROUNDS")
+        .and_then(|rounds| rounds.to_str()?.parse().ok())
+        .unwrap_or(10)
+}
+
+/// Numbers that look random (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % limit.max(1)
+    }
+}
+
+/// How long a write takes here, about; kills are drawn so that half of the writes come through.
+struct Pace(AtomicU64);
+
+impl Pace {
+    fn delay(&self, dice: &mut Dice) -> Duration {
+        Duration::from_micros(dice.below(self.0.load(Ordering::Relaxed) * 2))
+    }
+
+    fn learn(&self, came_through: bool) {
+        let pace = self.0.load(Ordering::Relaxed);
+        let step = pace / 20 + 1;
+        let next = if came_through {
+            pace.saturating_sub(step)
+        } else {
+            pace + step
+        };
+        self.0.store(next.clamp(500, 1_000_000), Ordering::Relaxed);
+    }
+}
+
+/// Runs a command and kills it after so long. An answer that was printed whole counts as given.
+fn killed_after(board: &Board, args: &[&str], delay: Duration) -> Option<Value> {
+    let mut child = start(&mut board.json_command("user", args));
+    let begun = Instant::now();
+    while begun.elapsed() < delay && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    let answered = output.stdout.ends_with(b"\n");
+    let answer = Answer::of(output);
+    assert!(!answer.stderr.contains("panicked"), "{answer:?}");
+    if answer.exit.is_some_and(|exit| exit != 0) {
+        let error: Value = serde_json::from_str(&answer.stderr).unwrap();
+        assert_eq!(error["error"]["code"], "dependency_cycle", "{answer:?}");
+    }
+    answered.then(|| serde_json::from_str(&answer.stdout).unwrap())
+}
+
+/// What the storm was told it had done.
+#[derive(Default)]
+struct Acknowledged {
+    /// Subject by number.
+    created: BTreeMap<String, String>,
+    /// Number and metadata key.
+    marked: BTreeSet<(String, String)>,
+    /// Blocker and what waits for it.
+    linked: BTreeSet<(String, String)>,
+}
+
+/// One write at the storm's whim, killed at any moment.
+fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mutex<Acknowledged>) {
+    let known: Vec<String> = told.lock().unwrap().created.keys().cloned().collect();
+    let mut any = || {
+        let at = usize::try_from(dice.below(known.len() as u64)).unwrap();
+        known.get(at).cloned()
+    };
+    let (first, second) = (any(), any());
+    let kind = dice.below(3);
+    let delay = pace.delay(dice);
+    let answered = match (kind, first, second) {
+        (1, Some(id), _) => {
+            let patch = json!({ name: name }).to_string();
+            let update = ["task", "update", &id, "--metadata", &patch];
+            let answer = killed_after(board, &update, delay);
+            if answer.is_some() {
+                let mark = (id, name.to_owned());
+                told.lock().unwrap().marked.insert(mark);
+            }
+            answer
+        }
+        (2, Some(from), Some(to)) if from != to => {
+            let update = ["task", "update", &from, "--add-blocks", &to];
+            let answer = killed_after(board, &update, delay);
+            if answer.is_some() {
+                told.lock().unwrap().linked.insert((from, to));
+            }
+            answer
+        }
+        _ => {
+            let create = ["task", "create", "--subject", name, "--description", name];
+            let answer = killed_after(board, &create, delay);
+            if let Some(task) = &answer {
+                let id = task["id"].as_str().unwrap().to_owned();
+                let twice = told.lock().unwrap().created.insert(id, name.to_owned());
+                assert_eq!(twice, None, "a number was given out twice");
+            }
+            answer
+        }
+    };
+    pace.learn(answered.is_some());
+}
+
+/// The tasks and the log of one moment: a server may still be busy with what a killed client sent.
+fn at_rest(board: &Board, directory: &str) -> (BTreeMap<String, Value>, Vec<Value>) {
+    let mut found = None;
+    eventually("the store coming to rest", || {
+        let before = board.log().len();
+        let files = exported(board, directory);
+        let log = board.log();
+        let rests = log.len() == before;
+        found = Some((files, log));
+        rests
+    });
+    found.unwrap()
+}
+
+/// Everything acknowledged is there, and everything that is there is whole.
+fn check(board: &Board, told: &Acknowledged, directory: &str) {
+    let (files, log) = at_rest(board, directory);
+    let task = |id: &str| &files[&format!("{id}.json")];
+    let names = |id: &str, field: &str, other: &str| {
+        task(id)[field].as_array().unwrap().contains(&json!(other))
+    };
+    for (id, subject) in &told.created {
+        assert_eq!(task(id)["subject"], subject.as_str());
+    }
+    for (id, key) in &told.marked {
+        assert_eq!(
+            task(id)["metadata"][key],
+            key.as_str(),
+            "a change of task {id} is lost"
+        );
+    }
+    for (from, to) in &told.linked {
+        assert!(names(from, "blocks", to), "the edge {from} -> {to} is lost");
+    }
+    for task in files.values() {
+        assert_eq!(task["subject"], task["description"], "half a task");
+        let id = task["id"].as_str().unwrap();
+        for (field, back) in [("blocks", "blockedBy"), ("blockedBy", "blocks")] {
+            for other in task[field].as_array().unwrap() {
+                assert!(
+                    names(other.as_str().unwrap(), back, id),
+                    "an edge with one side at {id}"
+                );
+            }
+        }
+    }
+    let created = log.iter().filter(|event| event["kind"] == "task.created");
+    let created = created.count();
+    assert_eq!(created, files.len(), "log and tasks disagree");
+}
+
+fn acknowledged_writes_survive_kills(board: &Board) {
+    let told = Mutex::new(Acknowledged::default());
+    let pace = Pace(AtomicU64::new(10_000));
+    for round in 0..rounds() {
+        std::thread::scope(|scope| {
+            for worker in 0..4_u64 {
+                let (told, pace) = (&told, &pace);
+                scope.spawn(move || {
+                    let mut dice = Dice(round * 1_000 + worker);
+                    for n in 0..10 {
+                        one_write(
+                            board,
+                            &mut dice,
+                            pace,
+                            &format!("{round}/{worker}/{n}"),
+                            told,
+                        );
+                    }
+                });
+            }
+        });
+        let begun = Instant::now();
+        let name = format!("after {round}");
+        let create = ["task", "create", "--subject", &name, "--description", &name];
+        let id = board.ok("user", &create)["id"].as_str().unwrap().to_owned();
+        assert!(
+            begun.elapsed() < AT_ONCE,
+            "the next command waited for the dead"
+        );
+        let mut told = told.lock().unwrap();
+        told.created.insert(id, name);
+        check(board, &told, &format!("out-{round}"));
+    }
+    let told = told.into_inner().unwrap();
+    assert!(told.created.len() > 1, "nothing was ever acknowledged");
+    if board.is_embedded() {
+        assert_eq!(board.ok("user", &["doctor"])["ok"], true);
+    }
+}
+
+fn a_killed_import_is_all_or_nothing(first: &Board) {
+    const FILES: u64 = 2_000;
+    let files = TaskFiles::new(first, "list");
+    for id in 1..=FILES {
+        let blocked: Vec<String> = (id > 1).then(|| (id - 1).to_string()).into_iter().collect();
+        let blocks: Vec<String> = (id < FILES)
+            .then(|| (id + 1).to_string())
+            .into_iter()
+            .collect();
+        files.task(id, &json!({"blockedBy": blocked, "blocks": blocks}));
+    }
+    let import = ["task", "import", files.name()];
+    let begun = Instant::now();
+    files.import(first);
+    let whole_time = u64::try_from(begun.elapsed().as_micros()).unwrap();
+    let mut dice = Dice(2_000);
+    for _ in 0..rounds() {
+        let board = first.another();
+        let delay = Duration::from_micros(dice.below(whole_time * 5 / 4));
+        let report = killed_after(&board, &import, delay);
+        let begun = Instant::now();
+        let overview = board.ok("user", &["stats"]);
+        assert!(
+            begun.elapsed() < AT_ONCE,
+            "the next command waited for the dead"
+        );
+        let tasks = &overview["pending"];
+        assert!(*tasks == FILES || *tasks == 0, "half an import: {overview}");
+        assert!(
+            *tasks == FILES || report.is_none(),
+            "an acknowledged import is lost"
+        );
+        let again = files.import(&board);
+        let (imported, unchanged) = (&again["imported"], &again["unchanged"]);
+        assert!(*imported == 0 || *unchanged == 0, "half an import: {again}");
+        assert!(*imported == FILES || *unchanged == FILES, "{again}");
+        assert!(*tasks == 0 || *unchanged == FILES, "an import is lost");
+        assert_eq!(board.log().len(), 2_000);
+        assert_eq!(board.listed("user", &["task", "ready"]), ["1"]);
+    }
+}
+
+#[test]
+fn an_interrupted_init_can_be_repeated() {
+    let mut dice = Dice(7);
+    for _ in 0..rounds() * 3 {
+        let board = Board::bare();
+        killed_after(&board, &["init"], Duration::from_micros(dice.below(12_000)));
+        board.ok("user", &["init"]);
+        assert_eq!(board.create(&[]), "1");
+        assert_eq!(board.ok("user", &["doctor"])["ok"], true);
+    }
+}
+
+on_both_stores!(
+    acknowledged_writes_survive_kills,
+    a_killed_import_is_all_or_nothing
+);

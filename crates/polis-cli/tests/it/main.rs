@@ -1,0 +1,32 @@
+//! The command line as scripts and agents use it: the real program, real files, real processes.
+//!
+//! A case that holds for every store is written once and named in [`board::on_both_stores`]; its
+//! PostgreSQL half runs where `POLIS_TEST_PG_URL` names a server.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod agents;
+mod answers;
+mod architecture;
+mod board;
+mod broken_disk;
+mod claims;
+mod concurrency;
+mod configuration;
+mod crash;
+mod damaged_store;
+mod dependencies;
+mod events;
+mod figures;
+mod generated;
+mod hostile_input;
+mod import;
+mod import_edges;
+mod permissions;
+mod places;
+mod reference;
+mod schema;
+mod tables;
+mod talk;
+mod task_cases;
+mod task_files;
