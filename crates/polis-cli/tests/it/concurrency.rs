@@ -57,6 +57,22 @@ fn eight_processes_create_fifty_tasks_each(board: &Board) {
     assert_eq!(board.log().len(), 400);
 }
 
+/// One agent, registered, with several hands: each of its claims touches the agent's own record.
+fn a_registered_agent_claims_many_at_once(board: &Board) {
+    board.ok(
+        "user",
+        &["agent", "add", "many-hands", "--role", "architect"],
+    );
+    for n in 0..8 {
+        board.ok("user", &["task", "create", "--subject", &n.to_string()]);
+    }
+    let claimed = together(8, |n| {
+        let id = (n + 1).to_string();
+        board.ok("many-hands", &["task", "claim", &id])["owner"].clone()
+    });
+    assert!(claimed.iter().all(|owner| owner == "many-hands"));
+}
+
 fn one_of_thirty_two_claimers_wins(board: &Board) {
     let id = board.create(&["--required-role", "backend-leader"]);
     let children: Vec<Child> = (0..32)
@@ -252,6 +268,7 @@ fn a_watcher_sees_a_storm_in_order(board: &Board) {
 
 on_both_stores!(
     eight_processes_create_fifty_tasks_each,
+    a_registered_agent_claims_many_at_once,
     one_of_thirty_two_claimers_wins,
     one_of_many_takes_a_stale_task,
     a_name_is_registered_once,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
-use polis_core::{TaskId, TaskStatus};
+use polis_core::{Code, Raw, TaskId, TaskStatus};
 use polis_ops::Polis;
 use polis_ops::op::{self, TaskImport, TaskView};
 use polis_ops::port::Tasks as _;
@@ -125,5 +125,85 @@ fn the_best_stale_task_is_recommended() {
         let all = op::recommend_tasks(&polis, &architect, 10).await.unwrap();
         let first = op::recommend_tasks(&polis, &architect, 1).await.unwrap();
         assert_eq!(first.recommendations[..], all.recommendations[..1]);
+    });
+}
+
+#[test]
+fn the_deepest_metadata_can_be_read_back_from_the_log() {
+    run(async {
+        let polis = fresh();
+        let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+        let metadata = [("a".to_owned(), Raw::parse(&deep).unwrap())];
+        let request = TaskCreate {
+            metadata: Some(metadata.into_iter().collect()),
+            ..TaskCreate::default()
+        };
+        create(&polis, request).await;
+        let rename = TaskUpdate {
+            subject: Some("renamed".to_owned()),
+            ..TaskUpdate::of(id(1))
+        };
+        update(&polis, rename).await;
+        let history = op::task_history(&polis, id(1)).await.unwrap();
+        let metadata = history[0].changes.iter().find(|c| c.field == "metadata");
+        assert_eq!(
+            metadata.unwrap().to.as_ref().unwrap().text(),
+            format!("{{\"a\":{deep}}}")
+        );
+        assert_eq!(op::read_log(&polis, 0, 10).await.unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn a_worker_that_comes_back_late_does_not_end_anothers_work() {
+    run(async {
+        let clock = Arc::new(FixedClock::default());
+        let mut polis = fresh();
+        polis.clock = Arc::<FixedClock>::clone(&clock);
+        create(&polis, TaskCreate::default()).await;
+        let claim = TaskClaim {
+            task_id: Some(id(1)),
+            lease_ms: Some(10),
+            ..TaskClaim::default()
+        };
+        let (first, second) = (agent("helper-1"), agent("helper-2"));
+        op::claim_task(&polis, &first, &claim).await.unwrap();
+        clock.advance(11);
+        op::claim_task(&polis, &second, &claim).await.unwrap();
+        let done = TaskUpdate {
+            status: Some(TaskStatus::Completed),
+            ..TaskUpdate::of(id(1))
+        };
+        let late = op::update_task(&polis, &first, &done).await.unwrap_err();
+        assert_eq!(late.code(), Code::NotOwner);
+        op::update_task(&polis, &second, &done).await.unwrap();
+    });
+}
+
+#[test]
+fn who_completed_a_task_stays_on_record() {
+    run(async {
+        let polis = fresh();
+        create(&polis, TaskCreate::default()).await;
+        let claim = TaskClaim {
+            task_id: Some(id(1)),
+            ..TaskClaim::default()
+        };
+        let worker = agent("helper-1");
+        op::claim_task(&polis, &worker, &claim).await.unwrap();
+        let done = TaskUpdate {
+            status: Some(TaskStatus::Completed),
+            ..TaskUpdate::of(id(1))
+        };
+        op::update_task(&polis, &worker, &done).await.unwrap();
+        for owner in ["", "helper-2"] {
+            let take = TaskUpdate {
+                owner: Some(owner.to_owned()),
+                expected_version: Some(3),
+                ..TaskUpdate::of(id(1))
+            };
+            let refused = op::update_task(&polis, &worker, &take).await.unwrap_err();
+            assert_eq!(refused.code(), Code::InvalidTransition);
+        }
     });
 }
