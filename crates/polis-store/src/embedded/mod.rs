@@ -1,8 +1,8 @@
 //! The embedded store: one SQLite file that any number of processes share.
 //!
 //! Write-ahead log with full synchronisation. Reads run at once, on pooled connections. Commits go
-//! through one writer thread for each process ([`writer`]), which puts what is waiting into one
-//! transaction and one synchronisation; between processes it queues on a kernel lock ([`lock`]).
+//! through one writer thread for each process (`writer`), which puts what is waiting into one
+//! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
 
 mod apply;
 mod connection;

@@ -1,9 +1,9 @@
 //! The PostgreSQL store: any number of processes on any number of machines.
 //!
-//! Commits go through one writer task for each process ([`writer`]), which puts what is waiting
-//! into one transaction of two round trips ([`transaction`]), decided in between ([`plan`]). All
+//! Commits go through one writer task for each process (`writer`), which puts what is waiting
+//! into one transaction of two round trips (`transaction`), decided in between (`plan`). All
 //! committers lock the head of the log first, so they come one after another, and the log is in
-//! commit order without gaps. Reads share a few connections ([`pool`]). Broken connections are
+//! commit order without gaps. Reads share a few connections (`pool`). Broken connections are
 //! replaced; what was under way on them is repeated if that is safe, and else answered honestly.
 
 mod connection;
