@@ -92,9 +92,6 @@ pub(crate) enum Command {
     Config(command::config::Config),
     /// Watch a small team of real processes work a board, one of them killed on the way
     Demo(command::demo::Demo),
-    /// One worker of the demo
-    #[command(hide = true)]
-    DemoWorker(command::demo::DemoWorker),
     /// Print a JSON Schema
     Schema(command::schema::Schema),
     /// Print shell completions

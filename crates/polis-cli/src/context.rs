@@ -121,6 +121,7 @@ impl Place {
             Some(store) => (None, Some(PathBuf::from(store))),
             None => (None, globals.dir.clone()),
         };
+        let named = directory.is_some();
         let workspace = match directory {
             Some(directory) => Some(workspace_of(&directory)).filter(|w| w.is_dir()),
             None => find_upward(),
@@ -130,7 +131,11 @@ impl Place {
         if place.workspace.is_none() && !elsewhere {
             return Err(Refusal::new(
                 Code::NotInitialized,
-                "There is no polis here or in a directory above.",
+                if named {
+                    "There is no polis in that directory."
+                } else {
+                    "There is no polis here or in a directory above."
+                },
                 "run `polis init` in your project, or name its directory with --dir",
             )
             .into());

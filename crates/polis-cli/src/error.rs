@@ -21,6 +21,21 @@ pub(crate) enum Failure {
     Exit(u8),
 }
 
+impl Failure {
+    /// The answer could not be given, whatever was done before.
+    pub(crate) fn unheard(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
+        }
+        let failure = PortError::new(
+            Code::Internal,
+            "The answer could not be written to standard output; what was asked for has been done.",
+            "look with `polis log` before you repeat it",
+        );
+        Self::Op(failure.because(error).into())
+    }
+}
+
 impl From<OpError> for Failure {
     fn from(error: OpError) -> Self {
         Self::Op(error)

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
+use polis_core::task::text::turns_text;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -14,15 +15,22 @@ pub(crate) struct Output {
     json: bool,
     colour: bool,
     verbose: bool,
+    /// The terminal's width, if the answer goes to one.
+    width: Option<usize>,
 }
 
 impl Output {
     pub(crate) fn new(json: bool, verbose: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let terminal = !json && io::stdout().is_terminal();
+        let size = terminal
+            .then(|| rustix::termios::tcgetwinsize(io::stdout()).ok())
+            .flatten();
         Self {
             json,
-            colour: !plain && !json && io::stdout().is_terminal(),
+            colour: !plain && terminal,
             verbose,
+            width: size.map(|s| usize::from(s.ws_col)).filter(|w| *w > 0),
         }
     }
 
@@ -64,15 +72,14 @@ impl Output {
     /// A line, at once.
     pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
-        writeln!(stdout, "{text}")?;
-        stdout.flush()?;
-        Ok(())
+        let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+        written.map_err(Failure::unheard)
     }
 
     /// Raw text, without a line break.
     pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
-        io::stdout().lock().write_all(text.as_bytes())?;
-        Ok(())
+        let written = io::stdout().lock().write_all(text.as_bytes());
+        written.map_err(Failure::unheard)
     }
 
     /// A line on standard error.
@@ -120,21 +127,27 @@ pub(crate) enum Style {
 /// A line of text that may come from anywhere, made safe for a terminal.
 pub(crate) fn clean(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { '�' } else { c })
+        .map(|c| if drives(c) { '�' } else { c })
         .collect()
 }
 
 /// The same for text of several lines.
 pub(crate) fn clean_lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
     text.chars()
         .map(|c| {
-            if c.is_control() && c != '\n' && c != '\t' {
+            if drives(c) && c != '\n' && c != '\t' {
                 '�'
             } else {
                 c
             }
         })
         .collect()
+}
+
+/// Whether a character does something to a terminal instead of standing there.
+fn drives(c: char) -> bool {
+    c.is_control() || turns_text(c)
 }
 
 /// A table whose columns line up, wide characters included.
@@ -166,10 +179,20 @@ impl Table {
                 .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
+        // The last column gives way to a narrow terminal, the others stay whole.
+        let before: usize = widths.iter().rev().skip(1).map(|w| w + 2).sum();
+        let room = out
+            .width
+            .map_or(usize::MAX, |all| all.saturating_sub(before).max(12));
         let mut text = String::new();
         for (n, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
+            for (n, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let cell = if n + 1 == columns {
+                    fit(cell, room)
+                } else {
+                    cell.clone()
+                };
                 let pad = width.saturating_sub(cell.width());
                 let _ = write!(line, "{cell}{:pad$}  ", "");
             }
@@ -185,6 +208,23 @@ impl Table {
     }
 }
 
+/// Text cut to so many columns, with a mark where it was cut.
+fn fit(text: &str, room: usize) -> String {
+    if text.width() <= room {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let mut cut: String = text
+        .chars()
+        .take_while(|c| {
+            used += unicode_width::UnicodeWidthChar::width(*c).unwrap_or(0);
+            used <= room
+        })
+        .collect();
+    cut.push('…');
+    cut
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,14 +234,29 @@ mod tests {
         let mut table = Table::new(&["ID", "主题", "ROLE"]);
         table.row(["1".into(), "后端实现".into(), "backend-leader".into()]);
         table.row(["20".into(), "ship it".into(), "-".into()]);
-        let text = table.render(&Output {
-            json: false,
-            colour: false,
-            verbose: false,
-        });
+        let text = table.render(&plain(None));
         assert_eq!(
             text,
             "ID  主题      ROLE\n1   后端实现  backend-leader\n20  ship it   -\n"
+        );
+    }
+
+    fn plain(width: Option<usize>) -> Output {
+        Output {
+            json: false,
+            colour: false,
+            verbose: false,
+            width,
+        }
+    }
+
+    #[test]
+    fn the_last_column_gives_way_to_a_narrow_terminal() {
+        let mut table = Table::new(&["ID", "SUBJECT"]);
+        table.row(["1".into(), "后端实现后端实现后端实现".into()]);
+        assert_eq!(
+            table.render(&plain(Some(16))),
+            "ID  SUBJECT\n1   后端实现后…\n"
         );
     }
 

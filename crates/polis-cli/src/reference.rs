@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
+use polis_core::role::DEFAULT_ROLES;
 use polis_core::task::status::{TRANSITIONS, Who};
-use polis_core::{Code, Permission};
+use polis_core::{Code, Permission, Policy, TaskType};
 
 use crate::command::schema;
 use crate::config::KEYS;
@@ -131,11 +132,13 @@ fn configuration() -> String {
 
 fn permissions() -> String {
     let mut page = "# Permissions and states\n\nWithout a file every role may do what is not marked; the team lead and the \
-         person may do everything. `.agent-workspace/rbac.yaml` lists what a role may do instead; in `mode: strict` a \
-         role that is not listed may only read.\n\n```yaml\nmode: permissive\nroles:\n  backend-leader:\n    \
+         person may do everything. On the command line a caller is who it says it is (`--as`): whoever may run \
+         commands in the directory is trusted with it, and `registered_only` in the configuration catches misspelt \
+         names, not liars. `.agent-workspace/rbac.yaml` lists what a role may do instead; in `mode: strict` a \
+         role that is not listed, the team lead excepted, may only read.\n\n```yaml\nmode: permissive\nroles:\n  backend-leader:\n    \
          permissions:\n      - claim_task_type: [backend_implementation, bug_fix]\n      - update_own_tasks\n      - \
          comment_on_all_tasks\ntask_type_roles:\n  backend_implementation: [backend-leader]\n```\n\n\
-         | permission | without a file |\n| --- | --- |\n| `claim_task_type: [TYPE, …]` | every type |\n"
+         | permission | allows to | without a file |\n| --- | --- | --- |\n| `claim_task_type: [TYPE, …]` | take tasks of these types for itself | every type |\n"
         .to_owned();
     for (permission, name) in Permission::ALL {
         let who = if Permission::LEAD_ONLY.contains(&permission) {
@@ -143,7 +146,7 @@ fn permissions() -> String {
         } else {
             "everybody"
         };
-        let _ = writeln!(page, "| `{name}` | {who} |");
+        let _ = writeln!(page, "| `{name}` | {} | {who} |", permission.about());
     }
     page.push_str("\nThe states of a task; what is not listed is forbidden:\n\n| from | to | who |\n| --- | --- | --- |\n");
     for (from, to, who) in TRANSITIONS {
@@ -152,6 +155,16 @@ fn permissions() -> String {
             Who::Lead => "team lead, or `delete_completed_tasks`",
         };
         let _ = writeln!(page, "| `{}` | `{}` | {who} |", from.as_str(), to.as_str());
+    }
+    page.push_str("\nRoles (more through `roles` in the configuration) and types of task, with the roles each type is for:\n\n");
+    let _ = writeln!(page, "- roles: {}", DEFAULT_ROLES.join(", "));
+    let policy = Policy::default();
+    for task_type in TaskType::ALL {
+        let roles = policy
+            .type_roles
+            .get(task_type)
+            .map_or_else(|| "everybody".to_owned(), |roles| roles.join(", "));
+        let _ = writeln!(page, "- `{}`: {roles}", task_type.as_str());
     }
     page
 }

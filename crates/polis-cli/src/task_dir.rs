@@ -116,6 +116,7 @@ impl TaskFileSink for TaskDir {
     }
 
     fn finish(&mut self, highest: u64) -> Result<(), PortError> {
+        let highest = highest.max(self.highest_number().unwrap_or(0));
         self.replace(HIGH_WATER, &highest.to_string())
             .map_err(|e| cannot_write(&e))?;
         // One call for the whole file system instead of one for each of many small files.

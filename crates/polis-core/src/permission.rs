@@ -71,6 +71,29 @@ impl Permission {
         Self::ImportTasks,
     ];
 
+    /// What it allows, in words.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::CreateTasks => "create tasks",
+            Self::ClaimTasks => "take tasks of any type for itself",
+            Self::UpdateOwnTasks => "change tasks it owns",
+            Self::UpdateAllTasks => {
+                "change any task: fields, states, dependencies, a free task's owner"
+            }
+            Self::CommentOnOwnTasks => "comment on tasks it owns",
+            Self::CommentOnAllTasks => "comment on any task",
+            Self::ReassignTasks => {
+                "take, give or release a task that another agent holds without naming its version, and end another's lease"
+            }
+            Self::ChangeRequirements => "change a task's required role or type",
+            Self::ForceAssign => "assign across roles (`forceAssign`)",
+            Self::ApproveTasks => "approve completion",
+            Self::DeleteCompletedTasks => "delete completed tasks",
+            Self::ManageAgents => "register and retire agents",
+            Self::ImportTasks => "import task files",
+        }
+    }
+
     /// The permission's name in the file.
     pub fn as_str(self) -> &'static str {
         Self::ALL
@@ -170,22 +193,45 @@ impl Policy {
 
     /// Refuses a caller that may not change a task owned by `owner`.
     pub fn check_update(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
-        let own = caller.id.as_str() == owner && self.allows(caller, Permission::UpdateOwnTasks);
-        if own || self.allows(caller, Permission::UpdateAllTasks) {
-            Ok(())
-        } else {
-            Err(self.denied(caller, Permission::UpdateAllTasks.as_str()))
+        let own = caller.id.as_str() == owner;
+        if own && self.allows(caller, Permission::UpdateOwnTasks) {
+            return Ok(());
         }
+        let wanted = if own {
+            Permission::UpdateOwnTasks
+        } else {
+            Permission::UpdateAllTasks
+        };
+        if self.allows(caller, Permission::UpdateAllTasks) {
+            return Ok(());
+        }
+        Err(self.denied(caller, wanted.as_str()))
     }
 
     /// Refuses a caller that may not comment on a task owned by `owner`.
     pub fn check_comment(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
-        let own = caller.id.as_str() == owner && self.allows(caller, Permission::CommentOnOwnTasks);
-        if own || self.allows(caller, Permission::CommentOnAllTasks) {
-            Ok(())
-        } else {
-            Err(self.denied(caller, Permission::CommentOnAllTasks.as_str()))
+        let own = caller.id.as_str() == owner;
+        if own && self.allows(caller, Permission::CommentOnOwnTasks) {
+            return Ok(());
         }
+        let wanted = if own {
+            Permission::CommentOnOwnTasks
+        } else {
+            Permission::CommentOnAllTasks
+        };
+        if self.allows(caller, Permission::CommentOnAllTasks) {
+            return Ok(());
+        }
+        Err(self.denied(caller, wanted.as_str()))
+    }
+
+    /// Whether there is any task the caller may claim.
+    pub fn may_claim_something(&self, caller: &Caller) -> bool {
+        let some_types = self
+            .roles
+            .get(&caller.role)
+            .is_some_and(|g| !g.claim_types.is_empty());
+        some_types || self.allows(caller, Permission::ClaimTasks)
     }
 
     /// Whether the caller may claim a task of this type.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
 use polis_core::{
-    AgentId, Caller, Changeset, Code, NewEvent, Policy, Registered, RoleSet, Subject, TaskId,
-    TaskType, Timestamp,
+    AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, Standing,
+    Subject, TaskId, TaskType, Timestamp,
 };
 
 use crate::error::OpError;
@@ -21,6 +21,8 @@ pub struct Settings {
     pub roles: RoleSet,
     /// Its permissions.
     pub policy: Policy,
+    /// Whether a name that is not registered may act.
+    pub registered_only: bool,
     /// Types whose completion needs approval.
     pub approval_required: Vec<TaskType>,
     /// The lease of claims that do not name one, in milliseconds.
@@ -34,6 +36,7 @@ impl Default for Settings {
         Self {
             roles: RoleSet::default(),
             policy: Policy::default(),
+            registered_only: false,
             approval_required: Vec::new(),
             default_lease_ms: None,
             patience_ms: 30_000,
@@ -78,20 +81,33 @@ impl Polis {
 
     /// The registry's entry of a name, if it has one.
     pub async fn entry(&self, id: &AgentId) -> Result<Option<Registered>, OpError> {
+        if id.as_str() == AgentId::USER {
+            return Ok(None);
+        }
         Ok(self.store.agent(id).await?)
     }
 
     /// Who a name is.
     pub async fn caller(&self, id: &AgentId) -> Result<Caller, OpError> {
-        let entry = if id.as_str() == AgentId::USER {
-            None
-        } else {
-            self.entry(id).await?
-        };
-        Ok(Caller::resolve(
-            id.clone(),
-            entry.as_ref().map(|found| &found.agent),
-        )?)
+        let entry = self.entry(id).await?;
+        self.resolve(id, entry.as_ref())
+    }
+
+    /// Who a name is, given its entry.
+    pub(crate) fn resolve(
+        &self,
+        id: &AgentId,
+        entry: Option<&Registered>,
+    ) -> Result<Caller, OpError> {
+        let caller = Caller::resolve(id.clone(), entry.map(|found| &found.agent))?;
+        if self.settings.registered_only && caller.standing == Standing::Unregistered {
+            return Err(OpError::Refused(Refusal::new(
+                Code::PermissionDenied,
+                format!("\"{id}\" is not a registered agent, and only those may act here."),
+                "check the spelling with `polis agent list`, or have it registered",
+            )));
+        }
+        Ok(caller)
     }
 
     /// Loads, decides and commits, again and again until it is done or refused.

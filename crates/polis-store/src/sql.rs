@@ -15,6 +15,7 @@ pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_r
 /// Tasks whose lease ended by `$1`. Apart and materialised, because among several equalities a
 /// planner without statistics picks the index of the least selective one.
 const STALE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
+const IS_FREE: &str = "free = 1";
 const IS_STALE: &str = "id IN (SELECT id FROM stale)";
 
 /// A parameter of a query.
@@ -52,6 +53,13 @@ pub(crate) fn list(query: &TaskQuery) -> Query {
     let mut arms = Vec::new();
     for by_role in role_conditions(query) {
         for by_state in state_conditions(query) {
+            // What is free has no owner.
+            let by_owner = by_role
+                .iter()
+                .any(|(column, _)| column.starts_with("owner"));
+            if by_owner && by_state.iter().any(|(column, _)| *column == IS_FREE) {
+                continue;
+            }
             arms.push(arm(&mut q, query, &by_role, &by_state));
         }
     }
@@ -82,7 +90,7 @@ fn role_conditions(query: &TaskQuery) -> Vec<Condition> {
 fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     let is = |status: TaskStatus| ("status", Some(Param::Text(status.as_str().to_owned())));
     if query.claimable_at.is_some() {
-        let free: Condition = vec![("free = 1", None)];
+        let free: Condition = vec![(IS_FREE, None)];
         let stale: Condition = vec![(IS_STALE, None)];
         // Concatenated, so that no planner prefers the index by status to that of free tasks.
         let is = |status: TaskStatus| {

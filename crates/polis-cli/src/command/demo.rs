@@ -15,6 +15,7 @@ use polis_core::{AgentId, Code, Event, TaskId, TaskStatus};
 use polis_ops::op::{self, StatsQuery, TaskHeartbeat};
 use polis_ops::{OpError, PortError};
 use polis_store::embedded::Use;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::log;
 use crate::cli::Globals;
@@ -24,8 +25,8 @@ use crate::output::{Output, Style};
 
 /// How long a claim of the demo holds without a heartbeat.
 const LEASE_MS: u64 = 1_200;
-/// The worker that is killed, and at which of its claims.
-const VICTIM: (&str, usize) = ("backend-leader-1", 2);
+/// The role two workers share: when one of them is killed, the other takes over.
+const SHARED: &str = "backend-leader-";
 /// The team.
 const TEAM: [&str; 7] = [
     "product-manager",
@@ -114,14 +115,16 @@ pub(crate) struct Demo {
     /// Keep the directory afterwards
     #[arg(long)]
     keep: bool,
+    /// Be one worker of the demo
+    #[arg(long, hide = true)]
+    worker: bool,
 }
 
-/// One worker of the demo.
-#[derive(Debug, Args)]
-pub(crate) struct DemoWorker {}
-
 impl Demo {
-    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        if self.worker {
+            return work_on(&Context::open_for(globals, Use::Brief)?);
+        }
         let mut place = tempfile::Builder::new().prefix("polis-demo-").tempdir()?;
         let globals = Globals {
             dir: Some(place.path().to_owned()),
@@ -210,7 +213,7 @@ impl Team {
             let child = Command::new(&program)
                 .arg("--dir")
                 .arg(directory)
-                .args(["--as", name, "demo-worker"])
+                .args(["--as", name, "demo", "--worker"])
                 .env_remove("POLIS_STORE")
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())
@@ -221,12 +224,23 @@ impl Team {
         Ok(team)
     }
 
-    /// `kill -9`.
-    fn kill(&mut self, name: &str) {
-        if let Some((_, child)) = self.0.iter_mut().find(|(n, _)| *n == name) {
-            let _ = child.kill();
-            let _ = child.wait();
+    /// `kill -9` on a worker, if it holds the task still: it is stopped first, and let go otherwise.
+    fn kill_holding(&mut self, context: &Context, name: &str, task: &str) -> Result<bool, Failure> {
+        let Some((_, child)) = self.0.iter_mut().find(|(n, _)| *n == name) else {
+            return Ok(false);
+        };
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let Some(pid) = pid else { return Ok(false) };
+        let stopped = kill_process(pid, Signal::STOP).is_ok();
+        let id: TaskId = task.trim_start_matches("task/").parse()?;
+        let view = context.run(op::get_task(&context.polis, id))?;
+        if stopped && view.task.owner == name && view.task.status == TaskStatus::InProgress {
+            child.kill()?;
+            child.wait()?;
+            return Ok(true);
         }
+        let _ = kill_process(pid, Signal::CONT);
+        Ok(false)
     }
 
     fn dismiss(&mut self) {
@@ -252,7 +266,7 @@ fn watch(
 ) -> Result<Vec<Event>, Failure> {
     let mut all = Vec::new();
     let mut completed = 0;
-    let mut victims_claims = 0;
+    let mut killed = false;
     let give_up = context.polis.clock.now_millis() + 60_000;
     while completed < PLAN.len() {
         if context.polis.clock.now_millis() > give_up {
@@ -278,16 +292,14 @@ fn watch(
                 log::show(&event, out)?;
             }
             completed += usize::from(event.kind == kind::TASK_COMPLETED);
-            if event.kind == kind::TASK_CLAIMED && event.actor == VICTIM.0 {
-                victims_claims += 1;
-                if victims_claims == VICTIM.1 {
-                    team.kill(VICTIM.0);
-                    let news = format!(
-                        "        {} was killed while it held {}",
-                        VICTIM.0, event.subject
-                    );
-                    say(out, &out.paint(Style::Red, &news))?;
-                }
+            let shared = event.kind == kind::TASK_CLAIMED && event.actor.starts_with(SHARED);
+            if shared && !killed && team.kill_holding(context, &event.actor, &event.subject)? {
+                killed = true;
+                let news = format!(
+                    "        {} was killed while it held {}",
+                    event.actor, event.subject
+                );
+                say(out, &out.paint(Style::Red, &news))?;
             }
             all.push(event);
         }
@@ -344,28 +356,25 @@ fn report(
     )
 }
 
-impl DemoWorker {
-    /// Claims, works and completes until nothing is left.
-    pub(crate) fn run(self, globals: &Globals) -> Result<(), Failure> {
-        let context = Context::open_for(globals, Use::Brief)?;
-        let polis = &context.polis;
-        let claim = TaskClaim {
-            lease_ms: Some(LEASE_MS),
-            ..TaskClaim::default()
-        };
-        loop {
-            let seen = context.run(polis.store.last_sequence())?;
-            match context.run(op::claim_task(polis, &context.agent, &claim)) {
-                Ok(view) => work(&context, view.task.id)?,
-                Err(OpError::Refused(refusal)) if refusal.code == Code::NothingToClaim => {
-                    let left = context.run(op::overview(polis))?;
-                    if left.pending + left.in_progress == 0 {
-                        return Ok(());
-                    }
-                    context.run(polis.store.wait_beyond(seen, Duration::from_millis(200)))?;
+/// What a worker does: claim, work and complete until nothing is left.
+fn work_on(context: &Context) -> Result<(), Failure> {
+    let polis = &context.polis;
+    let claim = TaskClaim {
+        lease_ms: Some(LEASE_MS),
+        ..TaskClaim::default()
+    };
+    loop {
+        let seen = context.run(polis.store.last_sequence())?;
+        match context.run(op::claim_task(polis, &context.agent, &claim)) {
+            Ok(view) => work(context, view.task.id)?,
+            Err(OpError::Refused(refusal)) if refusal.code == Code::NothingToClaim => {
+                let left = context.run(op::overview(polis))?;
+                if left.pending + left.in_progress == 0 {
+                    return Ok(());
                 }
-                Err(error) => return Err(error.into()),
+                context.run(polis.store.wait_beyond(seen, Duration::from_millis(200)))?;
             }
+            Err(error) => return Err(error.into()),
         }
     }
 }

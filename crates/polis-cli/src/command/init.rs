@@ -72,6 +72,10 @@ impl Init {
             _ => std::env::current_dir()?,
         };
         let workspace = workspace_of(&directory);
+        // The server first: if it cannot be reached nothing is left half made.
+        if let Some(url) = postgres {
+            connect(url, Config::load(&workspace)?.patience())?;
+        }
         let created = !workspace.join(config::FILE).exists();
         std::fs::create_dir_all(&workspace).map_err(|e| cannot_create(&e))?;
         keep_private(&workspace);
@@ -82,11 +86,10 @@ impl Init {
         }
         let config = Config::load(&workspace)?;
         let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
-        match postgres.or(configured) {
-            Some(url) => {
-                context::runtime()?.block_on(PostgresStore::connect(url, config.patience()))?;
-            }
-            None => {
+        match (postgres, configured) {
+            (Some(_), _) => {}
+            (None, Some(url)) => connect(url, config.patience())?,
+            (None, None) => {
                 EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
             }
         }
@@ -111,6 +114,12 @@ impl Init {
             )
         })
     }
+}
+
+/// Connects once, which creates the tables.
+fn connect(url: &str, patience: Duration) -> Result<(), Failure> {
+    context::runtime()?.block_on(PostgresStore::connect(url, patience))?;
+    Ok(())
 }
 
 /// Others on the machine have no business in it.

@@ -23,8 +23,11 @@ pub(crate) struct Log {
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     since: u64,
     /// At most so many events
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
+    /// Only the newest so many events
+    #[arg(long, value_name = "N", conflicts_with = "since")]
+    last: Option<u64>,
 }
 
 /// Follow the commit log live; one event a line.
@@ -34,14 +37,19 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
     /// End after so many events
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
 impl Log {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         let context = Context::open(globals)?;
-        let mut since = self.since;
+        let mut since = match self.last {
+            Some(last) => context
+                .run(context.polis.store.last_sequence())?
+                .saturating_sub(last),
+            None => self.since,
+        };
         let mut left = self.limit.unwrap_or(u32::MAX);
         while left > 0 {
             let page = context.run(op::read_log(&context.polis, since, left.min(PAGE)))?;

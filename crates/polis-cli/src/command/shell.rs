@@ -27,7 +27,11 @@ impl Completions {
     pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command_tree(), "polis", &mut script);
-        out.raw(&String::from_utf8_lossy(&script))
+        let script = String::from_utf8_lossy(&script);
+        if out.is_json() {
+            return out.document(&serde_json::json!({ "script": script }));
+        }
+        out.raw(&script)
     }
 }
 

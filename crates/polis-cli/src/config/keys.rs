@@ -67,6 +67,18 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "registered_only",
+        takes: "true or false",
+        default: "false",
+        about: "Whether a name that is not registered is refused instead of getting the role it reads like.",
+        set: |config, value| {
+            let on = value.as_bool();
+            config.registered_only =
+                on.ok_or_else(|| format!("expected true or false, found {}", value.type_str()))?;
+            Ok(())
+        },
+    },
+    Key {
         name: "patience",
         takes: "a length of time",
         default: "\"30s\"",
@@ -191,7 +203,7 @@ fn fault(line: usize, why: &str) -> Refusal {
     Refusal::new(
         Code::InvalidConfig,
         format!("{FILE}, line {line}: {why}."),
-        "mend the line; `polis config show` lists every key, `polis config check` checks the file",
+        "mend the line and run `polis config check`; docs/reference/configuration.md lists every key",
     )
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) store: String,
     /// Roles beside the default ones.
     pub(crate) roles: Vec<String>,
+    /// Whether only registered agents may act.
+    pub(crate) registered_only: bool,
     /// How long to wait for a locked store.
     pub(crate) patience: String,
     /// Settings of the task board.
@@ -48,6 +50,7 @@ impl Default for Config {
             language: "en".to_owned(),
             store: String::new(),
             roles: Vec::new(),
+            registered_only: false,
             patience: "30s".to_owned(),
             tasks: TasksConfig {
                 approval_required: Vec::new(),
@@ -89,6 +92,7 @@ impl Config {
         Settings {
             roles: RoleSet::with(self.roles.iter().cloned()),
             policy,
+            registered_only: self.registered_only,
             approval_required: self
                 .tasks
                 .approval_required

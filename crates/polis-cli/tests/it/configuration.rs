@@ -22,7 +22,8 @@ fn the_configuration_is_shown_with_its_defaults() {
     assert_eq!(
         board.ok("user", &["config", "show"]),
         json!({
-            "language": "en", "store": "", "roles": [], "patience": "30s",
+            "language": "en", "store": "", "roles": [],
+            "registered_only": false, "patience": "30s",
             "tasks": {"approval_required": [], "default_lease": ""},
         })
     );
@@ -171,4 +172,18 @@ fn hostile_yaml_ends_quickly() {
         ));
     }
     fault(&board, "rbac.yaml", &laughs, "invalid_rbac");
+}
+
+#[test]
+fn names_that_are_not_registered_can_be_refused() {
+    let board = Board::embedded();
+    board.ok("user", &["agent", "add", "ada", "--role", "architect"]);
+    let create = ["task", "create", "--subject", "x"];
+    board.ok("architect", &create);
+    std::fs::write(board.workspace("polis.toml"), "registered_only = true\n").unwrap();
+    board
+        .run("architect", &create)
+        .refusal(3, "permission_denied");
+    board.ok("ada", &create);
+    board.ok("user", &create);
 }

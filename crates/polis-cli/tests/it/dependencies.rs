@@ -193,7 +193,17 @@ fn graphs_are_drawn_as_text_dot_and_mermaid(board: &Board) {
     board.refused("user", &["task", "graph", "9"], 4, "task_not_found");
 }
 
+/// The number a task would get is not a task yet.
+fn the_next_number_is_not_there_to_wait_for(board: &Board) {
+    board.create(&[]);
+    let create = ["task", "create", "--subject", "x", "--add-blocked-by", "2"];
+    board.run("user", &create).refusal(4, "task_not_found");
+    board.create(&["--add-blocked-by", "1"]);
+    assert_eq!(board.get("2")["blockedBy"][0], "1");
+}
+
 on_both_stores!(
+    the_next_number_is_not_there_to_wait_for,
     both_sides_know_and_both_count,
     a_blocked_task_waits,
     a_task_is_unblocked_by_the_last_of_its_blockers,

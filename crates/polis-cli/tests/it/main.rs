@@ -15,6 +15,7 @@ mod concurrency;
 mod configuration;
 mod crash;
 mod damaged_store;
+mod demo;
 mod dependencies;
 mod events;
 mod figures;

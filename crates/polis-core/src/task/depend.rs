@@ -208,7 +208,11 @@ fn remove(list: &mut Vec<TaskId>, id: TaskId) -> bool {
 }
 
 fn cycle(path: &[TaskId]) -> Refusal {
-    let shown: Vec<_> = path.iter().map(|id| format!("#{id}")).collect();
+    let name = |id: &TaskId| match *id {
+        TaskId::UNASSIGNED => "the new task".to_owned(),
+        id => format!("#{id}"),
+    };
+    let shown: Vec<_> = path.iter().map(name).collect();
     Refusal::new(
         Code::DependencyCycle,
         format!("Dependency cycle: {}.", shown.join(" -> ")),

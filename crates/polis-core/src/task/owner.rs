@@ -148,7 +148,7 @@ pub(super) fn check_owner(
                  Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
             ),
             format!(
-                "run `polis task list --role-filter {role}`, or ask the team lead to force-assign it"
+                "run `polis task list --role-filter {role}`; the team lead and the user may add --force-assign"
             ),
         ));
     }

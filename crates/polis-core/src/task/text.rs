@@ -28,13 +28,19 @@ pub fn check_line(field: &str, text: &str) -> Result<(), Refusal> {
             "Invalid {field}: {chars} characters; at most {MAX_SUBJECT_CHARS} are accepted."
         ));
     }
-    match text.chars().find(|c| c.is_control()) {
+    match text.chars().find(|c| c.is_control() || turns_text(*c)) {
         Some(c) => refuse(format!(
             "Invalid {field}: it contains the control character U+{:04X}.",
             c as u32
         )),
         None => Ok(()),
     }
+}
+
+/// Whether a character changes the direction of the text around it, and so what a reader takes it
+/// for.
+pub fn turns_text(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Checks a text of several lines: a description, a comment.
@@ -105,6 +111,7 @@ mod tests {
             "a\nb",
             "a\u{1b}[31m",
             "nul\0",
+            "bidi \u{202e}",
             &"x".repeat(1_001),
         ] {
             assert_eq!(

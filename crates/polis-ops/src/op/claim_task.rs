@@ -1,7 +1,7 @@
 //! `TaskClaim`: one task by its number, or the best ready one.
 
 use polis_core::task::claim::{TaskClaim, decide_claim};
-use polis_core::{AgentId, Caller, Changeset, Code, Refusal, TaskRecord};
+use polis_core::{AgentId, Caller, Changeset, Code, Permission, Refusal, Standing, TaskRecord};
 
 use super::get_task::{TaskView, load};
 use super::recommend_tasks::ranked;
@@ -41,7 +41,7 @@ async fn attempt(
     params: &TaskClaim,
 ) -> Result<(TaskRecord, Changeset), OpError> {
     let entry = polis.entry(caller).await?;
-    let caller = Caller::resolve(caller.clone(), entry.as_ref().map(|found| &found.agent))?;
+    let caller = polis.resolve(caller, entry.as_ref())?;
     let current = match params.task_id {
         Some(id) => load(polis, id).await?,
         None => best(polis, &caller).await?,
@@ -58,12 +58,26 @@ async fn attempt(
 }
 
 async fn best(polis: &Polis, caller: &Caller) -> Result<TaskRecord, OpError> {
+    let settings = &polis.settings;
+    if !settings.policy.may_claim_something(caller) {
+        settings.policy.check(caller, Permission::ClaimTasks)?;
+    }
     let first = ranked(polis, caller, 1).await?.into_iter().next();
     first.map(|(_, record)| record).ok_or_else(|| {
-        OpError::Refused(Refusal::new(
-            Code::NothingToClaim,
-            format!("No ready task for \"{}\" ({}).", caller.id, caller.role),
-            "see what there is with `polis task list`, and what blocks it with `polis task graph`",
-        ))
+        let known =
+            caller.standing != Standing::Unregistered || settings.roles.contains(&caller.role);
+        let hint = if known {
+            "see what there is with `polis task list`, and what blocks it with `polis task graph`"
+                .to_owned()
+        } else {
+            let roles: Vec<&str> = settings.roles.iter().collect();
+            format!(
+                "\"{}\" is neither a registered agent nor a role ({})",
+                caller.id,
+                roles.join(", ")
+            )
+        };
+        let message = format!("No ready task for \"{}\" ({}).", caller.id, caller.role);
+        OpError::Refused(Refusal::new(Code::NothingToClaim, message, hint))
     })
 }

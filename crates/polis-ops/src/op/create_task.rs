@@ -20,8 +20,7 @@ pub async fn create_task(
         None
     } else {
         // Only a request that would be granted takes a number out of the sequence.
-        let next = TaskId::new(polis.store.last_task_number().await? + 1);
-        decide(polis, caller, params, next).await?;
+        decide(polis, caller, params, Some(TaskId::UNASSIGNED)).await?;
         reserve(polis, caller).await?
     };
     let attempt = || -> Attempt<'_, _> { Box::pin(decide(polis, caller, params, number)) };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use polis_core::{Changeset, Code};
@@ -27,20 +28,25 @@ struct Request {
     answer: oneshot::Sender<Answer>,
 }
 
-/// The way to the writer thread, which ends when this is dropped.
+/// The way to the writer thread, which ends, and is waited for, when this is dropped.
 #[derive(Debug)]
 pub(super) struct Writer {
-    queue: Sender<Request>,
+    queue: Option<Sender<Request>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(super) fn start(shared: Arc<Shared>) -> Self {
         let (queue, requests) = channel();
         // If the thread cannot be started the receiver is gone, and every commit says so.
-        let _ = std::thread::Builder::new()
+        let thread = std::thread::Builder::new()
             .name("polis-writer".to_owned())
-            .spawn(move || serve(&shared, &requests));
-        Self { queue }
+            .spawn(move || serve(&shared, &requests))
+            .ok();
+        Self {
+            queue: Some(queue),
+            thread,
+        }
     }
 
     pub(super) async fn commit(&self, changes: Changeset) -> Answer {
@@ -48,10 +54,21 @@ impl Writer {
         let changes = Prepared::of(changes)?;
         let (answer, answered) = oneshot::channel();
         let gone = || PortError::internal("The writer thread", "it ended");
-        self.queue
+        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        queue
             .send(Request { changes, answer })
             .map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        // Nothing is written after this: a directory may be removed.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

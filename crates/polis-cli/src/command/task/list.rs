@@ -28,7 +28,7 @@ pub(crate) struct List {
     #[arg(long)]
     ready: bool,
     /// At most so many; without it all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Go on after this: the `next` of the page before
     #[arg(long, value_name = "CURSOR")]
@@ -42,7 +42,7 @@ pub(crate) struct Ready {
     #[arg(long, value_name = "ROLE")]
     role_filter: Option<String>,
     /// At most so many; without it all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Go on after this: the `next` of the page before
     #[arg(long, value_name = "CURSOR")]
@@ -101,12 +101,6 @@ impl Ready {
 /// Prints pages as they come: a long list is never held whole.
 fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Failure> {
     let wanted = params.limit;
-    if wanted == Some(0) {
-        return Err(crate::error::invalid(
-            "A limit of 0 lists nothing.",
-            "give --limit 1 or more",
-        ));
-    }
     let mut left = wanted.unwrap_or(u32::MAX);
     let mut first = true;
     loop {

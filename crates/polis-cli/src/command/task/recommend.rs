@@ -11,7 +11,7 @@ use crate::output::{Output, Style, clean};
 #[derive(Debug, Args)]
 pub(crate) struct Recommend {
     /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
 }
 

@@ -34,7 +34,9 @@ enum By {
 impl Stats {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
         let now = context.polis.clock.now_millis();
-        let moment = |text: &str| match Timestamp::parse(text).and_then(|t| t.millis()) {
+        let day = |text: &str| Timestamp::parse(&format!("{text}T00:00:00Z"));
+        let parsed = |text: &str| Timestamp::parse(text).or_else(|| day(text));
+        let moment = |text: &str| match parsed(text).and_then(|t| t.millis()) {
             Some(at) => Ok(at),
             None => duration(text)
                 .map(|ago| now.saturating_sub_unsigned(ago))

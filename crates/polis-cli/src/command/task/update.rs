@@ -126,6 +126,7 @@ fn headline(view: &TaskView, params: &TaskUpdate) -> String {
                 task.id
             )
         }
+        _ if params.status == Some(TaskStatus::Deleted) => format!("Task #{} deleted", task.id),
         _ => format!(
             "Task #{} updated, version: {} -> {}",
             task.id,
