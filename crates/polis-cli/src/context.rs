@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polis_core::{AgentId, Code, Policy, Refusal};
+use polis_ops::port::Clock as _;
 use polis_ops::{Polis, PortError, Store};
 use polis_store::embedded::Use;
 use polis_store::{EmbeddedStore, PostgresStore};
@@ -45,15 +46,19 @@ impl Context {
         let config = place.config()?;
         let policy = place.policy(&config)?;
         let runtime = runtime()?;
-        let store: Arc<dyn Store> = match place.store(&config) {
+        let (store, clock): (Arc<dyn Store>, _) = match place.store(&config) {
             Target::Directory(workspace) => {
-                Arc::new(open_embedded(&workspace, usage, config.patience())?)
+                let store = open_embedded(&workspace, usage, config.patience())?;
+                (Arc::new(store), SystemClock::default())
             }
-            Target::Postgres(url) => {
-                Arc::new(runtime.block_on(PostgresStore::connect(&url, config.patience()))?)
-            }
+            Target::Postgres(url) => runtime.block_on(async {
+                let store = PostgresStore::connect(&url, config.patience()).await?;
+                let before = SystemClock::default().now_millis();
+                let clock = SystemClock::set_by(store.server_millis().await?, before);
+                Ok::<_, PortError>((Arc::new(store) as Arc<dyn Store>, clock))
+            })?,
         };
-        let polis = Polis::new(store, Arc::new(SystemClock), config.settings(policy));
+        let polis = Polis::new(store, Arc::new(clock), config.settings(policy));
         Ok(Self {
             polis,
             agent,

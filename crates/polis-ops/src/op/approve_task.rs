@@ -1,13 +1,14 @@
 //! `TaskApprove`.
 
 use polis_core::task::approve;
-use polis_core::{AgentId, Caller, TaskId};
+use polis_core::{AgentId, Caller, TaskId, TaskRecord, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::get_task::{TaskView, load};
+use super::TaskView;
+use super::change_task::change_task;
 use crate::error::OpError;
-use crate::polis::{Attempt, Polis};
+use crate::polis::Polis;
 
 /// The parameters of `TaskApprove`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,32 +30,16 @@ pub async fn approve_task(
     caller: &AgentId,
     params: &TaskApprove,
 ) -> Result<TaskView, OpError> {
-    let caller = polis.caller(caller).await?;
-    let answer = attempt(polis, &caller, params).await;
-    polis
-        .audited("approve", params.task_id, &caller, answer)
-        .await
-}
-
-async fn attempt(
-    polis: &Polis,
-    caller: &Caller,
-    params: &TaskApprove,
-) -> Result<TaskView, OpError> {
-    let decide = || -> Attempt<'_, _> {
-        Box::pin(async move {
-            let current = load(polis, params.task_id).await?;
-            let decided = approve::decide(
-                &current,
-                params.note.as_deref(),
-                params.expected_version,
-                polis.rules(),
-                caller,
-                &polis.now(),
-            )?;
-            Ok((decided.record, decided.changes))
-        })
+    let decide = |current: &TaskRecord, caller: &Caller, now: &Timestamp| {
+        let note = params.note.as_deref();
+        approve::decide(
+            current,
+            note,
+            params.expected_version,
+            polis.rules(),
+            caller,
+            now,
+        )
     };
-    let (record, _) = polis.settle(decide).await?;
-    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
+    change_task(polis, "approve", caller, params.task_id, decide).await
 }

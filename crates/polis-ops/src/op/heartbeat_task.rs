@@ -1,13 +1,14 @@
 //! Keeping a claim alive.
 
 use polis_core::task::claim::decide_heartbeat;
-use polis_core::{AgentId, Caller, TaskId};
+use polis_core::{AgentId, Caller, TaskId, TaskRecord, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::get_task::{TaskView, load};
+use super::TaskView;
+use super::change_task::change_task;
 use crate::error::OpError;
-use crate::polis::{Attempt, Polis};
+use crate::polis::Polis;
 
 /// The parameters of a heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,25 +27,8 @@ pub async fn heartbeat_task(
     caller: &AgentId,
     params: &TaskHeartbeat,
 ) -> Result<TaskView, OpError> {
-    let caller = polis.caller(caller).await?;
-    let answer = attempt(polis, &caller, params).await;
-    polis
-        .audited("heartbeat", params.task_id, &caller, answer)
-        .await
-}
-
-async fn attempt(
-    polis: &Polis,
-    caller: &Caller,
-    params: &TaskHeartbeat,
-) -> Result<TaskView, OpError> {
-    let decide = || -> Attempt<'_, _> {
-        Box::pin(async move {
-            let current = load(polis, params.task_id).await?;
-            let decided = decide_heartbeat(&current, params.lease_ms, caller, &polis.now())?;
-            Ok((decided.record, decided.changes))
-        })
+    let decide = |current: &TaskRecord, caller: &Caller, now: &Timestamp| {
+        decide_heartbeat(current, params.lease_ms, caller, now)
     };
-    let (record, _) = polis.settle(decide).await?;
-    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
+    change_task(polis, "heartbeat", caller, params.task_id, decide).await
 }

@@ -2,6 +2,7 @@
 
 mod add_agent;
 mod approve_task;
+mod change_task;
 mod claim_task;
 mod comment_task;
 mod create_task;

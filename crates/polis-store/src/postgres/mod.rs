@@ -63,6 +63,12 @@ impl PostgresStore {
         })
     }
 
+    /// The server's time, in milliseconds since 1970. Many machines share one board, and leases must
+    /// end for all of them at the same moment: who judges them asks the server how late it is.
+    pub async fn server_millis(&self) -> Result<i64, PortError> {
+        read::server_millis(&self.pool).await
+    }
+
     fn writer(&self) -> &Writer {
         self.writer
             .get_or_init(|| Writer::start(Arc::clone(&self.address)))

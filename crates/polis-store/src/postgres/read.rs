@@ -190,6 +190,13 @@ pub(super) async fn mark(pool: &Pool, name: &str) -> Result<u64, PortError> {
     one(pool, "SELECT value FROM marks WHERE name = $1", &[&name]).await
 }
 
+/// The server's time, in milliseconds since 1970.
+pub(super) async fn server_millis(pool: &Pool) -> Result<i64, PortError> {
+    let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let rows = pool.query(sql, &[]).await?;
+    rows.first().map_or(Ok(0), |row| column(row, 0))
+}
+
 /// The place of the newest event.
 pub(super) async fn last_sequence(pool: &Pool) -> Result<u64, PortError> {
     mark(pool, LOG_HEAD).await

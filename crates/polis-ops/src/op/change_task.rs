@@ -1,0 +1,31 @@
+//! The way of every operation that changes one task and needs nothing but that task.
+
+use polis_core::task::update::Decided;
+use polis_core::{AgentId, Caller, Refusal, TaskId, TaskRecord, Timestamp};
+
+use super::get_task::{TaskView, load};
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+
+/// Loads the task, lets `decide` decide, and commits; a refused attempt is noted in the log as `op`.
+pub(super) async fn change_task(
+    polis: &Polis,
+    op: &str,
+    caller: &AgentId,
+    id: TaskId,
+    decide: impl Fn(&TaskRecord, &Caller, &Timestamp) -> Result<Decided, Refusal> + Send + Sync,
+) -> Result<TaskView, OpError> {
+    let caller = polis.caller(caller).await?;
+    let (by, decide) = (&caller, &decide);
+    let attempt = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let current = load(polis, id).await?;
+            let decided = decide(&current, by, &polis.now())?;
+            Ok((decided.record, decided.changes))
+        })
+    };
+    let settled = polis.settle(attempt).await;
+    let now = polis.clock.now_millis();
+    let answer = settled.map(|(record, _)| TaskView::of(record, now, Vec::new()));
+    polis.audited(op, id, &caller, answer).await
+}
