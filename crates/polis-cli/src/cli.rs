@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Parser, Subcommand};
 
 use crate::command;
@@ -24,13 +25,8 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 internal, 2 usage or invalid input
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Globals {
     /// The project directory; default: found upward from here, like git's
-    #[arg(
-        long,
-        global = true,
-        env = "POLIS_DIR",
-        value_name = "DIR",
-        hide_env_values = true
-    )]
+    #[arg(long, global = true, env = "POLIS_DIR", value_name = "DIR", hide_env_values = true,
+          value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub(crate) dir: Option<PathBuf>,
     /// Where state is kept: a directory, or postgres://...
     #[arg(

@@ -95,8 +95,10 @@ impl TaskFiles for TaskDir {
                     meta.len()
                 )));
             }
-            fs::read(&path)
-                .map(|bytes| String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned()))
+            let text = String::from_utf8(fs::read(&path)?);
+            // Some editors put a mark before the first character.
+            let text = text.map(|text| text.trim_start_matches('\u{feff}').to_owned());
+            Ok(text.map_err(|_| "not UTF-8".to_owned()))
         };
         Ok(read().unwrap_or_else(|error: std::io::Error| {
             Err(format!("cannot be read: {}", error.kind()))

@@ -97,7 +97,7 @@ impl NewEvent {
 pub struct Event {
     /// Its place in the log: 1, 2, 3, … without gaps, in commit order.
     pub seq: u64,
-    /// When it was committed.
+    /// When it was decided, by the clock of the one who made it.
     pub at: Timestamp,
     /// Who did it.
     pub actor: String,

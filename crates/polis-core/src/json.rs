@@ -242,33 +242,52 @@ impl Serialize for Fields {
     }
 }
 
+impl Fields {
+    /// Reads an object, and says which keys it had more than once.
+    pub fn parse_telling_repeats(text: &str) -> Result<(Self, Vec<String>), serde_json::Error> {
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let read = reader.deserialize_map(FieldsVisitor)?;
+        reader.end()?;
+        Ok(read)
+    }
+}
+
 impl<'de> Deserialize<'de> for Fields {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FieldsVisitor;
-        impl<'de> Visitor<'de> for FieldsVisitor {
-            type Value = Fields;
+        deserializer
+            .deserialize_map(FieldsVisitor)
+            .map(|(fields, _)| fields)
+    }
+}
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a JSON object")
-            }
+/// Reads an object and the keys it repeats.
+struct FieldsVisitor;
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
-                let mut fields = Fields::default();
-                // By an index, because a hostile object may have very many keys.
-                let mut places: HashMap<String, usize> = HashMap::new();
-                while let Some((key, value)) = map.next_entry::<String, Raw>()? {
-                    match places.get(&key) {
-                        Some(&at) => fields.0[at].1 = value,
-                        None => {
-                            places.insert(key.clone(), fields.0.len());
-                            fields.0.push((key, value));
-                        }
-                    }
+impl<'de> Visitor<'de> for FieldsVisitor {
+    type Value = (Fields, Vec<String>);
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Fields::default();
+        let mut repeats = Vec::new();
+        // By an index, because a hostile object may have very many keys.
+        let mut places: HashMap<String, usize> = HashMap::new();
+        while let Some((key, value)) = map.next_entry::<String, Raw>()? {
+            match places.get(&key) {
+                Some(&at) => {
+                    fields.0[at].1 = value;
+                    repeats.push(key);
                 }
-                Ok(fields)
+                None => {
+                    places.insert(key.clone(), fields.0.len());
+                    fields.0.push((key, value));
+                }
             }
         }
-        deserializer.deserialize_map(FieldsVisitor)
+        Ok((fields, repeats))
     }
 }
 

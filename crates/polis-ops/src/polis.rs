@@ -7,8 +7,8 @@ use std::sync::Arc;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
 use polis_core::{
-    AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, Standing,
-    Subject, TaskId, TaskType, Timestamp,
+    AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, Subject,
+    TaskId, TaskType, Timestamp,
 };
 
 use crate::error::OpError;
@@ -99,15 +99,24 @@ impl Polis {
         id: &AgentId,
         entry: Option<&Registered>,
     ) -> Result<Caller, OpError> {
-        let caller = Caller::resolve(id.clone(), entry.map(|found| &found.agent))?;
-        if self.settings.registered_only && caller.standing == Standing::Unregistered {
-            return Err(OpError::Refused(Refusal::new(
-                Code::PermissionDenied,
-                format!("\"{id}\" is not a registered agent, and only those may act here."),
-                "check the spelling with `polis agent list`, or have it registered",
-            )));
+        self.may_own(id, entry)?;
+        Ok(Caller::resolve(
+            id.clone(),
+            entry.map(|found| &found.agent),
+        )?)
+    }
+
+    /// Refuses a name that is not registered, where only registered ones count.
+    pub(crate) fn may_own(&self, id: &AgentId, entry: Option<&Registered>) -> Result<(), Refusal> {
+        let known = entry.is_some() || id.as_str() == AgentId::USER;
+        if known || !self.settings.registered_only {
+            return Ok(());
         }
-        Ok(caller)
+        Err(Refusal::new(
+            Code::PermissionDenied,
+            format!("\"{id}\" is not a registered agent, and only those count here."),
+            "check the spelling with `polis agent list`, or have it registered",
+        ))
     }
 
     /// Loads, decides and commits, again and again until it is done or refused.
@@ -188,6 +197,7 @@ fn is_audited(code: Code) -> bool {
         code,
         Code::VersionMismatch
             | Code::InvalidTransition
+            | Code::WrongState
             | Code::RoleMismatch
             | Code::ForceAssignForbidden
             | Code::PermissionDenied

@@ -6,7 +6,7 @@ use clap::Args;
 use clap_complete::Shell;
 
 use crate::command_tree;
-use crate::error::Failure;
+use crate::error::{Failure, invalid};
 use crate::output::Output;
 
 /// Print shell completions, for example `polis completions bash > ~/.local/share/bash-completion/completions/polis`.
@@ -37,8 +37,14 @@ impl Completions {
 
 impl Man {
     pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
-        std::fs::create_dir_all(&self.directory)?;
-        clap_mangen::generate_to(command_tree(), &self.directory)?;
+        std::fs::create_dir_all(&self.directory)
+            .and_then(|()| clap_mangen::generate_to(command_tree(), &self.directory))
+            .map_err(|_| {
+                invalid(
+                    "The man pages cannot be written there.",
+                    "name a directory that you may write to",
+                )
+            })?;
         out.answer(&serde_json::json!({ "written": true }), |_| {
             "Man pages written.".to_owned()
         })

@@ -202,7 +202,7 @@ fn line_of(source: &str, at: usize) -> usize {
 fn fault(line: usize, why: &str) -> Refusal {
     Refusal::new(
         Code::InvalidConfig,
-        format!("{FILE}, line {line}: {why}."),
+        format!("{FILE}, line {line}: {why}"),
         "mend the line and run `polis config check`; docs/reference/configuration.md lists every key",
     )
 }
@@ -260,7 +260,7 @@ mod tests {
         let message = |text: &str| parse(text).unwrap_err().message;
         assert_eq!(
             message("\nlangage = \"en\""),
-            "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?."
+            "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?"
         );
         assert!(message("[tasks]\n\napproval_reqired = []").contains("line 3"));
         assert!(message("language = \"fr\"").contains("not one of en, zh"));

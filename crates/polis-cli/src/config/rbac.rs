@@ -26,6 +26,9 @@ pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
     let documents = MarkedYaml::load_from_str(source)
         .map_err(|error| fault(error.marker().line(), error.info()))?;
     let mut policy = Policy::default();
+    if let Some(second) = documents.get(1) {
+        return Err(at(second, "there is a second document; only one is read"));
+    }
     let Some(root) = documents.first() else {
         return Ok(policy);
     };

@@ -73,7 +73,7 @@ fn faults_of_polis_toml_name_their_line() {
     let says = |text: &str| fault(&board, "polis.toml", text, "invalid_config");
     assert_eq!(
         says("# ok\nlangage = \"en\"\n"),
-        "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?."
+        "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?"
     );
     for (text, line, word) in [
         ("language = \"fr\"", 1, "not one of en, zh"),
@@ -186,4 +186,7 @@ fn names_that_are_not_registered_can_be_refused() {
         .refusal(3, "permission_denied");
     board.ok("ada", &create);
     board.ok("user", &create);
+    let give = |to| ["task", "update", "1", "--owner", to];
+    board.refused("user", &give("architect-7"), 3, "permission_denied");
+    board.ok("user", &give("ada"));
 }

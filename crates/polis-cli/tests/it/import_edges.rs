@@ -114,3 +114,25 @@ fn texts_with_nul_are_left_out_and_escapes_are_kept() {
     assert_eq!(board.get("3")["metadata"]["a"], "nul\0");
     assert_eq!(board.get("3")["other"], "nul\0");
 }
+
+/// What a task may not be created with is a fault in a file too; without `--strict` it is kept.
+#[test]
+fn what_breaks_the_rules_is_told() {
+    let faults = [
+        r#"{"id":"1","subject":"","status":"pending"}"#,
+        r#"{"id":"1","subject":"two\nlines","status":"pending"}"#,
+        r#"{"id":"1","subject":"a","subject":"b","status":"pending"}"#,
+        r#"{"id":"3","subject":"another number","status":"pending"}"#,
+    ];
+    for text in faults {
+        let board = Board::embedded();
+        let files = TaskFiles::new(&board, "list");
+        files.write("1.json", text);
+        let strict = ["task", "import", files.name(), "--strict"];
+        board.refused("user", &strict, 2, "import_faults");
+        assert_eq!(board.log().len(), 0, "{text}");
+        let report = files.import(&board);
+        assert_eq!(report["imported"], 1, "{text}");
+        assert_eq!(report["repaired"].as_array().unwrap().len(), 1, "{text}");
+    }
+}

@@ -44,12 +44,7 @@ fn approval_comes_before_completion(board: &Board) {
 fn an_approval_ends_with_its_owner(board: &Board) {
     set_approval(board, "\"deployment\"");
     board.create(&["--type", "deployment"]);
-    board.refused(
-        "team-lead",
-        &["task", "approve", "1"],
-        5,
-        "invalid_transition",
-    );
+    board.refused("team-lead", &["task", "approve", "1"], 5, "wrong_state");
     board.ok("devops-leader", &["task", "claim", "1"]);
     board.ok("team-lead", &["task", "approve", "1"]);
     board.ok("devops-leader", &["task", "release", "1"]);

@@ -27,7 +27,7 @@ pub fn decide(
         TaskStatus::Deleted => return Err(not_found(current.task.id)),
         TaskStatus::Pending => {
             return Err(Refusal::new(
-                Code::InvalidTransition,
+                Code::WrongState,
                 format!(
                     "Task #{} is pending; only work that has begun can be approved.",
                     current.task.id

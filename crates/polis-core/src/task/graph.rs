@@ -126,7 +126,12 @@ impl Graph {
         let mut out = "graph LR\n".to_owned();
         for node in self.0.values() {
             // Entities, because Mermaid knows no escapes inside quotes.
-            let label = node.subject.replace('#', "#35;").replace('"', "#quot;");
+            let label = node
+                .subject
+                .replace('#', "#35;")
+                .replace('"', "#quot;")
+                .replace('<', "#lt;")
+                .replace('>', "#gt;");
             let _ = writeln!(
                 out,
                 "  t{}[\"#35;{} {label}\"]:::{}",

@@ -100,7 +100,7 @@ pub(super) fn assign(
     }
     if task.status == TaskStatus::Completed && !request.force_assign {
         return Err(Refusal::new(
-            Code::InvalidTransition,
+            Code::WrongState,
             format!("Task #{} is completed; its owner stays on record.", task.id),
             "create a new task for further work, or ask the team lead to force-assign it",
         ));

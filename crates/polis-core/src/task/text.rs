@@ -37,10 +37,10 @@ pub fn check_line(field: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a character changes the direction of the text around it, and so what a reader takes it
-/// for.
+/// Whether a character breaks the line or changes the direction of the text around it, and so what a
+/// reader takes it for.
 pub fn turns_text(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Checks a text of several lines: a description, a comment.

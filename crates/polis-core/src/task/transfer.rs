@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Approval, Comment, Task, TaskStatus, TaskType};
+use super::{Approval, Comment, Task, TaskStatus, TaskType, text};
 use crate::id::TaskId;
 use crate::json::{Fields, MAX_DEPTH, Raw};
 use crate::time::Timestamp;
@@ -71,6 +71,11 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
     {
         return Err("a text contains NUL".to_owned());
     }
+    if let Err(refusal) = text::check_line("subject", &subject)
+        .and_then(|()| text::check_text("description", &description))
+    {
+        repairs.push(format!("{} Kept all the same.", refusal.message));
+    }
     let blocks = read_ids(&mut fields, "blocks", &mut repairs);
     let blocked_by = read_ids(&mut fields, "blockedBy", &mut repairs);
     let version = always::<u64>(&mut fields, "version", &mut repairs).unwrap_or(1);
@@ -123,6 +128,11 @@ fn read_id(
         return Ok(id);
     };
     if let Some(id) = raw.to::<TaskId>() {
+        if let Some(named) = number.filter(|named| *named != id) {
+            repairs.push(format!(
+                "the file is named {named} but holds the id {id}, which counts"
+            ));
+        }
         return Ok(id);
     }
     let text = raw.to::<String>().unwrap_or_else(|| raw.text().to_owned());

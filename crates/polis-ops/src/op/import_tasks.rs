@@ -174,9 +174,17 @@ fn read(files: &dyn TaskFiles, file: &TaskFile) -> Result<Result<ReadTask, Strin
         Ok(text) => text,
         Err(why) => return Ok(Err(why)),
     };
-    Ok(serde_json::from_str::<Fields>(&text)
-        .map_err(|e| format!("not a JSON object: {e}"))
-        .and_then(|fields| transfer::read_task(fields, file.number)))
+    let (fields, repeats) = match Fields::parse_telling_repeats(&text) {
+        Ok(read) => read,
+        Err(error) => return Ok(Err(format!("not a JSON object: {error}"))),
+    };
+    Ok(transfer::read_task(fields, file.number).map(|mut read| {
+        let told = repeats
+            .iter()
+            .map(|key| format!("{key:?} stands twice; the last counts"));
+        read.repairs.extend(told);
+        read
+    }))
 }
 
 /// Reads a file again, as the task it will be.

@@ -21,7 +21,7 @@ pub enum StatsBy {
     Hour,
     /// A day (UTC).
     Day,
-    /// A week of seven days.
+    /// A week, from Monday (UTC).
     Week,
 }
 
@@ -32,6 +32,17 @@ impl StatsBy {
             Self::Day => 86_400_000,
             Self::Week => 7 * 86_400_000,
         }
+    }
+
+    /// Where the period begins that a moment is in; weeks begin on Monday.
+    fn start_of(self, at: i64) -> i64 {
+        // 1970 began on a Thursday.
+        let first = if self == Self::Week {
+            4 * 86_400_000
+        } else {
+            0
+        };
+        (at - first).div_euclid(self.millis()) * self.millis() + first
     }
 }
 
@@ -79,10 +90,7 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
             }
             total.add(event);
             if let Some(by) = query.by {
-                periods
-                    .entry(at.div_euclid(by.millis()) * by.millis())
-                    .or_default()
-                    .add(event);
+                periods.entry(by.start_of(at)).or_default().add(event);
             }
         }
     }
@@ -97,4 +105,26 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
         figures: total.figures(),
         periods,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weeks_begin_on_monday() {
+        let at = |text: &str| Timestamp::parse(text).and_then(|t| t.millis()).unwrap();
+        let monday = at("2026-11-09T00:00:00Z");
+        for day in ["2026-11-09T00:00:00Z", "2026-11-15T23:59:59.999Z"] {
+            assert_eq!(StatsBy::Week.start_of(at(day)), monday);
+        }
+        assert_eq!(
+            StatsBy::Day.start_of(at("2026-11-15T18:00:00Z")),
+            at("2026-11-15T00:00:00Z")
+        );
+        assert_eq!(
+            StatsBy::Hour.start_of(at("1969-12-31T23:30:00Z")),
+            at("1969-12-31T23:00:00Z")
+        );
+    }
 }

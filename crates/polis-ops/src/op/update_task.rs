@@ -29,7 +29,11 @@ async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<
     let decide = || -> Attempt<'_, _> {
         Box::pin(async move {
             let new_owner = match new_owner {
-                Some(id) => polis.entry(id).await?,
+                Some(id) => {
+                    let entry = polis.entry(id).await?;
+                    polis.may_own(id, entry.as_ref())?;
+                    entry
+                }
                 None => None,
             };
             let current = load(polis, params.task_id).await?;

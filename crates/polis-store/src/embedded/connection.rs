@@ -18,20 +18,18 @@ const MIGRATIONS: &[&str] = &[include_str!(
     "../../migrations/sqlite/0001_tasks_agents_log.sql"
 )];
 
-/// How long SQLite waits for a lock of a program that is not polis.
-pub(super) const BUSY_MS: u64 = 10_000;
-
 /// Opens a connection to tables that are known to be current.
-pub(super) fn open(directory: &Path) -> Result<Connection, PortError> {
+pub(super) fn open(directory: &Path, patience: Duration) -> Result<Connection, PortError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
         Connection::open_with_flags(directory.join(DATABASE), flags).map_err(from_sqlite)?;
-    configure(&connection).map_err(from_sqlite)?;
+    configure(&connection, patience).map_err(from_sqlite)?;
     Ok(connection)
 }
 
-fn configure(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(Duration::from_millis(BUSY_MS))?;
+fn configure(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
+    // For a program that is not polis and holds SQLite's own lock.
+    connection.busy_timeout(patience)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     // The writer copies the log back when it is long (see `writer`); closing must not, it would
@@ -72,7 +70,7 @@ pub(super) fn open_current(
     patience: Duration,
     purpose: Purpose,
 ) -> Result<Connection, PortError> {
-    let mut connection = open(directory)?;
+    let mut connection = open(directory, patience)?;
     let version = schema_version(&connection)?;
     if version > MIGRATIONS.len() {
         return Err(too_new(version, MIGRATIONS.len()));

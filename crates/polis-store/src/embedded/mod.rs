@@ -90,7 +90,7 @@ impl Shared {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .pop();
-        pooled.map_or_else(|| connection::open(&self.directory), Ok)
+        pooled.map_or_else(|| connection::open(&self.directory, self.patience), Ok)
     }
 
     fn give_back(&self, connection: Connection) {

@@ -12,7 +12,6 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::Batch;
-use super::connection::BUSY_MS;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
 use super::{Answer, Shared, Use};
@@ -94,7 +93,7 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
         if shared.usage == Use::Long
             && let Ok(_lock) = WriteLock::acquire(&shared.directory, shared.patience)
         {
-            shorten_log(&connection);
+            shorten_log(shared, &connection);
         }
         shared.give_back(connection);
     }
@@ -191,7 +190,7 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
         (Err(error), None) => Err(error),
         (Ok(()), None) => {
             lock.announce();
-            shorten_log(&connection);
+            shorten_log(shared, &connection);
             Ok(Outcome::Committed(receipt))
         }
     };
@@ -207,15 +206,14 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
 fn keep_log_short(shared: &Shared, connection: &Connection) {
     let log = shared.directory.join(LOG);
     if std::fs::metadata(log).is_ok_and(|found| found.len() > shared.usage.log_limit()) {
-        shorten_log(connection);
+        shorten_log(shared, connection);
     }
 }
 
 /// Copies the write-ahead log back and cuts it off, unless somebody is reading from it just now. Not
 /// being able to is no fault; a later commit does it.
-fn shorten_log(connection: &Connection) {
-    let waits = |millis| connection.busy_timeout(Duration::from_millis(millis));
-    let _ = waits(0);
+fn shorten_log(shared: &Shared, connection: &Connection) {
+    let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    let _ = waits(BUSY_MS);
+    let _ = connection.busy_timeout(shared.patience);
 }

@@ -127,7 +127,7 @@ fn update(
             return Err(Code::AlreadyClaimed);
         }
         if state.status == TaskStatus::Completed {
-            return Err(Code::InvalidTransition);
+            return Err(Code::WrongState);
         }
         owner.clone_into(&mut after.owner);
     }

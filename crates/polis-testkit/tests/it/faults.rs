@@ -203,7 +203,7 @@ fn who_completed_a_task_stays_on_record() {
                 ..TaskUpdate::of(id(1))
             };
             let refused = op::update_task(&polis, &worker, &take).await.unwrap_err();
-            assert_eq!(refused.code(), Code::InvalidTransition);
+            assert_eq!(refused.code(), Code::WrongState);
         }
     });
 }

@@ -28,7 +28,7 @@ pub(crate) enum Task {
     Create(create::Create),
     /// List tasks
     List(list::List),
-    /// List what could be claimed now
+    /// List what is free to be claimed now
     Ready(list::Ready),
     /// Show a task
     Get(list::Get),
