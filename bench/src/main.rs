@@ -19,9 +19,18 @@ use std::process::ExitCode;
 use report::Report;
 use scene::{Fallible, Scene};
 
+/// A part of the benchmarks: its name, and what measures it.
+type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
+const PARTS: [Part; 5] = [
+    ("scale", scale::measure),
+    ("cold", cold::measure),
+    ("commits", commits::measure),
+    ("pgbench", pgbench::measure),
+    ("claims", claims::measure),
+];
+
 fn main() -> ExitCode {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    match run(quick) {
+    match run(std::env::args().skip(1).collect()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -31,16 +40,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(quick: bool) -> Fallible<bool> {
+/// Runs the parts that are named, or all; only a whole, unhurried run is written down.
+fn run(arguments: Vec<String>) -> Fallible<bool> {
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let named: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let scene = Scene::set(quick)?;
     let mut report = Report::default();
-    scale::measure(&scene, &mut report)?;
-    cold::measure(&scene, &mut report)?;
-    commits::measure(&scene, &mut report)?;
-    pgbench::measure(&scene, &mut report)?;
-    claims::measure(&scene, &mut report)?;
+    for (name, measure) in PARTS {
+        if named.is_empty() || named.iter().any(|n| *n == name) {
+            scene.settle()?;
+            measure(&scene, &mut report)?;
+        }
+    }
     println!("{}", report.table());
-    if !quick {
+    if !quick && named.is_empty() {
         std::fs::write("docs/benchmarks.md", report.document())?;
     }
     Ok(report.all_met())

@@ -82,6 +82,11 @@ impl Scene {
         command
     }
 
+    /// Lets the disk finish what the part before left to it, so that no part pays for another.
+    pub(crate) fn settle(&self) -> Fallible<()> {
+        run(Command::new("sync")).map(|_| ())
+    }
+
     /// How often to repeat, in a full run.
     pub(crate) fn times(&self, full: usize) -> usize {
         if self.quick { full.div_ceil(10) } else { full }

@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file that any number of processes share.
 //!
 //! Write-ahead log with full synchronisation. Reads run at once, on pooled connections. Commits go
-//! through one writer thread for each process (`writer`), which puts what is waiting into one
+//! through one writer thread for each server (`writer`), which puts what is waiting into one
 //! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
 
 mod apply;
@@ -47,7 +47,7 @@ impl Use {
     fn log_limit(self) -> u64 {
         match self {
             Self::Brief => 256 << 10,
-            Self::Long => 16 << 20,
+            Self::Long => 64 << 20,
         }
     }
 }
@@ -159,7 +159,13 @@ impl Ledger for EmbeddedStore {
     }
 
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
-        Box::pin(async move { self.writer().commit(changes).await })
+        Box::pin(async move {
+            match self.shared.usage {
+                // A command commits once; a thread to group with nobody would only cost time.
+                Use::Brief => writer::commit_alone(&self.shared, changes),
+                Use::Long => self.writer().commit(changes).await,
+            }
+        })
     }
 
     fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {

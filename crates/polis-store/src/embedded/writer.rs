@@ -163,6 +163,22 @@ fn in_transaction<T>(
     done
 }
 
+/// Commits a changeset here and now.
+pub(super) fn commit_alone(shared: &Shared, changes: Changeset) -> Answer {
+    let changes = Prepared::of(changes)?;
+    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+    let connection = shared.take()?;
+    let answer = in_transaction(&connection, |transaction| {
+        Batch::begin(transaction)?.apply(&changes)
+    });
+    if answer.is_ok() {
+        lock.announce();
+        keep_log_short(shared, &connection);
+    }
+    shared.give_back(connection);
+    answer
+}
+
 /// Commits a stream of changesets in one transaction of its own.
 pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -> Answer {
     let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
