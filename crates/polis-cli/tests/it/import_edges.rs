@@ -136,3 +136,29 @@ fn what_breaks_the_rules_is_told() {
         assert_eq!(report["repaired"].as_array().unwrap().len(), 1, "{text}");
     }
 }
+
+#[test]
+fn nulls_come_out_as_they_came_in() {
+    let board = Board::embedded();
+    let files = TaskFiles::new(&board, "list");
+    let text = json!({
+        "id": "1", "subject": "x", "description": "", "status": "pending", "owner": "",
+        "blocks": [], "blockedBy": [], "version": 1, "metadata": null, "activeForm": null,
+        "requiredRole": null, "taskType": null, "createdAt": null, "theirs": null,
+    });
+    files.write("1.json", text.to_string());
+    let report = files.import(&board);
+    assert_eq!(report["repaired"], json!([]));
+    let out = board.workspace("out");
+    board.ok("user", &["task", "export", out.to_str().unwrap()]);
+    let exported = std::fs::read_to_string(out.join("1.json")).unwrap();
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&exported).unwrap(),
+        text
+    );
+    // A value of ours takes the place of theirs, once.
+    let role = ["task", "update", "1", "--required-role", "architect"];
+    assert_eq!(board.ok("user", &role)["requiredRole"], "architect");
+    let raw = board.run("user", &["task", "get", "1"]).stdout;
+    assert_eq!(raw.matches("\"requiredRole\"").count(), 1);
+}

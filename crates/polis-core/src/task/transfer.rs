@@ -170,11 +170,8 @@ fn optional<T: serde::de::DeserializeOwned>(
     key: &str,
     repairs: &mut Vec<String>,
 ) -> Option<T> {
-    let raw = fields.get(key)?;
-    if raw.is_null() {
-        fields.take(key);
-        return None;
-    }
+    // A null says nothing, and comes out again as it came in.
+    let raw = fields.get(key).filter(|raw| !raw.is_null())?;
     if let Ok(value) = serde_json::from_str(raw.text()) {
         fields.take(key);
         return Some(value);
