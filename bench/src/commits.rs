@@ -97,15 +97,25 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         Use::Long,
         Duration::from_secs(30),
     )?;
+    // One that commits in its own thread, as a command does, and hands nothing over to a writer.
+    let place = scene.board("direct")?;
+    let direct = EmbeddedStore::open(
+        &place.join(".agent-workspace"),
+        Use::Brief,
+        Duration::from_secs(30),
+    )?;
     runtime()?.block_on(async {
         let polis = ground(Arc::new(store));
         let ids = tasks(&polis, 64).await?;
-        let (mut one, mut many) = (Vec::new(), Vec::new());
+        let direct = ground(Arc::new(direct));
+        let its = tasks(&direct, 1).await?;
+        let (mut one, mut many, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..3 {
             one.push(rate(&polis, &ids[..1], scene.spell()).await?);
             many.push(rate(&polis, &ids, scene.spell()).await?);
+            own.push(rate(&direct, &its, scene.spell()).await?);
         }
-        let (one, many) = (median(&mut one), median(&mut many));
+        let (one, many, own) = (median(&mut one), median(&mut many), median(&mut own));
         let how = format!(
             "{many:.0} commits/s beside {one:.0} commits/s of one updater, every commit durable"
         );
@@ -113,6 +123,13 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
             "64 concurrent updaters / one, embedded",
             many / one,
             10.0,
+            &how,
+        );
+        let how =
+            format!("{many:.0} commits/s beside {own:.0} of one that has no writer thread to wake");
+        report.tell(
+            "64 concurrent updaters / one in its own thread",
+            many / own,
             &how,
         );
         Ok(())

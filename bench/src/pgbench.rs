@@ -59,7 +59,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
             theirs.push(pgbench(&programs, &url, &script, scene.spell())?);
         }
         let (ours, theirs) = (median(&mut ours), median(&mut theirs));
-        let how = format!("{ours:.0} commits/s beside {theirs:.0} of `pgbench -c {CLIENTS}`");
+        let how = format!("{ours:.0} commits/s, grouped, beside {theirs:.0} of `pgbench -c {CLIENTS}`, a transaction each");
         report.at_least(
             "64 updaters on PostgreSQL / pgbench",
             ours / theirs,

@@ -37,6 +37,11 @@ impl Report {
         );
     }
 
+    /// A ratio without a target, told so that another one is not taken for more than it is.
+    pub(crate) fn tell(&mut self, what: &str, ratio: f64, how: &str) {
+        self.add(what, format!("{ratio:.2}x"), "none".to_owned(), true, how);
+    }
+
     /// A figure in its own words.
     pub(crate) fn add(
         &mut self,
