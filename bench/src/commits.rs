@@ -2,33 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
 use polis_core::{AgentId, TaskId};
+use polis_ops::Polis;
 use polis_ops::op;
-use polis_ops::port::Clock;
-use polis_ops::{Polis, Settings, Store};
 use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
 
+use crate::ground::ground;
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
-
-/// The time of day.
-#[derive(Debug)]
-struct SystemClock;
-
-impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-    fn now_millis(&self) -> i64 {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    }
-}
 
 /// The runtime of a server on this machine.
 pub(crate) fn runtime() -> Fallible<tokio::runtime::Runtime> {
@@ -36,11 +22,6 @@ pub(crate) fn runtime() -> Fallible<tokio::runtime::Runtime> {
         .worker_threads(2)
         .enable_all()
         .build()?)
-}
-
-/// A ground on a store.
-pub(crate) fn ground(store: Arc<dyn Store>) -> Polis {
-    Polis::new(store, Arc::new(SystemClock), Settings::default())
 }
 
 /// Creates `count` tasks to update.

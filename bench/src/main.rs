@@ -6,9 +6,11 @@
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 #![expect(clippy::print_stderr, reason = "progress")]
 
+mod boards;
 mod claims;
 mod cold;
 mod commits;
+mod ground;
 mod pgbench;
 mod report;
 mod scale;
@@ -21,12 +23,13 @@ use scene::{Fallible, Scene};
 
 /// A part of the benchmarks: its name, and what measures it.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("scale", scale::measure),
     ("cold", cold::measure),
     ("commits", commits::measure),
     ("pgbench", pgbench::measure),
     ("claims", claims::measure),
+    ("boards", boards::measure),
 ];
 
 fn main() -> ExitCode {

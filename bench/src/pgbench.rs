@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use polis_store::PostgresStore;
 
-use crate::commits::{ground, rate, runtime, tasks};
+use crate::commits::{rate, runtime, tasks};
+use crate::ground::ground;
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
 

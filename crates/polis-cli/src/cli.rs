@@ -7,7 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::command;
 
-/// The shared ground a team of AI agents stands on: a task board nobody can double-claim.
+/// The shared ground a team of AI agents stands on: a task board nobody can double-claim, whiteboards
+/// nobody can silently overwrite.
 #[derive(Debug, Parser)]
 #[command(name = "polis", version, max_term_width = 100, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -21,8 +22,24 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 internal, 2 usage or invalid input
      5 conflict (version, transition, cycle, blocked), 6 locked or timed out.\n\
      Start with `polis init`, then `polis task create --subject \"...\"`.";
 
+/// What may be typed to `blackboard`.
+#[derive(Debug, Parser)]
+#[command(
+    name = "blackboard",
+    version,
+    max_term_width = 100,
+    about = "Read and write shared files by path"
+)]
+pub(crate) struct BlackboardCli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(flatten)]
+    pub(crate) command: command::blackboard::Blackboard,
+}
+
 /// Flags of every command, before or after it.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
     /// The project directory; default: found upward from here, like git's
     #[arg(long, global = true, env = "POLIS_DIR", value_name = "DIR", hide_env_values = true,
@@ -64,6 +81,14 @@ impl Globals {
     }
 }
 
+/// Whether a flag was typed, not only set in the environment. What comes after `--` is somebody else's.
+pub(crate) fn is_typed(flag: &str) -> bool {
+    std::env::args_os()
+        .take_while(|argument| argument != "--")
+        .filter_map(|argument| argument.into_string().ok())
+        .any(|argument| argument.split('=').next() == Some(flag))
+}
+
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -75,6 +100,17 @@ pub(crate) enum Command {
     /// The task board
     #[command(subcommand)]
     Task(Box<command::task::Task>),
+    /// Whiteboards: shared Markdown that nobody can silently overwrite
+    #[command(subcommand)]
+    Board(Box<command::board::Board>),
+    /// Propose, sign, veto and appeal decisions on a board
+    #[command(subcommand)]
+    Decision(command::board::Decision),
+    /// Add and reach milestones on a board
+    #[command(subcommand)]
+    Milestone(command::board::Milestone),
+    /// Read and write shared files by path
+    Blackboard(command::blackboard::Blackboard),
     /// Print the commit log
     Log(command::log::Log),
     /// Follow the commit log live

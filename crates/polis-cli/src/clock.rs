@@ -1,8 +1,9 @@
-//! The time of day, for real.
+//! The time of day and randomness, for real.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use polis_ops::port::Clock;
+use polis_ops::port::{Chance, Clock};
 
 /// The system's clock, set by another one where several machines have to agree.
 #[derive(Debug, Default)]
@@ -28,6 +29,27 @@ impl Clock for SystemClock {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX) + self.offset
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}
+
+/// The system's random numbers.
+#[derive(Debug)]
+pub(crate) struct SystemChance;
+
+impl Chance for SystemChance {
+    fn token(&self) -> String {
+        let mut bytes = [0; 16];
+        if getrandom::fill(&mut bytes).is_err() {
+            // No system of ours is without; the time and the process still tell tokens apart.
+            let now = SystemClock::default().now_millis().unsigned_abs();
+            let here = u64::from(std::process::id());
+            bytes = ((u128::from(now) << 64) | u128::from(here)).to_be_bytes();
+        }
+        format!("{:032x}", u128::from_be_bytes(bytes))
     }
 }
 

@@ -14,7 +14,8 @@ use polis_store::{EmbeddedStore, PostgresStore};
 use tokio::runtime::Runtime;
 
 use crate::cli::Globals;
-use crate::clock::SystemClock;
+use crate::clock::{SystemChance, SystemClock};
+use crate::command::blackboard::Root;
 use crate::config::{self, Config};
 use crate::error::{Failure, invalid};
 
@@ -26,7 +27,6 @@ pub(crate) const WORKSPACE: &str = ".agent-workspace";
 pub(crate) struct Context {
     pub(crate) polis: Polis,
     pub(crate) agent: AgentId,
-    pub(crate) config: Config,
     runtime: Runtime,
 }
 
@@ -38,31 +38,56 @@ impl Context {
 
     /// Opens the store for a command that stays.
     pub(crate) fn open_for(globals: &Globals, usage: Use) -> Result<Self, Failure> {
+        let place = Place::find(globals)?;
+        Self::at(globals, &place, |workspace, patience| {
+            open_embedded(workspace, usage, patience)
+        })
+    }
+
+    /// Opens the store for the blackboard command. A blackboard outside of a project has its store
+    /// beside it, begun with its first use.
+    pub(crate) fn open_blackboard(globals: &Globals, root: &Root) -> Result<Self, Failure> {
+        let place = Place {
+            workspace: Some(workspace_of(&root.home)),
+            url: globals.store.clone().filter(|store| is_postgres(store)),
+        };
+        Self::at(globals, &place, |workspace, patience| {
+            std::fs::create_dir_all(workspace)
+                .map_err(|e| PortError::internal("Creating the blackboard's store", e))?;
+            if root.is_workspace() {
+                EmbeddedStore::create(workspace, Use::Brief, patience)
+            } else {
+                EmbeddedStore::create_beside_blackboard(workspace, Use::Brief, patience)
+            }
+        })
+    }
+
+    /// The store of a place; `embedded` opens it if it is in a directory.
+    fn at(
+        globals: &Globals,
+        place: &Place,
+        embedded: impl FnOnce(&Path, Duration) -> Result<EmbeddedStore, PortError>,
+    ) -> Result<Self, Failure> {
         let agent = match &globals.agent {
             Some(name) => name.parse()?,
             None => AgentId::user(),
         };
-        let place = Place::find(globals)?;
         let config = place.config()?;
         let policy = place.policy(&config)?;
         let runtime = runtime()?;
         let (store, clock): (Arc<dyn Store>, _) = match place.store(&config) {
             Target::Directory(workspace) => {
-                let store = open_embedded(&workspace, usage, config.patience())?;
+                let store = embedded(&workspace, config.patience())?;
+                let store = store.keeping(config.whiteboards.max_versions);
                 (Arc::new(store), SystemClock::default())
             }
-            Target::Postgres(url) => runtime.block_on(async {
-                let store = PostgresStore::connect(&url, config.patience()).await?;
-                let before = SystemClock::default().now_millis();
-                let clock = SystemClock::set_by(store.server_millis().await?, before);
-                Ok::<_, PortError>((Arc::new(store) as Arc<dyn Store>, clock))
-            })?,
+            Target::Postgres(url) => runtime.block_on(connect(&url, config.patience()))?,
         };
-        let polis = Polis::new(store, Arc::new(clock), config.settings(policy));
+        let settings = config.settings(policy, &place.project());
+        let polis = Polis::new(store, Arc::new(clock), Arc::new(SystemChance), settings);
         Ok(Self {
             polis,
             agent,
-            config,
             runtime,
         })
     }
@@ -71,6 +96,17 @@ impl Context {
     pub(crate) fn run<F: Future>(&self, work: F) -> F::Output {
         self.runtime.block_on(work)
     }
+}
+
+/// A server, and a clock that agrees with it.
+async fn connect(
+    url: &str,
+    patience: Duration,
+) -> Result<(Arc<dyn Store>, SystemClock), PortError> {
+    let store = PostgresStore::connect(url, patience).await?;
+    let before = SystemClock::default().now_millis();
+    let clock = SystemClock::set_by(store.server_millis().await?, before);
+    Ok((Arc::new(store), clock))
 }
 
 /// The runtime of one command: no threads of its own.
@@ -160,6 +196,17 @@ impl Place {
         self.workspace
             .as_deref()
             .map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
+    }
+
+    /// The name of the directory, for titles.
+    fn project(&self) -> String {
+        let root = self.workspace.as_deref().and_then(Path::parent);
+        let whole = root.and_then(|root| root.canonicalize().ok());
+        let name = whole.as_deref().and_then(Path::file_name);
+        name.map_or_else(
+            || "polis".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
     }
 
     /// Where its state is: the flag wins, then the configuration, then the directory.

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use polis_core::{Code, Kind, Refusal};
+use polis_core::{Code, Details, Kind, Refusal};
 use polis_ops::{OpError, PortError};
 
 use crate::output::Output;
@@ -102,18 +102,41 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
                     ));
                 }
             }
-            if let OpError::Failed(failed) = error
-                && out.is_verbose()
-                && !out.is_json()
+            if !out.is_json()
+                && let Some(text) = document.error.details.and_then(details_text)
             {
-                let mut cause = failed.source();
-                while let Some(error) = cause {
-                    out.warn(&format!("Cause: {error}"));
-                    cause = error.source();
-                }
+                out.warn(crate::output::clean_lines(&text).trim_end());
             }
+            warn_of_causes(error, out);
             ExitCode::from(exit_code(error.kind()))
         }
+    }
+}
+
+/// The causes of a failure, for the operator who asks for them.
+pub(crate) fn warn_of_causes(error: &OpError, out: &Output) {
+    let OpError::Failed(failed) = error else {
+        return;
+    };
+    if out.is_verbose() && !out.is_json() {
+        let mut cause = failed.source();
+        while let Some(error) = cause {
+            out.warn(&format!("Cause: {error}"));
+            cause = error.source();
+        }
+    }
+}
+
+/// What a person is told beside the sentence: what changed meanwhile, or how a merge came out.
+fn details_text(details: &Details) -> Option<String> {
+    match details {
+        Details::Version {
+            merge: Some(merge), ..
+        } => Some(format!("The merge, with its conflicts marked:\n{merge}")),
+        Details::Version {
+            diff: Some(diff), ..
+        } => Some(format!("What changed since you read it:\n{diff}")),
+        Details::Version { .. } | Details::Locked { .. } => None,
     }
 }
 
@@ -123,10 +146,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    // What comes after `--` is somebody else's.
-    let json = std::env::args_os()
-        .take_while(|argument| argument != "--")
-        .any(|argument| argument == "--json");
+    let json = crate::cli::is_typed("--json");
     if asked || !json {
         let _ = error.print();
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

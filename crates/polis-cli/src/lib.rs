@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod context;
 mod error;
+mod markdown;
 mod output;
 pub mod reference;
 mod task_dir;
@@ -26,6 +27,20 @@ pub fn run() -> ExitCode {
     };
     let out = output::Output::new(cli.globals.json, cli.globals.verbose);
     match command::run(cli, &out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => error::report(&failure, &out),
+    }
+}
+
+/// Runs the `blackboard` program on the process's arguments.
+pub fn run_blackboard() -> ExitCode {
+    let cli = match cli::BlackboardCli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => return error::usage(&usage),
+    };
+    let globals = cli.globals.without_empty();
+    let out = output::Output::new(globals.json, globals.verbose);
+    match cli.command.run(&globals, &out) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => error::report(&failure, &out),
     }

@@ -82,6 +82,39 @@ impl Output {
         written.map_err(Failure::unheard)
     }
 
+    /// A text to the letter for a program, and made safe for a terminal.
+    pub(crate) fn exact(&self, text: &str) -> Result<(), Failure> {
+        let terminal = io::stdout().is_terminal();
+        let written = if terminal {
+            let mut shown = clean_lines(text);
+            if !shown.is_empty() && !shown.ends_with('\n') {
+                shown.push('\n');
+            }
+            self.raw(&shown)
+        } else {
+            self.raw(text)
+        };
+        written?;
+        io::stdout().flush().map_err(Failure::unheard)
+    }
+
+    /// What is said beside an answer, to a person only.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.json && io::stderr().is_terminal() {
+            self.warn(&self.paint(Style::Dim, text));
+        }
+    }
+
+    /// How wide, and whether in colour, Markdown is rendered.
+    pub(crate) fn width_or(&self, default: usize) -> usize {
+        self.width.unwrap_or(default)
+    }
+
+    /// Whether there are colours.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour
+    }
+
     /// A line on standard error.
     pub(crate) fn warn(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
@@ -101,15 +134,9 @@ impl Output {
         if !self.colour {
             return text.to_owned();
         }
-        let code = match style {
-            Style::Bold => "1",
-            Style::Dim => "2",
-            Style::Green => "32",
-            Style::Yellow => "33",
-            Style::Red => "31",
-            Style::Cyan => "36",
-        };
-        format!("\x1b[{code}m{text}\x1b[0m")
+        let mut painted = String::new();
+        paint_onto(&mut painted, [style], text);
+        painted
     }
 }
 
@@ -118,10 +145,44 @@ impl Output {
 pub(crate) enum Style {
     Bold,
     Dim,
+    Italic,
+    Underline,
+    Strike,
     Green,
     Yellow,
     Red,
     Cyan,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Bold => "1",
+            Self::Dim => "2",
+            Self::Italic => "3",
+            Self::Underline => "4",
+            Self::Strike => "9",
+            Self::Red => "31",
+            Self::Green => "32",
+            Self::Yellow => "33",
+            Self::Cyan => "36",
+        }
+    }
+}
+
+/// Adds text in all these styles; nothing of them reaches what follows.
+pub(crate) fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, text: &str) {
+    let mut styled = false;
+    for style in styles {
+        page.push_str(if styled { ";" } else { "\x1b[" });
+        page.push_str(style.code());
+        styled = true;
+    }
+    if styled {
+        let _ = write!(page, "m{text}\x1b[0m");
+    } else {
+        page.push_str(text);
+    }
 }
 
 /// A line of text that may come from anywhere, made safe for a terminal.
@@ -209,7 +270,7 @@ impl Table {
 }
 
 /// Text cut to so many columns, with a mark where it was cut.
-fn fit(text: &str, room: usize) -> String {
+pub(crate) fn fit(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

@@ -126,7 +126,7 @@ pub fn decide_add(
 ) -> Result<(Agent, Changeset), Refusal> {
     policy.check(caller, Permission::ManageAgents)?;
     roles.check_agent(&request.role)?;
-    if matches!(request.id.as_str(), AgentId::USER | AgentId::ROOT) {
+    if AgentId::FIXED.contains(&request.id.as_str()) {
         return Err(Refusal::new(
             Code::AgentExists,
             format!(

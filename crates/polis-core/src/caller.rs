@@ -40,7 +40,7 @@ impl Caller {
         match entry {
             Some(agent) if agent.status == AgentStatus::Retired => Err(Refusal::new(
                 Code::PermissionDenied,
-                format!("Agent \"{id}\" is retired and may not act any more."),
+                format!("Permission denied: agent \"{id}\" is retired and may not act any more."),
                 "register a new agent with `polis agent add`; a retired name is not given out again",
             )),
             Some(agent) => Ok(Self {

@@ -5,6 +5,7 @@
 //! add (a new task, a comment, an event, a settled blocker) expect nothing: they commute.
 
 use crate::agent::Agent;
+use crate::board::{BoardName, BoardWrite, LeaseWrite};
 use crate::caller::Caller;
 use crate::event::NewEvent;
 use crate::id::{AgentId, TaskId};
@@ -29,6 +30,8 @@ pub enum RecordKey {
     Agent(AgentId),
     /// A fence.
     Fence(Fence),
+    /// A board.
+    Board(BoardName),
 }
 
 /// A record that writers touch when they could break a rule together without touching the same
@@ -89,6 +92,12 @@ pub enum Write {
         /// The whole new state.
         agent: Agent,
     },
+    /// A change of a board's text. Conflicts if the board does not admit it (see
+    /// [`BoardHead::admits`](crate::board::BoardHead::admits)), which is judged on what earlier writes
+    /// of the changeset leave behind; the receipt names its version.
+    ChangeBoard(Box<BoardWrite>),
+    /// A change of a board's lease.
+    LeaseBoard(Box<LeaseWrite>),
     /// Moves a fence on; conflicts with everybody who read it before.
     TouchFence {
         /// Which.

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::board::BoardName;
 use crate::id::{AgentId, TaskId};
 use crate::json::Raw;
 use crate::time::Timestamp;
@@ -38,6 +39,36 @@ pub mod kind {
     pub const TASK_HEARTBEAT: &str = "task.heartbeat";
     /// An attempt on a task was refused; nothing changed.
     pub const TASK_REFUSED: &str = "task.refused";
+    /// A board's whole text was written.
+    pub const BOARD_WRITTEN: &str = "board.written";
+    /// Something was added to a board's end.
+    pub const BOARD_APPENDED: &str = "board.appended";
+    /// A part of a board was changed.
+    pub const BOARD_EDITED: &str = "board.edited";
+    /// An older version of a board was brought back.
+    pub const BOARD_RESTORED: &str = "board.restored";
+    /// A board's file was changed by something else than polis.
+    pub const BOARD_EXTERNAL: &str = "board.external";
+    /// A board's file was gone and was written again.
+    pub const BOARD_FILE_RESTORED: &str = "board.file-restored";
+    /// A board was locked.
+    pub const BOARD_LOCKED: &str = "board.locked";
+    /// A board's lock was prolonged.
+    pub const BOARD_RENEWED: &str = "board.renewed";
+    /// A board's lock was given back.
+    pub const BOARD_UNLOCKED: &str = "board.unlocked";
+    /// A decision was proposed on a board.
+    pub const DECISION_PROPOSED: &str = "decision.proposed";
+    /// A decision was signed.
+    pub const DECISION_SIGNED: &str = "decision.signed";
+    /// A decision was vetoed.
+    pub const DECISION_VETOED: &str = "decision.vetoed";
+    /// A rejected decision was appealed against.
+    pub const DECISION_APPEALED: &str = "decision.appealed";
+    /// A milestone was added to a board.
+    pub const MILESTONE_ADDED: &str = "milestone.added";
+    /// A milestone was reached.
+    pub const MILESTONE_DONE: &str = "milestone.done";
     /// An agent was registered.
     pub const AGENT_ADDED: &str = "agent.added";
     /// An agent was retired.
@@ -53,6 +84,8 @@ pub enum Subject {
     CreatedTask,
     /// An agent.
     Agent(AgentId),
+    /// A board: `board/NAME`, or `blackboard/PATH`.
+    Board(BoardName),
 }
 
 impl Subject {
@@ -64,6 +97,8 @@ impl Subject {
                 created.map_or_else(|| "task".to_owned(), |id| format!("task/{id}"))
             }
             Self::Agent(id) => format!("agent/{id}"),
+            Self::Board(name) if name.is_whiteboard() => format!("board/{name}"),
+            Self::Board(name) => name.to_string(),
         }
     }
 }

@@ -102,12 +102,21 @@ impl AgentId {
     pub const USER: &'static str = "user";
     /// The entry of a society; never a registered agent.
     pub const ROOT: &'static str = "root";
+    /// Who changed a board's file without polis; never a registered agent.
+    pub const EXTERNAL: &'static str = "external";
+    /// The names that cannot be registered.
+    pub const FIXED: [&'static str; 3] = [Self::USER, Self::ROOT, Self::EXTERNAL];
     /// The longest name, in bytes: it has to fit into a file name with room for more.
     pub const MAX_BYTES: usize = 200;
 
     /// The person.
     pub fn user() -> Self {
         Self(Self::USER.to_owned())
+    }
+
+    /// Whoever changed a file without polis.
+    pub fn external() -> Self {
+        Self(Self::EXTERNAL.to_owned())
     }
 
     /// The name as text.
@@ -162,7 +171,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 fn escape_control(c: char) -> impl Iterator<Item = char> {
-    let escaped = if c.is_control() {
+    let escaped = if c.is_control() || crate::task::text::turns_text(c) {
         c.escape_default().collect::<Vec<_>>()
     } else {
         vec![c]

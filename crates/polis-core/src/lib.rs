@@ -5,6 +5,7 @@
 //! function, and commits the [`Changeset`] it answers, or reports the [`Refusal`].
 
 pub mod agent;
+pub mod board;
 pub mod caller;
 pub mod changeset;
 pub mod event;
@@ -17,13 +18,14 @@ pub mod task;
 pub mod time;
 
 pub use agent::{Agent, AgentStatus, Layer, Registered};
+pub use board::BoardName;
 pub use caller::{Caller, Standing};
 pub use changeset::{Changeset, Expect, RecordKey, Write};
 pub use event::{Event, NewEvent, Subject};
 pub use id::{AgentId, TaskId};
 pub use json::{Fields, Raw};
 pub use permission::{Mode, Permission, Policy};
-pub use refusal::{Code, Kind, Refusal};
+pub use refusal::{Code, Details, Kind, Refusal};
 pub use role::RoleSet;
 pub use task::{Task, TaskRecord, TaskStatus, TaskType};
 pub use time::Timestamp;

@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::time::Timestamp;
+
 /// What class of refusal it is; the command line's exit code and HTTP's status follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -73,12 +75,24 @@ codes! {
     InvalidText = "invalid_text", Invalid;
     /// Not a JSON object, too large, or too deep.
     InvalidMetadata = "invalid_metadata", Invalid;
+    /// A section's name or content would not read back as it was given.
+    InvalidSection = "invalid_section", Invalid;
+    /// Several sections have this name.
+    AmbiguousSection = "ambiguous_section", Invalid;
     /// The agent's place in the tree makes no sense.
     InvalidSupervisor = "invalid_supervisor", Invalid;
     /// The configuration file has a fault.
     InvalidConfig = "invalid_config", Invalid;
     /// The permissions file has a fault.
     InvalidRbac = "invalid_rbac", Invalid;
+    /// Not the name of a board.
+    InvalidBoard = "invalid_board", Invalid;
+    /// Not a path of the blackboard.
+    InvalidPath = "invalid_path", Invalid;
+    /// The board would become larger than is allowed.
+    BoardTooLarge = "board_too_large", Invalid;
+    /// The text is not UTF-8.
+    NotUtf8 = "not_utf8", Invalid;
     /// A strict import found faults.
     ImportFaults = "import_faults", Invalid;
     /// The caller may not do this.
@@ -89,16 +103,34 @@ codes! {
     ForceAssignForbidden = "force_assign_forbidden", Forbidden;
     /// This type of task is completed only after approval.
     ApprovalRequired = "approval_required", Forbidden;
+    /// The caller is not among those who sign.
+    NotASigner = "not_a_signer", Forbidden;
     /// No such task.
     TaskNotFound = "task_not_found", NotFound;
     /// No such comment.
     CommentNotFound = "comment_not_found", NotFound;
+    /// No such section.
+    SectionNotFound = "section_not_found", NotFound;
     /// No such agent.
     AgentNotFound = "agent_not_found", NotFound;
+    /// No such decision on the board.
+    DecisionNotFound = "decision_not_found", NotFound;
+    /// No such milestone on the board.
+    MilestoneNotFound = "milestone_not_found", NotFound;
     /// No polis directory here or above.
     NotInitialized = "not_initialized", NotFound;
     /// Nothing the caller could claim.
     NothingToClaim = "nothing_to_claim", NotFound;
+    /// No such file on the blackboard.
+    FileNotFound = "file_not_found", NotFound;
+    /// History does not have this version, or not any more.
+    VersionNotFound = "version_not_found", NotFound;
+    /// The board changed since the caller read it.
+    VersionConflict = "version_conflict", Conflict;
+    /// The lock ended, and was given back or taken over.
+    LockLost = "lock_lost", Conflict;
+    /// The board's file was replaced by something that is not a file, such as a link.
+    NotAFile = "not_a_file", Conflict;
     /// The task changed since the caller read it.
     VersionMismatch = "version_mismatch", Conflict;
     /// The state machine has no such step.
@@ -117,6 +149,12 @@ codes! {
     AgentExists = "agent_exists", Conflict;
     /// The agent is still needed.
     AgentInUse = "agent_in_use", Conflict;
+    /// Somebody else has the board locked.
+    BoardLocked = "board_locked", Busy;
+    /// The decision is not in a state in which this can be done to it.
+    DecisionClosed = "decision_closed", Conflict;
+    /// The board has a milestone of this title.
+    MilestoneExists = "milestone_exists", Conflict;
     /// The store stayed locked until the deadline.
     StoreBusy = "store_busy", Busy;
     /// The store cannot be reached.
@@ -157,6 +195,40 @@ pub struct Refusal {
     pub message: String,
     /// For people: what to do next.
     pub hint: String,
+    /// What else a program may want to know.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Box<Details>>,
+}
+
+/// What a refusal tells beside its sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Details {
+    /// A board is at another version.
+    #[serde(rename_all = "camelCase")]
+    Version {
+        /// The version it is at.
+        current_version: u64,
+        /// Who made that.
+        last_modified_by: String,
+        /// When.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        last_modified_at: Option<Timestamp>,
+        /// What changed since the version the caller had read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        diff: Option<String>,
+        /// A merge that did not work out, with marks where it did not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        merge: Option<String>,
+    },
+    /// A board is locked.
+    #[serde(rename_all = "camelCase")]
+    Locked {
+        /// Who has it locked.
+        holder: String,
+        /// Until when.
+        expires_at: Timestamp,
+    },
 }
 
 impl Refusal {
@@ -166,6 +238,14 @@ impl Refusal {
             code,
             message: message.into(),
             hint: hint.into(),
+            details: None,
         }
+    }
+
+    /// The same, with what else a program may want to know.
+    #[must_use]
+    pub fn with(mut self, details: Details) -> Self {
+        self.details = Some(Box::new(details));
+        self
     }
 }

@@ -1,6 +1,6 @@
 //! What an operation answers when it does not do what was asked.
 
-use polis_core::{Code, Kind, Refusal};
+use polis_core::{Code, Details, Kind, Refusal};
 use serde::Serialize;
 
 use crate::port::PortError;
@@ -32,15 +32,16 @@ impl OpError {
 
     /// The error as every surface's JSON shows it.
     pub fn document(&self) -> ErrorDocument<'_> {
-        let (message, hint) = match self {
-            Self::Refused(refusal) => (&refusal.message, &refusal.hint),
-            Self::Failed(failure) => (&failure.message, &failure.hint),
+        let (message, hint, details) = match self {
+            Self::Refused(refusal) => (&refusal.message, &refusal.hint, refusal.details.as_deref()),
+            Self::Failed(failure) => (&failure.message, &failure.hint, None),
         };
         ErrorDocument {
             error: ErrorBody {
                 code: self.code(),
                 message,
                 hint,
+                details,
             },
         }
     }
@@ -62,4 +63,7 @@ pub struct ErrorBody<'a> {
     pub message: &'a str,
     /// What to do next.
     pub hint: &'a str,
+    /// What else a program may want to know.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub details: Option<&'a Details>,
 }

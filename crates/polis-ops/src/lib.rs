@@ -10,5 +10,5 @@ pub mod polis;
 pub mod port;
 
 pub use error::OpError;
-pub use polis::{Polis, Settings};
+pub use polis::{BoardSettings, Polis, Settings};
 pub use port::{Outcome, PortError, PortFuture, Receipt, Store};

@@ -4,6 +4,9 @@ use polis_core::event::kind;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use polis_core::board::access::AccessRules;
+use polis_core::board::decision::Quorum;
+use polis_core::board::words::Language;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
 use polis_core::{
@@ -12,7 +15,7 @@ use polis_core::{
 };
 
 use crate::error::OpError;
-use crate::port::{Clock, Outcome, PortError, Receipt, Store};
+use crate::port::{Chance, Clock, Outcome, PortError, Receipt, Store};
 
 /// What an installation has set.
 #[derive(Debug, Clone)]
@@ -29,6 +32,44 @@ pub struct Settings {
     pub default_lease_ms: Option<u64>,
     /// How long an operation tries before it gives up, in milliseconds.
     pub patience_ms: i64,
+    /// What is set about boards.
+    pub boards: BoardSettings,
+}
+
+/// What an installation has set about boards.
+#[derive(Debug, Clone)]
+pub struct BoardSettings {
+    /// The language of templates and entries.
+    pub language: Language,
+    /// What the global board's template names.
+    pub project: String,
+    /// Who may do what, beyond the matrix.
+    pub access: AccessRules,
+    /// How many versions history keeps.
+    pub max_versions: u32,
+    /// How many signatures a decision needs.
+    pub quorum: Quorum,
+    /// Whose signatures count; every active top-layer agent's if there are none.
+    pub signers: Vec<String>,
+    /// How long a blackboard write waits for a lock, in milliseconds.
+    pub lock_wait_ms: u64,
+    /// How often it tries.
+    pub lock_tries: u32,
+}
+
+impl Default for BoardSettings {
+    fn default() -> Self {
+        Self {
+            language: Language::En,
+            project: "polis".to_owned(),
+            access: AccessRules::default(),
+            max_versions: 10,
+            quorum: Quorum::default(),
+            signers: Vec::new(),
+            lock_wait_ms: 5_000,
+            lock_tries: 3,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -40,6 +81,7 @@ impl Default for Settings {
             approval_required: Vec::new(),
             default_lease_ms: None,
             patience_ms: 30_000,
+            boards: BoardSettings::default(),
         }
     }
 }
@@ -51,16 +93,24 @@ pub struct Polis {
     pub store: Arc<dyn Store>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// What nobody can guess.
+    pub chance: Arc<dyn Chance>,
     /// What is set.
     pub settings: Arc<Settings>,
 }
 
 impl Polis {
     /// A ground with its adapters.
-    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, settings: Settings) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        chance: Arc<dyn Chance>,
+        settings: Settings,
+    ) -> Self {
         Self {
             store,
             clock,
+            chance,
             settings: Arc::new(settings),
         }
     }

@@ -4,6 +4,7 @@
 //! the same tables in PostgreSQL. Both fill in the ports of `polis-ops`; what they share (rows,
 //! the shape of queries) is written once, beside them.
 
+mod board_row;
 pub mod embedded;
 pub mod postgres;
 mod prepared;

@@ -2,6 +2,7 @@
 //!
 //! Made by the caller of a commit, so that the one who writes has nothing left to compute.
 
+use polis_core::board::{BoardWrite, LeaseWrite};
 use polis_core::changeset::{Fence, Write};
 use polis_core::task::NewComment;
 use polis_core::{AgentId, Changeset, Code, Expect, Subject, TaskId};
@@ -16,7 +17,7 @@ pub(crate) const TASK_NUMBER: &str = "task-number";
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) at: String,
-    pub(crate) actor: String,
+    pub(crate) actor: AgentId,
     pub(crate) writes: Vec<Row>,
     pub(crate) events: Vec<(&'static str, Subject, String)>,
 }
@@ -47,6 +48,8 @@ pub(crate) enum Row {
         fence: Fence,
         expected: i64,
     },
+    Board(Box<BoardWrite>),
+    Lease(Box<LeaseWrite>),
 }
 
 impl Prepared {
@@ -63,7 +66,7 @@ impl Prepared {
             .collect();
         Ok(Self {
             at: changes.at.as_str().to_owned(),
-            actor: changes.actor.to_string(),
+            actor: changes.actor,
             writes,
             events,
         })
@@ -82,7 +85,8 @@ impl Prepared {
             Row::Settle(dependents) => 16 * dependents.len(),
             Row::Comment { comment, .. } => 100 + comment.body.len(),
             Row::Agent { body, .. } => 50 + body.len(),
-            Row::Raise(_) | Row::Reserve | Row::Fence { .. } => 16,
+            Row::Board(write) => 300 + write.change.text().len(),
+            Row::Raise(_) | Row::Reserve | Row::Fence { .. } | Row::Lease(_) => 16,
         });
         let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
         writes.chain(events).sum()
@@ -125,6 +129,8 @@ impl Row {
                 fence,
                 expected: number(expected)?,
             },
+            Write::ChangeBoard(write) => Self::Board(write),
+            Write::LeaseBoard(write) => Self::Lease(write),
         })
     }
 }

@@ -1,8 +1,10 @@
 //! A clock that stands still until a test moves it.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
-use polis_ops::port::Clock;
+use polis_ops::port::{Chance, Clock};
 
 /// A moment in 2026, in milliseconds: when every test begins.
 pub const BEGINNING: i64 = 1_767_225_600_000;
@@ -37,5 +39,21 @@ impl Default for FixedClock {
 impl Clock for FixedClock {
     fn now_millis(&self) -> i64 {
         self.0.load(Ordering::SeqCst)
+    }
+
+    /// Nobody waits: the time is simply later.
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.advance(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Tokens that count up.
+#[derive(Debug, Default)]
+pub struct CountedChance(AtomicI64);
+
+impl Chance for CountedChance {
+    fn token(&self) -> String {
+        format!("{:032x}", self.0.fetch_add(1, Ordering::SeqCst) + 1)
     }
 }

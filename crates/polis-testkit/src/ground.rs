@@ -7,7 +7,7 @@ use polis_core::AgentId;
 use polis_ops::port::Store;
 use polis_ops::{Polis, PortFuture, Settings};
 
-use crate::{FixedClock, MemoryStore};
+use crate::{CountedChance, FixedClock, MemoryStore};
 
 /// How long a test may take before it counts as hanging.
 const HANGING: Duration = Duration::from_secs(120);
@@ -47,7 +47,12 @@ pub fn run(test: impl Future<Output = ()>) {
 
 /// The operations' ground on a store, with a clock that stands still and nothing set.
 pub fn polis(store: Arc<dyn Store>) -> Polis {
-    Polis::new(store, Arc::new(FixedClock::default()), Settings::default())
+    Polis::new(
+        store,
+        Arc::new(FixedClock::default()),
+        Arc::new(CountedChance::default()),
+        Settings::default(),
+    )
 }
 
 /// An agent's name.

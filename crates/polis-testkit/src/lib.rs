@@ -10,6 +10,7 @@
     reason = "everything here is test code: a panic is a failed test"
 )]
 
+mod boards;
 pub mod cases;
 pub mod clock;
 pub mod conformance;
@@ -22,7 +23,7 @@ pub mod postgres;
 mod suites;
 pub mod task_files;
 
-pub use clock::FixedClock;
+pub use clock::{CountedChance, FixedClock};
 pub use dice::Dice;
 pub use ground::{Ground, MemoryGround, run};
 pub use memory::MemoryStore;

@@ -7,19 +7,22 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::{Fence, Write};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{
     Agent, AgentId, Changeset, Event, Expect, Raw, RecordKey, Registered, TaskId, TaskRecord,
-    TaskStatus, TaskType,
+    TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::port::{
-    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, StatusCounts,
-    TaskQuery, Tasks,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
+    Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks,
 };
 use polis_ops::{PortError, PortFuture, Receipt};
 use tokio::sync::watch;
 
+use crate::boards;
+use crate::clock::BEGINNING;
 use crate::listing;
 
 /// A store that forgets everything with the process.
@@ -43,6 +46,7 @@ struct State {
     tasks: BTreeMap<TaskId, Kept>,
     comments: HashMap<TaskId, Vec<Comment>>,
     agents: BTreeMap<AgentId, (Agent, u64)>,
+    boards: boards::Boards,
     events: Vec<Event>,
     raised_to: u64,
     fences: HashMap<Fence, u64>,
@@ -101,16 +105,22 @@ impl State {
             | Write::SettleBlocker { .. }
             | Write::RaiseTaskNumber(_)
             | Write::ReserveTaskNumber
-            | Write::AddComment { .. } => None,
+            | Write::AddComment { .. }
+            | Write::ChangeBoard(_)
+            | Write::LeaseBoard(_) => None,
         }
     }
 
     /// Applies a changeset to this copy of the state, or finds the record it conflicts on.
     fn apply(&mut self, changes: Changeset) -> Result<Receipt, Stopped> {
-        if let Some(key) = changes.writes.iter().find_map(|w| self.conflict(w)) {
-            return Err(Stopped::Conflict(key));
-        }
         let mut receipt = Receipt::default();
+        for write in &changes.writes {
+            if let Some(key) = self.conflict(write) {
+                return Err(Stopped::Conflict(key));
+            }
+            self.write_board(write, &changes, &mut receipt)
+                .map_err(Stopped::Conflict)?;
+        }
         for write in changes.writes {
             self.write(write, &mut receipt)?;
         }
@@ -128,6 +138,24 @@ impl State {
         }
         receipt.sequence = self.last_sequence();
         Ok(receipt)
+    }
+
+    /// Boards are changed while conflicts are sought, because each change sees those before it.
+    fn write_board(
+        &mut self,
+        write: &Write,
+        changes: &Changeset,
+        receipt: &mut Receipt,
+    ) -> Result<(), RecordKey> {
+        match write {
+            Write::ChangeBoard(write) => {
+                let version = self.boards.change(write, &changes.actor, &changes.at)?;
+                receipt.board = Some(version);
+            }
+            Write::LeaseBoard(write) => self.boards.lease(write)?,
+            _ => {}
+        }
+        Ok(())
     }
 
     fn write(&mut self, write: Write, receipt: &mut Receipt) -> Result<(), PortError> {
@@ -178,6 +206,8 @@ impl State {
             Write::TouchFence { fence, expected } => {
                 self.fences.insert(fence, expected + 1);
             }
+            // Written already.
+            Write::ChangeBoard(_) | Write::LeaseBoard(_) => {}
         }
         Ok(())
     }
@@ -338,6 +368,41 @@ impl Agents for MemoryStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         self.read(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
+    }
+}
+
+impl Boards for MemoryStore {
+    fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
+        self.read(|state| state.boards.state(name))
+    }
+
+    fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
+        self.read(|state| state.boards.heads())
+    }
+
+    fn board_text<'a>(
+        &'a self,
+        name: &'a BoardName,
+        version: u64,
+    ) -> PortFuture<'a, Option<BoardText>> {
+        self.read(|state| state.boards.text(name, version))
+    }
+
+    fn board_versions<'a>(
+        &'a self,
+        name: &'a BoardName,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<VersionEntry>> {
+        self.read(|state| state.boards.versions(name, limit))
+    }
+
+    fn hold_board<'a>(&'a self, _: &'a BoardName, _: Duration) -> PortFuture<'a, Option<Held>> {
+        let held: Held = Box::new(());
+        Box::pin(std::future::ready(Ok(Some(held))))
+    }
+
+    fn began_at(&self) -> PortFuture<'_, Timestamp> {
+        self.read(|_| Timestamp::from_millis(BEGINNING))
     }
 }
 

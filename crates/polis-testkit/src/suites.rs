@@ -53,6 +53,31 @@ macro_rules! conformance_tests {
             a_scan_shows_every_task
             blocks_are_read_for_many_tasks
             completed_types_and_counts_are_those_of_the_board
+            a_board_that_nobody_touched_is_not_there
+            versions_count_up_and_say_who_made_them
+            nothing_is_added_to_a_board_that_has_not_begun
+            of_changes_to_one_version_one_is_committed
+            a_board_at_another_version_leaves_nothing_of_a_changeset
+            additions_to_a_board_commute
+            an_addition_begins_on_a_new_line_if_asked
+            a_part_is_changed_where_it_stands
+            a_board_does_not_grow_beyond_its_limit
+            a_changeset_changes_a_board_several_times
+            a_stream_changes_boards
+            a_boards_event_is_about_the_board
+            boards_are_listed_by_name
+            a_store_begins_once
+            the_largest_board_is_kept
+            boards_survive_reopening
+            a_board_can_be_held
+            a_lease_binds_all_others_until_it_ends
+            a_lease_is_changed_by_who_knows_it
+            a_board_that_was_only_locked_has_version_0
+            of_rivals_for_a_lease_one_gets_it
+            history_is_newest_first_and_limited
+            a_version_that_was_not_made_is_not_there
+            versions_beyond_those_kept_go
+            the_newest_versions_are_always_there
         );
     };
 }

@@ -1,4 +1,5 @@
-//! `polis demo`: a small team of real processes works a board, and one of them is killed.
+//! `polis demo`: a small team of real processes works a board and writes on a whiteboard, and one of
+//! them is killed.
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
 
@@ -8,11 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
+use polis_core::agent::AgentAdd;
+use polis_core::board::BoardName;
+use polis_core::board::milestone::milestones;
+use polis_core::role::role_of_name;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
 use polis_core::{AgentId, Code, Event, TaskId, TaskStatus};
-use polis_ops::op::{self, StatsQuery, TaskHeartbeat};
+use polis_ops::op::{self, BoardAppend, BoardRead, MilestoneChange, StatsQuery, TaskHeartbeat};
 use polis_ops::{OpError, PortError};
 use polis_store::embedded::Use;
 use rustix::process::{Pid, Signal, kill_process};
@@ -25,6 +30,8 @@ use crate::output::{Output, Style};
 
 /// How long a claim of the demo holds without a heartbeat.
 const LEASE_MS: u64 = 1_200;
+/// What the team works for.
+const MILESTONE: &str = "Launch";
 /// The role two workers share: when one of them is killed, the other takes over.
 const SHARED: &str = "backend-leader-";
 /// The team.
@@ -149,6 +156,7 @@ impl Demo {
             out,
             "each claims what is ready for its role; one is killed (kill -9) in the middle of its work.\n",
         )?;
+        register(&context)?;
         let tasks = plan(&context)?;
         let graph = context.run(op::graph_tasks(&context.polis, None))?;
         say(out, &graph.to_text())?;
@@ -178,6 +186,34 @@ fn say(out: &Output, text: &str) -> Result<(), Failure> {
     } else {
         out.line(text)
     }
+}
+
+/// Registers the team below a lead, and puts a milestone on the global board.
+fn register(context: &Context) -> Result<(), Failure> {
+    let user = AgentId::user();
+    let lead: AgentId = "team-lead".parse()?;
+    let add = |id: &str, role: &str, supervisor: Option<AgentId>| -> Result<(), Failure> {
+        let params = AgentAdd {
+            id: id.parse()?,
+            name: None,
+            role: role.to_owned(),
+            layer: None,
+            supervisor,
+        };
+        context.run(op::add_agent(&context.polis, &user, &params))?;
+        Ok(())
+    };
+    add(lead.as_str(), lead.as_str(), None)?;
+    for name in TEAM {
+        add(name, role_of_name(name), Some(lead.clone()))?;
+    }
+    let milestone = MilestoneChange {
+        board: BoardName::Global,
+        title: MILESTONE.to_owned(),
+        add: Some("the shop is live".to_owned()),
+    };
+    context.run(op::change_milestone(&context.polis, &lead, &milestone))?;
+    Ok(())
 }
 
 /// Puts the plan on the board.
@@ -350,9 +386,46 @@ fn report(
             stats.figures.invalid_transitions
         ),
     )?;
+    whiteboard(context, tasks, out)?;
     say(
         out,
         "\nYour own board: polis init, then polis task create --subject \"...\" and polis task claim.",
+    )
+}
+
+/// Says what became of the global board, which every worker appended to.
+fn whiteboard(context: &Context, tasks: &[TaskId], out: &Output) -> Result<(), Failure> {
+    let lead: AgentId = "team-lead".parse()?;
+    let reached = MilestoneChange {
+        board: BoardName::Global,
+        title: MILESTONE.to_owned(),
+        add: None,
+    };
+    context.run(op::change_milestone(&context.polis, &lead, &reached))?;
+    let params = BoardRead {
+        board: BoardName::Global,
+        if_newer_than: None,
+        section: None,
+        nth: None,
+    };
+    let board = context.run(op::read_board(&context.polis, &lead, &params))?;
+    let text = board.content.unwrap_or_default();
+    let whole = |id: &TaskId| {
+        text.lines()
+            .filter(|line| line.starts_with(&format!("Finished #{id}: ")))
+            .count()
+            == 1
+    };
+    let entries = tasks.iter().filter(|id| whole(id)).count();
+    let done = milestones(&text).iter().filter(|m| m.done).count();
+    say(
+        out,
+        &format!(
+            "The global whiteboard has {entries} of {} entries, each once and whole, and {done} milestone reached \
+             (version {}).",
+            tasks.len(),
+            board.version
+        ),
     )
 }
 
@@ -389,6 +462,12 @@ fn work(context: &Context, id: TaskId) -> Result<(), Failure> {
     };
     context.run(op::heartbeat_task(&context.polis, &context.agent, &beat))?;
     std::thread::sleep(pause / 2);
+    let subject = context.run(op::get_task(&context.polis, id))?.task.subject;
+    let entry = BoardAppend {
+        board: BoardName::Global,
+        content: format!("Finished #{id}: {subject}"),
+    };
+    context.run(op::append_board(&context.polis, &context.agent, &entry))?;
     let done = TaskUpdate {
         status: Some(TaskStatus::Completed),
         ..TaskUpdate::of(id)

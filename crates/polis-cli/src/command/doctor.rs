@@ -1,9 +1,13 @@
 //! `polis doctor`: is everything as it should be?
 
+use polis_core::AgentId;
 use polis_ops::op;
+use polis_store::EmbeddedStore;
+use polis_store::embedded::Use;
 use serde::Serialize;
 
 use crate::cli::Globals;
+use crate::config::Config;
 use crate::context::{Context, Place, Target};
 use crate::error::Failure;
 use crate::output::{Output, Style};
@@ -79,7 +83,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
                     .map_err(|_| reopen(globals)),
             );
             if let Ok(context) = context {
-                note("integrity", integrity(&context, &place, &config));
+                note("integrity", integrity(&place, &config));
                 note(
                     "content",
                     context
@@ -94,6 +98,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
                             )
                         }),
                 );
+                note("boards", boards(&context, &place, &config));
                 note("writable", writable(&place, &config));
             }
         }
@@ -140,30 +145,46 @@ fn reopen(globals: &Globals) -> Failure {
     }
 }
 
-fn integrity(
-    context: &Context,
-    place: &Place,
-    config: &crate::config::Config,
-) -> Result<String, Failure> {
-    if let Target::Directory(workspace) = place.store(config) {
-        let store = polis_store::EmbeddedStore::open(
-            &workspace,
-            polis_store::embedded::Use::Brief,
-            context.config.patience(),
-        )?;
-        let faults = store.check()?;
-        if let Some(first) = faults.first() {
-            return Err(crate::error::invalid(
-                format!("The database is damaged: {first}."),
-                "restore .agent-workspace/polis.db from a backup",
-            ));
+/// The embedded store, if that is what there is.
+fn embedded(place: &Place, config: &Config) -> Result<Option<EmbeddedStore>, Failure> {
+    match place.store(config) {
+        Target::Postgres(_) => Ok(None),
+        Target::Directory(workspace) => {
+            let store = EmbeddedStore::open(&workspace, Use::Brief, config.patience())?;
+            Ok(Some(store))
         }
-        return Ok("no damage found".to_owned());
     }
-    Ok("not checked on PostgreSQL".to_owned())
 }
 
-fn writable(place: &Place, config: &crate::config::Config) -> Result<String, Failure> {
+fn boards(context: &Context, place: &Place, config: &Config) -> Result<String, Failure> {
+    let list = context.run(op::list_boards(&context.polis, &AgentId::user()))?;
+    let written = list.boards.iter().filter(|board| board.version > 0).count();
+    let Some(store) = embedded(place, config)? else {
+        return Ok(format!("{written} written"));
+    };
+    match store.check_boards()?.first() {
+        None => Ok(format!("{written} written, files as the store has them")),
+        Some(first) => Err(crate::error::invalid(
+            format!("The file of board {first} is not what the store has."),
+            "`touch` the file to take what it says as a new version, or delete it to get the store's back",
+        )),
+    }
+}
+
+fn integrity(place: &Place, config: &Config) -> Result<String, Failure> {
+    let Some(store) = embedded(place, config)? else {
+        return Ok("not checked on PostgreSQL".to_owned());
+    };
+    match store.check()?.first() {
+        None => Ok("no damage found".to_owned()),
+        Some(first) => Err(crate::error::invalid(
+            format!("The database is damaged: {first}."),
+            "restore .agent-workspace/polis.db from a backup",
+        )),
+    }
+}
+
+fn writable(place: &Place, config: &Config) -> Result<String, Failure> {
     if let Target::Directory(workspace) = place.store(config) {
         tempfile::tempfile_in(&workspace).map_err(|_| {
             crate::error::invalid(

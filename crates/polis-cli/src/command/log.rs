@@ -124,7 +124,7 @@ fn line(event: &Event, out: &Output) -> String {
         "{:>6}  {}  {}  {}  {}{}",
         event.seq,
         out.paint(Style::Dim, event.at.as_str()),
-        out.paint(style, &format!("{:<14}", event.kind)),
+        out.paint(style, &format!("{:<19}", event.kind)),
         clean(&event.subject),
         clean(&event.actor),
         if detail.is_empty() {

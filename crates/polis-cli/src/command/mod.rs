@@ -1,6 +1,8 @@
 //! The commands: each file is its arguments, one operation and one rendering.
 
 pub(crate) mod agent;
+pub(crate) mod blackboard;
+pub(crate) mod board;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -14,6 +16,7 @@ pub(crate) mod task;
 use std::io::Read as _;
 
 use crate::cli::{Cli, Command};
+use crate::context::Context;
 use crate::error::{Failure, invalid};
 use crate::output::Output;
 
@@ -24,6 +27,10 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Init(args) => args.run(globals, out),
         Command::Agent(args) => args.run(globals, out),
         Command::Task(args) => args.run(globals, out),
+        Command::Board(args) => args.run(globals, out),
+        Command::Decision(args) => args.run(&Context::open(globals)?, out),
+        Command::Milestone(args) => args.run(&Context::open(globals)?, out),
+        Command::Blackboard(args) => args.run(globals, out),
         Command::Log(args) => args.run(globals, out),
         Command::Watch(args) => args.run(globals, out),
         Command::Stats => stats::run(globals, out),
@@ -41,11 +48,21 @@ fn text_or_stdin(text: String) -> Result<String, Failure> {
     if text != "-" {
         return Ok(text);
     }
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .lock()
-        .take(64 << 20)
-        .read_to_end(&mut bytes)?;
-    String::from_utf8(bytes)
+    String::from_utf8(stdin()?)
         .map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
+}
+
+/// Standard input, as much of it as anything of ours can hold.
+fn stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let input = std::io::stdin().lock();
+    input.take(64 << 20).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A length of time as it is typed, in milliseconds.
+pub(crate) fn duration(text: &str) -> Result<u64, Failure> {
+    polis_core::time::parse_duration(text)
+        .map(i64::unsigned_abs)
+        .map_err(|why| invalid(why, "write for example 30m, 90s, 2h or 7d"))
 }

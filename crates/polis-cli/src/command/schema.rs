@@ -1,11 +1,14 @@
 //! `polis schema`: the published JSON Schemas, generated from the types.
 
 use clap::{Args, ValueEnum};
+use polis_core::board::{Decision, Milestone};
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
 use polis_core::{Agent, Event, Task};
-use polis_ops::op::TaskList;
+use polis_ops::op::{
+    BlackboardWrite, BoardAppend, BoardOverwrite, BoardRead, BoardView, SectionChange, TaskList,
+};
 use schemars::schema_for;
 
 use crate::error::Failure;
@@ -28,6 +31,14 @@ enum What {
     TaskList,
     TaskUpdate,
     TaskClaim,
+    Board,
+    BoardRead,
+    BoardWrite,
+    BoardAppend,
+    BoardSection,
+    BlackboardWrite,
+    Decision,
+    Milestone,
 }
 
 impl What {
@@ -40,6 +51,14 @@ impl What {
             Self::TaskList => schema_for!(TaskList),
             Self::TaskUpdate => schema_for!(TaskUpdate),
             Self::TaskClaim => schema_for!(TaskClaim),
+            Self::Board => schema_for!(BoardView),
+            Self::BoardRead => schema_for!(BoardRead),
+            Self::BoardWrite => schema_for!(BoardOverwrite),
+            Self::BoardAppend => schema_for!(BoardAppend),
+            Self::BoardSection => schema_for!(SectionChange),
+            Self::BlackboardWrite => schema_for!(BlackboardWrite),
+            Self::Decision => schema_for!(Decision),
+            Self::Milestone => schema_for!(Milestone),
         }
     }
 }

@@ -72,9 +72,7 @@ pub(crate) const KEYS: &[Key] = &[
         default: "false",
         about: "Whether a name that is not registered is refused instead of getting the role it reads like.",
         set: |config, value| {
-            let on = value.as_bool();
-            config.registered_only =
-                on.ok_or_else(|| format!("expected true or false, found {}", value.type_str()))?;
+            config.registered_only = switch(value)?;
             Ok(())
         },
     },
@@ -116,7 +114,131 @@ pub(crate) const KEYS: &[Key] = &[
             parse_duration(&config.tasks.default_lease).map(|_| ())
         },
     },
+    Key {
+        name: "whiteboards.max_versions",
+        takes: "a number from 1 to 1000",
+        default: "10",
+        about: "How many versions of a board history keeps.",
+        set: |config, value| {
+            config.whiteboards.max_versions = count(value, 1_000)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "whiteboards.mid_reads_all_bottom",
+        takes: "true or false",
+        default: "false",
+        about: "Whether every middle agent reads every bottom board, not only those of its subordinates.",
+        set: |config, value| {
+            config.whiteboards.mid_reads_all_bottom = switch(value)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "whiteboards.project",
+        takes: "a name, or \"\" for the directory's",
+        default: "\"\"",
+        about: "What the template of the global board names.",
+        set: |config, value| {
+            config.whiteboards.project = text(value)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "decisions.signatures",
+        takes: "a number from 1 to 100",
+        default: "2",
+        about: "How many signatures approve a decision; where there are fewer signers, all of them and the person's.",
+        set: |config, value| {
+            config.decisions.signatures = count(value, 100)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "decisions.milestone_signatures",
+        takes: "a number from 1 to 100",
+        default: "3",
+        about: "How many signatures approve that a milestone is reached.",
+        set: |config, value| {
+            config.decisions.milestone_signatures = count(value, 100)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "decisions.appeal_signatures",
+        takes: "a number from 1 to 100",
+        default: "2",
+        about: "How many signatures approve a decision that was vetoed and appealed.",
+        set: |config, value| {
+            config.decisions.appeal_signatures = count(value, 100)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "decisions.signers",
+        takes: "a list of agents",
+        default: "[]",
+        about: "Whose signatures count, and who may veto; without any, every active top-layer agent.",
+        set: |config, value| {
+            config.decisions.signers = texts(value)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "blackboard.lock_wait",
+        takes: "a length of time",
+        default: "\"5s\"",
+        about: "How long a blackboard write waits for somebody else's lock before it tries again.",
+        set: |config, value| {
+            config.blackboard.lock_wait = text(value)?;
+            parse_duration(&config.blackboard.lock_wait).map(|_| ())
+        },
+    },
+    Key {
+        name: "blackboard.lock_tries",
+        takes: "a number from 1 to 100",
+        default: "3",
+        about: "How often it tries before it answers `423 LOCKED`.",
+        set: |config, value| {
+            config.blackboard.lock_tries = count(value, 100)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "blackboard.writers",
+        takes: "a table: a role, an agent or \"*\", and a list of path patterns",
+        default: "{ product-manager = [\"**\"] }",
+        about: "Who writes to the blackboard. `*` is anything within a part of the path, `**` any number of parts.",
+        set: |config, value| {
+            let table = value
+                .as_table()
+                .ok_or_else(|| format!("expected a table, found {}", value.type_str()))?;
+            let entry = |(who, patterns): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+                let who: &std::borrow::Cow<'_, str> = who.get_ref();
+                let patterns = texts(patterns.get_ref()).map_err(|why| format!("{who:?}: {why}"));
+                patterns.map(|patterns| (who.to_string(), patterns))
+            };
+            config.blackboard.writers = table.iter().map(entry).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
 ];
+
+fn switch(value: &DeValue<'_>) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| format!("expected true or false, found {}", value.type_str()))
+}
+
+fn count(value: &DeValue<'_>, most: u32) -> Result<u32, String> {
+    let number = value
+        .as_integer()
+        .and_then(|n| i64::from_str_radix(n.as_str(), n.radix()).ok());
+    number
+        .and_then(|n| u32::try_from(n).ok())
+        .filter(|n| (1..=most).contains(n))
+        .ok_or_else(|| format!("expected a number from 1 to {most}"))
+}
 
 fn text(value: &DeValue<'_>) -> Result<String, String> {
     value

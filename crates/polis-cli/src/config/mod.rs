@@ -3,12 +3,16 @@
 mod keys;
 mod rbac;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use polis_core::board::access::AccessRules;
+use polis_core::board::decision::Quorum;
+use polis_core::board::words::Language;
 use polis_core::time::parse_duration;
 use polis_core::{Code, Policy, Refusal, RoleSet, TaskType};
-use polis_ops::Settings;
+use polis_ops::{BoardSettings, Settings};
 use serde::Serialize;
 
 pub(crate) use keys::{KEYS, template};
@@ -33,6 +37,12 @@ pub(crate) struct Config {
     pub(crate) patience: String,
     /// Settings of the task board.
     pub(crate) tasks: TasksConfig,
+    /// Settings of the whiteboards.
+    pub(crate) whiteboards: WhiteboardsConfig,
+    /// Settings of decisions.
+    pub(crate) decisions: DecisionsConfig,
+    /// Settings of the blackboard.
+    pub(crate) blackboard: BlackboardConfig,
 }
 
 /// Settings of the task board.
@@ -42,6 +52,41 @@ pub(crate) struct TasksConfig {
     pub(crate) approval_required: Vec<String>,
     /// The lease of a claim that does not say; empty: none.
     pub(crate) default_lease: String,
+}
+
+/// Settings of the whiteboards.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct WhiteboardsConfig {
+    /// How many versions history keeps.
+    pub(crate) max_versions: u32,
+    /// Whether every middle agent reads every bottom board.
+    pub(crate) mid_reads_all_bottom: bool,
+    /// What the global board's template names; empty: the directory's name.
+    pub(crate) project: String,
+}
+
+/// Settings of decisions.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct DecisionsConfig {
+    /// How many signatures approve one.
+    pub(crate) signatures: u32,
+    /// How many approve that a milestone is reached.
+    pub(crate) milestone_signatures: u32,
+    /// How many approve an appealed one.
+    pub(crate) appeal_signatures: u32,
+    /// Whose signatures count; empty: every active top-layer agent's.
+    pub(crate) signers: Vec<String>,
+}
+
+/// Settings of the blackboard.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct BlackboardConfig {
+    /// How long a write waits for a lock.
+    pub(crate) lock_wait: String,
+    /// How often it tries.
+    pub(crate) lock_tries: u32,
+    /// Who writes what.
+    pub(crate) writers: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for Config {
@@ -55,6 +100,22 @@ impl Default for Config {
             tasks: TasksConfig {
                 approval_required: Vec::new(),
                 default_lease: String::new(),
+            },
+            whiteboards: WhiteboardsConfig {
+                max_versions: 10,
+                mid_reads_all_bottom: false,
+                project: String::new(),
+            },
+            decisions: DecisionsConfig {
+                signatures: 2,
+                milestone_signatures: 3,
+                appeal_signatures: 2,
+                signers: Vec::new(),
+            },
+            blackboard: BlackboardConfig {
+                lock_wait: "5s".to_owned(),
+                lock_tries: 3,
+                writers: BTreeMap::from([("product-manager".to_owned(), vec!["**".to_owned()])]),
             },
         }
     }
@@ -87,9 +148,10 @@ impl Config {
             .map(i64::unsigned_abs)
     }
 
-    /// What the operations need of it, with the permissions.
-    pub(crate) fn settings(&self, policy: Policy) -> Settings {
+    /// What the operations need of it, with the permissions; `project` is the directory's name.
+    pub(crate) fn settings(&self, policy: Policy, project: &str) -> Settings {
         Settings {
+            boards: self.board_settings(project),
             roles: RoleSet::with(self.roles.iter().cloned()),
             policy,
             registered_only: self.registered_only,
@@ -101,6 +163,30 @@ impl Config {
                 .collect(),
             default_lease_ms: self.default_lease_ms(),
             patience_ms: i64::try_from(self.patience().as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+impl Config {
+    fn board_settings(&self, project: &str) -> BoardSettings {
+        let named = self.whiteboards.project.as_str();
+        let wait = parse_duration(&self.blackboard.lock_wait).unwrap_or(5_000);
+        BoardSettings {
+            language: Language::from_name(&self.language).unwrap_or(Language::En),
+            project: if named.is_empty() { project } else { named }.to_owned(),
+            access: AccessRules {
+                mid_reads_all_bottom: self.whiteboards.mid_reads_all_bottom,
+                blackboard_writers: self.blackboard.writers.clone(),
+            },
+            max_versions: self.whiteboards.max_versions,
+            quorum: Quorum {
+                signatures: self.decisions.signatures,
+                milestone_signatures: self.decisions.milestone_signatures,
+                appeal_signatures: self.decisions.appeal_signatures,
+            },
+            signers: self.decisions.signers.clone(),
+            lock_wait_ms: wait.unsigned_abs(),
+            lock_tries: self.blackboard.lock_tries,
         }
     }
 }

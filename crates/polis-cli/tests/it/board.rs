@@ -13,6 +13,8 @@ use crate::schema::Schema;
 
 /// The program under test.
 pub(crate) const POLIS: &str = env!("CARGO_BIN_EXE_polis");
+/// The same under the name that the blackboard's document gives it.
+pub(crate) const BLACKBOARD: &str = env!("CARGO_BIN_EXE_blackboard");
 
 /// Emits each case as a test of the embedded store and as one of PostgreSQL.
 macro_rules! on_both_stores {
@@ -257,14 +259,19 @@ impl Answer {
 
 /// The program in a directory, with an environment that says nothing to it.
 pub(crate) fn bare_command(directory: &Path) -> Command {
-    let mut command = Command::new(POLIS);
+    bare_program(POLIS, directory)
+}
+
+/// One of the programs, in the same way.
+pub(crate) fn bare_program(program: &str, directory: &Path) -> Command {
+    let mut command = Command::new(program);
     command.current_dir(directory).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("POLIS_") {
             command.env_remove(name);
         }
     }
-    for name in ["LANG", "LC_ALL", "LC_MESSAGES", "NO_COLOR"] {
+    for name in ["LANG", "LC_ALL", "LC_MESSAGES", "NO_COLOR", "CLAWOS_HOME"] {
         command.env_remove(name);
     }
     command

@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::board::{Answer, Board, POLIS};
 
 /// A process that holds a mount table of its own; others join it.
-struct Mounts(Child);
+pub(crate) struct Mounts(Child);
 
 impl Mounts {
     /// Runs a line that mounts something, in a fresh mount table; none where that is not allowed.
-    fn with(line: &str, directory: &Path) -> Option<Self> {
+    pub(crate) fn with(line: &str, directory: &Path) -> Option<Self> {
         let script = format!("{line} && echo ready && read -r _");
         let mut child = Command::new("unshare")
             .args(["--mount", "sh", "-c", &script, "sh"])
@@ -33,14 +33,14 @@ impl Mounts {
     }
 
     /// A program in that mount table.
-    fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--mount", "--target", &self.0.id().to_string(), program]);
         command.stdin(Stdio::null());
         command
     }
 
-    fn polis(&self, board: &Board, args: &[&str]) -> Answer {
+    pub(crate) fn polis(&self, board: &Board, args: &[&str]) -> Answer {
         let mut command = self.command(POLIS);
         command
             .arg("--dir")
@@ -59,7 +59,7 @@ impl Drop for Mounts {
 }
 
 /// Says on the screen that a test could not do its work here.
-fn skipped(why: &str) {
+pub(crate) fn skipped(why: &str) {
     // Past the test runner, which would keep it to itself.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }

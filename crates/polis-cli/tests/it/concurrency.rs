@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::board::{Answer, Board, eventually, finish, on_both_stores, start};
 
 /// Runs `work` on so many threads at once and gathers what they answer.
-fn together<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(crate) fn together<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(threads);
     std::thread::scope(|scope| {
         let (barrier, work) = (&barrier, &work);

@@ -25,6 +25,13 @@ fn the_configuration_is_shown_with_its_defaults() {
             "language": "en", "store": "", "roles": [],
             "registered_only": false, "patience": "30s",
             "tasks": {"approval_required": [], "default_lease": ""},
+            "whiteboards": {"max_versions": 10, "mid_reads_all_bottom": false, "project": ""},
+            "decisions": {
+                "signatures": 2, "milestone_signatures": 3, "appeal_signatures": 2, "signers": [],
+            },
+            "blackboard": {
+                "lock_wait": "5s", "lock_tries": 3, "writers": {"product-manager": ["**"]},
+            },
         })
     );
     std::fs::write(

@@ -1,78 +1,17 @@
 //! Killed at any moment: what was acknowledged is there, what was not is whole or absent.
-//!
-//! `POLIS_CRASH_ROUNDS` sets how often; the moments come from a fixed seed, so that a failure can
-//! be repeated as far as the machine allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::board::{Answer, Board, eventually, on_both_stores, start};
+use crate::board::{Board, eventually, on_both_stores};
+use crate::kill::{AT_ONCE, Dice, Pace, killed_after, rounds};
 use crate::task_files::{TaskFiles, exported};
 
-/// How long the command after a kill may take: far above any wait for a lock that died.
-const AT_ONCE: Duration = Duration::from_secs(10);
-
-fn rounds() -> u64 {
-    std::env::var_os("POLIS_CRASH_ROUNDS")
-        .and_then(|rounds| rounds.to_str()?.parse().ok())
-        .unwrap_or(10)
-}
-
-/// Numbers that look random (splitmix64).
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % limit.max(1)
-    }
-}
-
-/// How long a write takes here, about; kills are drawn so that half of the writes come through.
-struct Pace(AtomicU64);
-
-impl Pace {
-    fn delay(&self, dice: &mut Dice) -> Duration {
-        Duration::from_micros(dice.below(self.0.load(Ordering::Relaxed) * 2))
-    }
-
-    fn learn(&self, came_through: bool) {
-        let pace = self.0.load(Ordering::Relaxed);
-        let step = pace / 20 + 1;
-        let next = if came_through {
-            pace.saturating_sub(step)
-        } else {
-            pace + step
-        };
-        self.0.store(next.clamp(500, 1_000_000), Ordering::Relaxed);
-    }
-}
-
-/// Runs a command and kills it after so long. An answer that was printed whole counts as given.
-fn killed_after(board: &Board, args: &[&str], delay: Duration) -> Option<Value> {
-    let mut child = start(&mut board.json_command("user", args));
-    let begun = Instant::now();
-    while begun.elapsed() < delay && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    let _ = child.kill();
-    let output = child.wait_with_output().unwrap();
-    let answered = output.stdout.ends_with(b"\n");
-    let answer = Answer::of(output);
-    assert!(!answer.stderr.contains("panicked"), "{answer:?}");
-    if answer.exit.is_some_and(|exit| exit != 0) {
-        let error: Value = serde_json::from_str(&answer.stderr).unwrap();
-        assert_eq!(error["error"]["code"], "dependency_cycle", "{answer:?}");
-    }
-    answered.then(|| serde_json::from_str(&answer.stdout).unwrap())
-}
+/// The only refusal that the storm brings about.
+const CIRCLE: &[&str] = &["dependency_cycle"];
 
 /// What the storm was told it had done.
 #[derive(Default)]
@@ -99,7 +38,7 @@ fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mut
         (1, Some(id), _) => {
             let patch = json!({ name: name }).to_string();
             let update = ["task", "update", &id, "--metadata", &patch];
-            let answer = killed_after(board, &update, delay);
+            let answer = killed_after(board, &update, delay, CIRCLE);
             if answer.is_some() {
                 let mark = (id, name.to_owned());
                 told.lock().unwrap().marked.insert(mark);
@@ -108,7 +47,7 @@ fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mut
         }
         (2, Some(from), Some(to)) if from != to => {
             let update = ["task", "update", &from, "--add-blocks", &to];
-            let answer = killed_after(board, &update, delay);
+            let answer = killed_after(board, &update, delay, CIRCLE);
             if answer.is_some() {
                 told.lock().unwrap().linked.insert((from, to));
             }
@@ -116,7 +55,7 @@ fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mut
         }
         _ => {
             let create = ["task", "create", "--subject", name, "--description", name];
-            let answer = killed_after(board, &create, delay);
+            let answer = killed_after(board, &create, delay, CIRCLE);
             if let Some(task) = &answer {
                 let id = task["id"].as_str().unwrap().to_owned();
                 let twice = told.lock().unwrap().created.insert(id, name.to_owned());
@@ -181,7 +120,7 @@ fn check(board: &Board, told: &Acknowledged, directory: &str) {
 
 fn acknowledged_writes_survive_kills(board: &Board) {
     let told = Mutex::new(Acknowledged::default());
-    let pace = Pace(AtomicU64::new(10_000));
+    let pace = Pace::of_micros(10_000);
     for round in 0..rounds() {
         std::thread::scope(|scope| {
             for worker in 0..4_u64 {
@@ -238,7 +177,7 @@ fn a_killed_import_is_all_or_nothing(first: &Board) {
     for _ in 0..rounds() {
         let board = first.another();
         let delay = Duration::from_micros(dice.below(whole_time * 5 / 4));
-        let report = killed_after(&board, &import, delay);
+        let report = killed_after(&board, &import, delay, &[]);
         let begun = Instant::now();
         let overview = board.ok("user", &["stats"]);
         assert!(
@@ -266,7 +205,8 @@ fn an_interrupted_init_can_be_repeated() {
     let mut dice = Dice(7);
     for _ in 0..rounds() * 3 {
         let board = Board::bare();
-        killed_after(&board, &["init"], Duration::from_micros(dice.below(12_000)));
+        let delay = Duration::from_micros(dice.below(12_000));
+        killed_after(&board, &["init"], delay, &[]);
         board.ok("user", &["init"]);
         assert_eq!(board.create(&[]), "1");
         assert_eq!(board.ok("user", &["doctor"])["ok"], true);

@@ -123,7 +123,8 @@ fn people_read_the_log_as_lines(board: &Board) {
     let shown = board.shown("user", &["log"]);
     assert_eq!(shown.lines().count(), 2);
     assert!(
-        shown.contains("task.claimed    task/1  architect  status=in_progress owner=architect"),
+        shown
+            .contains("task.claimed         task/1  architect  status=in_progress owner=architect"),
         "{shown}"
     );
 }

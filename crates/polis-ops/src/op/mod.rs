@@ -2,19 +2,27 @@
 
 mod add_agent;
 mod approve_task;
+mod blackboard;
+mod board;
+mod board_history;
 mod change_task;
 mod claim_task;
 mod comment_task;
 mod create_task;
+mod decide;
+mod edit_section;
 mod export_tasks;
 mod get_task;
 mod graph_tasks;
 mod heartbeat_task;
 mod import_tasks;
 mod list_agents;
+mod list_boards;
 mod list_tasks;
+mod lock_board;
 mod neighbours;
 mod overview;
+mod read_board;
 mod read_log;
 mod recommend_tasks;
 mod release_task;
@@ -22,20 +30,37 @@ mod retire_agent;
 mod task_history;
 mod task_stats;
 mod update_task;
+mod write_board;
 
 pub use add_agent::add_agent;
 pub use approve_task::{TaskApprove, approve_task};
+pub use blackboard::{
+    BlackboardFile, BlackboardWrite, BlackboardWritten, WriteMode, read_blackboard,
+    write_blackboard,
+};
+pub use board_history::{
+    BoardDiff, BoardVersions, OfBoard, OfVersion, VersionDiff, VersionText, board_history,
+    diff_board, restore_board, show_version,
+};
 pub use claim_task::claim_task;
 pub use comment_task::{CommentView, TaskComment, comment_task, task_comments};
 pub use create_task::create_task;
+pub use decide::{
+    Decide, DecisionAct, DecisionView, Decisions, MilestoneChange, MilestoneView, Milestones,
+    board_decisions, board_milestones, change_milestone, decide,
+};
+pub use edit_section::{SectionAct, SectionChange, edit_section};
 pub use export_tasks::{Exported, export_tasks};
 pub use get_task::{TaskView, get_task};
 pub use graph_tasks::graph_tasks;
 pub use heartbeat_task::{TaskHeartbeat, heartbeat_task};
 pub use import_tasks::{Imported, TaskImport, import_tasks};
 pub use list_agents::{list_agents, show_agent};
+pub use list_boards::{BoardEntry, BoardList, BoardRights, board_rights, list_boards};
 pub use list_tasks::{TaskList, TaskPage, list_tasks};
+pub use lock_board::{BoardLock, BoardLocked, BoardUnlock, lock_board, unlock_board};
 pub use overview::{Overview, overview};
+pub use read_board::{BoardRead, BoardView, Notice, read_board};
 pub use read_log::read_log;
 pub use recommend_tasks::{Recommendations, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
@@ -43,3 +68,4 @@ pub use retire_agent::retire_agent;
 pub use task_history::task_history;
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
 pub use update_task::update_task;
+pub use write_board::{BoardAppend, BoardChanged, BoardOverwrite, append_board, write_board};

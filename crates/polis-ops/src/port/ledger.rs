@@ -23,6 +23,8 @@ pub struct Receipt {
     pub created: Option<TaskId>,
     /// The number of the last comment it added.
     pub comment: Option<u64>,
+    /// The version of the last board it changed.
+    pub board: Option<u64>,
     /// Pending tasks whose last open blocker it settled.
     pub unblocked: Vec<TaskId>,
 }

@@ -5,6 +5,8 @@
 //! store.
 
 mod agents;
+mod boards;
+mod chance;
 mod clock;
 mod error;
 mod events;
@@ -15,6 +17,8 @@ mod tasks;
 use std::pin::Pin;
 
 pub use agents::Agents;
+pub use boards::{BoardState, BoardText, Boards, Held, Noticed};
+pub use chance::Chance;
 pub use clock::Clock;
 pub use error::PortError;
 pub use events::{EventQuery, Events};
@@ -26,6 +30,6 @@ pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
 
 /// Everything a store offers.
-pub trait Store: Ledger + Tasks + Agents + Events + Send + Sync + std::fmt::Debug {}
+pub trait Store: Ledger + Tasks + Agents + Boards + Events + Send + Sync + std::fmt::Debug {}
 
-impl<T: Ledger + Tasks + Agents + Events + Send + Sync + std::fmt::Debug> Store for T {}
+impl<T: Ledger + Tasks + Agents + Boards + Events + Send + Sync + std::fmt::Debug> Store for T {}

@@ -1,11 +1,14 @@
 //! Applying changesets inside a transaction.
 
-use polis_core::{RecordKey, TaskId};
+use polis_core::board::BoardName;
+use polis_core::{AgentId, RecordKey, TaskId, Timestamp};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use super::board_batch::{BoardBatch, Closed, News};
 use super::error::from_sqlite;
+use super::mirror::Mirror;
 use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
 use crate::row::{TaskKeys, TaskRow, number};
 
@@ -14,18 +17,63 @@ use crate::row::{TaskKeys, TaskRow, number};
 pub(super) struct Batch<'a> {
     connection: &'a Connection,
     sequence: i64,
+    boards: BoardBatch<'a>,
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn begin(connection: &'a Connection) -> Result<Self, PortError> {
+    pub(super) fn begin(connection: &'a Connection, mirror: &'a Mirror) -> Result<Self, PortError> {
         Ok(Self {
             connection,
             sequence: number(last_sequence(connection)?)?,
+            boards: BoardBatch::new(connection, mirror),
         })
+    }
+
+    /// Looks at a board's file, and notes what was found out about it.
+    pub(super) fn meet(&mut self, name: &BoardName) -> Result<(), PortError> {
+        if let Some(News { event, at }) = self.boards.meet(name)? {
+            let subject = event.subject.text(None);
+            let by = AgentId::EXTERNAL;
+            self.log(at.as_str(), by, event.kind, &subject, &event.data)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the batch, just before the commit.
+    pub(super) fn close(self) -> Result<Closed, PortError> {
+        self.boards.close()
+    }
+
+    fn log(
+        &mut self,
+        at: &str,
+        actor: &str,
+        kind: &str,
+        subject: &str,
+        data: &str,
+    ) -> Result<(), PortError> {
+        self.sequence += 1;
+        self.connection
+            .prepare_cached("INSERT INTO events (seq, at, actor, kind, subject, data) VALUES (?, ?, ?, ?, ?, ?)")
+            .and_then(|mut insert| {
+                insert.execute(params![self.sequence, at, actor, kind, subject, data])
+            })
+            .map(|_| ())
+            .map_err(from_sqlite)
     }
 
     /// Applies a changeset, or finds a conflict and applies nothing of it.
     pub(super) fn apply(&mut self, changes: &Prepared) -> Result<Outcome, PortError> {
+        for write in &changes.writes {
+            match write {
+                Row::Board(write) => self.meet(&write.board)?,
+                Row::Lease(write) => self.meet(&write.board)?,
+                _ => {}
+            }
+        }
+        if let Some(key) = self.boards.conflict(&changes.writes, &changes.actor)? {
+            return Ok(Outcome::Conflict(key));
+        }
         let mut found = Vec::with_capacity(changes.writes.len());
         for write in &changes.writes {
             match self.check(write)? {
@@ -35,24 +83,20 @@ impl<'a> Batch<'a> {
         }
         let mut receipt = Receipt::default();
         for (write, keys) in changes.writes.iter().zip(found) {
-            self.write(write, keys.as_ref(), &mut receipt)
-                .map_err(from_sqlite)?;
+            match write {
+                Row::Board(write) => {
+                    let at = Timestamp::from_stored(changes.at.clone());
+                    receipt.board = Some(self.boards.change(write, &changes.actor, &at)?);
+                }
+                Row::Lease(write) => self.boards.lease(write)?,
+                other => self
+                    .write(other, keys.as_ref(), &mut receipt)
+                    .map_err(from_sqlite)?,
+            }
         }
         for (kind, subject, data) in &changes.events {
-            self.sequence += 1;
-            self.connection
-                .prepare_cached("INSERT INTO events (seq, at, actor, kind, subject, data) VALUES (?, ?, ?, ?, ?, ?)")
-                .and_then(|mut insert| {
-                    insert.execute(params![
-                        self.sequence,
-                        changes.at,
-                        changes.actor,
-                        kind,
-                        subject.text(receipt.created),
-                        data
-                    ])
-                })
-                .map_err(from_sqlite)?;
+            let subject = subject.text(receipt.created);
+            self.log(&changes.at, changes.actor.as_str(), kind, &subject, data)?;
         }
         receipt.sequence = self.sequence.unsigned_abs();
         Ok(Outcome::Committed(receipt))
@@ -95,7 +139,9 @@ impl<'a> Batch<'a> {
             | Row::Settle(_)
             | Row::Raise(_)
             | Row::Reserve
-            | Row::Comment { .. } => Ok(None),
+            | Row::Comment { .. }
+            | Row::Board(_)
+            | Row::Lease(_) => Ok(None),
         })
     }
 
@@ -144,6 +190,8 @@ impl<'a> Batch<'a> {
                 .prepare_cached("INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)")?
                 .execute(params![fence.as_str(), expected + 1])
                 .map(|_| ()),
+            // Written at the end of the batch, see `BoardBatch`.
+            Row::Board(_) | Row::Lease(_) => Ok(()),
         }
     }
 }

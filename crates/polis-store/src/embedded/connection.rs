@@ -14,9 +14,10 @@ use super::lock::{self, WriteLock};
 use crate::schema::too_new;
 
 /// The tables' history: each step is applied once, in order. Append only.
-const MIGRATIONS: &[&str] = &[include_str!(
-    "../../migrations/sqlite/0001_tasks_agents_log.sql"
-)];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
+    include_str!("../../migrations/sqlite/0002_boards.sql"),
+];
 
 /// Opens a connection to tables that are known to be current.
 pub(super) fn open(directory: &Path, patience: Duration) -> Result<Connection, PortError> {
@@ -95,6 +96,8 @@ pub(super) fn open_current(
 pub(super) enum Purpose {
     /// To begin an empty one, unless there is one.
     Create,
+    /// The same, with the blackboard's files beside it.
+    CreateBeside,
     /// To use what is there.
     Open,
 }

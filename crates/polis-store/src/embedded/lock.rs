@@ -25,31 +25,9 @@ impl WriteLock {
     /// Waits for the right to write, in the kernel's queue, at most `patience`.
     pub(super) fn acquire(directory: &Path, patience: Duration) -> Result<Self, PortError> {
         let file = open(directory)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => return Ok(Self(file)),
-            Err(rustix::io::Errno::WOULDBLOCK) => {}
-            Err(error) => return Err(PortError::internal("Locking the store", error)),
-        }
-        // A blocking wait has no deadline, so it is done by a thread that we need not outwait. If
-        // it gets the lock too late nobody takes it, and dropping the file gives it back.
-        let (send, receive) = mpsc::sync_channel(1);
-        let wait = move || {
-            let got = loop {
-                match flock(&file, FlockOperation::LockExclusive) {
-                    Err(rustix::io::Errno::INTR) => {}
-                    other => break other,
-                }
-            };
-            let _ = send.send(got.map(|()| file));
-        };
-        std::thread::Builder::new()
-            .name("polis-lock".to_owned())
-            .spawn(wait)
-            .map_err(|e| PortError::internal("Starting a thread", e))?;
-        match receive.recv_timeout(patience) {
-            Ok(Ok(file)) => Ok(Self(file)),
-            Ok(Err(error)) => Err(PortError::internal("Locking the store", error)),
-            Err(_) => Err(PortError::new(
+        match flock_within(file, patience)? {
+            Some(file) => Ok(Self(file)),
+            None => Err(PortError::new(
                 Code::StoreBusy,
                 "Another process kept the store locked until the time was up; nothing was changed.",
                 "retry; a large import may be running",
@@ -61,6 +39,65 @@ impl WriteLock {
     pub(super) fn announce(&self) {
         // Only the touch matters, not what is written; a watcher that misses it looks once a second.
         let _ = rustix::io::pwrite(&self.0, b".", 0);
+    }
+}
+
+/// Locks a file exclusively, waiting in the kernel's queue at most so long; `None` if it was in vain.
+fn flock_within(file: File, at_most: Duration) -> Result<Option<File>, PortError> {
+    if try_flock(&file, FlockOperation::NonBlockingLockExclusive)? {
+        return Ok(Some(file));
+    }
+    // A blocking wait has no deadline, so it is done by a thread that we need not outwait. If
+    // it gets the lock too late nobody takes it, and dropping the file gives it back.
+    let (send, receive) = mpsc::sync_channel(1);
+    let wait = move || {
+        let got = loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => break other,
+            }
+        };
+        let _ = send.send(got.map(|()| file));
+    };
+    std::thread::Builder::new()
+        .name("polis-lock".to_owned())
+        .spawn(wait)
+        .map_err(|e| PortError::internal("Starting a thread", e))?;
+    match receive.recv_timeout(at_most) {
+        Ok(Ok(file)) => Ok(Some(file)),
+        Ok(Err(error)) => Err(PortError::internal("Locking a file", error)),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Locks a file that other programs lock too, trying again and again at most so long; `None` if it was
+/// in vain. One of them may keep it for ever, and a thread that waits in the kernel could not be
+/// called back.
+pub(super) fn flock_polling(
+    file: File,
+    how: FlockOperation,
+    at_most: Duration,
+) -> Result<Option<File>, PortError> {
+    let begun = std::time::Instant::now();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        if try_flock(&file, how)? {
+            return Ok(Some(file));
+        }
+        let left = at_most.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+fn try_flock(file: &File, how: FlockOperation) -> Result<bool, PortError> {
+    match flock(file, how) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(PortError::internal("Locking a file", error)),
     }
 }
 

@@ -5,29 +5,37 @@
 //! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
 
 mod apply;
+mod board_batch;
+mod boards;
 mod connection;
 mod error;
 mod feed;
 mod lock;
+mod mirror;
 mod read;
 mod writer;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
+use polis_core::{
+    Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
+};
 use polis_ops::PortError;
 use polis_ops::port::{
-    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
-    StatusCounts, TaskQuery, Tasks,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
+    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks,
 };
 use rusqlite::Connection;
 
 use connection::Purpose;
 use feed::Feed;
+use mirror::Mirror;
 use writer::Writer;
 
 /// The database's file name inside its directory.
@@ -38,16 +46,17 @@ pub const DATABASE: &str = "polis.db";
 pub enum Use {
     /// One command: keep the write-ahead log short, because the next process reads it whole.
     Brief,
-    /// A server: keep it long, because copying it back costs synchronisations.
+    /// A server: let it grow some, because copying it back costs synchronisations, and then write over
+    /// it from the start, because a file that grows is synchronised more slowly.
     Long,
 }
 
 impl Use {
-    /// How many bytes of write-ahead log a commit leaves at the most.
+    /// How many bytes of write-ahead log a commit leaves to be copied back, at the most.
     fn log_limit(self) -> u64 {
         match self {
             Self::Brief => 256 << 10,
-            Self::Long => 64 << 20,
+            Self::Long => 8 << 20,
         }
     }
 }
@@ -67,6 +76,7 @@ struct Shared {
     usage: Use,
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
+    mirror: Mirror,
 }
 
 impl Shared {
@@ -112,6 +122,17 @@ impl EmbeddedStore {
         Self::begin(directory, usage, patience, Purpose::Create)
     }
 
+    /// The same, with the blackboard's files in `blackboard/` beside the directory, unless there are
+    /// some in it already. Whoever opens the store later finds them there.
+    pub fn create_beside_blackboard(
+        directory: &Path,
+        usage: Use,
+        patience: Duration,
+    ) -> Result<Self, PortError> {
+        connection::create(directory, patience)?;
+        Self::begin(directory, usage, patience, Purpose::CreateBeside)
+    }
+
     /// Opens the store of a directory, bringing its tables up to date.
     pub fn open(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
         Self::begin(directory, usage, patience, Purpose::Open)
@@ -124,11 +145,16 @@ impl EmbeddedStore {
         purpose: Purpose,
     ) -> Result<Self, PortError> {
         let connection = connection::open_current(directory, patience, purpose)?;
+        if purpose == Purpose::CreateBeside {
+            boards::put_blackboard_beside(&connection)?;
+        }
+        let beside = apply::mark(&connection, boards::BLACKBOARD_BESIDE)? > 0;
         let shared = Shared {
             directory: directory.to_owned(),
             usage,
             patience,
             idle: Mutex::new(vec![connection]),
+            mirror: Mirror::new(directory, beside),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -137,9 +163,36 @@ impl EmbeddedStore {
         })
     }
 
+    /// Sets how many versions are kept of a board whose file was changed outside; what polis writes
+    /// says it itself.
+    #[must_use]
+    pub fn keeping(self, versions: u32) -> Self {
+        self.shared.mirror.set_keep(versions);
+        self
+    }
+
     /// Checks the whole file; the answer lists what is wrong.
     pub fn check(&self) -> Result<Vec<String>, PortError> {
         self.shared.read(read::integrity)
+    }
+
+    /// Compares every board's file with the log, to the letter; the answer names those that differ.
+    /// Looking at a board compares only size and time, as it is done often.
+    pub fn check_boards(&self) -> Result<Vec<String>, PortError> {
+        let mut faults = Vec::new();
+        for head in self.shared.boards()? {
+            let name = &head.name;
+            let same = self.shared.read(|connection| {
+                let logged = boards::text(connection, name, head.version)?;
+                let kept = boards::head(connection, name)?;
+                let read = kept.and_then(|kept| self.shared.mirror.read_file(&kept));
+                Ok(logged == read)
+            })?;
+            if !same && head.version > 0 {
+                faults.push(name.to_string());
+            }
+        }
+        Ok(faults)
     }
 
     fn writer(&self) -> &Writer {
@@ -222,6 +275,118 @@ impl Agents for EmbeddedStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         ready(self.shared.read(read::agents))
+    }
+}
+
+/// How long a reader waits for another program that is writing to a blackboard file.
+const OTHERS_WRITE: Duration = Duration::from_secs(1);
+
+impl Shared {
+    fn board(&self, name: &BoardName) -> Result<Option<BoardState>, PortError> {
+        let kept = self.read(|c| boards::head(c, name))?;
+        let known = kept.clone().map(|kept| BoardState {
+            head: kept.head,
+            noticed: None,
+        });
+        if self.mirror.in_step(name, kept.as_ref())? {
+            return Ok(known);
+        }
+        let (quiet, _lock) = self.mirror.quiet(name, OTHERS_WRITE)?;
+        if !quiet {
+            return Ok(known);
+        }
+        match writer::mend(self, name) {
+            Ok(found) => Ok(found
+                .filter(|(head, _)| head.version > 0 || known.is_some())
+                .map(|(head, noticed)| BoardState { head, noticed })),
+            // What is in the store can be read even where nothing can be mended.
+            Err(error) if known.is_some() && cannot_write(error.code) => Ok(known),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn board_text(&self, name: &BoardName, version: u64) -> Result<Option<BoardText>, PortError> {
+        let of = |text| BoardText { version, text };
+        if let Some(text) = self.mirror.remembered(name, version) {
+            return Ok(Some(of(text)));
+        }
+        self.read(|connection| {
+            let kept = boards::head(connection, name)?;
+            let current = kept.filter(|kept| kept.head.version == version);
+            if let Some(text) = current.as_ref().and_then(|kept| self.mirror.text(kept)) {
+                return Ok(Some(of(text)));
+            }
+            let text = boards::text(connection, name, version)?.map(Arc::new);
+            if let (Some(text), Some(_)) = (&text, &current) {
+                self.mirror.remember(name, version, Arc::clone(text));
+            }
+            Ok(text.map(of))
+        })
+    }
+
+    fn boards(&self) -> Result<Vec<BoardHead>, PortError> {
+        let known = self.read(boards::heads)?;
+        let mut all: BTreeMap<String, BoardHead> = known
+            .into_iter()
+            .map(|head| (head.name.to_string(), head))
+            .collect();
+        let on_disk = self.mirror.files();
+        let names: Vec<BoardName> = all.values().map(|head| head.name.clone()).collect();
+        for name in names.into_iter().chain(on_disk) {
+            // A board whose file cannot be used is listed as the store has it; using it tells why.
+            if let Ok(Some(state)) = self.board(&name) {
+                all.insert(name.to_string(), state.head);
+            }
+        }
+        Ok(all.into_values().collect())
+    }
+}
+
+fn cannot_write(code: Code) -> bool {
+    matches!(code, Code::StoreReadOnly | Code::StoreFull)
+}
+
+impl Boards for EmbeddedStore {
+    fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
+        ready(self.shared.board(name))
+    }
+
+    fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
+        ready(self.shared.boards())
+    }
+
+    fn board_text<'a>(
+        &'a self,
+        name: &'a BoardName,
+        version: u64,
+    ) -> PortFuture<'a, Option<BoardText>> {
+        ready(self.shared.board_text(name, version))
+    }
+
+    fn board_versions<'a>(
+        &'a self,
+        name: &'a BoardName,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<VersionEntry>> {
+        ready(self.shared.read(|c| boards::versions(c, name, limit)))
+    }
+
+    fn hold_board<'a>(
+        &'a self,
+        name: &'a BoardName,
+        at_most: Duration,
+    ) -> PortFuture<'a, Option<Held>> {
+        Box::pin(async move {
+            let (shared, name) = (Arc::clone(&self.shared), name.clone());
+            // Waits on a kernel lock, so not on a thread that serves others.
+            tokio::task::spawn_blocking(move || shared.mirror.hold(&name, at_most))
+                .await
+                .map_err(|e| PortError::internal("Locking a file", e))?
+        })
+    }
+
+    fn began_at(&self) -> PortFuture<'_, Timestamp> {
+        ready(self.shared.read(boards::began_at))
     }
 }
 

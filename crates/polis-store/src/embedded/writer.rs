@@ -5,8 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use polis_core::board::{BoardHead, BoardName};
 use polis_core::{Changeset, Code};
-use polis_ops::port::{ChangesetSource, Outcome};
+use polis_ops::port::{ChangesetSource, Noticed, Outcome};
 use polis_ops::{PortError, Receipt};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -15,10 +16,12 @@ use super::apply::Batch;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
 use super::{Answer, Shared, Use};
-use crate::prepared::Prepared;
+use crate::prepared::{Prepared, Row};
 
-/// The write-ahead log's file name.
-const LOG: &str = "polis.db-wal";
+/// The size of a frame: a page and its header.
+const FRAME: u64 = 4096 + 24;
+/// How long a server's log may become while readers keep it from being written over.
+const LONGEST_LOG: u64 = 64 << 20;
 /// The most changesets in one transaction.
 const MOST: usize = 512;
 
@@ -101,12 +104,12 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
 
 /// Commits a batch, and each changeset alone if the batch fails for a reason that may be one's own.
 fn commit_all(shared: &Shared, lock: &WriteLock, connection: &Connection, mut batch: Vec<Request>) {
-    match commit_batch(connection, &mut batch) {
+    match commit_batch(shared, connection, &mut batch) {
         Ok(()) => {}
-        Err(error) if error.code == Code::Internal && batch.len() > 1 => {
+        Err(error) if batch.len() > 1 && may_be_ones_own(&error, &batch) => {
             for request in batch {
                 let mut alone = vec![request];
-                if let Err(error) = commit_batch(connection, &mut alone) {
+                if let Err(error) = commit_batch(shared, connection, &mut alone) {
                     refuse_all(alone, &error);
                 }
             }
@@ -115,6 +118,15 @@ fn commit_all(shared: &Shared, lock: &WriteLock, connection: &Connection, mut ba
     }
     lock.announce();
     keep_log_short(shared, connection);
+}
+
+/// Whether a failure may come from one changeset, not from the store: a damaged row, a board's file.
+fn may_be_ones_own(error: &PortError, batch: &[Request]) -> bool {
+    let of_board = |row: &Row| matches!(row, Row::Board(_) | Row::Lease(_));
+    error.code == Code::Internal
+        || batch
+            .iter()
+            .any(|request| request.changes.writes.iter().any(of_board))
 }
 
 fn refuse_all(batch: Vec<Request>, error: &PortError) {
@@ -130,14 +142,20 @@ fn refuse_all(batch: Vec<Request>, error: &PortError) {
 }
 
 /// Commits a batch and answers it. On an error nothing was committed and nobody answered.
-fn commit_batch(connection: &Connection, batch: &mut Vec<Request>) -> Result<(), PortError> {
-    let outcomes = in_transaction(connection, |transaction| {
-        let mut open = Batch::begin(transaction)?;
-        batch
+fn commit_batch(
+    shared: &Shared,
+    connection: &Connection,
+    batch: &mut Vec<Request>,
+) -> Result<(), PortError> {
+    let (outcomes, boards) = in_transaction(connection, |transaction| {
+        let mut open = Batch::begin(transaction, &shared.mirror)?;
+        let outcomes = batch
             .iter()
             .map(|request| open.apply(&request.changes))
-            .collect::<Result<Vec<_>, _>>()
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok((outcomes, open.close()?))
     })?;
+    boards.finish(&shared.mirror);
     for (request, outcome) in batch.drain(..).zip(outcomes) {
         let _ = request.answer.send(Ok(outcome));
     }
@@ -169,12 +187,39 @@ pub(super) fn commit_alone(shared: &Shared, changes: Changeset) -> Answer {
     let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
     let connection = shared.take()?;
     let answer = in_transaction(&connection, |transaction| {
-        Batch::begin(transaction)?.apply(&changes)
+        let mut open = Batch::begin(transaction, &shared.mirror)?;
+        let outcome = open.apply(&changes)?;
+        Ok((outcome, open.close()?))
     });
-    if answer.is_ok() {
+    let answer = answer.map(|(outcome, boards)| {
+        boards.finish(&shared.mirror);
         lock.announce();
         keep_log_short(shared, &connection);
-    }
+        outcome
+    });
+    shared.give_back(connection);
+    answer
+}
+
+/// Finds out what became of a board's file and mends it, here and now.
+pub(super) fn mend(
+    shared: &Shared,
+    name: &BoardName,
+) -> Result<Option<(BoardHead, Option<Noticed>)>, PortError> {
+    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+    let connection = shared.take()?;
+    let mended = in_transaction(&connection, |transaction| {
+        let mut open = Batch::begin(transaction, &shared.mirror)?;
+        open.meet(name)?;
+        open.close()
+    });
+    let answer = mended.map(|boards| {
+        let found = boards.finish(&shared.mirror).into_iter().next();
+        if found.as_ref().is_some_and(|(_, noticed)| noticed.is_some()) {
+            lock.announce();
+        }
+        found
+    });
     shared.give_back(connection);
     answer
 }
@@ -186,7 +231,7 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
     let mut receipt = Receipt::default();
     let mut conflict = None;
     let streamed = in_transaction(&connection, |transaction| {
-        let mut open = Batch::begin(transaction)?;
+        let mut open = Batch::begin(transaction, &shared.mirror)?;
         while let Some(changes) = source.next()? {
             match open.apply(&Prepared::of(changes)?)? {
                 Outcome::Committed(one) => {
@@ -199,12 +244,13 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
                 }
             }
         }
-        Ok(())
+        open.close()
     });
     let answer = match (streamed, conflict) {
         (_, Some(key)) => Ok(Outcome::Conflict(key)),
         (Err(error), None) => Err(error),
-        (Ok(()), None) => {
+        (Ok(boards), None) => {
+            boards.finish(&shared.mirror);
             lock.announce();
             shorten_log(shared, &connection);
             Ok(Outcome::Committed(receipt))
@@ -218,12 +264,28 @@ pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -
 ///
 /// SQLite's own checkpoint is no good for commands: it leaves the log as it is, to be overwritten
 /// from the start by a process that remembers how far it was copied back. With one process after
-/// another nobody does, and the log would grow for ever.
+/// another nobody does, and the log would grow for ever. A server does remember.
 fn keep_log_short(shared: &Shared, connection: &Connection) {
-    let log = shared.directory.join(LOG);
-    if std::fs::metadata(log).is_ok_and(|found| found.len() > shared.usage.log_limit()) {
-        shorten_log(shared, connection);
+    let length = log_length(connection);
+    if length <= shared.usage.log_limit() {
+        return;
     }
+    match shared.usage {
+        Use::Long if length <= LONGEST_LOG => {
+            let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
+        Use::Long | Use::Brief => shorten_log(shared, connection),
+    }
+}
+
+/// How many bytes of the write-ahead log count: those of the last commit and before it. What lies
+/// beyond is left over. Asked of SQLite, which alone may open its files: when a process closes one of
+/// them, it loses every lock that it has on it.
+fn log_length(connection: &Connection) -> u64 {
+    let frames = connection
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")
+        .and_then(|mut ask| ask.query_row([], |row| row.get::<_, i64>(1)));
+    frames.map_or(0, |frames| u64::try_from(frames).unwrap_or(0) * FRAME)
 }
 
 /// Copies the write-ahead log back and cuts it off, unless somebody is reading from it just now. Not

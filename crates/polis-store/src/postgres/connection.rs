@@ -18,9 +18,10 @@ use super::error::{from_postgres, is_broken, silent, unreachable};
 use crate::schema::too_new;
 
 /// The tables' history: each step is applied once, in order. Append only.
-const MIGRATIONS: &[&str] = &[include_str!(
-    "../../migrations/postgres/0001_tasks_agents_log.sql"
-)];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
+    include_str!("../../migrations/postgres/0002_boards.sql"),
+];
 
 /// The advisory lock that whoever migrates holds ("polis" in ASCII).
 const MIGRATION_LOCK: i64 = 0x70_6f6c_6973;

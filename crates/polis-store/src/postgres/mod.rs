@@ -6,25 +6,32 @@
 //! commit order without gaps. Reads share a few connections (`pool`). Broken connections are
 //! replaced; what was under way on them is repeated if that is safe, and else answered honestly.
 
+mod board_columns;
+mod board_plan;
+mod board_read;
 mod connection;
 mod error;
 mod feed;
 mod plan;
 mod pool;
 mod read;
+mod task_columns;
 mod transaction;
 mod writer;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
+use polis_core::{
+    Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
+};
 use polis_ops::PortError;
 use polis_ops::port::{
-    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Outcome, PortFuture,
-    StatusCounts, TaskQuery, Tasks,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
+    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -138,6 +145,41 @@ impl Agents for PostgresStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         Box::pin(read::agents(&self.pool))
+    }
+}
+
+impl Boards for PostgresStore {
+    fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
+        Box::pin(board_read::board(&self.pool, name))
+    }
+
+    fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
+        Box::pin(board_read::boards(&self.pool))
+    }
+
+    fn board_text<'a>(
+        &'a self,
+        name: &'a BoardName,
+        version: u64,
+    ) -> PortFuture<'a, Option<BoardText>> {
+        Box::pin(board_read::text(&self.pool, name, version))
+    }
+
+    fn board_versions<'a>(
+        &'a self,
+        name: &'a BoardName,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<VersionEntry>> {
+        Box::pin(board_read::versions(&self.pool, name, limit))
+    }
+
+    fn hold_board<'a>(&'a self, _: &'a BoardName, _: Duration) -> PortFuture<'a, Option<Held>> {
+        let held: Held = Box::new(());
+        Box::pin(std::future::ready(Ok(Some(held))))
+    }
+
+    fn began_at(&self) -> PortFuture<'_, Timestamp> {
+        Box::pin(board_read::began_at(&self.pool))
     }
 }
 

@@ -10,6 +10,8 @@ use polis_core::{RecordKey, TaskId};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 
+use super::board_plan::{BoardPlan, Staged};
+use crate::board_row::HeadRow;
 use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
 use crate::row::{TaskRow, number};
 
@@ -23,6 +25,8 @@ pub(super) struct Needs<'a> {
     pub(super) tasks: BTreeSet<i64>,
     /// These agents' revisions.
     pub(super) agents: BTreeSet<&'a str>,
+    /// These boards' heads.
+    pub(super) boards: BTreeSet<String>,
     /// The last comments of these tasks.
     pub(super) comments: BTreeSet<i64>,
     /// The highest number of a task.
@@ -45,6 +49,12 @@ impl<'a> Needs<'a> {
                 Row::Agent { id, .. } => {
                     needs.agents.insert(id.as_str());
                 }
+                Row::Board(write) => {
+                    needs.boards.insert(write.board.to_string());
+                }
+                Row::Lease(write) => {
+                    needs.boards.insert(write.board.to_string());
+                }
                 // Marks are few, and always read.
                 Row::Raise(_) | Row::Fence { .. } => {}
             }
@@ -66,6 +76,7 @@ pub(super) struct Seen {
 pub(super) struct Found {
     pub(super) tasks: HashMap<i64, Seen>,
     pub(super) agents: HashMap<String, i64>,
+    pub(super) boards: HashMap<String, HeadRow>,
     pub(super) comments: HashMap<i64, i64>,
     pub(super) marks: HashMap<String, i64>,
     pub(super) last_task: i64,
@@ -122,18 +133,21 @@ pub(super) struct Plan<'a> {
     pub(super) tasks: BTreeMap<i64, TaskChange<'a>>,
     pub(super) comments: Vec<CommentChange>,
     pub(super) agents: BTreeMap<&'a str, (i64, &'a str)>,
+    pub(super) boards: BoardPlan<'a>,
     pub(super) marks: BTreeMap<&'static str, i64>,
     pub(super) events: Vec<EventChange<'a>>,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn on(found: Found) -> Self {
+    pub(super) fn on(mut found: Found) -> Self {
+        let boards = BoardPlan::on(std::mem::take(&mut found.boards));
         Self {
             sequence: found.marks.get(LOG_HEAD).copied().unwrap_or(0),
             found,
             tasks: BTreeMap::new(),
             comments: Vec::new(),
             agents: BTreeMap::new(),
+            boards,
             marks: BTreeMap::new(),
             events: Vec::new(),
         }
@@ -144,6 +158,7 @@ impl<'a> Plan<'a> {
         self.tasks.is_empty()
             && self.comments.is_empty()
             && self.agents.is_empty()
+            && self.boards.is_empty()
             && self.marks.is_empty()
             && self.events.is_empty()
     }
@@ -162,10 +177,21 @@ impl<'a> Plan<'a> {
 
     /// Applies a changeset, or finds a conflict and applies nothing of it.
     pub(super) fn apply(&mut self, changes: &'a Prepared) -> Result<Outcome, PortError> {
-        if let Some(key) = changes.writes.iter().find_map(|w| self.conflict(w)) {
-            return Ok(Outcome::Conflict(key));
+        let mut staged = Staged::default();
+        for write in &changes.writes {
+            let conflict = match write {
+                Row::Board(write) => self.boards.change(&mut staged, write, changes)?,
+                Row::Lease(write) => self.boards.lease(&mut staged, write)?,
+                other => self.conflict(other),
+            };
+            if let Some(key) = conflict {
+                return Ok(Outcome::Conflict(key));
+            }
         }
-        let mut receipt = Receipt::default();
+        let mut receipt = Receipt {
+            board: self.boards.keep(staged),
+            ..Receipt::default()
+        };
         for write in &changes.writes {
             self.write(write, &mut receipt)?;
         }
@@ -175,7 +201,7 @@ impl<'a> Plan<'a> {
             self.events.push(EventChange {
                 seq: self.sequence,
                 at: &changes.at,
-                actor: &changes.actor,
+                actor: changes.actor.as_str(),
                 kind,
                 subject: subject.text(receipt.created),
                 data,
@@ -221,7 +247,9 @@ impl<'a> Plan<'a> {
             | Row::Settle(_)
             | Row::Raise(_)
             | Row::Reserve
-            | Row::Comment { .. } => None,
+            | Row::Comment { .. }
+            | Row::Board(_)
+            | Row::Lease(_) => None,
         }
     }
 
@@ -272,6 +300,8 @@ impl<'a> Plan<'a> {
                 self.agents.insert(id.as_str(), (revision, body));
             }
             Row::Fence { fence, expected } => self.set_mark(fence.as_str(), expected + 1),
+            // Staged, and kept, already.
+            Row::Board(_) | Row::Lease(_) => {}
         }
         Ok(())
     }

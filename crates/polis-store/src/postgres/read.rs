@@ -18,7 +18,7 @@ use crate::prepared::TASK_NUMBER;
 use crate::row::{SummaryRow, TaskRow, bound, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
-fn column<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, PortError> {
+pub(super) fn column<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, PortError> {
     row.try_get(at).map_err(|e| damaged().because(e))
 }
 

@@ -8,10 +8,14 @@ use std::task::Poll;
 use polis_ops::PortError;
 use tokio_postgres::{Error, Row};
 
+use super::board_columns::{
+    BOARDS, CUT_LOG, CutColumns, HeadColumns, INSERT_LOG, LogColumns, PUT_BOARDS,
+};
+use super::board_read::head_row;
 use super::connection::{Parameter, Session};
 use super::error::{damaged, is_broken};
-use super::plan::{Found, LOG_HEAD, Needs, Plan, Seen, TaskChange};
-use crate::row::TaskRow;
+use super::plan::{Found, LOG_HEAD, Needs, Plan, Seen};
+use super::task_columns::TaskColumns;
 
 /// Locks the place of the newest event: committers of all processes queue here.
 const LOCK: &str =
@@ -54,11 +58,12 @@ const INSERT_EVENTS: &str = "INSERT INTO events (seq, at, actor, kind, subject, 
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
 const NOTIFY: &str = "SELECT pg_notify('polis_events', $1::text)";
 
-const ALL: [&str; 14] = [
+const ALL: [&str; 18] = [
     LOCK,
     MARKS,
     TASKS,
     AGENTS,
+    BOARDS,
     COMMENTS,
     LAST_TASK,
     INSERT_TASKS,
@@ -66,6 +71,9 @@ const ALL: [&str; 14] = [
     SETTLE_TASKS,
     INSERT_COMMENTS,
     PUT_AGENTS,
+    PUT_BOARDS,
+    INSERT_LOG,
+    CUT_LOG,
     PUT_MARKS,
     INSERT_EVENTS,
     NOTIFY,
@@ -162,8 +170,11 @@ pub(super) async fn read(
     let tasks: Vec<i64> = needs.tasks.iter().copied().collect();
     let agents: Vec<&str> = needs.agents.iter().copied().collect();
     let comments: Vec<i64> = needs.comments.iter().copied().collect();
-    let (of_tasks, of_agents, of_comments): ([Parameter<'_>; 1], [Parameter<'_>; 1], [_; 1]) =
-        ([&tasks], [&agents], [&comments as Parameter<'_>]);
+    let boards: Vec<&str> = needs.boards.iter().map(String::as_str).collect();
+    let of_tasks: [Parameter<'_>; 1] = [&tasks];
+    let of_agents: [Parameter<'_>; 1] = [&agents];
+    let of_comments: [Parameter<'_>; 1] = [&comments];
+    let of_boards: [Parameter<'_>; 1] = [&boards];
     let mut steps = if begin {
         beginning(session)
     } else {
@@ -171,11 +182,12 @@ pub(super) async fn read(
     };
     let before = steps.len();
     steps.push(Box::pin(session.query(MARKS, &[])));
-    let wanted: [(bool, &str, &[Parameter<'_>]); 4] = [
+    let wanted: [(bool, &str, &[Parameter<'_>]); 5] = [
         (!tasks.is_empty(), TASKS, &of_tasks),
         (!agents.is_empty(), AGENTS, &of_agents),
         (!comments.is_empty(), COMMENTS, &of_comments),
         (needs.last_task, LAST_TASK, &[]),
+        (!boards.is_empty(), BOARDS, &of_boards),
     ];
     for (_, sql, parameters) in wanted.iter().filter(|(needed, _, _)| *needed) {
         steps.push(Box::pin(session.query(sql, parameters)));
@@ -204,6 +216,10 @@ pub(super) async fn read(
         last_task: next(needs.last_task)
             .first()
             .map_or(Ok(0), |row| row.try_get(0))?,
+        boards: next(!boards.is_empty())
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, head_row(row)?)))
+            .collect::<Result<_, Error>>()?,
     };
     Ok((xid, found))
 }
@@ -258,9 +274,13 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
     let data: Vec<&str> = plan.events.iter().map(|e| e.data).collect();
     let news = seqs.last().map(ToString::to_string);
 
+    let heads = HeadColumns::of(&plan.boards);
+    let logged = LogColumns::of(&plan.boards);
+    let cut = CutColumns::of(&plan.boards);
+
     let inserts = inserted.all();
     let updates = updated.without_creation();
-    let statements: [(bool, &str, &[Parameter<'_>]); 8] = [
+    let statements: [(bool, &str, &[Parameter<'_>]); 11] = [
         (!inserted.id.is_empty(), INSERT_TASKS, &inserts),
         (!updated.id.is_empty(), UPDATE_TASKS, &updates),
         (!settled.is_empty(), SETTLE_TASKS, &[&settled, &settled_by]),
@@ -274,6 +294,9 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
             PUT_AGENTS,
             &[&agents, &revisions, &entries],
         ),
+        (!plan.boards.is_empty(), PUT_BOARDS, &heads.all()),
+        (!plan.boards.log().is_empty(), INSERT_LOG, &logged.all()),
+        (!cut.is_empty(), CUT_LOG, &cut.all()),
         (!marks.is_empty(), PUT_MARKS, &[&marks, &values]),
         (
             !seqs.is_empty(),
@@ -301,95 +324,6 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
         Some(Err(error)) if is_broken(&error) => Err(Failure::Unanswered(error)),
         Some(Err(error)) => Err(Failure::Nothing(error)),
         Some(Ok(_)) | None => Ok(()),
-    }
-}
-
-/// Rows of tasks as one array for each column.
-#[derive(Debug, Default)]
-struct TaskColumns<'a> {
-    id: Vec<i64>,
-    revision: Vec<i64>,
-    version: Vec<i64>,
-    status: Vec<&'a str>,
-    owner: Vec<&'a str>,
-    owner_role: Vec<&'a str>,
-    required_role: Vec<&'a str>,
-    task_type: Vec<&'a str>,
-    standing: Vec<i64>,
-    open_blockers: Vec<i64>,
-    lease_until: Vec<Option<i64>>,
-    blocked_by: Vec<&'a str>,
-    blocks: Vec<&'a str>,
-    created_at: Vec<Option<&'a str>>,
-    updated_at: Vec<Option<&'a str>>,
-    subject: Vec<&'a str>,
-    rest: Vec<&'a str>,
-    description: Vec<&'a str>,
-}
-
-impl<'a> TaskColumns<'a> {
-    fn of(plan: &Plan<'a>, wanted: impl Fn(&TaskChange<'_>) -> bool) -> Self {
-        let mut all = Self::default();
-        for (id, change) in &plan.tasks {
-            if let Some(row) = change.row
-                && wanted(change)
-            {
-                all.push(*id, change, row);
-            }
-        }
-        all
-    }
-
-    fn push(&mut self, id: i64, change: &TaskChange<'a>, row: &'a TaskRow) {
-        self.id.push(id);
-        self.revision.push(row.revision);
-        self.version.push(row.version);
-        self.status.push(&row.status);
-        self.owner.push(&row.owner);
-        self.owner_role.push(&row.owner_role);
-        self.required_role.push(&row.required_role);
-        self.task_type.push(&row.task_type);
-        self.standing.push(row.standing);
-        self.open_blockers.push(change.open_blockers);
-        self.lease_until.push(row.lease_until);
-        self.blocked_by.push(&row.blocked_by);
-        self.blocks.push(&row.blocks);
-        self.created_at.push(change.created_at);
-        self.updated_at.push(row.updated_at.as_deref());
-        self.subject.push(&row.subject);
-        self.rest.push(&row.rest);
-        self.description.push(&row.description);
-    }
-
-    /// All columns, in the order of [`crate::sql::TASK_COLUMNS`].
-    fn all(&self) -> Vec<Parameter<'_>> {
-        vec![
-            &self.id,
-            &self.revision,
-            &self.version,
-            &self.status,
-            &self.owner,
-            &self.owner_role,
-            &self.required_role,
-            &self.task_type,
-            &self.standing,
-            &self.open_blockers,
-            &self.lease_until,
-            &self.blocked_by,
-            &self.blocks,
-            &self.created_at,
-            &self.updated_at,
-            &self.subject,
-            &self.rest,
-            &self.description,
-        ]
-    }
-
-    /// All but when they were created, which never changes.
-    fn without_creation(&self) -> Vec<Parameter<'_>> {
-        let mut all = self.all();
-        all.remove(13);
-        all
     }
 }
 

@@ -6,5 +6,6 @@
 )]
 
 mod embedded;
+mod mirror;
 mod postgres;
 mod server;

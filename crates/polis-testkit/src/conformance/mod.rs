@@ -5,6 +5,11 @@
 //! crate checks that none is left out of it.
 
 mod blockers;
+mod board_changes;
+mod board_history;
+mod board_leases;
+mod board_sample;
+mod boards;
 mod commits;
 mod lists;
 mod log;
@@ -14,6 +19,10 @@ mod sample;
 mod streams;
 
 pub use blockers::*;
+pub use board_changes::*;
+pub use board_history::*;
+pub use board_leases::*;
+pub use boards::*;
 pub use commits::*;
 pub use lists::*;
 pub use log::*;

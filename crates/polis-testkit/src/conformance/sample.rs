@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use polis_core::board::{BoardHead, VersionEntry};
 use polis_core::changeset::{Fence, Write};
 use polis_core::task::{Comment, NewComment};
 use polis_core::{
@@ -9,7 +10,7 @@ use polis_core::{
     Task, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::Receipt;
-use polis_ops::port::{EventQuery, Outcome, Store};
+use polis_ops::port::{BoardText, EventQuery, Outcome, Store};
 
 use crate::clock::BEGINNING;
 use crate::ground::agent;
@@ -169,6 +170,9 @@ pub(super) struct Contents {
     tasks: Vec<TaskRecord>,
     comments: Vec<Vec<Comment>>,
     agents: Vec<Agent>,
+    boards: Vec<BoardHead>,
+    versions: Vec<Vec<VersionEntry>>,
+    texts: Vec<Option<BoardText>>,
     log: Vec<Event>,
     last_number: u64,
     fence: u64,
@@ -180,9 +184,18 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
     for record in &tasks {
         comments.push(store.comments(record.task.id).await.unwrap());
     }
+    let boards = store.boards().await.unwrap();
+    let (mut versions, mut texts) = (Vec::new(), Vec::new());
+    for head in &boards {
+        versions.push(store.board_versions(&head.name, u32::MAX).await.unwrap());
+        texts.push(store.board_text(&head.name, head.version).await.unwrap());
+    }
     Contents {
         tasks,
         comments,
+        boards,
+        versions,
+        texts,
         agents: store.agents().await.unwrap(),
         log: log(store).await,
         last_number: store.last_task_number().await.unwrap(),

@@ -7,6 +7,10 @@ fn every_function_of_a_suite_is_named_by_its_macro() {
     let sources = [
         include_str!("../../src/cases.rs"),
         include_str!("../../src/conformance/blockers.rs"),
+        include_str!("../../src/conformance/board_changes.rs"),
+        include_str!("../../src/conformance/board_history.rs"),
+        include_str!("../../src/conformance/board_leases.rs"),
+        include_str!("../../src/conformance/boards.rs"),
         include_str!("../../src/conformance/commits.rs"),
         include_str!("../../src/conformance/lists.rs"),
         include_str!("../../src/conformance/log.rs"),

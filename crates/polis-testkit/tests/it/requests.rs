@@ -11,7 +11,7 @@ use polis_core::task::update::TaskUpdate;
 use polis_core::{AgentId, TaskId, TaskRecord, TaskStatus, TaskType};
 use polis_ops::op::{self, TaskApprove, TaskHeartbeat, TaskRelease, TaskView};
 use polis_ops::{OpError, Polis, Settings};
-use polis_testkit::{FixedClock, MemoryStore};
+use polis_testkit::{CountedChance, FixedClock, MemoryStore};
 use proptest::prelude::*;
 
 const CALLERS: [&str; 5] = [
@@ -138,7 +138,12 @@ impl Table {
             ..Settings::default()
         };
         let store = Arc::new(MemoryStore::default());
-        let polis = Polis::new(store, Arc::<FixedClock>::clone(&clock), settings);
+        let polis = Polis::new(
+            store,
+            Arc::<FixedClock>::clone(&clock),
+            Arc::new(CountedChance::default()),
+            settings,
+        );
         Self { polis, clock }
     }
 

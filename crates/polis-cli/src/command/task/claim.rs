@@ -4,7 +4,8 @@ use clap::Args;
 use polis_core::task::claim::TaskClaim;
 use polis_ops::op::{self, TaskHeartbeat, TaskRelease};
 
-use super::{duration, render};
+use super::render;
+use crate::command::duration;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;

@@ -110,10 +110,3 @@ fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
         .map(|text| text.trim().parse())
         .collect()
 }
-
-/// A length of time as it is typed, in milliseconds.
-fn duration(text: &str) -> Result<u64, Failure> {
-    polis_core::time::parse_duration(text)
-        .map(i64::unsigned_abs)
-        .map_err(|why| crate::error::invalid(why, "write for example 30m, 90s, 2h or 7d"))
-}

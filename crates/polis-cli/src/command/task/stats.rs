@@ -5,7 +5,7 @@ use polis_core::Timestamp;
 use polis_core::task::stats::Figures;
 use polis_ops::op::{self, StatsBy, StatsQuery};
 
-use super::duration;
+use super::super::duration;
 use crate::context::Context;
 use crate::error::{Failure, invalid};
 use crate::output::{Output, Table};

@@ -1,0 +1,148 @@
+//! Decisions written onto a board, leaving every other byte as it is.
+
+use super::record::{Field, FieldLines, Record, records, render_at};
+use super::{Decision, decisions};
+use crate::board::lines::lines;
+use crate::board::place::{Ending, places, put};
+use crate::board::section::outline;
+use crate::board::splice::Splice;
+use crate::board::words::{Language, heading};
+use crate::id::quoted;
+use crate::refusal::{Code, Refusal};
+
+/// The decision of this id, written `7` or `#7`.
+pub fn find_decision(text: &str, id: &str) -> Result<Decision, Refusal> {
+    find_record(text, id).map(|record| record.decision)
+}
+
+/// The number for the next decision: one more than the highest there is.
+pub fn next_id(text: &str) -> u64 {
+    decisions(text)
+        .iter()
+        .filter_map(|decision| decision.id.parse::<u64>().ok())
+        .max()
+        .unwrap_or(0)
+        .saturating_add(1)
+}
+
+/// Adds a record at the end of the key decisions, in place of the remark that there are none. If
+/// the board has no such section, it gets one at its end.
+pub fn insert_decision(text: &str, decision: &Decision, language: Language) -> Splice {
+    let wanted = decision.clone().normal();
+    let name = heading::KEY_DECISIONS;
+    put(
+        text,
+        &places(text, &outline(text), name, language, Ending::Section),
+        |place| render_at(decision, language, place.level + 1),
+        |changed| decisions(changed).contains(&wanted),
+    )
+}
+
+/// Rewrites the fields of a record that differ from the decision, in the language the record is
+/// written in. Fields that say the same already, and what somebody added, stay as they are.
+pub fn replace_decision(text: &str, decision: &Decision) -> Result<Splice, Refusal> {
+    let record = find_record(text, &decision.id)?;
+    let wanted = decision.clone().normal();
+    let language = record.language;
+    let mut edits = Vec::new();
+    let mut on_top = Vec::new();
+    for field in Field::ALL {
+        let item = field.item(&wanted, language);
+        if item == field.item(&record.decision, language) {
+            continue;
+        }
+        let current = record.fields.iter().find(|known| known.field == field);
+        match (current, item) {
+            (Some(at), Some(text)) => edits.push(Splice {
+                start: at.range.start,
+                removed: at.range.len(),
+                text,
+            }),
+            (Some(at), None) => edits.push(Splice {
+                start: at.range.start,
+                removed: at.next - at.range.start,
+                text: String::new(),
+            }),
+            (None, Some(item)) => match nearest_before(&record, field, &wanted) {
+                Some(known) => edits.push(Splice {
+                    start: known.range.end,
+                    removed: 0,
+                    text: format!("\n{item}"),
+                }),
+                None => on_top.push(item),
+            },
+            (None, None) => {}
+        }
+    }
+    if !on_top.is_empty() {
+        edits.push(below_heading(text, &record, &on_top.join("\n")));
+    }
+    Ok(joined(text, edits))
+}
+
+fn find_record(text: &str, id: &str) -> Result<Record, Refusal> {
+    let wanted = id.trim().trim_start_matches('#');
+    records(text, &outline(text))
+        .find(|record| record.decision.id == wanted)
+        .ok_or_else(|| {
+            Refusal::new(
+                Code::DecisionNotFound,
+                format!("Decision {} not found on this board.", quoted(id)),
+                "see the decisions there are with `polis board decisions BOARD`",
+            )
+        })
+}
+
+/// The field below which a new one goes: the nearest before it in the template that stays.
+fn nearest_before<'a>(
+    record: &'a Record,
+    field: Field,
+    wanted: &Decision,
+) -> Option<&'a FieldLines> {
+    record
+        .fields
+        .iter()
+        .filter(|known| known.field < field)
+        .filter(|known| known.field.item(wanted, record.language).is_some())
+        .max_by_key(|known| known.field)
+}
+
+/// Items directly below the heading must not run into the text that stands there.
+fn below_heading(text: &str, record: &Record, items: &str) -> Splice {
+    let unfinished = text
+        .get(..record.top)
+        .is_some_and(|before| !before.ends_with(['\n', '\r']));
+    let first = lines(text, record.top..text.len()).next();
+    let followed = first.is_some_and(|line| {
+        let starts_here = |known: &FieldLines| known.range.start == line.range.start;
+        !line.is_blank() && !record.fields.iter().any(starts_here)
+    });
+    let before = if unfinished { "\n" } else { "" };
+    let after = if followed { "\n" } else { "" };
+    Splice {
+        start: record.top,
+        removed: 0,
+        text: format!("{before}{items}\n{after}"),
+    }
+}
+
+/// Several changes as one, with what stands between them. Changes at the same place keep their
+/// order.
+fn joined(text: &str, mut edits: Vec<Splice>) -> Splice {
+    edits.sort_by_key(|edit| edit.start);
+    let Some(start) = edits.first().map(|edit| edit.start) else {
+        return Splice::default();
+    };
+    let mut end = start;
+    let mut written = String::new();
+    for edit in edits {
+        written.push_str(text.get(end..edit.start).unwrap_or_default());
+        written.push_str(&edit.text);
+        end = edit.start + edit.removed;
+    }
+    Splice {
+        start,
+        removed: end - start,
+        text: written,
+    }
+}

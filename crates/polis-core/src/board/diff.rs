@@ -1,0 +1,194 @@
+//! The difference of two texts, to be read by people and applied by programs.
+
+use std::ops::Range;
+
+use super::changes::{Change, Lines, changes};
+
+/// How many unchanged lines are shown around a change.
+const CONTEXT: usize = 3;
+
+/// The difference of two texts as a unified diff; nothing if they are equal.
+///
+/// What goes beyond `max_bytes` is left out, and a last line says how much.
+pub fn unified_diff(
+    old_name: &str,
+    new_name: &str,
+    old: &str,
+    new: &str,
+    max_bytes: usize,
+) -> String {
+    let changes = changes(old, new);
+    let (old, new) = (Lines::of(old), Lines::of(new));
+    let mut page = Page::new(max_bytes);
+    if !changes.is_empty() {
+        page.line("--- ", old_name);
+        page.line("+++ ", new_name);
+    }
+    for hunk in changes.chunk_by(|one, two| two.old.start - one.old.end <= 2 * CONTEXT) {
+        write_hunk(&mut page, &old, &new, hunk);
+    }
+    page.finish()
+}
+
+fn write_hunk(page: &mut Page, old: &Lines<'_>, new: &Lines<'_>, hunk: &[Change]) {
+    let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
+        return;
+    };
+    let lead = first.old.start.min(CONTEXT);
+    let trail = (old.count() - last.old.end).min(CONTEXT);
+    let old_range = first.old.start - lead..last.old.end + trail;
+    let new_range = first.new.start - lead..last.new.end + trail;
+    page.line(
+        "@@ ",
+        &format!("-{} +{} @@", span(&old_range), span(&new_range)),
+    );
+    let mut at = old_range.start;
+    for change in hunk {
+        page.lines(" ", old, at..change.old.start);
+        page.lines("-", old, change.old.clone());
+        page.lines("+", new, change.new.clone());
+        at = change.old.end;
+    }
+    page.lines(" ", old, at..old_range.end);
+}
+
+/// A range as diffs write it: from 1, one line without its count, none by the line before.
+fn span(range: &Range<usize>) -> String {
+    match range.len() {
+        0 => format!("{},0", range.start),
+        1 => (range.start + 1).to_string(),
+        count => format!("{},{count}", range.start + 1),
+    }
+}
+
+/// Lines up to a number of bytes, then only their count.
+struct Page {
+    text: String,
+    max_bytes: usize,
+    more: usize,
+}
+
+impl Page {
+    fn new(max_bytes: usize) -> Self {
+        Self {
+            text: String::new(),
+            max_bytes,
+            more: 0,
+        }
+    }
+
+    fn lines(&mut self, mark: &str, source: &Lines<'_>, range: Range<usize>) {
+        for index in range {
+            let line = source.get(index..index + 1);
+            match line.strip_suffix('\n') {
+                Some(line) => self.line(mark, line),
+                None => {
+                    self.line(mark, line);
+                    self.line("\\ ", "No newline at end of file");
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, mark: &str, line: &str) {
+        let length = self.text.len() + mark.len() + line.len() + 1;
+        if self.more > 0 || length > self.max_bytes {
+            self.more += 1;
+            return;
+        }
+        self.text.push_str(mark);
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn finish(mut self) -> String {
+        if self.more > 0 {
+            let plural = if self.more == 1 { "" } else { "s" };
+            self.text
+                .push_str(&format!("… {} more line{plural}\n", self.more));
+        }
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn diff(old: &str, new: &str) -> String {
+        unified_diff("a", "b", old, new, usize::MAX)
+    }
+
+    #[test]
+    fn it_looks_as_everywhere() {
+        assert_eq!(diff("x\n", "x\n"), "");
+        assert_eq!(diff("", "x\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
+        assert_eq!(
+            diff("1\n2\n3\n4\n5\n6\n", "1\n2\n3\n4\nfive\n6"),
+            "--- a\n+++ b\n@@ -2,5 +2,5 @@\n 2\n 3\n 4\n-5\n-6\n+five\n+6\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn a_long_one_is_cut_between_lines() {
+        let new = "line\n".repeat(100);
+        let cut = unified_diff("a", "b", "", &new, 60);
+        assert_eq!(
+            cut,
+            "--- a\n+++ b\n@@ -0,0 +1,100 @@\n+line\n+line\n+line\n+line\n+line\n… 95 more lines\n"
+        );
+    }
+
+    /// Applies a diff, checking that what it says of the old text is so.
+    fn patched(old: &str, diff: &str) -> String {
+        let old: Vec<_> = old.split_inclusive('\n').collect();
+        let (mut at, mut new) = (0, String::new());
+        let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+        while let Some(line) = lines.next() {
+            let bare = lines.next_if(|next| next.starts_with('\\')).is_some();
+            let text = if bare {
+                &line[1..line.len() - 1]
+            } else {
+                &line[1..]
+            };
+            if let Some(range) = line.strip_prefix("@@ -") {
+                let range = range.split(' ').next().unwrap();
+                let (start, count) = range.split_once(',').unwrap_or((range, "1"));
+                let start = start.parse::<usize>().unwrap() - usize::from(count != "0");
+                new.push_str(&old[at..start].concat());
+                at = start;
+                continue;
+            }
+            if !line.starts_with('+') {
+                assert_eq!(old[at], text);
+                at += 1;
+            }
+            if !line.starts_with('-') {
+                new.push_str(text);
+            }
+        }
+        new + &old[at..].concat()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn applied_it_gives_the_new_text(old in "([a-d]\r?\n){0,30}[ab]{0,2}", new in "([a-d]\r?\n){0,30}[ab]{0,2}") {
+            prop_assert_eq!(patched(&old, &diff(&old, &new)), new);
+        }
+
+        #[test]
+        fn a_small_change_shows_little(at in 0_usize..200, text in "[a-z]{1,5}\n") {
+            let mut lines: Vec<_> = (0..200).map(|line| format!("{line}\n")).collect();
+            let old = lines.concat();
+            lines[at] = text;
+            let new = lines.concat();
+            let diff = diff(&old, &new);
+            prop_assert!(diff.lines().count() <= 2 + 1 + 8);
+            prop_assert_eq!(patched(&old, &diff), new);
+        }
+    }
+}

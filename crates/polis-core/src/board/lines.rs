@@ -1,0 +1,97 @@
+//! The lines of a stretch of text, with their places.
+
+use std::ops::Range;
+
+/// A line of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// What it says, without its end.
+    pub(super) text: &'a str,
+    /// Where that stands.
+    pub(super) range: Range<usize>,
+    /// Where the next line begins.
+    pub(super) next: usize,
+}
+
+impl Line<'_> {
+    /// Whether CommonMark takes it for blank.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.bytes().all(|byte| matches!(byte, b' ' | b'\t'))
+    }
+
+    /// How far it is indented, in columns.
+    pub(super) fn indent(&self) -> usize {
+        let mut column = 0;
+        for byte in self.text.bytes() {
+            match byte {
+                b' ' => column += 1,
+                b'\t' => column += 4 - column % 4,
+                _ => break,
+            }
+        }
+        column
+    }
+}
+
+/// The lines of a stretch; as in CommonMark, `\n`, `\r\n` and `\r` end one.
+pub(super) fn lines(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Line<'_>> {
+    let mut at = stretch.start;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..stretch.end).filter(|rest| !rest.is_empty())?;
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let end = match rest.as_bytes().get(length..) {
+            Some([b'\r', b'\n', ..]) => length + 2,
+            Some([_, ..]) => length + 1,
+            _ => length,
+        };
+        let line = Line {
+            text: &rest[..length],
+            range: at..at + length,
+            next: at + end,
+        };
+        at += end;
+        Some(line)
+    })
+}
+
+/// Where the line begins that a place is in.
+pub(super) fn line_start(text: &str, at: usize) -> usize {
+    text.get(..at)
+        .and_then(|before| before.rfind(['\n', '\r']))
+        .map_or(0, |end| end + 1)
+}
+
+/// Where the last line of a stretch ends that is not blank, its line end included; the start of
+/// the stretch if there is none.
+pub(super) fn end_of_written(text: &str, stretch: Range<usize>) -> usize {
+    let written = text.get(stretch.clone()).unwrap_or_default();
+    let last = written.trim_end_matches([' ', '\t', '\r', '\n']).len();
+    if last == 0 {
+        return stretch.start;
+    }
+    lines(text, stretch.start + last..stretch.end)
+        .next()
+        .map_or(stretch.end, |line| line.next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_in_three_ways() {
+        let text = "a\r\nb\rc\n\nd";
+        let found: Vec<_> = lines(text, 0..text.len())
+            .map(|l| (l.text, l.next))
+            .collect();
+        assert_eq!(found, [("a", 3), ("b", 5), ("c", 7), ("", 8), ("d", 9)]);
+    }
+
+    #[test]
+    fn blank_lines_at_the_end_are_not_written() {
+        assert_eq!(end_of_written("x\ny\n\n  \n", 0..8), 4);
+        assert_eq!(end_of_written("x\ny", 0..3), 3);
+        assert_eq!(end_of_written("x\n\n", 2..3), 2);
+        assert_eq!(end_of_written("a  \r\n\r\nb", 0..7), 5);
+    }
+}

@@ -1,0 +1,98 @@
+//! Asking the full parser where the headings of a stretch of text are.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+/// From this byte of a line on, nothing opens a list or a quote. The parser looks at all open ones
+/// for each line, so without an end to nesting a text could keep it busy for hours.
+const DEEPEST: usize = 200;
+
+/// The headings at document level: level and bytes, with indentation and line end.
+pub(super) fn headings(text: &str) -> Vec<(u8, Range<usize>)> {
+    let text = &*shallow(text);
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        match event {
+            Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
+                found.push((level as u8, whole_lines(text.as_bytes(), range)));
+            }
+            Event::Start(Tag::BlockQuote(_) | Tag::Item) => depth += 1,
+            Event::End(TagEnd::BlockQuote(_) | TagEnd::Item) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The parser leaves out indentation and, at times, the line end.
+fn whole_lines(text: &[u8], range: Range<usize>) -> Range<usize> {
+    let (before, rest) = text.split_at_checked(range.start).unwrap_or((text, &[]));
+    let indent = before
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b' ')
+        .count();
+    let length = range.len().max(1) - 1;
+    // From the last byte on, as it may be the line end already.
+    let end = rest
+        .get(length..)
+        .and_then(line_length)
+        .map_or(text.len(), |more| range.start + length + more);
+    range.start - indent..end
+}
+
+fn line_length(text: &[u8]) -> Option<usize> {
+    let at = memchr::memchr2(b'\n', b'\r', text)?;
+    let pair = text.get(at..at + 2) == Some(b"\r\n");
+    Some(at + if pair { 2 } else { 1 })
+}
+
+/// The text with an `x` for every mark that would nest too deep.
+fn shallow(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    let mut at = 0;
+    while let Some(rest) = text.as_bytes().get(at..).filter(|rest| !rest.is_empty()) {
+        let length = line_length(rest).unwrap_or(rest.len());
+        if let Some(mark) = rest.get(..length).and_then(deep_mark) {
+            text.to_mut().replace_range(at + mark..=at + mark, "x");
+        }
+        at += length;
+    }
+    text
+}
+
+/// Where a line opens a list or a quote too deep.
+fn deep_mark(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = line.get(at..)?;
+        let length = match rest {
+            [b' ' | b'\t', ..] => {
+                at += 1;
+                continue;
+            }
+            [b'>', ..] => 1,
+            [b'-' | b'+' | b'*', b' ' | b'\t' | b'\r' | b'\n', ..] => 1,
+            _ => ordered_mark(rest)?,
+        };
+        if at >= DEEPEST {
+            return (!is_rule(line)).then_some(at);
+        }
+        at += length;
+    }
+}
+
+fn ordered_mark(text: &[u8]) -> Option<usize> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let marked = matches!(text.get(digits..), Some([b'.' | b')', b' ' | b'\t', ..]));
+    ((1..=9).contains(&digits) && marked).then_some(digits + 1)
+}
+
+fn is_rule(line: &[u8]) -> bool {
+    let mut marks = line.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let first = marks.next();
+    matches!(first, Some(b'-' | b'*')) && marks.all(|mark| Some(mark) == first)
+}

@@ -1,0 +1,62 @@
+//! The plain text of a heading.
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::scan::atx_level;
+
+/// Bytes that may be markup in a heading, or be read as something else than themselves.
+static SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut bytes: &[u8] = b"\\`*_[]<>&!\0\r\n\x0b\x0c";
+    while let [byte, rest @ ..] = bytes {
+        table[*byte as usize] = true;
+        bytes = rest;
+    }
+    table
+};
+
+/// The plain text of a heading, given with its marks. What it links to does not matter, so that
+/// the title depends on nothing but the heading.
+pub(super) fn title_of(heading: &str) -> String {
+    let line = heading.trim_matches([' ', '\t', '\r', '\n']);
+    match unmarked(line) {
+        Some(title) => title.to_owned(),
+        None => parsed(heading),
+    }
+}
+
+/// The plain text a title has once it is a heading, if it can be one as it is typed.
+pub(crate) fn plain_title(typed: &str) -> Option<String> {
+    let typed = typed.trim();
+    (!typed.contains(['\n', '\r'])).then(|| title_of(&format!("# {typed}\n")))
+}
+
+/// The text of a `#` heading in which nothing needs parsing.
+fn unmarked(line: &str) -> Option<&str> {
+    let level = usize::from(atx_level(line.as_bytes())?);
+    let text = line.get(level..)?.trim();
+    let plain = !text.ends_with('#') && !text.bytes().any(|byte| SPECIAL[usize::from(byte)]);
+    plain.then_some(text)
+}
+
+/// The text as the parser sees it, or all but the underline where the heading is none without
+/// the text before it (a definition can stand there, which its first line may not interrupt).
+fn parsed(heading: &str) -> String {
+    let mut title = String::new();
+    let mut inside = false;
+    for event in Parser::new(heading) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => inside = true,
+            Event::End(TagEnd::Heading(_)) => break,
+            Event::Text(text) | Event::Code(text) if inside => title.push_str(&text),
+            Event::SoftBreak | Event::HardBreak if inside => title.push(' '),
+            _ => {}
+        }
+    }
+    if !inside {
+        let lines: Vec<_> = heading.trim_end().split(['\r', '\n']).collect();
+        let (_, text) = lines.split_last().unwrap_or((&"", &[]));
+        title = text.join(" ");
+    }
+    title.trim().to_owned()
+}

@@ -1,0 +1,317 @@
+//! What a board's text may be, and how a change of it is decided.
+
+use serde::Serialize;
+
+use super::MAX_BYTES;
+use super::change::{BoardWrite, Change};
+use super::diff::unified_diff;
+use super::lease;
+use super::name::BoardName;
+use super::record::{Action, BoardHead};
+use super::section::outline;
+use super::splice::Splice;
+use super::words::{Language, heading, label};
+use crate::caller::Caller;
+use crate::changeset::{Changeset, Write};
+use crate::event::{NewEvent, Subject, kind};
+use crate::id::quoted;
+use crate::refusal::{Code, Details, Refusal};
+use crate::time::Timestamp;
+
+/// A board larger than this is changed in parts, not written whole again.
+const LARGE: u64 = 64 << 10;
+/// How many splices may follow a whole text: who reads the board from the log applies them all.
+const MOST_SPLICES: u32 = 16;
+/// The level of an entry's own heading.
+const ENTRY_LEVEL: u8 = 3;
+/// The longest diff that a refusal carries, in bytes.
+const MAX_DIFF: usize = 64 << 10;
+
+/// Refuses a text that no board can hold.
+pub fn check(text: &str) -> Result<(), Refusal> {
+    if text.contains('\0') {
+        return Err(Refusal::new(
+            Code::InvalidText,
+            "A board cannot hold NUL characters.",
+            "remove them; boards are Markdown text",
+        ));
+    }
+    check_size(text.len() as u64)
+}
+
+/// Refuses a text that is too large.
+pub fn check_size(bytes: u64) -> Result<(), Refusal> {
+    if bytes <= MAX_BYTES {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::BoardTooLarge,
+        format!(
+            "The board would have {bytes} bytes; at most {MAX_BYTES} (10 MB) are accepted. Nothing was changed."
+        ),
+        "move older parts to another board or to files, and refer to them",
+    ))
+}
+
+/// A board as an operation loaded it.
+#[derive(Debug, Clone, Copy)]
+pub struct Current<'a> {
+    /// Where it stands.
+    pub head: &'a BoardHead,
+    /// Its text; the template's while nobody has written.
+    pub text: &'a str,
+}
+
+/// Who changes a board, and under which settings.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    /// Who.
+    pub caller: &'a Caller,
+    /// When (milliseconds).
+    pub now: i64,
+    /// How many versions are kept.
+    pub keep: u32,
+}
+
+/// What is told of a change of a board.
+#[derive(Debug, Serialize)]
+struct Told {
+    bytes: u64,
+}
+
+/// A new whole text. `expect` binds it to the version it was decided on.
+pub fn decide_whole(
+    current: Current<'_>,
+    text: String,
+    action: Action,
+    expect: Option<u64>,
+    by: By<'_>,
+) -> Result<Changeset, Refusal> {
+    lease::check(current.head, by.caller, by.now)?;
+    check(&text)?;
+    Ok(write(current.head, Change::Whole(text), action, expect, by))
+}
+
+/// A change of one part, decided on the version that is current. A part that is as it should be
+/// changes nothing.
+pub fn decide_splice(
+    current: Current<'_>,
+    splice: Splice,
+    by: By<'_>,
+) -> Result<Changeset, Refusal> {
+    let head = current.head;
+    lease::check(head, by.caller, by.now)?;
+    if splice.is_empty() && head.version > 0 {
+        return Ok(Changeset::by(by.caller, Timestamp::from_millis(by.now)));
+    }
+    if splice.text.contains('\0') {
+        check(&splice.text)?;
+    }
+    check_size((current.text.len() + splice.text.len()) as u64 - splice.removed as u64)?;
+    let splice = ending_known(splice, current.text);
+    let whole = head.version == 0 || head.bytes < LARGE || head.splices >= MOST_SPLICES;
+    let change = if whole {
+        Change::Whole(splice.apply(current.text))
+    } else {
+        Change::Splice(splice)
+    };
+    Ok(write(head, change, Action::Edited, Some(head.version), by))
+}
+
+/// The same splice, made to say how the text ends: one that only cuts the end off puts the last
+/// character that remains there again.
+fn ending_known(mut splice: Splice, text: &str) -> Splice {
+    if splice.text.is_empty() && splice.start + splice.removed == text.len() {
+        let kept = text.get(..splice.start).unwrap_or_default();
+        if let Some(last) = kept.chars().next_back() {
+            splice.start -= last.len_utf8();
+            splice.removed += last.len_utf8();
+            splice.text.push(last);
+        }
+    }
+    splice
+}
+
+/// An addition to the end of a board that exists; it goes with any version.
+pub fn decide_add(
+    name: &BoardName,
+    text: String,
+    on_new_line: bool,
+    by: By<'_>,
+) -> Result<Changeset, Refusal> {
+    check(&text)?;
+    let change = Change::Add { text, on_new_line };
+    Ok(write(
+        &BoardHead::new(name.clone()),
+        change,
+        Action::Appended,
+        None,
+        by,
+    ))
+}
+
+/// Why an addition did not go: somebody else has the board locked, or it would become too large.
+pub fn refuse_add(
+    head: &BoardHead,
+    added: &str,
+    on_new_line: bool,
+    by: By<'_>,
+) -> Result<(), Refusal> {
+    lease::check(head, by.caller, by.now)?;
+    let line_end = u64::from(on_new_line && !head.ends_line);
+    check_size(head.bytes + line_end + added.len() as u64)
+}
+
+fn write(
+    head: &BoardHead,
+    change: Change,
+    action: Action,
+    expect: Option<u64>,
+    by: By<'_>,
+) -> Changeset {
+    let event = match action {
+        Action::Written => kind::BOARD_WRITTEN,
+        Action::Appended => kind::BOARD_APPENDED,
+        Action::Edited => kind::BOARD_EDITED,
+        Action::Restored => kind::BOARD_RESTORED,
+        Action::External => kind::BOARD_EXTERNAL,
+    };
+    let told = Told {
+        bytes: change.text().len() as u64,
+    };
+    Changeset::by(by.caller, Timestamp::from_millis(by.now))
+        .event(NewEvent::of(
+            event,
+            Subject::Board(head.name.clone()),
+            &told,
+        ))
+        .write(Write::ChangeBoard(Box::new(BoardWrite {
+            board: head.name.clone(),
+            expect,
+            change,
+            action,
+            now: by.now,
+            limit: MAX_BYTES,
+            keep: by.keep,
+        })))
+}
+
+/// An entry as `append` writes it: stamped and signed.
+pub fn entry(content: &str, by: &Caller, at: &Timestamp, language: Language) -> String {
+    format!(
+        "\n\n### {} - {at}\n**{}**: {}\n\n{content}",
+        heading::UPDATE.text(language),
+        label::BY.text(language),
+        by.id
+    )
+}
+
+/// Refuses an entry whose headings would begin sections of their own, by one who may append to the
+/// board but not write it: it could add records that only others may make.
+pub fn check_entry(content: &str) -> Result<(), Refusal> {
+    match outline(content)
+        .sections
+        .iter()
+        .find(|s| s.level <= ENTRY_LEVEL)
+    {
+        None => Ok(()),
+        Some(section) => Err(Refusal::new(
+            Code::InvalidSection,
+            format!(
+                "The entry has the heading {}, which would begin a section of its own; you may append to this board, \
+                 not write it.",
+                quoted(&section.title)
+            ),
+            "use headings of level 4 (####) or deeper in entries",
+        )),
+    }
+}
+
+/// The refusal of a caller who had read another version. `had` is the text of that version, if it can
+/// still be put together.
+pub fn conflict(current: Current<'_>, expected: u64, had: Option<&str>) -> Refusal {
+    let diff = had.map(|had| difference(expected, had, current));
+    refuse(current, expected, diff, None)
+}
+
+/// The refusal of a merge that did not work out.
+pub fn merge_conflict(current: Current<'_>, expected: u64, had: &str, merged: String) -> Refusal {
+    let diff = difference(expected, had, current);
+    refuse(current, expected, Some(diff), Some(merged))
+}
+
+fn difference(expected: u64, had: &str, current: Current<'_>) -> String {
+    let name = &current.head.name;
+    unified_diff(
+        &format!("{name} (version {expected})"),
+        &format!("{name} (version {})", current.head.version),
+        had,
+        current.text,
+        MAX_DIFF,
+    )
+}
+
+fn refuse(
+    current: Current<'_>,
+    expected: u64,
+    diff: Option<String>,
+    merged: Option<String>,
+) -> Refusal {
+    let head = current.head;
+    let last = if head.version == 0 {
+        "nobody has written to it yet".to_owned()
+    } else {
+        format!("by \"{}\" at {}", head.by, head.at)
+    };
+    let (what, hint) = match merged {
+        None => (
+            "Version conflict",
+            "read the board again, apply your change to it and write with its version; or add --merge",
+        ),
+        Some(_) => (
+            "Merge conflict",
+            "resolve the marked places and write the result with the current version; nothing was written",
+        ),
+    };
+    Refusal::new(
+        Code::VersionConflict,
+        format!(
+            "{what} on board {}: expected {expected}, got {} ({last}).",
+            head.name, head.version
+        ),
+        hint,
+    )
+    .with(Details::Version {
+        current_version: head.version,
+        last_modified_by: head.by.clone(),
+        last_modified_at: (head.version > 0).then(|| head.at.clone()),
+        diff,
+        merge: merged,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::AgentId;
+
+    #[test]
+    fn what_a_board_does_not_admit_is_refused() {
+        let caller = Caller::resolve(AgentId::user(), None).unwrap();
+        let (now, keep) = (0, 10);
+        let caller = &caller;
+        let by = By { caller, now, keep };
+        let mut head = BoardHead::new(BoardName::Global);
+        let at = Timestamp::from_millis(0);
+        head.change(Change::Whole("no line end".to_owned()), "user", &at);
+        head.bytes = MAX_BYTES - 5;
+        for (added, on_new_line) in [("1234", true), ("12345", true), ("12345", false)] {
+            let changes = decide_add(&head.name, added.to_owned(), on_new_line, by).unwrap();
+            let Some(Write::ChangeBoard(write)) = changes.writes.first() else {
+                panic!("{changes:?}");
+            };
+            let refused = refuse_add(&head, added, on_new_line, by).is_err();
+            assert_eq!(!head.admits(write, &caller.id), refused, "{added}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What every operation on boards begins with: who may, and what is there.
+
+use std::sync::Arc;
+
+use polis_core::board::access::{self, Act};
+use polis_core::board::template::{TemplateFacts, TemplateOf, template};
+use polis_core::board::text::{By, Current};
+use polis_core::board::{BoardHead, BoardName};
+use polis_core::{Agent, AgentId, AgentStatus, Caller, Code, Refusal, Registered};
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::{BoardState, Noticed, PortError};
+
+/// A board with its text.
+#[derive(Debug, Clone)]
+pub(super) struct Loaded {
+    pub(super) head: BoardHead,
+    pub(super) text: Arc<String>,
+    pub(super) noticed: Option<Noticed>,
+}
+
+impl Loaded {
+    pub(super) fn current(&self) -> Current<'_> {
+        Current {
+            head: &self.head,
+            text: &self.text,
+        }
+    }
+}
+
+impl Polis {
+    /// Resolves a caller and refuses what the matrix does not allow it.
+    pub(super) async fn board_caller(
+        &self,
+        caller: &AgentId,
+        act: Act,
+        board: &BoardName,
+    ) -> Result<Caller, OpError> {
+        let entry = self.entry(caller).await?;
+        let caller = self.resolve(caller, entry.as_ref())?;
+        let agents = self.known_agents(entry, act, board).await?;
+        access::check(act, board, &caller, &agents, &self.settings.boards.access)?;
+        Ok(caller)
+    }
+
+    /// The agents that deciding about a board needs: the caller, or all of them.
+    pub(super) async fn known_agents(
+        &self,
+        entry: Option<Registered>,
+        act: Act,
+        board: &BoardName,
+    ) -> Result<Vec<Agent>, OpError> {
+        if access::needs_registry(act, board) {
+            return Ok(self.store.agents().await?);
+        }
+        Ok(entry.into_iter().map(|found| found.agent).collect())
+    }
+
+    /// Where a board stands.
+    pub(super) async fn board_state(&self, board: &BoardName) -> Result<BoardState, OpError> {
+        let found = self.store.board(board).await?;
+        Ok(found.unwrap_or_else(|| BoardState {
+            head: BoardHead::new(board.clone()),
+            noticed: None,
+        }))
+    }
+
+    /// A board and its text; while nobody has written to it, its template's.
+    pub(super) async fn load_board(&self, board: &BoardName) -> Result<Loaded, OpError> {
+        let until = self.deadline();
+        let mut before = None;
+        loop {
+            let BoardState { head, noticed } = self.board_state(board).await?;
+            let text = match head.version {
+                0 => Some(Arc::new(self.board_template(board).await?)),
+                version => {
+                    let found = self.store.board_text(board, version).await?;
+                    found.map(|found| found.text)
+                }
+            };
+            if let Some(text) = text {
+                return Ok(Loaded {
+                    head,
+                    text,
+                    noticed,
+                });
+            }
+            // It moved on so far, between the two reads, that its log was cut. If it did not move, rows
+            // are missing.
+            if before.replace(head.version) == Some(head.version) {
+                return Err(PortError::new(
+                    Code::StoreCorrupt,
+                    format!("The log of board {board} is damaged."),
+                    "restore the store from a backup; `polis doctor` checks it",
+                )
+                .into());
+            }
+            self.may_go_on(until)?;
+        }
+    }
+
+    /// The text of a version a caller had read, if it can still be put together.
+    pub(super) async fn text_had(
+        &self,
+        board: &BoardName,
+        version: u64,
+    ) -> Result<Option<Arc<String>>, OpError> {
+        if version == 0 {
+            return Ok(Some(Arc::new(self.board_template(board).await?)));
+        }
+        let found = self.store.board_text(board, version).await?;
+        Ok(found.map(|found| found.text))
+    }
+
+    /// The same of a version that was asked for.
+    pub(super) async fn text_of(
+        &self,
+        board: &BoardName,
+        version: u64,
+    ) -> Result<Arc<String>, OpError> {
+        let found = self.text_had(board, version).await?;
+        found.ok_or_else(|| {
+            Refusal::new(
+                Code::VersionNotFound,
+                format!("Board {board} has no version {version}, or not any more."),
+                format!("see the versions there are with `polis board history {board}`"),
+            )
+            .into()
+        })
+    }
+
+    async fn board_template(&self, board: &BoardName) -> Result<String, OpError> {
+        let of = match board {
+            BoardName::Global => TemplateOf::Global,
+            BoardName::Top => TemplateOf::Top,
+            BoardName::Mid(role) => TemplateOf::Mid {
+                role: role.as_str(),
+            },
+            BoardName::Bottom(agent) => TemplateOf::Bottom {
+                agent: agent.as_str(),
+            },
+            BoardName::Blackboard(_) => return Ok(String::new()),
+        };
+        let mut agents = self.store.agents().await?;
+        agents.retain(|agent| agent.status == AgentStatus::Active);
+        let settings = &self.settings.boards;
+        let facts = TemplateFacts {
+            language: settings.language,
+            project: &settings.project,
+            created: &self.store.began_at().await?,
+            agents: &agents,
+        };
+        Ok(template(of, &facts))
+    }
+
+    /// Who changes a board now.
+    pub(super) fn by<'a>(&self, caller: &'a Caller) -> By<'a> {
+        By {
+            caller,
+            now: self.clock.now_millis(),
+            keep: self.settings.boards.max_versions,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Which boards there are, and who may do what to one.
+
+use polis_core::board::access::{self, Act, Verdict};
+use polis_core::board::{BoardHead, BoardName};
+use polis_core::{Agent, AgentId, AgentStatus, Layer, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::board_history::OfBoard;
+use crate::error::OpError;
+use crate::polis::Polis;
+
+/// The boards a caller may read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BoardList {
+    /// The boards, whiteboards first.
+    pub boards: Vec<BoardEntry>,
+}
+
+/// A board in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BoardEntry {
+    /// Its name.
+    pub board: String,
+    /// Its version; 0 while nobody has written to it.
+    pub version: u64,
+    /// The size of its text.
+    pub bytes: u64,
+    /// Who changed it last.
+    pub last_modified_by: Option<String>,
+    /// When.
+    pub last_modified_at: Option<Timestamp>,
+    /// Who has it locked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked_by: Option<String>,
+}
+
+/// What a caller may do to a board, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BoardRights {
+    /// The board.
+    pub board: BoardName,
+    /// The caller.
+    pub agent: AgentId,
+    /// Its layer, if it is registered.
+    pub layer: Option<Layer>,
+    /// Its role.
+    pub role: String,
+    /// Whether it reads the board.
+    pub read: Verdict,
+    /// Whether it writes the board.
+    pub write: Verdict,
+    /// Whether it appends to the board.
+    pub append: Verdict,
+}
+
+/// The board that an active agent may begin: its role's, or its own.
+fn of_agent(agent: &Agent) -> Option<BoardName> {
+    if agent.status != AgentStatus::Active {
+        return None;
+    }
+    match agent.layer {
+        Layer::Top => None,
+        Layer::Mid => agent.role.parse().ok().map(BoardName::Mid),
+        Layer::Bottom => Some(BoardName::Bottom(agent.id.clone())),
+    }
+}
+
+/// Lists the boards that the caller may read: those that were begun, and those that anybody registered
+/// may begin.
+pub async fn list_boards(polis: &Polis, caller: &AgentId) -> Result<BoardList, OpError> {
+    let caller = polis.caller(caller).await?;
+    let agents = polis.store.agents().await?;
+    let mut heads = polis.store.boards().await?;
+    let of_agents = agents.iter().filter_map(of_agent);
+    for there in [BoardName::Global, BoardName::Top]
+        .into_iter()
+        .chain(of_agents)
+    {
+        if !heads.iter().any(|head| head.name == there) {
+            heads.push(BoardHead::new(there));
+        }
+    }
+    let rules = &polis.settings.boards.access;
+    heads.retain(|head| access::judge(Act::Read, &head.name, &caller, &agents, rules).allowed);
+    heads.sort_by(|a, b| a.name.cmp(&b.name));
+    let now = polis.clock.now_millis();
+    let boards = heads
+        .into_iter()
+        .map(|head| {
+            let written = head.version > 0;
+            BoardEntry {
+                board: head.name.to_string(),
+                version: head.version,
+                bytes: head.bytes,
+                locked_by: head.lease_at(now).map(|lease| lease.holder.to_string()),
+                last_modified_at: written.then_some(head.at),
+                last_modified_by: written.then_some(head.by),
+            }
+        })
+        .collect();
+    Ok(BoardList { boards })
+}
+
+/// Explains what the caller may do to a board.
+pub async fn board_rights(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &OfBoard,
+) -> Result<BoardRights, OpError> {
+    let entry = polis.entry(caller).await?;
+    let who = polis.resolve(caller, entry.as_ref())?;
+    let layer = entry.as_ref().map(|found| found.agent.layer);
+    let agents = polis.known_agents(entry, Act::Read, &params.board).await?;
+    let rules = &polis.settings.boards.access;
+    let judge = |act| access::judge(act, &params.board, &who, &agents, rules);
+    Ok(BoardRights {
+        board: params.board.clone(),
+        agent: caller.clone(),
+        layer,
+        read: judge(Act::Read),
+        write: judge(Act::Write),
+        append: judge(Act::Append),
+        role: who.role,
+    })
+}

@@ -1,0 +1,197 @@
+//! `whiteboard_write` and `whiteboard_append`.
+
+use polis_core::board::access::Act;
+use polis_core::board::merge::{Merged, merge};
+use polis_core::board::text::{self, By};
+use polis_core::board::{Action, BoardName};
+use polis_core::{AgentId, Caller, Changeset, Code, Refusal, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::board::Loaded;
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+use crate::port::Outcome;
+
+/// The parameters of `whiteboard_write`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BoardOverwrite {
+    /// The board.
+    pub board: BoardName,
+    /// Its new text.
+    pub content: String,
+    /// The version the caller had read; another one is a conflict. Without it the last writer wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
+    /// Whether to merge instead, if the changes since that version and the caller's do not overlap.
+    #[serde(default)]
+    pub merge: bool,
+}
+
+/// The parameters of `whiteboard_append`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BoardAppend {
+    /// The board.
+    pub board: BoardName,
+    /// What to add; it is stamped and signed.
+    pub content: String,
+}
+
+/// A board and its new version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BoardChanged {
+    /// The board.
+    pub board: BoardName,
+    /// Its version now.
+    pub version: u64,
+    /// Whether the caller's text was merged with what others had changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub merged: bool,
+}
+
+/// Writes a board's whole text.
+pub async fn write_board(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &BoardOverwrite,
+) -> Result<BoardChanged, OpError> {
+    let board = &params.board;
+    let caller = &polis.board_caller(caller, Act::Write, board).await?;
+    text::check(&params.content)?;
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let by = polis.by(caller);
+            match params.expected_version {
+                None => {
+                    let head = polis.board_state(board).await?.head;
+                    let current = text::Current {
+                        head: &head,
+                        text: "",
+                    };
+                    let content = params.content.clone();
+                    let changes = text::decide_whole(current, content, Action::Written, None, by)?;
+                    Ok((false, changes))
+                }
+                Some(expected) => {
+                    let loaded = polis.load_board(board).await?;
+                    replace(polis, &loaded, expected, &params.content, params.merge, by).await
+                }
+            }
+        })
+    };
+    let (merged, receipt) = polis.settle(decide).await?;
+    Ok(BoardChanged {
+        board: board.clone(),
+        version: receipt.board.unwrap_or_default(),
+        merged,
+    })
+}
+
+/// A new text for a board whose version the caller had read; whether it had to be merged.
+pub(super) async fn replace(
+    polis: &Polis,
+    loaded: &Loaded,
+    expected: u64,
+    content: &str,
+    may_merge: bool,
+    by: By<'_>,
+) -> Result<(bool, Changeset), OpError> {
+    let current = loaded.current();
+    let version = loaded.head.version;
+    if version == expected {
+        let content = content.to_owned();
+        let changes = text::decide_whole(current, content, Action::Written, Some(version), by)?;
+        return Ok((false, changes));
+    }
+    let had = polis.text_had(&loaded.head.name, expected).await?;
+    let Some(had) = had.filter(|_| expected < version) else {
+        return Err(text::conflict(current, expected, None).into());
+    };
+    if !may_merge {
+        return Err(text::conflict(current, expected, Some(&had)).into());
+    }
+    match merge(&had, &loaded.text, content) {
+        Merged::Clean(merged) => {
+            let changes = text::decide_whole(current, merged, Action::Written, Some(version), by)?;
+            Ok((true, changes))
+        }
+        Merged::Conflict(marked) => {
+            Err(text::merge_conflict(current, expected, &had, marked).into())
+        }
+    }
+}
+
+/// Adds an entry to a board's end.
+///
+/// Commits first and looks only if that is in vain: an addition goes with any version, so usually
+/// nothing has to be read, whatever the board's size.
+pub async fn append_board(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &BoardAppend,
+) -> Result<BoardChanged, OpError> {
+    let board = &params.board;
+    let caller = polis.board_caller(caller, Act::Append, board).await?;
+    if params.content.trim().is_empty() {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            "There is nothing to append.",
+            "give --content TEXT",
+        )
+        .into());
+    }
+    if polis
+        .board_caller(&caller.id, Act::Write, board)
+        .await
+        .is_err()
+    {
+        text::check_entry(&params.content)?;
+    }
+    let by = polis.by(&caller);
+    let at = Timestamp::from_millis(by.now);
+    let entry = text::entry(
+        &params.content,
+        &caller,
+        &at,
+        polis.settings.boards.language,
+    );
+    let version = add(polis, &caller, board, &entry, false).await?;
+    Ok(BoardChanged {
+        board: board.clone(),
+        version,
+        merged: false,
+    })
+}
+
+/// Adds a text to a board's end; a board that nobody has written to begins with its template. The new
+/// version.
+pub(super) async fn add(
+    polis: &Polis,
+    caller: &Caller,
+    board: &BoardName,
+    added: &str,
+    on_new_line: bool,
+) -> Result<u64, OpError> {
+    let until = polis.deadline();
+    loop {
+        let by = polis.by(caller);
+        let changes = text::decide_add(board, added.to_owned(), on_new_line, by)?;
+        if let Outcome::Committed(receipt) = polis.store.commit(changes).await? {
+            return Ok(receipt.board.unwrap_or_default());
+        }
+        let loaded = polis.load_board(board).await?;
+        text::refuse_add(&loaded.head, added, on_new_line, by)?;
+        if loaded.head.version == 0 {
+            let begun = format!("{}{added}", loaded.text);
+            let changes =
+                text::decide_whole(loaded.current(), begun, Action::Appended, Some(0), by)?;
+            if let Outcome::Committed(receipt) = polis.store.commit(changes).await? {
+                return Ok(receipt.board.unwrap_or_default());
+            }
+        }
+        polis.may_go_on(until)?;
+    }
+}

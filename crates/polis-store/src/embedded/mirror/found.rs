@@ -1,0 +1,69 @@
+//! Boards whose files exist, whoever made them.
+
+use std::path::Path;
+
+use polis_core::board::{BlackboardPath, BoardName};
+
+use super::{BLACKBOARD, Mirror, WHITEBOARDS};
+
+impl Mirror {
+    /// The boards there are files of.
+    pub(crate) fn files(&self) -> Vec<BoardName> {
+        let mut found = vec![BoardName::Global];
+        let entries = std::fs::read_dir(self.workspace.join(WHITEBOARDS));
+        let names = entries.into_iter().flatten().flatten();
+        found.extend(names.filter_map(|entry| whiteboard(entry.file_name().to_str()?)));
+        match &self.blackboard {
+            Some(root) => found.extend(blackboard(root)),
+            None => {
+                let root = self.workspace.join(BLACKBOARD);
+                // Not where a link would lead.
+                if std::fs::symlink_metadata(&root).is_ok_and(|found| found.is_dir()) {
+                    found.extend(blackboard(&root));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn whiteboard(file: &str) -> Option<BoardName> {
+    let stem = file.strip_suffix(".md")?;
+    if stem == "top-layer" {
+        return Some(BoardName::Top);
+    }
+    let role = stem.strip_prefix("mid-layer-");
+    let agent = stem.strip_prefix("bottom-layer-");
+    role.and_then(|r| r.parse().ok().map(BoardName::Mid))
+        .or_else(|| agent.and_then(|a| a.parse().ok().map(BoardName::Bottom)))
+}
+
+/// Files whose paths are ones of the blackboard; links are left alone.
+fn blackboard(root: &Path) -> Vec<BoardName> {
+    let mut found = Vec::new();
+    let mut left = vec![String::new()];
+    while let Some(directory) = left.pop() {
+        let entries = std::fs::read_dir(root.join(&directory));
+        for entry in entries.into_iter().flatten().flatten() {
+            let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
+                continue;
+            };
+            let path = format!("{directory}{name}");
+            if kind.is_dir() && may_hold_files(&path) {
+                left.push(format!("{path}/"));
+            } else if kind.is_file() {
+                found.extend(path.parse().ok().map(BoardName::Blackboard));
+            }
+        }
+    }
+    found
+}
+
+/// Whether there may be files of the blackboard in a directory; how deep they may be has an end.
+fn may_hold_files(directory: &str) -> bool {
+    ["x.md", "1/x.md"].into_iter().any(|below| {
+        format!("{directory}/{below}")
+            .parse::<BlackboardPath>()
+            .is_ok()
+    })
+}

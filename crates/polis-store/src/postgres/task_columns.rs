@@ -1,0 +1,94 @@
+//! Tasks as one array for each column.
+
+use super::connection::Parameter;
+use super::plan::{Plan, TaskChange};
+use crate::row::TaskRow;
+
+/// Rows of tasks.
+#[derive(Debug, Default)]
+pub(super) struct TaskColumns<'a> {
+    pub(super) id: Vec<i64>,
+    revision: Vec<i64>,
+    version: Vec<i64>,
+    status: Vec<&'a str>,
+    owner: Vec<&'a str>,
+    owner_role: Vec<&'a str>,
+    required_role: Vec<&'a str>,
+    task_type: Vec<&'a str>,
+    standing: Vec<i64>,
+    open_blockers: Vec<i64>,
+    lease_until: Vec<Option<i64>>,
+    blocked_by: Vec<&'a str>,
+    blocks: Vec<&'a str>,
+    created_at: Vec<Option<&'a str>>,
+    updated_at: Vec<Option<&'a str>>,
+    subject: Vec<&'a str>,
+    rest: Vec<&'a str>,
+    description: Vec<&'a str>,
+}
+
+impl<'a> TaskColumns<'a> {
+    pub(super) fn of(plan: &Plan<'a>, wanted: impl Fn(&TaskChange<'_>) -> bool) -> Self {
+        let mut all = Self::default();
+        for (id, change) in &plan.tasks {
+            if let Some(row) = change.row
+                && wanted(change)
+            {
+                all.push(*id, change, row);
+            }
+        }
+        all
+    }
+
+    fn push(&mut self, id: i64, change: &TaskChange<'a>, row: &'a TaskRow) {
+        self.id.push(id);
+        self.revision.push(row.revision);
+        self.version.push(row.version);
+        self.status.push(&row.status);
+        self.owner.push(&row.owner);
+        self.owner_role.push(&row.owner_role);
+        self.required_role.push(&row.required_role);
+        self.task_type.push(&row.task_type);
+        self.standing.push(row.standing);
+        self.open_blockers.push(change.open_blockers);
+        self.lease_until.push(row.lease_until);
+        self.blocked_by.push(&row.blocked_by);
+        self.blocks.push(&row.blocks);
+        self.created_at.push(change.created_at);
+        self.updated_at.push(row.updated_at.as_deref());
+        self.subject.push(&row.subject);
+        self.rest.push(&row.rest);
+        self.description.push(&row.description);
+    }
+
+    /// All columns, in the order of [`crate::sql::TASK_COLUMNS`].
+    pub(super) fn all(&self) -> Vec<Parameter<'_>> {
+        vec![
+            &self.id,
+            &self.revision,
+            &self.version,
+            &self.status,
+            &self.owner,
+            &self.owner_role,
+            &self.required_role,
+            &self.task_type,
+            &self.standing,
+            &self.open_blockers,
+            &self.lease_until,
+            &self.blocked_by,
+            &self.blocks,
+            &self.created_at,
+            &self.updated_at,
+            &self.subject,
+            &self.rest,
+            &self.description,
+        ]
+    }
+
+    /// All but when they were created, which never changes.
+    pub(super) fn without_creation(&self) -> Vec<Parameter<'_>> {
+        let mut all = self.all();
+        all.remove(13);
+        all
+    }
+}
