@@ -91,6 +91,10 @@ impl Init {
             (None, Some(url)) => connect(url, config.patience())?,
             (None, None) => {
                 EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
+                for directory in BOARDS {
+                    std::fs::create_dir_all(workspace.join(directory))
+                        .map_err(|e| cannot_create(&e))?;
+                }
             }
         }
         let root = workspace.parent().unwrap_or(Path::new("."));
@@ -115,6 +119,9 @@ impl Init {
         })
     }
 }
+
+/// Where boards will be, so that people find the place before there is one.
+const BOARDS: [&str; 3] = ["whiteboards/.locks", "whiteboard-history", "blackboard"];
 
 /// Connects once, which creates the tables.
 fn connect(url: &str, patience: Duration) -> Result<(), Failure> {
