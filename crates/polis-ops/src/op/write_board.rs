@@ -143,12 +143,11 @@ pub async fn append_board(
         )
         .into());
     }
-    if polis
-        .board_caller(&caller.id, Act::Write, board)
-        .await
-        .is_err()
-    {
-        text::check_entry(&params.content)?;
+    if let Err(refusal) = text::check_entry(&params.content) {
+        match polis.board_caller(&caller.id, Act::Write, board).await {
+            Err(OpError::Refused(_)) => return Err(refusal.into()),
+            may_write => may_write?,
+        };
     }
     let by = polis.by(&caller);
     let at = Timestamp::from_millis(by.now);

@@ -258,6 +258,7 @@ fn event(kind: &'static str, head: &BoardHead) -> NewEvent {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::time::Duration;
 
     use super::super::connection::{self, Purpose};
@@ -336,6 +337,18 @@ mod tests {
 
     #[test]
     fn an_addition_and_an_edit_at_the_same_moment_both_stay() {
+        let in_place: fn(&Path) = |file| std::fs::write(file, "one\ntheirs\n").unwrap();
+        let renamed: fn(&Path) = |file| {
+            let beside = file.with_extension("new");
+            std::fs::write(&beside, "one\ntheirs\n").unwrap();
+            std::fs::rename(beside, file).unwrap();
+        };
+        for edit in [in_place, renamed] {
+            both_stay(edit);
+        }
+    }
+
+    fn both_stay(edit: fn(&Path)) {
         let (directory, connection, mirror) = begun();
         let file = directory.path().join("global-whiteboard.md");
         commit(&connection, &mirror, whole("one\n"), || {});
@@ -343,9 +356,7 @@ mod tests {
             text: "ours\n".to_owned(),
             on_new_line: false,
         };
-        commit(&connection, &mirror, add(), || {
-            std::fs::write(&file, "one\ntheirs\n").unwrap();
-        });
+        commit(&connection, &mirror, add(), || edit(&file));
         let noticed = commit(&connection, &mirror, add(), || {});
         assert_eq!(noticed, Some(Noticed::ChangedOutside));
         let both = "one\ntheirs\nours\nours\n";

@@ -95,6 +95,14 @@ impl Pending {
         place.open(OFlags::WRONLY | OFlags::APPEND).ok()
     }
 
+    /// Whether the file at the board's place is the one that was looked at, and nobody has written to it.
+    fn is_in_place(&self) -> bool {
+        match (self.place.as_ref().map(Place::look), &self.seen) {
+            (Some(Ok(Sight::Regular(now))), Some(before)) => before.is_still(&now),
+            _ => false,
+        }
+    }
+
     /// Whether nobody else has written to the file since it was looked at.
     fn is_untouched(&self, file: &File) -> bool {
         seen(file).is_ok_and(|now| match &self.seen {
@@ -312,9 +320,12 @@ impl Work {
                 intent,
                 from,
             } => {
-                if !pending.is_untouched(&file) {
+                if !pending.is_in_place() {
                     // Added to theirs, without our time stamp: the version the next one makes has both.
-                    let _ = intent.end().is_ok() && file.write_all(text.as_bytes()).is_ok();
+                    let _ = intent.end();
+                    if let Some(mut theirs) = pending.open_to_append() {
+                        let _ = theirs.write_all(text.as_bytes());
+                    }
                 } else if file.write_all(text.as_bytes()).is_ok() && intent.end().is_ok() {
                     let _ = set_stamp(&file, stamp);
                 } else {
