@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::board::{Answer, Board, POLIS};
+use crate::broken_disk::refused_for_growing;
 use crate::broken_disk::{Mounts, skipped};
 
 /// A write of each kind.
@@ -296,25 +297,7 @@ fn a_file_that_may_not_grow_loses_nothing() {
     let board = begun();
     let long = "x".repeat(100_000);
     for verb in ["write", "append"] {
-        // With the signal ignored, writing beyond the limit is an error like that of a failing disk.
-        let script = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", script, "sh", POLIS, "--json", "--dir"])
-            .arg(board.path());
-        command.args(["board", verb, "global", "--content", &long]);
-        let refused = Answer::of(command.output().unwrap());
-        assert_eq!(
-            (refused.exit, refused.stdout.as_str()),
-            (Some(1), ""),
-            "{refused:?}"
-        );
-        let document: Value = serde_json::from_str(&refused.stderr).unwrap();
-        let code = document["error"]["code"].as_str().unwrap();
-        assert!(
-            ["store_full", "store_unavailable"].contains(&code),
-            "{document}"
-        );
+        refused_for_growing(&board, &["board", verb, "global", "--content", &long]);
         assert_eq!(board.text("global"), "two\n");
         assert_eq!(board.bytes("global-whiteboard.md"), b"two\n");
     }

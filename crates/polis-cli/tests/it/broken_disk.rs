@@ -222,13 +222,22 @@ fn a_file_that_may_not_grow_loses_nothing() {
     let board = Board::embedded();
     board.create(&[]);
     let long = "x".repeat(100_000);
+    let create = ["task", "create", "--subject", "x", "--description", &long];
+    refused_for_growing(&board, &create);
+    assert_eq!(board.listed("user", &["task", "list"]), ["1"]);
+    assert_eq!(board.create(&[]), "2");
+    assert_eq!(board.ok("user", &["doctor"])["ok"], true);
+}
+
+/// Runs a command that may not make any file larger than a block, and sees it refused.
+pub(crate) fn refused_for_growing(board: &Board, args: &[&str]) {
     // With the signal ignored, writing beyond the limit is an error like that of a failing disk.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
     let mut command = Command::new("sh");
     command
         .args(["-c", script, "sh", POLIS, "--json", "--dir"])
-        .arg(board.path());
-    command.args(["task", "create", "--subject", "x", "--description", &long]);
+        .arg(board.path())
+        .args(args);
     let refused = Answer::of(command.output().unwrap());
     assert_eq!(
         (refused.exit, refused.stdout.as_str()),
@@ -241,7 +250,4 @@ fn a_file_that_may_not_grow_loses_nothing() {
         ["store_full", "store_unavailable"].contains(&code),
         "{document}"
     );
-    assert_eq!(board.listed("user", &["task", "list"]), ["1"]);
-    assert_eq!(board.create(&[]), "2");
-    assert_eq!(board.ok("user", &["doctor"])["ok"], true);
 }
