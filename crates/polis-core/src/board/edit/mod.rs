@@ -116,7 +116,14 @@ fn create(text: &str, sections: &[Section], title: &str, content: &str) -> Resul
 /// The content without the section's own heading, which many give along with it.
 fn without_own_heading<'a>(place: &Place<'_>, typed: &str, content: &'a str) -> &'a str {
     let content = trimmed(content);
-    let names = [place.title(), find::without_marks(typed)];
+    // What was typed is another name for it, unless it is its very title: of "# k", `# k` is not.
+    let other = find::without_marks(typed);
+    let typed = if typed.trim() == place.title() {
+        place.title()
+    } else {
+        other
+    };
+    let names = [place.title(), typed];
     let outline = outline_from(content, 0);
     match outline.sections.first() {
         Some(first)

@@ -256,3 +256,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_title_that_looks_like_a_heading_is_taken_as_it_is() {
+    let text = "# # k\n\n# two\n";
+    let refused = edit_section(text, "# k", None, Set(" # k\n"));
+    assert_eq!(refused.unwrap_err().code, Code::InvalidSection);
+    let splice = edit_section(text, "# k", None, Set("# # k\nwords\n")).unwrap();
+    assert_eq!(splice.apply(text), "# # k\n\nwords\n\n# two\n");
+}
