@@ -9,7 +9,9 @@
 mod boards;
 mod claims;
 mod cold;
+mod commands;
 mod commits;
+mod files;
 mod ground;
 mod pgbench;
 mod report;
@@ -23,13 +25,15 @@ use scene::{Fallible, Scene};
 
 /// A part of the benchmarks: its name, and what measures it.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     ("scale", scale::measure),
     ("cold", cold::measure),
     ("commits", commits::measure),
     ("pgbench", pgbench::measure),
     ("claims", claims::measure),
     ("boards", boards::measure),
+    ("commands", commands::measure),
+    ("files", files::measure),
 ];
 
 fn main() -> ExitCode {

@@ -111,6 +111,11 @@ pub(crate) enum Command {
     Milestone(command::board::Milestone),
     /// Read and write shared files by path
     Blackboard(command::blackboard::Blackboard),
+    /// Workspaces: the files a team works on
+    #[command(subcommand)]
+    Ws(command::ws::Ws),
+    /// Run a command in a workspace, confined by the kernel
+    Exec(command::exec::Exec),
     /// Print the commit log
     Log(command::log::Log),
     /// Follow the commit log live

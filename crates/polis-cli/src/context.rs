@@ -11,6 +11,8 @@ use polis_ops::port::Clock as _;
 use polis_ops::{Polis, PortError, Store};
 use polis_store::embedded::Use;
 use polis_store::{EmbeddedStore, PostgresStore};
+use polis_workspace::files::WorkspaceFiles;
+use polis_workspace::sandbox::SandboxTerminal;
 use tokio::runtime::Runtime;
 
 use crate::cli::Globals;
@@ -84,7 +86,12 @@ impl Context {
             Target::Postgres(url) => runtime.block_on(connect(&url, config.patience()))?,
         };
         let settings = config.settings(policy, &place.project());
-        let polis = Polis::new(store, Arc::new(clock), Arc::new(SystemChance), settings);
+        let mut polis = Polis::new(store, Arc::new(clock), Arc::new(SystemChance), settings);
+        if let Some(data) = place.data() {
+            let files = WorkspaceFiles::with_limits(&data, config.file_limits());
+            let terminal = SandboxTerminal::new(data);
+            polis = polis.with_workspaces(Arc::new(files), Arc::new(terminal));
+        }
         Ok(Self {
             polis,
             agent,
@@ -196,6 +203,15 @@ impl Place {
         self.workspace
             .as_deref()
             .map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
+    }
+
+    /// Where it is, whole and without links, if it is on this machine.
+    fn data(&self) -> Option<PathBuf> {
+        let workspace = self.workspace.as_deref()?;
+        let whole = workspace
+            .canonicalize()
+            .or_else(|_| std::path::absolute(workspace));
+        Some(whole.unwrap_or_else(|_| workspace.to_owned()))
     }
 
     /// The name of the directory, for titles.

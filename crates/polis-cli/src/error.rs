@@ -136,7 +136,11 @@ fn details_text(details: &Details) -> Option<String> {
         Details::Version {
             diff: Some(diff), ..
         } => Some(format!("What changed since you read it:\n{diff}")),
-        Details::Version { .. } | Details::Locked { .. } => None,
+        Details::Version { .. }
+        | Details::Locked { .. }
+        | Details::Blocked { .. }
+        | Details::Hash { .. }
+        | Details::TimedOut { .. } => None,
     }
 }
 

@@ -82,6 +82,16 @@ impl Output {
         written.map_err(Failure::unheard)
     }
 
+    /// Bytes to the letter for a program; on a terminal they are made safe to look at.
+    pub(crate) fn exact_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if io::stdout().is_terminal() {
+            return self.exact(&String::from_utf8_lossy(bytes));
+        }
+        let mut stdout = io::stdout().lock();
+        let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        written.map_err(Failure::unheard)
+    }
+
     /// A text to the letter for a program, and made safe for a terminal.
     pub(crate) fn exact(&self, text: &str) -> Result<(), Failure> {
         let terminal = io::stdout().is_terminal();

@@ -10,7 +10,7 @@ use polis_core::task::status::{TRANSITIONS, Who};
 use polis_core::{Code, Permission, Policy, TaskType};
 
 use crate::command::schema;
-use crate::config::KEYS;
+use crate::config::keys;
 use crate::error::exit_code;
 
 /// Every page: its file name and its text.
@@ -120,7 +120,7 @@ fn configuration() -> String {
          what is in force, `polis config check` checks the file.\n\n| key | takes | default | for |\n| --- | --- | --- | \
          --- |\n"
         .to_owned();
-    for key in KEYS {
+    for key in keys() {
         let _ = writeln!(
             page,
             "| `{}` | {} | `{}` | {} |",

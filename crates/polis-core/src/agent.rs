@@ -12,6 +12,7 @@ use crate::permission::{Permission, Policy};
 use crate::refusal::{Code, Refusal};
 use crate::role::{DEFAULT_ROLES, RoleSet, TEAM_LEAD};
 use crate::time::Timestamp;
+use crate::workspace::record::{self, Binding};
 
 /// How high an agent stands; boards are seen and written by layer.
 #[derive(
@@ -75,6 +76,13 @@ pub struct Agent {
     pub created_at: Timestamp,
 }
 
+impl Agent {
+    /// Whether nobody is above it but `root`: such an agent has a workspace of its own.
+    pub fn is_child_of_root(&self) -> bool {
+        self.supervisor.as_ref().is_none_or(AgentId::is_root)
+    }
+}
+
 /// An agent as the registry keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
@@ -109,16 +117,30 @@ pub struct AgentAdd {
     /// Its layer; from the supervisor or the role if left out.
     #[serde(default)]
     pub layer: Option<Layer>,
-    /// Whom it reports to.
+    /// Whom it reports to; nobody, or `root`, for the head of a team, which gets a workspace.
     #[serde(default)]
     pub supervisor: Option<AgentId>,
+    /// The directory its workspace is bound to, on the machine of whoever types it. Never read from
+    /// a request: who comes over a network does not choose directories of this machine.
+    #[serde(skip)]
+    pub workspace_path: Option<String>,
 }
 
-/// Decides a registration. `existing` are all agents there are, `supervisor` the one named.
+/// What a registration is decided on.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// All agents there are.
+    pub agents: &'a [Agent],
+    /// The supervisor that is named, if it is registered.
+    pub supervisor: Option<&'a Registered>,
+    /// The directory that is named.
+    pub binding: Option<&'a Binding>,
+}
+
+/// Decides a registration. The head of a team gets its workspace in the same commit.
 pub fn decide_add(
     request: &AgentAdd,
-    existing: &[Agent],
-    supervisor: Option<&Registered>,
+    known: Known<'_>,
     roles: &RoleSet,
     policy: &Policy,
     caller: &Caller,
@@ -136,7 +158,7 @@ pub fn decide_add(
             "choose another id",
         ));
     }
-    if existing.iter().any(|agent| agent.id == request.id) {
+    if known.agents.iter().any(|agent| agent.id == request.id) {
         return Err(Refusal::new(
             Code::AgentExists,
             format!("Agent \"{}\" is already registered.", request.id),
@@ -148,7 +170,8 @@ pub fn decide_add(
     }
     // Files are named by agents, and not every file system tells `Dev` from `dev`.
     let folded = request.id.as_str().to_lowercase();
-    if let Some(like) = existing
+    if let Some(like) = known
+        .agents
         .iter()
         .find(|agent| agent.id.as_str().to_lowercase() == folded)
     {
@@ -161,7 +184,7 @@ pub fn decide_add(
             "choose another id",
         ));
     }
-    let superior = supervisor.map(|found| &found.agent);
+    let superior = known.supervisor.map(|found| &found.agent);
     let layer = request
         .layer
         .unwrap_or_else(|| default_layer(&request.role, superior));
@@ -196,7 +219,10 @@ pub fn decide_add(
             Subject::Agent(agent.id.clone()),
             &agent,
         ));
-    changes.writes.extend(supervisor.map(Registered::touch));
+    changes
+        .writes
+        .extend(known.supervisor.map(Registered::touch));
+    let changes = record::assign(&agent, known.binding, changes)?;
     Ok((agent, changes))
 }
 
@@ -205,7 +231,7 @@ fn check_supervisor(
     found: Option<&Agent>,
     layer: Layer,
 ) -> Result<(), Refusal> {
-    let Some(wanted) = &request.supervisor else {
+    let Some(wanted) = request.supervisor.as_ref().filter(|id| !id.is_root()) else {
         return Ok(());
     };
     let refuse = |why: String, hint: &str| Err(Refusal::new(Code::InvalidSupervisor, why, hint));

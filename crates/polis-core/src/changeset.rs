@@ -11,6 +11,7 @@ use crate::event::NewEvent;
 use crate::id::{AgentId, TaskId};
 use crate::task::{NewComment, TaskRecord};
 use crate::time::Timestamp;
+use crate::workspace::record::Workspace;
 
 /// What a write was decided on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum RecordKey {
     Fence(Fence),
     /// A board.
     Board(BoardName),
+    /// A workspace.
+    Workspace(AgentId),
 }
 
 /// A record that writers touch when they could break a rule together without touching the same
@@ -40,6 +43,8 @@ pub enum RecordKey {
 pub enum Fence {
     /// Every new dependency between tasks: a circle can be closed from several sides at once.
     TaskGraph,
+    /// Every binding of a workspace to a directory: two that overlap touch different records.
+    Workspaces,
 }
 
 impl Fence {
@@ -47,6 +52,7 @@ impl Fence {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TaskGraph => "task-graph",
+            Self::Workspaces => "workspaces",
         }
     }
 }
@@ -91,6 +97,13 @@ pub enum Write {
         expect: Expect,
         /// The whole new state.
         agent: Agent,
+    },
+    /// A workspace's new state.
+    PutWorkspace {
+        /// What it was decided on.
+        expect: Expect,
+        /// The whole new state.
+        workspace: Workspace,
     },
     /// A change of a board's text. Conflicts if the board does not admit it (see
     /// [`BoardHead::admits`](crate::board::BoardHead::admits)), which is judged on what earlier writes

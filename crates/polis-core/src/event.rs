@@ -73,6 +73,26 @@ pub mod kind {
     pub const AGENT_ADDED: &str = "agent.added";
     /// An agent was retired.
     pub const AGENT_RETIRED: &str = "agent.retired";
+    /// An agent got a workspace.
+    pub const WORKSPACE_ASSIGNED: &str = "workspace.assigned";
+    /// A workspace was bound to a directory.
+    pub const WORKSPACE_BOUND: &str = "workspace.bound";
+    /// A file tool wrote a file.
+    pub const FILE_WRITTEN: &str = "file.written";
+    /// A file tool replaced text in a file.
+    pub const FILE_EDITED: &str = "file.edited";
+    /// A file tool deleted a file or directory.
+    pub const FILE_DELETED: &str = "file.deleted";
+    /// A file tool moved a file or directory.
+    pub const FILE_MOVED: &str = "file.moved";
+    /// A file tool made a directory.
+    pub const FILE_DIRECTORY_MADE: &str = "file.directory-made";
+    /// A file tool was asked for something outside of the workspace, or of another team's.
+    pub const FILE_REFUSED: &str = "file.refused";
+    /// A command ran.
+    pub const COMMAND_RUN: &str = "command.run";
+    /// A command was not run.
+    pub const COMMAND_REFUSED: &str = "command.refused";
 }
 
 /// What an event is about.
@@ -86,6 +106,8 @@ pub enum Subject {
     Agent(AgentId),
     /// A board: `board/NAME`, or `blackboard/PATH`.
     Board(BoardName),
+    /// A workspace, by the agent it belongs to.
+    Workspace(AgentId),
 }
 
 impl Subject {
@@ -99,6 +121,7 @@ impl Subject {
             Self::Agent(id) => format!("agent/{id}"),
             Self::Board(name) if name.is_whiteboard() => format!("board/{name}"),
             Self::Board(name) => name.to_string(),
+            Self::Workspace(id) => format!("workspace/{id}"),
         }
     }
 }

@@ -114,6 +114,11 @@ impl AgentId {
         Self(Self::USER.to_owned())
     }
 
+    /// Whether it is the entry of the society, which is above everybody and in no registry.
+    pub fn is_root(&self) -> bool {
+        self.0 == Self::ROOT
+    }
+
     /// Whoever changed a file without polis.
     pub fn external() -> Self {
         Self(Self::EXTERNAL.to_owned())

@@ -16,6 +16,7 @@ pub mod refusal;
 pub mod role;
 pub mod task;
 pub mod time;
+pub mod workspace;
 
 pub use agent::{Agent, AgentStatus, Layer, Registered};
 pub use board::BoardName;

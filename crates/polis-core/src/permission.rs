@@ -36,7 +36,7 @@ pub enum Permission {
     ApproveTasks,
     /// Delete completed tasks.
     DeleteCompletedTasks,
-    /// Register and retire agents.
+    /// Register and retire agents, and bind their workspaces.
     ManageAgents,
     /// Import task files.
     ImportTasks,
@@ -89,7 +89,7 @@ impl Permission {
             Self::ForceAssign => "assign across roles (`forceAssign`)",
             Self::ApproveTasks => "approve completion",
             Self::DeleteCompletedTasks => "delete completed tasks",
-            Self::ManageAgents => "register and retire agents",
+            Self::ManageAgents => "register and retire agents, and bind their workspaces",
             Self::ImportTasks => "import task files",
         }
     }

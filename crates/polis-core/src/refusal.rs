@@ -8,6 +8,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::time::Timestamp;
+use crate::workspace::policy::Tier;
 
 /// What class of refusal it is; the command line's exit code and HTTP's status follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,10 +94,32 @@ codes! {
     BoardTooLarge = "board_too_large", Invalid;
     /// The text is not UTF-8.
     NotUtf8 = "not_utf8", Invalid;
+    /// The text is not a line of shell that can be run.
+    InvalidCommand = "invalid_command", Invalid;
+    /// Zero, negative, not a number, or longer than is allowed.
+    InvalidTimeout = "invalid_timeout", Invalid;
+    /// Not a pattern that can be searched for.
+    InvalidPattern = "invalid_pattern", Invalid;
+    /// Not a directory that can be a workspace.
+    InvalidWorkspace = "invalid_workspace", Invalid;
+    /// A file or something else is where a directory was expected.
+    NotADirectory = "not_a_directory", Invalid;
+    /// A directory is where a file was expected.
+    IsADirectory = "is_a_directory", Invalid;
+    /// The file is larger than is allowed.
+    FileTooLarge = "file_too_large", Invalid;
+    /// The file is not text in UTF-8.
+    NotText = "not_text", Invalid;
     /// A strict import found faults.
     ImportFaults = "import_faults", Invalid;
     /// The caller may not do this.
     PermissionDenied = "permission_denied", Forbidden;
+    /// The path leads out of the workspace.
+    PathTraversalBlocked = "path_traversal_blocked", Forbidden;
+    /// The command is on the list of dangerous ones.
+    CommandBlocked = "command_blocked", Forbidden;
+    /// This system cannot confine commands as strongly as is required.
+    SandboxUnavailable = "sandbox_unavailable", Forbidden;
     /// The new owner's role is not the required one.
     RoleMismatch = "role_mismatch", Forbidden;
     /// `forceAssign` by someone else than the team lead.
@@ -121,7 +144,11 @@ codes! {
     NotInitialized = "not_initialized", NotFound;
     /// Nothing the caller could claim.
     NothingToClaim = "nothing_to_claim", NotFound;
-    /// No such file on the blackboard.
+    /// The agent has no workspace.
+    WorkspaceNotAssigned = "workspace_not_assigned", NotFound;
+    /// The text to replace is not in the file.
+    TextNotFound = "text_not_found", NotFound;
+    /// No such file.
     FileNotFound = "file_not_found", NotFound;
     /// History does not have this version, or not any more.
     VersionNotFound = "version_not_found", NotFound;
@@ -129,7 +156,21 @@ codes! {
     VersionConflict = "version_conflict", Conflict;
     /// The lock ended, and was given back or taken over.
     LockLost = "lock_lost", Conflict;
-    /// The board's file was replaced by something that is not a file, such as a link.
+    /// The file changed since the caller read it.
+    HashMismatch = "hash_mismatch", Conflict;
+    /// The text to replace is in the file more than once.
+    TextNotUnique = "text_not_unique", Conflict;
+    /// There is a file of this name.
+    FileExists = "file_exists", Conflict;
+    /// The directory is not empty.
+    DirectoryNotEmpty = "directory_not_empty", Conflict;
+    /// The directory overlaps another workspace, or polis's own data.
+    WorkspaceOverlaps = "workspace_overlaps", Conflict;
+    /// The workspace is elsewhere already, and would leave its files behind.
+    WorkspaceExists = "workspace_exists", Conflict;
+    /// The workspace holds as much as it may.
+    QuotaExceeded = "quota_exceeded", Conflict;
+    /// Something that is not a file is where a file was expected, such as a link or a pipe.
     NotAFile = "not_a_file", Conflict;
     /// The task changed since the caller read it.
     VersionMismatch = "version_mismatch", Conflict;
@@ -151,12 +192,22 @@ codes! {
     AgentInUse = "agent_in_use", Conflict;
     /// Somebody else has the board locked.
     BoardLocked = "board_locked", Busy;
+    /// Somebody else holds the file locked.
+    FileBusy = "file_busy", Busy;
+    /// The command's time was up, and it was ended.
+    CommandTimeout = "command_timeout", Busy;
     /// The decision is not in a state in which this can be done to it.
     DecisionClosed = "decision_closed", Conflict;
     /// The board has a milestone of this title.
     MilestoneExists = "milestone_exists", Conflict;
     /// The store stayed locked until the deadline.
     StoreBusy = "store_busy", Busy;
+    /// The file could not be read.
+    ReadFailed = "read_failed", Internal;
+    /// The file could not be written.
+    WriteFailed = "write_failed", Internal;
+    /// The command could not be run.
+    CommandFailed = "command_failed", Internal;
     /// The store cannot be reached.
     StoreUnavailable = "store_unavailable", Internal;
     /// The connection broke while committing and the outcome could not be learned.
@@ -228,6 +279,40 @@ pub enum Details {
         holder: String,
         /// Until when.
         expires_at: Timestamp,
+    },
+    /// A command is not run.
+    #[serde(rename_all = "camelCase")]
+    Blocked {
+        /// Why, as the documents put it.
+        reason: String,
+    },
+    /// A file is not what the caller read.
+    #[serde(rename_all = "camelCase")]
+    Hash {
+        /// SHA-256 of what is there.
+        current_hash: String,
+    },
+    /// A command was ended because its time was up.
+    #[serde(rename_all = "camelCase")]
+    TimedOut {
+        /// Always true.
+        timed_out: bool,
+        /// How long it was allowed to run.
+        timeout_ms: u64,
+        /// What it had written.
+        stdout: String,
+        /// What it had complained.
+        stderr: String,
+        /// How long it ran.
+        duration_ms: u64,
+        /// How strongly it was confined.
+        sandbox: Tier,
+        /// Whether some of its output is left out of the texts.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+        /// The file with the whole of it, below `$POLIS_OUTPUT`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        spool: Option<String>,
     },
 }
 

@@ -34,7 +34,7 @@ impl OpError {
     pub fn document(&self) -> ErrorDocument<'_> {
         let (message, hint, details) = match self {
             Self::Refused(refusal) => (&refusal.message, &refusal.hint, refusal.details.as_deref()),
-            Self::Failed(failure) => (&failure.message, &failure.hint, None),
+            Self::Failed(failure) => (&failure.message, &failure.hint, failure.details.as_deref()),
         };
         ErrorDocument {
             error: ErrorBody {

@@ -5,10 +5,12 @@
 //! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
 
 pub mod error;
+pub mod no_workspaces;
 pub mod op;
 pub mod polis;
 pub mod port;
 
 pub use error::OpError;
+pub use no_workspaces::NoWorkspaces;
 pub use polis::{BoardSettings, Polis, Settings};
 pub use port::{Outcome, PortError, PortFuture, Receipt, Store};

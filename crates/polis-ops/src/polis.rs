@@ -9,13 +9,15 @@ use polis_core::board::decision::Quorum;
 use polis_core::board::words::Language;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
+use polis_core::workspace::policy::CommandPolicies;
 use polis_core::{
     AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, Subject,
     TaskId, TaskType, Timestamp,
 };
 
 use crate::error::OpError;
-use crate::port::{Chance, Clock, Outcome, PortError, Receipt, Store};
+use crate::no_workspaces::NoWorkspaces;
+use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
 
 /// What an installation has set.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ pub struct Settings {
     pub patience_ms: i64,
     /// What is set about boards.
     pub boards: BoardSettings,
+    /// What commands may do.
+    pub commands: CommandPolicies,
 }
 
 /// What an installation has set about boards.
@@ -82,6 +86,7 @@ impl Default for Settings {
             default_lease_ms: None,
             patience_ms: 30_000,
             boards: BoardSettings::default(),
+            commands: CommandPolicies::default(),
         }
     }
 }
@@ -95,12 +100,16 @@ pub struct Polis {
     pub clock: Arc<dyn Clock>,
     /// What nobody can guess.
     pub chance: Arc<dyn Chance>,
+    /// The files of workspaces.
+    pub files: Arc<dyn Files>,
+    /// Where commands run.
+    pub terminal: Arc<dyn Terminal>,
     /// What is set.
     pub settings: Arc<Settings>,
 }
 
 impl Polis {
-    /// A ground with its adapters.
+    /// A ground with its adapters, but without workspaces.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -111,8 +120,18 @@ impl Polis {
             store,
             clock,
             chance,
+            files: Arc::new(NoWorkspaces),
+            terminal: Arc::new(NoWorkspaces),
             settings: Arc::new(settings),
         }
+    }
+
+    /// The same ground with files and a terminal.
+    #[must_use]
+    pub fn with_workspaces(mut self, files: Arc<dyn Files>, terminal: Arc<dyn Terminal>) -> Self {
+        self.files = files;
+        self.terminal = terminal;
+        self
     }
 
     /// The moment.

@@ -44,6 +44,11 @@ pub(crate) enum Row {
         id: AgentId,
         body: String,
     },
+    Workspace {
+        expect: Expect,
+        id: AgentId,
+        body: String,
+    },
     Fence {
         fence: Fence,
         expected: i64,
@@ -84,7 +89,7 @@ impl Prepared {
             }
             Row::Settle(dependents) => 16 * dependents.len(),
             Row::Comment { comment, .. } => 100 + comment.body.len(),
-            Row::Agent { body, .. } => 50 + body.len(),
+            Row::Agent { body, .. } | Row::Workspace { body, .. } => 50 + body.len(),
             Row::Board(write) => 300 + write.change.text().len(),
             Row::Raise(_) | Row::Reserve | Row::Fence { .. } | Row::Lease(_) => 16,
         });
@@ -124,6 +129,12 @@ impl Row {
                 id: agent.id.clone(),
                 body: serde_json::to_string(&agent)
                     .map_err(|e| PortError::internal("Writing an agent", e))?,
+            },
+            Write::PutWorkspace { expect, workspace } => Self::Workspace {
+                expect,
+                id: workspace.workspace_id.clone(),
+                body: serde_json::to_string(&workspace)
+                    .map_err(|e| PortError::internal("Writing a workspace", e))?,
             },
             Write::TouchFence { fence, expected } => Self::Fence {
                 fence,

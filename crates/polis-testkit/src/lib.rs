@@ -22,9 +22,11 @@ pub mod memory;
 pub mod postgres;
 mod suites;
 pub mod task_files;
+pub mod workspaces;
 
 pub use clock::{CountedChance, FixedClock};
 pub use dice::Dice;
 pub use ground::{Ground, MemoryGround, run};
 pub use memory::MemoryStore;
 pub use task_files::MemoryFiles;
+pub use workspaces::MemoryWorkspaces;

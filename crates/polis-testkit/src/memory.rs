@@ -10,13 +10,14 @@ use std::time::Duration;
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::{Fence, Write};
 use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
     Agent, AgentId, Changeset, Event, Expect, Raw, RecordKey, Registered, TaskId, TaskRecord,
     TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks,
+    Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks, Workspaces,
 };
 use polis_ops::{PortError, PortFuture, Receipt};
 use tokio::sync::watch;
@@ -46,6 +47,7 @@ struct State {
     tasks: BTreeMap<TaskId, Kept>,
     comments: HashMap<TaskId, Vec<Comment>>,
     agents: BTreeMap<AgentId, (Agent, u64)>,
+    workspaces: BTreeMap<AgentId, AssignedWorkspace>,
     boards: boards::Boards,
     events: Vec<Event>,
     raised_to: u64,
@@ -96,6 +98,11 @@ impl State {
             Write::PutAgent { expect, agent } => {
                 let found = self.agents.get(&agent.id).map(|(_, revision)| *revision);
                 differs(*expect, found).then(|| RecordKey::Agent(agent.id.clone()))
+            }
+            Write::PutWorkspace { expect, workspace } => {
+                let id = &workspace.workspace_id;
+                let found = self.workspaces.get(id).map(|found| found.revision);
+                differs(*expect, found).then(|| RecordKey::Workspace(id.clone()))
             }
             Write::TouchFence { fence, expected } => {
                 let found = self.fences.get(fence).copied().unwrap_or(0);
@@ -202,6 +209,15 @@ impl State {
             Write::PutAgent { agent, .. } => {
                 let revision = self.agents.get(&agent.id).map_or(0, |(_, r)| *r) + 1;
                 self.agents.insert(agent.id.clone(), (agent, revision));
+            }
+            Write::PutWorkspace { workspace, .. } => {
+                let id = workspace.workspace_id.clone();
+                let revision = self.workspaces.get(&id).map_or(0, |found| found.revision) + 1;
+                let kept = AssignedWorkspace {
+                    workspace,
+                    revision,
+                };
+                self.workspaces.insert(id, kept);
             }
             Write::TouchFence { fence, expected } => {
                 self.fences.insert(fence, expected + 1);
@@ -368,6 +384,19 @@ impl Agents for MemoryStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         self.read(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
+    }
+}
+
+impl Workspaces for MemoryStore {
+    fn workspace<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<AssignedWorkspace>> {
+        self.read(|state| state.workspaces.get(id).cloned())
+    }
+
+    fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
+        self.read(|state| {
+            let all = state.workspaces.values();
+            all.map(|found| found.workspace.clone()).collect()
+        })
     }
 }
 

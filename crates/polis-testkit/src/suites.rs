@@ -45,6 +45,8 @@ macro_rules! conformance_tests {
             the_longest_text_is_kept
             creation_keeps_every_field
             every_field_of_an_agent_is_kept
+            every_field_of_a_workspace_is_kept
+            an_agent_and_its_workspace_come_together
             every_field_of_a_comment_is_kept
             a_list_is_what_the_conditions_admit
             candidates_are_the_first_of_every_group

@@ -1,13 +1,16 @@
 //! `polis agent`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use polis_core::agent::{Agent as Entry, AgentAdd, AgentStatus, Layer};
 use polis_core::{AgentId, Code, Refusal};
 use polis_ops::op;
 use serde::Serialize;
 
+use super::ws::directory;
 use crate::cli::Globals;
 use crate::context::Context;
 use crate::error::Failure;
@@ -48,9 +51,12 @@ pub(crate) struct Add {
     /// Its layer; default: below its supervisor, or by its role
     #[arg(long)]
     layer: Option<LayerArg>,
-    /// Whom it reports to
+    /// Whom it reports to; default: `root`, and it gets a workspace of its own
     #[arg(long, value_name = "ID")]
     supervisor: Option<String>,
+    /// Bind its workspace to this directory, which is made if it is not there
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    workspace: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -87,6 +93,7 @@ impl Agent {
                     role: add.role,
                     layer: add.layer.map(Into::into),
                     supervisor: add.supervisor.as_deref().map(str::parse).transpose()?,
+                    workspace_path: add.workspace.as_deref().map(directory).transpose()?,
                 };
                 let agent = context.run(op::add_agent(polis, &context.agent, &params))?;
                 out.answer(&agent, |a| {
@@ -166,10 +173,8 @@ fn tree(agents: &[Entry], out: &Output) -> String {
     }
     let mut below: BTreeMap<Option<&AgentId>, Vec<&Entry>> = BTreeMap::new();
     for agent in agents {
-        below
-            .entry(agent.supervisor.as_ref())
-            .or_default()
-            .push(agent);
+        let above = agent.supervisor.as_ref().filter(|id| !id.is_root());
+        below.entry(above).or_default().push(agent);
     }
     let mut text = String::new();
     let mut stack: Vec<(&Entry, String, String)> = Vec::new();

@@ -11,7 +11,7 @@ use polis_ops::OpError;
 use polis_ops::op::{self, BlackboardWrite, BoardEntry, WriteMode};
 use serde::Serialize;
 
-use super::board::Content;
+use super::content::Content;
 use crate::cli::{Globals, is_typed};
 use crate::context::{Context, WORKSPACE, workspace_of};
 use crate::error::{Failure, exit_code, warn_of_causes};

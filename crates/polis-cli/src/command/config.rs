@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::Globals;
-use crate::config::{KEYS, RBAC};
+use crate::config::{RBAC, keys};
 use crate::context::Place;
 use crate::error::Failure;
 use crate::output::Output;
@@ -31,7 +31,7 @@ impl Config {
                 }
                 out.answer(&shown, |values| {
                     let mut text = String::new();
-                    for key in KEYS {
+                    for key in keys() {
                         let value = key.name.split('.').try_fold(values, |v, part| v.get(part));
                         let value = value.map_or_else(String::new, ToString::to_string);
                         text.push_str(&format!(

@@ -1,7 +1,9 @@
-//! `polis demo`: a small team of real processes works a board and writes on a whiteboard, and one of
-//! them is killed.
+//! `polis demo`: a small team of real processes works a board and writes on a whiteboard, one of them is
+//! killed, and one runs a program in the team's workspace.
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
+
+mod terminal;
 
 use polis_core::event::kind;
 use std::collections::BTreeMap;
@@ -199,6 +201,7 @@ fn register(context: &Context) -> Result<(), Failure> {
             role: role.to_owned(),
             layer: None,
             supervisor,
+            workspace_path: None,
         };
         context.run(op::add_agent(&context.polis, &user, &params))?;
         Ok(())
@@ -387,6 +390,7 @@ fn report(
         ),
     )?;
     whiteboard(context, tasks, out)?;
+    terminal::show(context, out)?;
     say(
         out,
         "\nYour own board: polis init, then polis task create --subject \"...\" and polis task claim.",

@@ -2,6 +2,7 @@
 
 use polis_core::AgentId;
 use polis_ops::op;
+use polis_ops::port::SandboxReport;
 use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
 use serde::Serialize;
@@ -10,13 +11,16 @@ use crate::cli::Globals;
 use crate::config::Config;
 use crate::context::{Context, Place, Target};
 use crate::error::Failure;
-use crate::output::{Output, Style};
+use crate::output::{Output, Style, clean};
 
 #[derive(Debug, Serialize)]
 struct Report {
     ok: bool,
     version: &'static str,
     checks: Vec<Check>,
+    /// What commands are confined by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<SandboxReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,6 +33,7 @@ struct Check {
 /// Checks the installation and the store.
 pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
     let mut checks = Vec::new();
+    let mut sandbox = None;
     let mut note = |name, found: Result<String, Failure>| {
         let (ok, detail) = match found {
             Ok(detail) => (true, detail),
@@ -100,6 +105,15 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
                 );
                 note("boards", boards(&context, &place, &config));
                 note("writable", writable(&place, &config));
+                if place.workspace.is_some() {
+                    sandbox = context
+                        .run(op::sandbox_report(&context.polis, &AgentId::user()))
+                        .map_err(|error| note("sandbox", Err(error.into())))
+                        .ok();
+                }
+                if let Some(report) = &sandbox {
+                    note("sandbox", confined(&context, report));
+                }
             }
         }
     }
@@ -107,6 +121,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
         ok: checks.iter().all(|c| c.ok),
         version: env!("CARGO_PKG_VERSION"),
         checks,
+        sandbox,
     };
     out.answer(&report, |r| {
         let mut text = format!("polis {}\n", r.version);
@@ -118,12 +133,41 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
             };
             text.push_str(&format!("{mark} {:<14} {}\n", check.name, check.detail));
         }
+        let layers = || r.sandbox.iter().flat_map(|sandbox| &sandbox.layers);
+        let width = layers().map(|layer| layer.name.len()).max().unwrap_or(0);
+        for layer in layers() {
+            let mark = if layer.active { "✓" } else { "–" };
+            let detail = clean(&layer.detail);
+            text.push_str(&format!("  {mark} {:<width$} {detail}\n", layer.name));
+        }
         text
     })?;
     if report.ok {
         Ok(())
     } else {
         Err(Failure::Exit(1))
+    }
+}
+
+/// Whether commands are confined as strongly as is required.
+fn confined(context: &Context, report: &SandboxReport) -> Result<String, Failure> {
+    let commands = &context.polis.settings.commands;
+    let wanted = commands
+        .roles
+        .iter()
+        .map(|(role, policy)| (role.as_str(), policy.weakest))
+        .chain([("everybody", commands.default.weakest)])
+        .max_by_key(|(_, weakest)| *weakest);
+    let tier = report.tier.as_str();
+    match wanted {
+        Some((who, weakest)) if report.tier < weakest => Err(crate::error::invalid(
+            format!(
+                "Commands are confined at {tier}, and {} is required for {who}: they are refused.",
+                weakest.as_str()
+            ),
+            "mend what is missing below, or allow less with `sandbox.weakest` in polis.toml",
+        )),
+        _ => Ok(format!("commands are confined at {tier}")),
     }
 }
 

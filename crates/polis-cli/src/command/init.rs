@@ -97,6 +97,7 @@ impl Init {
                 }
             }
         }
+        keep_workspaces(&workspace)?;
         let root = workspace.parent().unwrap_or(Path::new("."));
         let dir = root
             .canonicalize()
@@ -122,6 +123,14 @@ impl Init {
 
 /// Where boards will be, so that people find the place before there is one.
 const BOARDS: [&str; 3] = ["whiteboards/.locks", "whiteboard-history", "blackboard"];
+
+/// Where workspaces will be, whatever the store is. Nobody else on the machine looks into them.
+fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
+    let directory = workspace.join("workspaces");
+    std::fs::create_dir_all(&directory).map_err(|e| cannot_create(&e))?;
+    keep_private(&directory);
+    Ok(())
+}
 
 /// Connects once, which creates the tables.
 fn connect(url: &str, patience: Duration) -> Result<(), Failure> {

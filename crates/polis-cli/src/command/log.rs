@@ -116,7 +116,9 @@ fn line(event: &Event, out: &Output) -> String {
     let style = match event.kind.as_str() {
         kind::TASK_COMPLETED => Style::Green,
         kind::TASK_CLAIMED | kind::TASK_STARTED => Style::Yellow,
-        kind::TASK_REFUSED | kind::TASK_DELETED => Style::Red,
+        kind::TASK_REFUSED | kind::TASK_DELETED | kind::FILE_REFUSED | kind::COMMAND_REFUSED => {
+            Style::Red
+        }
         _ => Style::Cyan,
     };
     let detail = detail(event);
@@ -149,6 +151,13 @@ fn detail(event: &Event) -> String {
         kind::TASK_CREATED | kind::TASK_IMPORTED => data.get("subject").map(text),
         kind::TASK_REFUSED => data.get("code").map(text),
         kind::TASK_COMMENTED => data.get("body").map(text),
+        kind::FILE_WRITTEN
+        | kind::FILE_EDITED
+        | kind::FILE_DELETED
+        | kind::FILE_MOVED
+        | kind::FILE_DIRECTORY_MADE
+        | kind::FILE_REFUSED => data.get("path").map(text),
+        kind::COMMAND_RUN | kind::COMMAND_REFUSED => data.get("command").map(text),
         _ => data
             .get("changes")
             .and_then(|c| c.as_object())

@@ -4,14 +4,17 @@ pub(crate) mod agent;
 pub(crate) mod blackboard;
 pub(crate) mod board;
 pub(crate) mod config;
+mod content;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod schema;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod task;
+pub(crate) mod ws;
 
 use std::io::Read as _;
 
@@ -31,6 +34,8 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Decision(args) => args.run(&Context::open(globals)?, out),
         Command::Milestone(args) => args.run(&Context::open(globals)?, out),
         Command::Blackboard(args) => args.run(globals, out),
+        Command::Ws(args) => args.run(globals, out),
+        Command::Exec(args) => args.run(globals, out),
         Command::Log(args) => args.run(globals, out),
         Command::Watch(args) => args.run(globals, out),
         Command::Stats => stats::run(globals, out),

@@ -5,9 +5,14 @@ use polis_core::board::{Decision, Milestone};
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
+use polis_core::workspace::command::RunCommand;
+use polis_core::workspace::file::{
+    DeleteFile, EditFile, ListFiles, MakeDir, MoveFile, ReadFile, SearchFiles, WriteFile,
+};
 use polis_core::{Agent, Event, Task};
 use polis_ops::op::{
-    BlackboardWrite, BoardAppend, BoardOverwrite, BoardRead, BoardView, SectionChange, TaskList,
+    BlackboardWrite, BoardAppend, BoardOverwrite, BoardRead, BoardView, CommandResult,
+    SectionChange, TaskList,
 };
 use schemars::schema_for;
 
@@ -39,6 +44,16 @@ enum What {
     BlackboardWrite,
     Decision,
     Milestone,
+    ReadFile,
+    WriteFile,
+    EditFile,
+    DeleteFile,
+    MoveFile,
+    MakeDir,
+    ListFiles,
+    SearchFiles,
+    RunCommand,
+    CommandResult,
 }
 
 impl What {
@@ -59,6 +74,16 @@ impl What {
             Self::BlackboardWrite => schema_for!(BlackboardWrite),
             Self::Decision => schema_for!(Decision),
             Self::Milestone => schema_for!(Milestone),
+            Self::ReadFile => schema_for!(ReadFile),
+            Self::WriteFile => schema_for!(WriteFile),
+            Self::EditFile => schema_for!(EditFile),
+            Self::DeleteFile => schema_for!(DeleteFile),
+            Self::MoveFile => schema_for!(MoveFile),
+            Self::MakeDir => schema_for!(MakeDir),
+            Self::ListFiles => schema_for!(ListFiles),
+            Self::SearchFiles => schema_for!(SearchFiles),
+            Self::RunCommand => schema_for!(RunCommand),
+            Self::CommandResult => schema_for!(CommandResult),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Every key of `polis.toml`: its name, what it takes, its default, and what it is for.
 
 use polis_core::time::parse_duration;
-use polis_core::{Code, Refusal, TaskType};
+use polis_core::{AgentId, Code, Refusal, RoleSet, TaskType};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::sandbox::{self, ROLES};
 use super::{Config, FILE, nearest};
 use crate::context::is_postgres;
 
@@ -19,11 +20,16 @@ pub(crate) struct Key {
     pub(crate) default: &'static str,
     /// What it is for.
     pub(crate) about: &'static str,
-    set: fn(&mut Config, &DeValue<'_>) -> Result<(), String>,
+    pub(super) set: fn(&mut Config, &DeValue<'_>) -> Result<(), String>,
 }
 
-/// All keys.
-pub(crate) const KEYS: &[Key] = &[
+/// All keys, table by table.
+pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().chain(sandbox::KEYS)
+}
+
+/// The keys but those of tables with a file of their own.
+const KEYS: &[Key] = &[
     Key {
         name: "language",
         takes: "\"en\" or \"zh\"",
@@ -57,7 +63,7 @@ pub(crate) const KEYS: &[Key] = &[
             match config
                 .roles
                 .iter()
-                .find(|role| role.parse::<polis_core::AgentId>().is_err())
+                .find(|role| role.parse::<AgentId>().is_err())
             {
                 Some(bad) => Err(format!(
                     "{bad:?} cannot be a role: use letters, digits, '-', '_' and '.'"
@@ -222,6 +228,29 @@ pub(crate) const KEYS: &[Key] = &[
             Ok(())
         },
     },
+    Key {
+        name: "workspaces.quota",
+        takes: "a size such as \"2GiB\", or \"\" for none",
+        default: "\"\"",
+        about: "The most that the files of a workspace may have together before file tools refuse to write; each write then counts them. Commands are not held to it.",
+        set: |config, value| {
+            config.workspaces.quota = text(value)?;
+            if config.workspaces.quota.is_empty() {
+                return Ok(());
+            }
+            sandbox::parse_size(&config.workspaces.quota).map(|_| ())
+        },
+    },
+    Key {
+        name: "workspaces.max_read",
+        takes: "a size such as \"10MiB\"",
+        default: "\"10MiB\"",
+        about: "The most of a file that is answered at once; more of it is read in parts.",
+        set: |config, value| {
+            config.workspaces.max_read = text(value)?;
+            sandbox::parse_size(&config.workspaces.max_read).map(|_| ())
+        },
+    },
 ];
 
 fn switch(value: &DeValue<'_>) -> Result<bool, String> {
@@ -240,21 +269,21 @@ fn count(value: &DeValue<'_>, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("expected a number from 1 to {most}"))
 }
 
-fn text(value: &DeValue<'_>) -> Result<String, String> {
+pub(super) fn text(value: &DeValue<'_>) -> Result<String, String> {
     value
         .as_str()
         .map(ToOwned::to_owned)
         .ok_or_else(|| format!("expected a text, found {}", value.type_str()))
 }
 
-fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
+pub(super) fn texts(value: &DeValue<'_>) -> Result<Vec<String>, String> {
     let list = value
         .as_array()
         .ok_or_else(|| format!("expected a list, found {}", value.type_str()))?;
     list.iter().map(|entry| text(entry.get_ref())).collect()
 }
 
-fn one_of(value: &str, allowed: &[&str]) -> Result<(), String> {
+pub(super) fn one_of(value: &str, allowed: &[&str]) -> Result<(), String> {
     if allowed.contains(&value) {
         return Ok(());
     }
@@ -275,6 +304,7 @@ pub(super) fn parse(source: &str) -> Result<Config, Refusal> {
     })?;
     let mut config = Config::default();
     read_table(source, "", table.get_ref(), &mut config)?;
+    check_roles(source, table.get_ref(), &config)?;
     Ok(config)
 }
 
@@ -287,7 +317,9 @@ fn read_table(
     for (key, value) in table.iter() {
         let name = format!("{prefix}{}", key.get_ref());
         let line = line_of(source, key.span().start);
-        if let Some(known) = KEYS.iter().find(|k| k.name == name) {
+        if let Some(roles) = value.get_ref().as_table().filter(|_| name == ROLES) {
+            read_roles(source, roles, config)?;
+        } else if let Some(known) = all().find(|k| k.name == name) {
             (known.set)(config, value.get_ref()).map_err(|why| {
                 fault(
                     line_of(source, value.span().start),
@@ -297,8 +329,8 @@ fn read_table(
         } else if let Some(inner) = table_of(&name, value) {
             read_table(source, &format!("{name}."), inner, config)?;
         } else {
-            let meant = nearest(&name, KEYS.iter().map(|k| k.name))
-                .map(|n| format!("; did you mean {n:?}?"));
+            let meant =
+                nearest(&name, all().map(|k| k.name)).map(|n| format!("; did you mean {n:?}?"));
             return Err(fault(
                 line,
                 &format!("unknown key {name:?}{}", meant.unwrap_or_default()),
@@ -308,10 +340,59 @@ fn read_table(
     Ok(())
 }
 
+/// Reads the tables of roles below `sandbox.roles`.
+fn read_roles(source: &str, roles: &DeTable<'_>, config: &mut Config) -> Result<(), Refusal> {
+    for (role, value) in roles.iter() {
+        let role_name = role.get_ref();
+        let keys = value.get_ref().as_table().ok_or_else(|| {
+            let found = value.get_ref().type_str();
+            let why = format!("{ROLES}.{role_name}: expected a table of keys, found {found}");
+            fault(line_of(source, role.span().start), &why)
+        })?;
+        for (key, value) in keys.iter() {
+            let name = key.get_ref();
+            sandbox::set_of_role(&mut config.sandbox, role_name, name, value.get_ref()).map_err(
+                |why| {
+                    let why = format!("{ROLES}.{role_name}.{name}: {why}");
+                    fault(line_of(source, key.span().start), &why)
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The table of this name in a table.
+fn below<'a, 'i>(table: &'a DeTable<'i>, name: &str) -> Option<&'a DeTable<'i>> {
+    let (_, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
+    value.get_ref().as_table()
+}
+
+/// Refuses a table of a role that there is not. Not before the end, because the roles may be named
+/// after it.
+fn check_roles(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(), Refusal> {
+    let named = below(table, "sandbox").and_then(|sandbox| below(sandbox, "roles"));
+    let Some(named) = named else {
+        return Ok(());
+    };
+    let roles = RoleSet::with(config.roles.iter().cloned());
+    for (role, _) in named.iter() {
+        // The person has no role; what it may do is set under its name.
+        if role.get_ref() == AgentId::USER {
+            continue;
+        }
+        if let Err(refusal) = roles.check_agent(role.get_ref()) {
+            let why = format!("sandbox.roles: {}", refusal.message);
+            return Err(fault(line_of(source, role.span().start), &why));
+        }
+    }
+    Ok(())
+}
+
 /// The value as a table, if there are keys below its name.
 fn table_of<'a, 'i>(name: &str, value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
     let below = format!("{name}.");
-    KEYS.iter()
+    all()
         .any(|k| k.name.starts_with(&below))
         .then(|| value.get_ref().as_table())
         .flatten()
@@ -335,7 +416,7 @@ pub(crate) fn template(language: &str) -> String {
         "# polis: every key there is, with its default. `polis config check` checks this file.\n"
             .to_owned();
     let mut section = "";
-    for key in KEYS {
+    for key in all() {
         let (table, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if table != section {
             section = table;
@@ -371,7 +452,7 @@ mod tests {
             .collect::<Vec<_>>()
             .join("\n");
         assert!(parse(&all).is_ok(), "{all}");
-        for key in KEYS {
+        for key in super::all() {
             let name = key.name.rsplit('.').next().unwrap();
             assert!(all.contains(&format!("{name} = ")), "{name}");
         }

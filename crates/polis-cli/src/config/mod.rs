@@ -2,6 +2,7 @@
 
 mod keys;
 mod rbac;
+mod sandbox;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,9 +14,11 @@ use polis_core::board::words::Language;
 use polis_core::time::parse_duration;
 use polis_core::{Code, Policy, Refusal, RoleSet, TaskType};
 use polis_ops::{BoardSettings, Settings};
+use polis_workspace::files::FileLimits;
 use serde::Serialize;
 
-pub(crate) use keys::{KEYS, template};
+pub(crate) use keys::{all as keys, template};
+use sandbox::{SandboxConfig, parse_size};
 
 /// The configuration's file name.
 pub(crate) const FILE: &str = "polis.toml";
@@ -43,6 +46,10 @@ pub(crate) struct Config {
     pub(crate) decisions: DecisionsConfig,
     /// Settings of the blackboard.
     pub(crate) blackboard: BlackboardConfig,
+    /// Settings of workspaces.
+    pub(crate) workspaces: WorkspacesConfig,
+    /// Settings of commands.
+    pub(crate) sandbox: SandboxConfig,
 }
 
 /// Settings of the task board.
@@ -89,6 +96,15 @@ pub(crate) struct BlackboardConfig {
     pub(crate) writers: BTreeMap<String, Vec<String>>,
 }
 
+/// Settings of workspaces.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct WorkspacesConfig {
+    /// The most that all files of a workspace together may have; empty: no limit.
+    pub(crate) quota: String,
+    /// The most of a file that is answered at once.
+    pub(crate) max_read: String,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -117,6 +133,11 @@ impl Default for Config {
                 lock_tries: 3,
                 writers: BTreeMap::from([("product-manager".to_owned(), vec!["**".to_owned()])]),
             },
+            workspaces: WorkspacesConfig {
+                quota: String::new(),
+                max_read: "10MiB".to_owned(),
+            },
+            sandbox: SandboxConfig::default(),
         }
     }
 }
@@ -141,6 +162,16 @@ impl Config {
         Duration::from_millis(millis.unsigned_abs())
     }
 
+    /// How much a workspace takes and gives.
+    pub(crate) fn file_limits(&self) -> FileLimits {
+        let default = FileLimits::default();
+        FileLimits {
+            quota: parse_size(&self.workspaces.quota).ok(),
+            max_read: parse_size(&self.workspaces.max_read).unwrap_or(default.max_read),
+            lock_wait: default.lock_wait,
+        }
+    }
+
     /// The default lease of a claim, in milliseconds.
     fn default_lease_ms(&self) -> Option<u64> {
         parse_duration(&self.tasks.default_lease)
@@ -152,6 +183,7 @@ impl Config {
     pub(crate) fn settings(&self, policy: Policy, project: &str) -> Settings {
         Settings {
             boards: self.board_settings(project),
+            commands: self.sandbox.policies(),
             roles: RoleSet::with(self.roles.iter().cloned()),
             policy,
             registered_only: self.registered_only,

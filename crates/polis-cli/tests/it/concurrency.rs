@@ -132,7 +132,12 @@ fn a_name_is_registered_once(board: &Board) {
     for answer in lost {
         answer.refusal(5, "agent_exists");
     }
-    assert_eq!(board.log().len(), 1);
+    let kinds: Vec<_> = board
+        .log()
+        .iter()
+        .map(|event| event["kind"].clone())
+        .collect();
+    assert_eq!(kinds, ["agent.added", "workspace.assigned"]);
 }
 
 fn a_hundred_tasks_are_each_claimed_once(board: &Board) {

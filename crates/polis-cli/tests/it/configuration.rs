@@ -32,6 +32,12 @@ fn the_configuration_is_shown_with_its_defaults() {
             "blackboard": {
                 "lock_wait": "5s", "lock_tries": 3, "writers": {"product-manager": ["**"]},
             },
+            "workspaces": {"quota": "", "max_read": "10MiB"},
+            "sandbox": {
+                "network": "off", "read": [], "write": [], "env": {}, "memory": "4GiB", "processes": 512,
+                "file_size": "2GiB", "cpu": "1h", "open_files": 4096, "tmp": "512MiB", "output": "1MiB",
+                "spool": "64MiB", "timeout": "1m", "timeout_ceiling": "1h", "weakest": "T1", "roles": {},
+            },
         })
     );
     std::fs::write(

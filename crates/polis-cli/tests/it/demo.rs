@@ -22,5 +22,9 @@ fn a_killed_workers_task_is_taken_over_and_nothing_is_left_behind() {
         text.contains("16 of 16 entries, each once and whole"),
         "{text}"
     );
+    assert!(
+        text.contains("all checks passed. What lies outside: cat"),
+        "{text}"
+    );
     assert_eq!(std::fs::read_dir(room.path()).unwrap().count(), 0);
 }

@@ -1,12 +1,14 @@
 //! Registering an agent.
 
-use polis_core::agent::{self, AgentAdd};
+use polis_core::agent::{self, AgentAdd, Known};
+use polis_core::workspace::record::Binding;
 use polis_core::{Agent, AgentId};
 
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 
-/// Registers an agent.
+/// Registers an agent. The head of a team gets its workspace in the same commit, bound to a
+/// directory if one is named.
 pub async fn add_agent(
     polis: &Polis,
     caller: &AgentId,
@@ -21,16 +23,25 @@ pub async fn add_agent(
                 None => None,
             };
             let settings = &polis.settings;
-            let decided = agent::decide_add(
-                params,
-                &existing,
-                supervisor.as_ref(),
-                &settings.roles,
-                &settings.policy,
-                caller,
-                polis.now(),
-            )?;
-            Ok(decided)
+            let decide = |binding: Option<&Binding>| {
+                let known = Known {
+                    agents: &existing,
+                    supervisor: supervisor.as_ref(),
+                    binding,
+                };
+                let (roles, policy) = (&settings.roles, &settings.policy);
+                agent::decide_add(params, known, roles, policy, caller, polis.now())
+            };
+            let decided = decide(None)?;
+            let Some(directory) = &params.workspace_path else {
+                return Ok(decided);
+            };
+            let resolved = polis.files.resolve(directory).await?;
+            let mut binding = polis.binding(resolved).await?;
+            // Nothing is made for a request that is refused.
+            decide(Some(&binding))?;
+            binding.directory = polis.files.bind(directory).await?;
+            Ok(decide(Some(&binding))?)
         })
     };
     Ok(polis.settle(decide).await?.0)

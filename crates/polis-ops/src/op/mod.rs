@@ -2,6 +2,7 @@
 
 mod add_agent;
 mod approve_task;
+mod bind_workspace;
 mod blackboard;
 mod board;
 mod board_history;
@@ -19,6 +20,7 @@ mod import_tasks;
 mod list_agents;
 mod list_boards;
 mod list_tasks;
+mod list_workspaces;
 mod lock_board;
 mod neighbours;
 mod overview;
@@ -27,13 +29,17 @@ mod read_log;
 mod recommend_tasks;
 mod release_task;
 mod retire_agent;
+mod run_command;
 mod task_history;
 mod task_stats;
 mod update_task;
+mod workspace;
+mod workspace_files;
 mod write_board;
 
 pub use add_agent::add_agent;
 pub use approve_task::{TaskApprove, approve_task};
+pub use bind_workspace::{WorkspaceBind, bind_workspace};
 pub use blackboard::{
     BlackboardFile, BlackboardWrite, BlackboardWritten, WriteMode, read_blackboard,
     write_blackboard,
@@ -58,6 +64,9 @@ pub use import_tasks::{Imported, TaskImport, import_tasks};
 pub use list_agents::{list_agents, show_agent};
 pub use list_boards::{BoardEntry, BoardList, BoardRights, board_rights, list_boards};
 pub use list_tasks::{TaskList, TaskPage, list_tasks};
+pub use list_workspaces::{
+    WorkspaceEntry, WorkspaceList, WorkspaceReport, get_workspace_info, list_workspaces,
+};
 pub use lock_board::{BoardLock, BoardLocked, BoardUnlock, lock_board, unlock_board};
 pub use overview::{Overview, overview};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
@@ -65,7 +74,12 @@ pub use read_log::read_log;
 pub use recommend_tasks::{Recommendations, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
 pub use retire_agent::retire_agent;
+pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
 pub use task_history::task_history;
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
 pub use update_task::update_task;
+pub use workspace::{Desk, Noted};
+pub use workspace_files::{
+    delete_file, edit_file, list_files, make_dir, move_file, read_file, search_files, write_file,
+};
 pub use write_board::{BoardAppend, BoardChanged, BoardOverwrite, append_board, write_board};

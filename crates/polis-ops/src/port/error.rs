@@ -1,6 +1,6 @@
 //! A failure below the rules: the store, the disk, the network.
 
-use polis_core::{Code, Refusal};
+use polis_core::{Code, Details, Refusal};
 
 /// Why a port could not do its work.
 ///
@@ -15,6 +15,8 @@ pub struct PortError {
     pub message: String,
     /// For people: what to do next.
     pub hint: String,
+    /// What else a program may want to know.
+    pub details: Option<Box<Details>>,
     /// For the operator.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -27,6 +29,7 @@ impl PortError {
             code,
             message: message.into(),
             hint: hint.into(),
+            details: None,
             source: None,
         }
     }
@@ -54,6 +57,8 @@ impl PortError {
 
 impl From<Refusal> for PortError {
     fn from(refusal: Refusal) -> Self {
-        Self::new(refusal.code, refusal.message, refusal.hint)
+        let mut error = Self::new(refusal.code, refusal.message, refusal.hint);
+        error.details = refusal.details;
+        error
     }
 }

@@ -10,9 +10,12 @@ mod chance;
 mod clock;
 mod error;
 mod events;
+mod files;
 mod ledger;
 mod task_files;
 mod tasks;
+mod terminal;
+mod workspaces;
 
 use std::pin::Pin;
 
@@ -22,14 +25,23 @@ pub use chance::Chance;
 pub use clock::Clock;
 pub use error::PortError;
 pub use events::{EventQuery, Events};
+pub use files::{Files, Site};
 pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
 pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
+pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Stream, Terminal};
+pub use workspaces::Workspaces;
 
 /// What a port's method answers, some time.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
 
 /// Everything a store offers.
-pub trait Store: Ledger + Tasks + Agents + Boards + Events + Send + Sync + std::fmt::Debug {}
+pub trait Store:
+    Ledger + Tasks + Agents + Workspaces + Boards + Events + Send + Sync + std::fmt::Debug
+{
+}
 
-impl<T: Ledger + Tasks + Agents + Boards + Events + Send + Sync + std::fmt::Debug> Store for T {}
+impl<T> Store for T where
+    T: Ledger + Tasks + Agents + Workspaces + Boards + Events + Send + Sync + std::fmt::Debug
+{
+}

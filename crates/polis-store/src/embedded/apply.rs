@@ -114,17 +114,19 @@ impl<'a> Batch<'a> {
                 }
             }
             Row::Agent { expect, id, .. } => {
-                let revision: Option<i64> = self
-                    .connection
-                    .prepare_cached("SELECT revision FROM agents WHERE id = ?")
-                    .and_then(|mut select| {
-                        select.query_row([id.as_str()], |row| row.get(0)).optional()
-                    })
-                    .map_err(from_sqlite)?;
-                if holds(*expect, revision) {
+                let sql = "SELECT revision FROM agents WHERE id = ?";
+                if holds(*expect, revision_of(self.connection, sql, id)?) {
                     Ok(None)
                 } else {
                     Err(RecordKey::Agent(id.clone()))
+                }
+            }
+            Row::Workspace { expect, id, .. } => {
+                let sql = "SELECT revision FROM workspaces WHERE id = ?";
+                if holds(*expect, revision_of(self.connection, sql, id)?) {
+                    Ok(None)
+                } else {
+                    Err(RecordKey::Workspace(id.clone()))
                 }
             }
             Row::Fence { fence, expected } => {
@@ -185,6 +187,14 @@ impl<'a> Batch<'a> {
                 )?
                 .execute(params![id.as_str(), body])
                 .map(|_| ()),
+            Row::Workspace { id, body, .. } => self
+                .connection
+                .prepare_cached(
+                    "INSERT INTO workspaces (id, revision, body) VALUES (?1, 1, ?2) \
+                     ON CONFLICT (id) DO UPDATE SET revision = revision + 1, body = ?2",
+                )?
+                .execute(params![id.as_str(), body])
+                .map(|_| ()),
             Row::Fence { fence, expected } => self
                 .connection
                 .prepare_cached("INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)")?
@@ -198,6 +208,14 @@ impl<'a> Batch<'a> {
 
 fn to_sqlite(error: PortError) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
+}
+
+/// The revision of a named record, if it is there.
+fn revision_of(connection: &Connection, sql: &str, id: &AgentId) -> Result<Option<i64>, PortError> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut select| select.query_row([id.as_str()], |row| row.get(0)).optional())
+        .map_err(from_sqlite)
 }
 
 fn task_keys(connection: &Connection, id: TaskId) -> Result<Option<TaskKeys>, PortError> {

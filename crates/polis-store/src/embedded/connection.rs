@@ -17,6 +17,7 @@ use crate::schema::too_new;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/sqlite/0002_boards.sql"),
+    include_str!("../../migrations/sqlite/0003_workspaces.sql"),
 ];
 
 /// Opens a connection to tables that are known to be current.

@@ -23,13 +23,14 @@ use std::time::Duration;
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
     Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
 };
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks,
+    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks, Workspaces,
 };
 use rusqlite::Connection;
 
@@ -275,6 +276,16 @@ impl Agents for EmbeddedStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         ready(self.shared.read(read::agents))
+    }
+}
+
+impl Workspaces for EmbeddedStore {
+    fn workspace<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<AssignedWorkspace>> {
+        ready(self.shared.read(|c| read::workspace(c, id)))
+    }
+
+    fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
+        ready(self.shared.read(read::workspaces))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reading the tables.
 
 use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
     Agent, AgentId, Code, Event, Raw, Registered, TaskId, TaskRecord, TaskStatus, TaskType,
     Timestamp,
@@ -219,12 +220,14 @@ pub(super) fn count(connection: &Connection) -> Result<StatusCounts, PortError> 
     })
 }
 
-pub(super) fn agent(
+/// A named record and its revision.
+fn body_of<T: serde::de::DeserializeOwned>(
     connection: &Connection,
+    sql: &str,
     id: &AgentId,
-) -> Result<Option<Registered>, PortError> {
+) -> Result<Option<(T, u64)>, PortError> {
     let found: Option<(String, i64)> = connection
-        .prepare_cached("SELECT body, revision FROM agents WHERE id = ?")
+        .prepare_cached(sql)
         .and_then(|mut select| {
             select
                 .query_row([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -234,11 +237,33 @@ pub(super) fn agent(
     let Some((body, revision)) = found else {
         return Ok(None);
     };
-    let agent = serde_json::from_str(&body).map_err(|e| damaged().because(e))?;
-    Ok(Some(Registered {
-        agent,
-        revision: revision.unsigned_abs(),
+    let record = serde_json::from_str(&body).map_err(|e| damaged().because(e))?;
+    Ok(Some((record, revision.unsigned_abs())))
+}
+
+pub(super) fn agent(
+    connection: &Connection,
+    id: &AgentId,
+) -> Result<Option<Registered>, PortError> {
+    let sql = "SELECT body, revision FROM agents WHERE id = ?";
+    let found = body_of(connection, sql, id)?;
+    Ok(found.map(|(agent, revision)| Registered { agent, revision }))
+}
+
+pub(super) fn workspace(
+    connection: &Connection,
+    id: &AgentId,
+) -> Result<Option<AssignedWorkspace>, PortError> {
+    let sql = "SELECT body, revision FROM workspaces WHERE id = ?";
+    let found = body_of(connection, sql, id)?;
+    Ok(found.map(|(workspace, revision)| AssignedWorkspace {
+        workspace,
+        revision,
     }))
+}
+
+pub(super) fn workspaces(connection: &Connection) -> Result<Vec<Workspace>, PortError> {
+    bodies(connection, "SELECT body FROM workspaces ORDER BY id", [])
 }
 
 pub(super) fn agents(connection: &Connection) -> Result<Vec<Agent>, PortError> {

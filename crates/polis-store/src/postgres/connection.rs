@@ -21,6 +21,7 @@ use crate::schema::too_new;
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/postgres/0002_boards.sql"),
+    include_str!("../../migrations/postgres/0003_workspaces.sql"),
 ];
 
 /// The advisory lock that whoever migrates holds ("polis" in ASCII).

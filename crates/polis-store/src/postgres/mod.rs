@@ -25,13 +25,14 @@ use std::time::Duration;
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
 use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
     Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
 };
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks,
+    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks, Workspaces,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -145,6 +146,16 @@ impl Agents for PostgresStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         Box::pin(read::agents(&self.pool))
+    }
+}
+
+impl Workspaces for PostgresStore {
+    fn workspace<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<AssignedWorkspace>> {
+        Box::pin(read::workspace(&self.pool, id))
+    }
+
+    fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
+        Box::pin(read::workspaces(&self.pool))
     }
 }
 

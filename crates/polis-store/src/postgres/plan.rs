@@ -25,6 +25,8 @@ pub(super) struct Needs<'a> {
     pub(super) tasks: BTreeSet<i64>,
     /// These agents' revisions.
     pub(super) agents: BTreeSet<&'a str>,
+    /// These workspaces' revisions.
+    pub(super) workspaces: BTreeSet<&'a str>,
     /// These boards' heads.
     pub(super) boards: BTreeSet<String>,
     /// The last comments of these tasks.
@@ -48,6 +50,9 @@ impl<'a> Needs<'a> {
                 }
                 Row::Agent { id, .. } => {
                     needs.agents.insert(id.as_str());
+                }
+                Row::Workspace { id, .. } => {
+                    needs.workspaces.insert(id.as_str());
                 }
                 Row::Board(write) => {
                     needs.boards.insert(write.board.to_string());
@@ -76,6 +81,7 @@ pub(super) struct Seen {
 pub(super) struct Found {
     pub(super) tasks: HashMap<i64, Seen>,
     pub(super) agents: HashMap<String, i64>,
+    pub(super) workspaces: HashMap<String, i64>,
     pub(super) boards: HashMap<String, HeadRow>,
     pub(super) comments: HashMap<i64, i64>,
     pub(super) marks: HashMap<String, i64>,
@@ -133,6 +139,7 @@ pub(super) struct Plan<'a> {
     pub(super) tasks: BTreeMap<i64, TaskChange<'a>>,
     pub(super) comments: Vec<CommentChange>,
     pub(super) agents: BTreeMap<&'a str, (i64, &'a str)>,
+    pub(super) workspaces: BTreeMap<&'a str, (i64, &'a str)>,
     pub(super) boards: BoardPlan<'a>,
     pub(super) marks: BTreeMap<&'static str, i64>,
     pub(super) events: Vec<EventChange<'a>>,
@@ -147,6 +154,7 @@ impl<'a> Plan<'a> {
             tasks: BTreeMap::new(),
             comments: Vec::new(),
             agents: BTreeMap::new(),
+            workspaces: BTreeMap::new(),
             boards,
             marks: BTreeMap::new(),
             events: Vec::new(),
@@ -158,6 +166,7 @@ impl<'a> Plan<'a> {
         self.tasks.is_empty()
             && self.comments.is_empty()
             && self.agents.is_empty()
+            && self.workspaces.is_empty()
             && self.boards.is_empty()
             && self.marks.is_empty()
             && self.events.is_empty()
@@ -240,6 +249,10 @@ impl<'a> Plan<'a> {
                 let revision = self.found.agents.get(id.as_str()).copied();
                 (!holds(*expect, revision)).then(|| RecordKey::Agent(id.clone()))
             }
+            Row::Workspace { expect, id, .. } => {
+                let revision = self.found.workspaces.get(id.as_str()).copied();
+                (!holds(*expect, revision)).then(|| RecordKey::Workspace(id.clone()))
+            }
             Row::Fence { fence, expected } => {
                 (self.mark(fence.as_str()) != *expected).then_some(RecordKey::Fence(*fence))
             }
@@ -298,6 +311,11 @@ impl<'a> Plan<'a> {
                 let revision = self.found.agents.get(id.as_str()).map_or(1, |r| r + 1);
                 self.found.agents.insert(id.to_string(), revision);
                 self.agents.insert(id.as_str(), (revision, body));
+            }
+            Row::Workspace { id, body, .. } => {
+                let revision = self.found.workspaces.get(id.as_str()).map_or(1, |r| r + 1);
+                self.found.workspaces.insert(id.to_string(), revision);
+                self.workspaces.insert(id.as_str(), (revision, body));
             }
             Row::Fence { fence, expected } => self.set_mark(fence.as_str(), expected + 1),
             // Staged, and kept, already.

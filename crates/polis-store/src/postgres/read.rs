@@ -1,6 +1,7 @@
 //! Reading the tables.
 
 use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
     Agent, AgentId, Event, Raw, Registered, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
 };
@@ -225,17 +226,43 @@ pub(super) async fn count(pool: &Pool) -> Result<StatusCounts, PortError> {
     Ok(counts)
 }
 
-pub(super) async fn agent(pool: &Pool, id: &AgentId) -> Result<Option<Registered>, PortError> {
-    let sql = "SELECT body, revision FROM agents WHERE id = $1";
+/// A named record and its revision.
+async fn body_of<T: DeserializeOwned>(
+    pool: &Pool,
+    sql: &str,
+    id: &AgentId,
+) -> Result<Option<(T, u64)>, PortError> {
     let rows = pool.query(sql, &[&id.as_str()]).await?;
     rows.first()
         .map(|row| {
-            Ok(Registered {
-                agent: parsed(column(row, 0)?)?,
-                revision: column::<i64>(row, 1)?.unsigned_abs(),
-            })
+            Ok((
+                parsed(column(row, 0)?)?,
+                column::<i64>(row, 1)?.unsigned_abs(),
+            ))
         })
         .transpose()
+}
+
+pub(super) async fn agent(pool: &Pool, id: &AgentId) -> Result<Option<Registered>, PortError> {
+    let sql = "SELECT body, revision FROM agents WHERE id = $1";
+    let found = body_of(pool, sql, id).await?;
+    Ok(found.map(|(agent, revision)| Registered { agent, revision }))
+}
+
+pub(super) async fn workspace(
+    pool: &Pool,
+    id: &AgentId,
+) -> Result<Option<AssignedWorkspace>, PortError> {
+    let sql = "SELECT body, revision FROM workspaces WHERE id = $1";
+    let found = body_of(pool, sql, id).await?;
+    Ok(found.map(|(workspace, revision)| AssignedWorkspace {
+        workspace,
+        revision,
+    }))
+}
+
+pub(super) async fn workspaces(pool: &Pool) -> Result<Vec<Workspace>, PortError> {
+    bodies(pool, "SELECT body FROM workspaces ORDER BY id", &[]).await
 }
 
 pub(super) async fn agents(pool: &Pool) -> Result<Vec<Agent>, PortError> {

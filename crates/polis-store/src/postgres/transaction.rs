@@ -25,6 +25,7 @@ const LOCK: &str =
 const MARKS: &str = "SELECT name, value FROM marks";
 const TASKS: &str = "SELECT id, revision, open_blockers, status = 'pending' FROM tasks WHERE id = ANY($1::bigint[])";
 const AGENTS: &str = "SELECT id, revision FROM agents WHERE id = ANY($1::text[])";
+const WORKSPACES: &str = "SELECT id, revision FROM workspaces WHERE id = ANY($1::text[])";
 const COMMENTS: &str = "SELECT t.id, coalesce((SELECT max(c.id) FROM comments AS c WHERE c.task_id = t.id), 0) \
      FROM unnest($1::bigint[]) AS t (id)";
 const LAST_TASK: &str = "SELECT coalesce(max(id), 0) FROM tasks";
@@ -52,17 +53,21 @@ const INSERT_COMMENTS: &str = "INSERT INTO comments (task_id, id, body) \
 const PUT_AGENTS: &str = "INSERT INTO agents (id, revision, body) \
      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
      ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, body = excluded.body";
+const PUT_WORKSPACES: &str = "INSERT INTO workspaces (id, revision, body) \
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
+     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, body = excluded.body";
 const PUT_MARKS: &str = "INSERT INTO marks (name, value) SELECT * FROM unnest($1::text[], $2::bigint[]) \
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 const INSERT_EVENTS: &str = "INSERT INTO events (seq, at, actor, kind, subject, data) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
 const NOTIFY: &str = "SELECT pg_notify('polis_events', $1::text)";
 
-const ALL: [&str; 18] = [
+const ALL: [&str; 20] = [
     LOCK,
     MARKS,
     TASKS,
     AGENTS,
+    WORKSPACES,
     BOARDS,
     COMMENTS,
     LAST_TASK,
@@ -71,6 +76,7 @@ const ALL: [&str; 18] = [
     SETTLE_TASKS,
     INSERT_COMMENTS,
     PUT_AGENTS,
+    PUT_WORKSPACES,
     PUT_BOARDS,
     INSERT_LOG,
     CUT_LOG,
@@ -173,6 +179,8 @@ pub(super) async fn read(
     let boards: Vec<&str> = needs.boards.iter().map(String::as_str).collect();
     let of_tasks: [Parameter<'_>; 1] = [&tasks];
     let of_agents: [Parameter<'_>; 1] = [&agents];
+    let workspaces: Vec<&str> = needs.workspaces.iter().copied().collect();
+    let of_workspaces: [Parameter<'_>; 1] = [&workspaces];
     let of_comments: [Parameter<'_>; 1] = [&comments];
     let of_boards: [Parameter<'_>; 1] = [&boards];
     let mut steps = if begin {
@@ -182,9 +190,10 @@ pub(super) async fn read(
     };
     let before = steps.len();
     steps.push(Box::pin(session.query(MARKS, &[])));
-    let wanted: [(bool, &str, &[Parameter<'_>]); 5] = [
+    let wanted: [(bool, &str, &[Parameter<'_>]); 6] = [
         (!tasks.is_empty(), TASKS, &of_tasks),
         (!agents.is_empty(), AGENTS, &of_agents),
+        (!workspaces.is_empty(), WORKSPACES, &of_workspaces),
         (!comments.is_empty(), COMMENTS, &of_comments),
         (needs.last_task, LAST_TASK, &[]),
         (!boards.is_empty(), BOARDS, &of_boards),
@@ -212,6 +221,7 @@ pub(super) async fn read(
             })
             .collect::<Result<_, Error>>()?,
         agents: pairs(&next(!agents.is_empty()))?,
+        workspaces: pairs(&next(!workspaces.is_empty()))?,
         comments: pairs(&next(!comments.is_empty()))?,
         last_task: next(needs.last_task)
             .first()
@@ -265,6 +275,9 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
     let bodies: Vec<&str> = plan.comments.iter().map(|c| c.body.as_str()).collect();
     let agents: Vec<&str> = plan.agents.keys().copied().collect();
     let (revisions, entries): (Vec<i64>, Vec<&str>) = plan.agents.values().copied().unzip();
+    let workspaces: Vec<&str> = plan.workspaces.keys().copied().collect();
+    let (workspace_revisions, places): (Vec<i64>, Vec<&str>) =
+        plan.workspaces.values().copied().unzip();
     let (marks, values): (Vec<&str>, Vec<i64>) = plan.marks.iter().map(|(k, v)| (*k, *v)).unzip();
     let seqs: Vec<i64> = plan.events.iter().map(|e| e.seq).collect();
     let ats: Vec<&str> = plan.events.iter().map(|e| e.at).collect();
@@ -280,7 +293,7 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
 
     let inserts = inserted.all();
     let updates = updated.without_creation();
-    let statements: [(bool, &str, &[Parameter<'_>]); 11] = [
+    let statements: [(bool, &str, &[Parameter<'_>]); 12] = [
         (!inserted.id.is_empty(), INSERT_TASKS, &inserts),
         (!updated.id.is_empty(), UPDATE_TASKS, &updates),
         (!settled.is_empty(), SETTLE_TASKS, &[&settled, &settled_by]),
@@ -293,6 +306,11 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
             !agents.is_empty(),
             PUT_AGENTS,
             &[&agents, &revisions, &entries],
+        ),
+        (
+            !workspaces.is_empty(),
+            PUT_WORKSPACES,
+            &[&workspaces, &workspace_revisions, &places],
         ),
         (!plan.boards.is_empty(), PUT_BOARDS, &heads.all()),
         (!plan.boards.log().is_empty(), INSERT_LOG, &logged.all()),

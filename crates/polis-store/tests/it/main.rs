@@ -6,6 +6,7 @@
 )]
 
 mod embedded;
+mod migrations;
 mod mirror;
 mod postgres;
 mod server;

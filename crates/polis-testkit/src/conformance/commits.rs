@@ -8,7 +8,7 @@ use polis_ops::port::Outcome;
 
 use super::sample::{
     changes, comment, commit, contents, create, event, fill, id, insert, member, only, open,
-    record, replace, task, unnumbered,
+    record, replace, task, unnumbered, workspace,
 };
 use crate::Ground;
 use crate::ground::agent;
@@ -38,8 +38,16 @@ pub async fn a_conflict_leaves_nothing_of_a_changeset(ground: &dyn Ground) {
             expect: Expect::Absent,
             agent: member("architect"),
         })
+        .write(Write::PutWorkspace {
+            expect: Expect::Absent,
+            workspace: workspace("architect"),
+        })
         .write(Write::TouchFence {
             fence: Fence::TaskGraph,
+            expected: 0,
+        })
+        .write(Write::TouchFence {
+            fence: Fence::Workspaces,
             expected: 0,
         })
         .event(event(1));
@@ -91,6 +99,11 @@ pub async fn a_conflict_names_the_record(ground: &dyn Ground) {
         agent: member("architect"),
     };
     commit(&store, only(architect.clone())).await;
+    let place = Write::PutWorkspace {
+        expect: Expect::Absent,
+        workspace: workspace("architect"),
+    };
+    commit(&store, only(place.clone())).await;
     let fence = Write::TouchFence {
         fence: Fence::TaskGraph,
         expected: 0,
@@ -105,7 +118,13 @@ pub async fn a_conflict_names_the_record(ground: &dyn Ground) {
         expect: Expect::Revision(1),
         agent: member("nobody"),
     };
+    let nowhere = Write::PutWorkspace {
+        expect: Expect::Revision(1),
+        workspace: workspace("nobody"),
+    };
     let cases = [
+        (place, RecordKey::Workspace(agent("architect"))),
+        (nowhere, RecordKey::Workspace(agent("nobody"))),
         (insert(&record(1)), RecordKey::Task(id(1))),
         (replace(&other, |_| ()), RecordKey::Task(id(1))),
         (replace(&absent, |_| ()), RecordKey::Task(id(9))),
@@ -121,25 +140,31 @@ pub async fn a_conflict_names_the_record(ground: &dyn Ground) {
 }
 
 /// "Of two changesets that expect the same revision of a record, at most one is committed": for
-/// tasks, agents and fences, from several handles at once.
+/// tasks, agents, workspaces and fences, from several handles at once.
 pub async fn of_changesets_on_one_revision_one_is_committed(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     fill(&handles[0], &[record(1)]).await;
-    for round in 0..10_u64 {
+    for round in 0..12_u64 {
         let current = task(&handles[0], 1).await;
         let known = handles[0].agent(&agent("architect")).await.unwrap();
         let expect = known.map_or(Expect::Absent, |found| Expect::Revision(found.revision));
+        let place = handles[0].workspace(&agent("architect")).await.unwrap();
+        let on = place.map_or(Expect::Absent, |found| Expect::Revision(found.revision));
         let rivals = (0..8_u64).map(|n| {
             let owner = format!("rival-{n}");
-            let write = match round % 3 {
+            let write = match round % 4 {
                 0 => replace(&current, |t| t.owner = owner),
                 1 => Write::PutAgent {
                     expect,
                     agent: member("architect"),
                 },
+                2 => Write::PutWorkspace {
+                    expect: on,
+                    workspace: workspace("architect"),
+                },
                 _ => Write::TouchFence {
                     fence: Fence::TaskGraph,
-                    expected: round / 3,
+                    expected: round / 4,
                 },
             };
             let store = Arc::clone(&handles[n as usize % handles.len()]);
@@ -152,7 +177,7 @@ pub async fn of_changesets_on_one_revision_one_is_committed(ground: &dyn Ground)
         }
         assert_eq!(committed, 1, "round {round}");
     }
-    assert_eq!(handles[1].last_sequence().await.unwrap(), 10);
+    assert_eq!(handles[1].last_sequence().await.unwrap(), 12);
 }
 
 /// "All of it is durable": what one handle committed is what every other one reads, and a handle
@@ -194,7 +219,7 @@ pub async fn additions_never_conflict(ground: &dyn Ground) {
     assert_eq!(numbers, (1..=24).collect::<Vec<_>>());
 }
 
-/// A fence moves on by one with every touch, and is 0 before the first.
+/// A fence moves on by one with every touch, and is 0 before the first; the other stays.
 pub async fn a_fence_moves_on_with_every_touch(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     for expected in 0..3 {
@@ -206,4 +231,5 @@ pub async fn a_fence_moves_on_with_every_touch(ground: &dyn Ground) {
         commit(&store, only(touch)).await;
     }
     assert_eq!(other.fence(Fence::TaskGraph).await.unwrap(), 3);
+    assert_eq!(other.fence(Fence::Workspaces).await.unwrap(), 0);
 }

@@ -2,12 +2,15 @@
 
 use polis_core::changeset::Write;
 use polis_core::task::{Approval, NewComment};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
-    AgentStatus, Expect, Fields, Layer, Raw, Registered, TaskRecord, TaskStatus, TaskType,
+    AgentStatus, Expect, Fields, Layer, Raw, RecordKey, Registered, TaskRecord, TaskStatus,
+    TaskType,
 };
+use polis_ops::port::Outcome;
 
 use super::sample::{
-    changes, commit, id, insert, member, moment, only, open, record, replace, task,
+    changes, commit, id, insert, member, moment, only, open, record, replace, task, workspace,
 };
 use crate::Ground;
 use crate::ground::agent;
@@ -160,6 +163,74 @@ pub async fn every_field_of_an_agent_is_kept(ground: &dyn Ground) {
     assert_eq!(other.agent(&agent("nobody")).await.unwrap(), None);
     let all = [member("a.b_c"), member("architect"), retired];
     assert_eq!(other.agents().await.unwrap(), all);
+}
+
+/// Every field of a workspace is kept; its revision is 1 at first and one more with every put.
+pub async fn every_field_of_a_workspace_is_kept(ground: &dyn Ground) {
+    let (store, other) = (open(ground).await, open(ground).await);
+    let (first, second) = (workspace("程序员-2"), workspace("a.b_c"));
+    let mut put = changes();
+    for one in [&first, &second] {
+        put.writes.push(Write::PutWorkspace {
+            expect: Expect::Absent,
+            workspace: one.clone(),
+        });
+    }
+    commit(&store, put).await;
+    let found = other.workspace(&first.workspace_id).await.unwrap();
+    let expected = AssignedWorkspace {
+        workspace: first.clone(),
+        revision: 1,
+    };
+    assert_eq!(found, Some(expected));
+    let bound = Workspace {
+        workspace_path: Some(format!("/srv/{}", HARD.replace('/', ""))),
+        ..first.clone()
+    };
+    let again = Write::PutWorkspace {
+        expect: Expect::Revision(1),
+        workspace: bound.clone(),
+    };
+    commit(&store, only(again)).await;
+    let found = other.workspace(&first.workspace_id).await.unwrap();
+    let expected = AssignedWorkspace {
+        workspace: bound.clone(),
+        revision: 2,
+    };
+    assert_eq!(found, Some(expected));
+    assert_eq!(other.workspace(&agent("nobody")).await.unwrap(), None);
+    assert_eq!(other.workspaces().await.unwrap(), [second, bound]);
+}
+
+/// A workspace and the agent it belongs to become visible together, and a conflict on either
+/// leaves nothing of both.
+pub async fn an_agent_and_its_workspace_come_together(ground: &dyn Ground) {
+    let (store, other) = (open(ground).await, open(ground).await);
+    let both = |name: &str| {
+        changes()
+            .write(Write::PutAgent {
+                expect: Expect::Absent,
+                agent: member(name),
+            })
+            .write(Write::PutWorkspace {
+                expect: Expect::Absent,
+                workspace: workspace(name),
+            })
+    };
+    commit(&store, both("ada")).await;
+    let taken = Write::PutWorkspace {
+        expect: Expect::Absent,
+        workspace: workspace("bob"),
+    };
+    commit(&store, only(taken)).await;
+    let outcome = store.commit(both("bob")).await.unwrap();
+    assert_eq!(
+        outcome,
+        Outcome::Conflict(RecordKey::Workspace(agent("bob")))
+    );
+    assert_eq!(other.agents().await.unwrap(), [member("ada")]);
+    let all = [workspace("ada"), workspace("bob")];
+    assert_eq!(other.workspaces().await.unwrap(), all);
 }
 
 /// A description as long as may be is kept.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polis_core::board::{BoardHead, VersionEntry};
 use polis_core::changeset::{Fence, Write};
 use polis_core::task::{Comment, NewComment};
+use polis_core::workspace::record::Workspace;
 use polis_core::{
     Agent, AgentId, AgentStatus, Changeset, Event, Expect, Fields, Layer, NewEvent, Raw, Subject,
     Task, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
@@ -142,6 +143,15 @@ pub(super) fn member(name: &str) -> Agent {
     }
 }
 
+/// A workspace in its default directory.
+pub(super) fn workspace(of: &str) -> Workspace {
+    Workspace {
+        workspace_id: agent(of),
+        workspace_path: None,
+        created_at: moment(7),
+    }
+}
+
 /// Commits what must not conflict.
 pub(super) async fn commit(store: &Arc<dyn Store>, changes: Changeset) -> Receipt {
     match store.commit(changes).await.unwrap() {
@@ -170,12 +180,13 @@ pub(super) struct Contents {
     tasks: Vec<TaskRecord>,
     comments: Vec<Vec<Comment>>,
     agents: Vec<Agent>,
+    workspaces: Vec<Workspace>,
     boards: Vec<BoardHead>,
     versions: Vec<Vec<VersionEntry>>,
     texts: Vec<Option<BoardText>>,
     log: Vec<Event>,
     last_number: u64,
-    fence: u64,
+    fences: [u64; 2],
 }
 
 pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
@@ -197,9 +208,13 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
         versions,
         texts,
         agents: store.agents().await.unwrap(),
+        workspaces: store.workspaces().await.unwrap(),
         log: log(store).await,
         last_number: store.last_task_number().await.unwrap(),
-        fence: store.fence(Fence::TaskGraph).await.unwrap(),
+        fences: [
+            store.fence(Fence::TaskGraph).await.unwrap(),
+            store.fence(Fence::Workspaces).await.unwrap(),
+        ],
     }
 }
 

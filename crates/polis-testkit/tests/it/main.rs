@@ -10,3 +10,5 @@ mod listed;
 mod memory;
 mod requests;
 mod transfer;
+mod workspace_log;
+mod workspaces;

@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use polis_ops::op::{self, BoardAppend, BoardChanged, BoardOverwrite, SectionAct, SectionChange};
 
-use super::{Content, Of};
+use super::Of;
+use crate::command::content::Content;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;

@@ -4,7 +4,8 @@ use clap::{Args, Subcommand};
 use polis_core::board::decision::{Decision as Record, DecisionStatus};
 use polis_ops::op::{self, Decide, DecisionAct, DecisionView, MilestoneChange, OfBoard};
 
-use super::{Content, Of};
+use super::Of;
+use crate::command::content::Content;
 use crate::context::Context;
 use crate::error::Failure;
 use crate::output::{Output, Style, Table, clean, clean_lines};

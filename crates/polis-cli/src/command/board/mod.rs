@@ -7,19 +7,15 @@ mod lock;
 mod read;
 mod watch;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-
-use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
-use polis_core::board::{BoardName, MAX_BYTES};
-use polis_core::{Code, Refusal};
+use polis_core::Refusal;
+use polis_core::board::BoardName;
 
 pub(crate) use decide::{Decision, Milestone};
 
 use crate::cli::Globals;
 use crate::context::Context;
-use crate::error::{Failure, invalid};
+use crate::error::Failure;
 use crate::output::Output;
 
 /// The whiteboards: `global`, `top`, `mid/ROLE` and `bottom/AGENT`.
@@ -114,57 +110,4 @@ impl Of {
             None => self.name(),
         }
     }
-}
-
-/// A text that is given in one of several ways.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub(crate) struct Content {
-    /// The text; - reads standard input
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = OsStringValueParser::new())]
-    content: Option<OsString>,
-    /// A file with the text; - reads standard input
-    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
-    content_file: Option<PathBuf>,
-}
-
-impl Content {
-    pub(crate) fn text(self) -> Result<String, Failure> {
-        let bytes = match (self.content, self.content_file) {
-            (Some(text), _) if text == "-" => super::stdin()?,
-            (Some(text), _) => text.into_encoded_bytes(),
-            (None, Some(file)) if file.as_os_str() == "-" => super::stdin()?,
-            (None, Some(file)) => read_file(&file)?,
-            (None, None) => Vec::new(),
-        };
-        String::from_utf8(bytes).map_err(|_| {
-            Refusal::new(
-                Code::NotUtf8,
-                "The content is not UTF-8.",
-                "convert it to UTF-8; nothing was changed",
-            )
-            .into()
-        })
-    }
-}
-
-fn read_file(file: &std::path::Path) -> Result<Vec<u8>, Failure> {
-    use std::io::{ErrorKind, Read as _};
-    let mut bytes = Vec::new();
-    // One byte more than fits tells that it is too large, however large it is.
-    std::fs::File::open(file)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| {
-            let why = match error.kind() {
-                ErrorKind::NotFound => "there is none of that name",
-                ErrorKind::PermissionDenied => "you may not read it",
-                ErrorKind::IsADirectory => "it is a directory",
-                _ => "it is not a readable file",
-            };
-            invalid(
-                format!("The content file cannot be read: {why}."),
-                "check its name and that you may read it",
-            )
-        })?;
-    Ok(bytes)
 }

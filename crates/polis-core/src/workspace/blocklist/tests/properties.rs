@@ -1,0 +1,244 @@
+//! Property 5 of the source document, and that no text whatever makes the reader fail.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Commands of the list, as words.
+const DANGEROUS: &[(&[&str], &str)] = &[
+    (&["sudo"], "sudo"),
+    (&["sudo", "-u", "root", "id"], "sudo"),
+    (&["/usr/bin/sudo", "ls"], "sudo"),
+    (&["su"], "su"),
+    (&["su", "-", "root"], "su"),
+    (&["rm", "-rf", "/"], "rm -rf /"),
+    (&["rm", "-f", "-R", "--", "/"], "rm -rf /"),
+    (&["rm", "--recursive", "--force", "x", "//../."], "rm -rf /"),
+    (&["chmod", "777", "x"], "chmod 777"),
+    (&["chmod", "-R", "0777", "x"], "chmod 777"),
+    (&["mkfs", "x"], "mkfs"),
+    (&["mkfs.ext4", "/dev/sda1"], "mkfs"),
+    (&["dd", "if=/dev/zero", "of=x"], "dd if="),
+    (&["dd", "of=/dev/sda"], "> /dev/"),
+    (&["tee", "/dev/sda"], "> /dev/"),
+    (&["shutdown", "-h", "now"], "shutdown"),
+    (&["reboot"], "reboot"),
+    (&["init", "0"], "init 0"),
+    (&["init", "6"], "init 6"),
+];
+
+/// Places where a command may stand; `@` is the command.
+const PLACES: &[&str] = &[
+    "@",
+    "  @  ",
+    "ls; @",
+    "ls;@;ls",
+    "ls && @ || ls",
+    "ls | @ | ls",
+    "ls & @ &",
+    "ls\n@\nls",
+    "(@)",
+    "{ @; }",
+    "! @",
+    "if @; then ls; fi",
+    "if ls; then @; else ls; fi",
+    "while ls; do @; done",
+    "for x in a b; do @; done",
+    "case x in a) ls;; x) @;; esac",
+    "f() { @; }",
+    "A=1 B='2 3' @",
+    "> x @",
+    "@ > /dev/null 2>&1",
+    "@ # comment",
+    "echo $(@)",
+    "echo \"a $(@) b\"",
+    "echo ${x:-$(@)}",
+    "cat <<E\n$(@)\nE",
+    "sh <<E\n@\nE",
+    "cat <<E\ntext\nE\n@",
+    "env A=1 @",
+    "nohup nice -n 5 @",
+    "timeout 5 @",
+    "time @",
+    "exec @",
+    "ls | xargs -n 1 @",
+    "find . -exec @ {} \\;",
+    "echo 'a b' \"c d\" e\\ f; @",
+    "eval \"$(@)\"",
+];
+
+/// A word with each character quoted in one way or another.
+fn quoted(word: &str) -> BoxedStrategy<String> {
+    let pieces: Vec<_> = word
+        .chars()
+        .map(|character| {
+            prop_oneof![
+                3 => Just(character.to_string()),
+                1 => Just(format!("\\{character}")),
+                1 => Just(format!("'{character}'")),
+                1 => Just(format!("\"{character}\"")),
+                1 => Just(format!("''{character}")),
+                1 => Just(format!("{character}\"\"")),
+                1 => Just(format!("\\\n{character}")),
+                1 => Just(format!("$'{character}'")),
+                1 => Just(format!("$'\\x{:02x}'", u32::from(character))),
+            ]
+        })
+        .collect();
+    pieces.prop_map(|pieces| pieces.concat()).boxed()
+}
+
+fn quoted_command(words: &[&str]) -> BoxedStrategy<String> {
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    (
+        words,
+        prop_oneof![Just(" "), Just("  "), Just("\t"), Just(" \\\n")],
+    )
+        .prop_map(|(words, blank)| words.join(blank))
+        .boxed()
+}
+
+fn dangerous() -> impl Strategy<Value = (String, &'static str)> {
+    proptest::sample::select(DANGEROUS)
+        .prop_flat_map(|(words, what)| (quoted_command(words), Just(what)))
+}
+
+/// A text as one word in single quotes.
+fn as_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Well-formed scripts made of the given commands.
+pub(super) fn scripts(leaves: &'static [&'static str]) -> BoxedStrategy<String> {
+    // `@` is a script, `^` one without texts that follow, `%` one as a word.
+    const TEMPLATES: &[&str] = &[
+        "@; @",
+        "@\n@",
+        "@ && @",
+        "@ || @",
+        "@ | @",
+        "(@)",
+        "( @ ; @ )",
+        "{ @; }",
+        "! { @; }",
+        "if @; then @; else @; fi",
+        "if (@) then @\nfi",
+        "for sudo in sudo x; do @; done",
+        "for x in a\ndo\n@\ndone",
+        "case x in x) @;; esac",
+        "case x in sudo) @;; (x|su) @ ;; *) @; esac",
+        "case sudo in\nsudo)\n@\n;;\nesac",
+        ": $(@)",
+        ": \"a ' $(@) b\"",
+        ": ${y:-$(@)} # sudo\n: x",
+        "y=$(@)",
+        ": $((1 + 2)) $(( (3) )); @",
+        "# it's sudo\n@",
+        ": \\# '#' a#b; @",
+        ": <<E\nsudo\n$(^)\nE\n@",
+        ": <<'E'; :\nit's $(sudo\nE\n@",
+        ": $(: <<E\n) sudo\nE\n@\n)",
+        ">x 2>&1 <x; @",
+        ": 'a; sudo' \"; sudo\" \\; sudo; @",
+        "[ sudo = sudo ] && { @; }",
+        "eval %",
+        "sh -c %",
+        "env A=1 sh -ec %",
+        ": \"`eval %`\"",
+    ];
+    let leaf = proptest::sample::select(leaves).prop_map(str::to_owned);
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let inner = proptest::collection::vec(inner, 4);
+        (proptest::sample::select(TEMPLATES), inner).prop_map(|(template, parts)| {
+            let mut parts = parts.into_iter();
+            let mut script = String::new();
+            for character in template.chars() {
+                let part = matches!(character, '@' | '%' | '^')
+                    .then(|| parts.next())
+                    .flatten();
+                match (character, part) {
+                    ('%', Some(part)) if !part.contains(['`', '"', '$', '\\']) => {
+                        script.push_str(&as_word(&part));
+                    }
+                    ('^', Some(part)) if !part.contains("<<") => script.push_str(&part),
+                    ('%' | '^', _) => script.push_str("true"),
+                    (_, Some(part)) => script.push_str(&part),
+                    (other, None) => script.push(other),
+                }
+            }
+            script
+        })
+    })
+    .boxed()
+}
+
+fn tokens() -> impl Strategy<Value = String> {
+    let token = proptest::sample::select(
+        &[
+            "sudo", "rm", "-rf", "/", "ls", "x", "A=1", " ", " ", " ", "\n", ";", ";;", ";&", "&",
+            "&&", "|", "||", "(", ")", "((", "))", "{", "}", "[[", "]]", "!", "$", "$(", "$((",
+            "${", "`", "'", "\"", "\\", "#", "<", ">", "<<", "<<E", "<<-", "<<<", "<(", ">(", "E",
+            "&>", ">|", ">&", "if", "then", "else", "elif", "fi", "while", "until", "for", "in",
+            "do", "done", "case", "esac", "function", "time", "eval", "sh", "-c", "env", "find",
+            "-exec", "xargs", "$'", "$IFS", "${IFS}", "*", "?", "[", "]", "~", "=", "+=", "é",
+            "\u{FFFF}", "/dev/", "chmod", "777", "dd", "if=",
+        ][..],
+    );
+    proptest::collection::vec(token, 0..40).prop_map(|tokens| tokens.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_dangerous_command_is_refused_wherever_it_stands_and_however_it_is_quoted(
+        (command, what) in dangerous(),
+        place in proptest::sample::select(PLACES),
+    ) {
+        let line = place.replace('@', &command);
+        prop_assert_eq!(reason(&line), Some(what.to_owned()), "{}", line);
+        for line in [
+            format!("sh -c {}", as_word(&line)),
+            format!("eval {}", as_word(&line)),
+            format!("bash -euo pipefail -c {}", as_word(&as_eval(&line))),
+        ] {
+            prop_assert_eq!(reason(&line), Some(what.to_owned()), "{}", line);
+        }
+    }
+
+    #[test]
+    fn the_same_words_as_arguments_are_not_refused(
+        (command, _) in dangerous(),
+        before in proptest::sample::select(
+            &["echo ", "grep -r ", "git commit -m ", "A=1 printf %s ", "ls; echo ", "cat <<< x "][..],
+        ),
+    ) {
+        prop_assert_eq!(check(&format!("{before}{command}")), Ok(()));
+        prop_assert_eq!(check(&format!("{before}{}", as_word(&command))), Ok(()));
+        prop_assert_eq!(check(&format!("cat <<'E'\n{command}\nE")), Ok(()));
+        prop_assert_eq!(check(&as_word(&format!("{command} x"))), Ok(()));
+    }
+
+    #[test]
+    fn scripts_that_only_mention_are_not_refused(
+        script in scripts(&["echo sudo", "grep su x", "A=sudo ls", "true", "ls 'rm -rf /'", "x 2>/dev/null"]),
+    ) {
+        prop_assert_eq!(check(&script), Ok(()), "{}", script);
+    }
+
+    #[test]
+    fn no_text_makes_it_fail(text in any::<String>()) {
+        let _ = check(&text);
+    }
+
+    #[test]
+    fn no_mix_of_tokens_makes_it_fail(text in tokens()) {
+        let _ = check(&text);
+        let _ = check(&format!("{text}\n{text}"));
+        let _ = check(&format!("eval {text}"));
+    }
+}
+
+fn as_eval(line: &str) -> String {
+    format!("eval {}", as_word(line))
+}

@@ -1,0 +1,305 @@
+//! How a path into a workspace may be written.
+//!
+//! Only the text is looked at. Where links lead, and whether anything is there, the kernel decides
+//! when `polis-workspace` opens the path; this rule gives the early, friendly answer.
+
+use std::fmt;
+
+use crate::refusal::{Code, Refusal};
+
+/// The longest name of a file, in bytes, on every common file system.
+const MAX_NAME_BYTES: usize = 255;
+
+/// The longest path the kernel takes, in bytes.
+const MAX_PATH_BYTES: usize = 4_095;
+
+/// What the name of a file begins with that a write has not finished yet. Such files are never
+/// shown, and never left after the write.
+pub const UNFINISHED: &str = ".polis-tmp-";
+
+/// A path below a workspace: names joined by `/`, none of them `.` or `..`, or the workspace itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkspacePath {
+    /// Empty for the workspace itself.
+    text: String,
+    names_directory: bool,
+}
+
+impl WorkspacePath {
+    /// The workspace itself.
+    pub const fn root() -> Self {
+        Self {
+            text: String::new(),
+            names_directory: true,
+        }
+    }
+
+    /// The path that a text means; `.` is the workspace itself.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        if text.is_empty() {
+            return Err(blocked("The path is empty."));
+        }
+        if text.contains('\0') {
+            return Err(blocked("The path holds a NUL character."));
+        }
+        if text.starts_with('/') {
+            return Err(blocked(
+                "The path is absolute; only paths inside the workspace are possible.",
+            ));
+        }
+        if text.contains('\\') {
+            return Err(blocked("The path holds a backslash."));
+        }
+        let mut path = String::with_capacity(text.len());
+        for name in text.split('/') {
+            match name {
+                "" | "." => continue,
+                ".." => return Err(blocked("The path leads out of the workspace.")),
+                _ if path.is_empty() && is_drive(name) => {
+                    return Err(blocked("The path begins with a drive letter."));
+                }
+                _ => {}
+            }
+            check_name(name)?;
+            if !path.is_empty() {
+                path.push('/');
+            }
+            path.push_str(name);
+        }
+        if path.len() > MAX_PATH_BYTES {
+            return Err(Refusal::new(
+                Code::InvalidInput,
+                format!("The path is longer than {MAX_PATH_BYTES} bytes."),
+                "use shorter names or fewer directories",
+            ));
+        }
+        let names_directory = path.is_empty() || text.ends_with('/') || text.ends_with("/.");
+        Ok(Self {
+            text: path,
+            names_directory,
+        })
+    }
+
+    /// The same for a directory to look into: no text, or an empty one, is the workspace itself.
+    pub fn parse_directory(text: Option<&str>) -> Result<Self, Refusal> {
+        match text {
+            None | Some("") => Ok(Self::root()),
+            Some(text) => Self::parse(text),
+        }
+    }
+
+    /// Whether this is the workspace itself.
+    pub fn is_root(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Whether the text can only mean a directory, as `src/` does.
+    pub fn names_directory(&self) -> bool {
+        self.names_directory
+    }
+
+    /// The names joined by `/`; empty for the workspace itself.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The names, from the workspace down.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.text.split('/').filter(|name| !name.is_empty())
+    }
+
+    /// The directory it is in (empty for the workspace itself) and its name there; none for the
+    /// workspace itself.
+    pub fn split(&self) -> Option<(&str, &str)> {
+        if self.is_root() {
+            return None;
+        }
+        Some(self.text.rsplit_once('/').unwrap_or(("", &self.text)))
+    }
+
+    /// Whether this lies below `other`, or is the same.
+    pub fn is_within(&self, other: &Self) -> bool {
+        other.is_root()
+            || self
+                .text
+                .strip_prefix(&other.text)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for WorkspacePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_root() { "." } else { &self.text })
+    }
+}
+
+/// Whether a name is that of a write that is not finished: the prefix and hexadecimal digits.
+pub fn is_unfinished(name: &[u8]) -> bool {
+    name.strip_prefix(UNFINISHED.as_bytes())
+        .is_some_and(|rest| {
+            rest.len() >= 16
+                && rest
+                    .iter()
+                    .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+        })
+}
+
+fn check_name(name: &str) -> Result<(), Refusal> {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("A name in the path is longer than {MAX_NAME_BYTES} bytes."),
+            "use a shorter name",
+        ));
+    }
+    if is_unfinished(name.as_bytes()) {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("Names like {UNFINISHED}0123456789abcdef are kept for unfinished writes."),
+            "use another name",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a path that begins with this name begins with a drive letter on other systems.
+fn is_drive(name: &str) -> bool {
+    matches!(name.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
+}
+
+/// The text of the path is not repeated: it may be an absolute one of this machine.
+fn blocked(what: &str) -> Refusal {
+    Refusal::new(
+        Code::PathTraversalBlocked,
+        what,
+        "give a path relative to the workspace, such as src/main.rs",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn code(text: &str) -> Option<Code> {
+        WorkspacePath::parse(text).err().map(|refusal| refusal.code)
+    }
+
+    #[test]
+    fn paths_that_lead_out_are_refused() {
+        for text in [
+            "",
+            "..",
+            "../x",
+            "a/..",
+            "a/../b",
+            "a/../../b",
+            "./..",
+            "a//..//b",
+            "/",
+            "//",
+            "/etc/passwd",
+            "//server/share",
+            "a\0b",
+            "\0",
+            "..\\x",
+            "a\\..\\b",
+            "C:\\x",
+            "c:/x",
+            "C:",
+            "\\\\server\\share",
+            "\\x",
+            "src\\main.rs",
+        ] {
+            assert_eq!(code(text), Some(Code::PathTraversalBlocked), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_only_look_like_it_are_fine() {
+        for (text, same) in [
+            ("a..b.txt", "a..b.txt"),
+            ("[...slug].tsx", "[...slug].tsx"),
+            ("...", "..."),
+            ("..a", "..a"),
+            ("a..", "a.."),
+            ("./a", "a"),
+            ("a//b/./c", "a/b/c"),
+            ("a/b/", "a/b"),
+            ("~/x", "~/x"),
+            ("%2e%2e/x", "%2e%2e/x"),
+            (" ", " "),
+            ("长/文件.md", "长/文件.md"),
+            ("a:b", "a:b"),
+            ("x/c:/y", "x/c:/y"),
+            (".polis-tmp-notes.md", ".polis-tmp-notes.md"),
+        ] {
+            let path = WorkspacePath::parse(text).unwrap();
+            assert_eq!(path.as_str(), same, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_workspace_itself_has_several_spellings() {
+        for text in [None, Some(""), Some("."), Some("./"), Some(".//.")] {
+            assert!(
+                WorkspacePath::parse_directory(text).unwrap().is_root(),
+                "{text:?}"
+            );
+        }
+        assert_eq!(WorkspacePath::root().to_string(), ".");
+        assert_eq!(WorkspacePath::root().split(), None);
+        assert_eq!(WorkspacePath::root().names().count(), 0);
+    }
+
+    #[test]
+    fn what_is_too_long_or_reserved_is_invalid_and_no_attack() {
+        assert_eq!(code(&"x".repeat(255)), None);
+        assert_eq!(code(&"x".repeat(256)), Some(Code::InvalidInput));
+        assert_eq!(code(&"x/".repeat(3_000)), Some(Code::InvalidInput));
+        assert_eq!(
+            code("a/.polis-tmp-0123456789abcdef"),
+            Some(Code::InvalidInput)
+        );
+    }
+
+    #[test]
+    fn parts_of_a_path() {
+        let path = WorkspacePath::parse("a/b/c.txt").unwrap();
+        assert_eq!(path.split(), Some(("a/b", "c.txt")));
+        assert_eq!(path.names().collect::<Vec<_>>(), ["a", "b", "c.txt"]);
+        assert!(!path.names_directory());
+        let directory = WorkspacePath::parse("a/b/").unwrap();
+        assert!(directory.names_directory());
+        assert!(path.is_within(&directory));
+        assert!(path.is_within(&path));
+        assert!(path.is_within(&WorkspacePath::root()));
+        assert!(!WorkspacePath::parse("a/bc").unwrap().is_within(&directory));
+        assert_eq!(WorkspacePath::parse("x").unwrap().split(), Some(("", "x")));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
+        #[test]
+        fn what_is_accepted_has_no_way_out(text in "(\\.{1,3}|/|[a-c:\\\\]|\\PC){0,12}") {
+            if let Ok(path) = WorkspacePath::parse(&text) {
+                prop_assert!(!path.as_str().starts_with('/'));
+                prop_assert!(path.as_str().split('/').all(|name| name != ".." && name != "."));
+                prop_assert!(!path.as_str().contains(['\0', '\\']));
+                let again = WorkspacePath::parse_directory(Some(path.as_str())).unwrap();
+                prop_assert_eq!(again.as_str(), path.as_str());
+            }
+        }
+
+        #[test]
+        fn a_refusal_never_repeats_the_path(name in "[a-z]{8,20}") {
+            for text in [format!("/{name}"), format!("../{name}"), format!("{name}\\x")] {
+                let refusal = WorkspacePath::parse(&text).unwrap_err();
+                let told = format!("{} {}", refusal.message, refusal.hint);
+                prop_assert!(!told.contains(&name));
+            }
+        }
+    }
+}

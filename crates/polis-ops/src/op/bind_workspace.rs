@@ -1,0 +1,88 @@
+//! Binding a workspace to a directory.
+//!
+//! Only for the command line: who types a directory of this machine there has its user's rights
+//! already. Surfaces that others reach over a network do not offer it.
+
+use polis_core::changeset::Fence;
+use polis_core::workspace::record::{self, AssignedWorkspace, Binding, Target};
+use polis_core::{AgentId, Standing};
+
+use super::list_workspaces::{WorkspaceEntry, entry};
+use super::workspace::site_of;
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+use crate::port::Site;
+
+/// A request to bind a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceBind {
+    /// The directory; made if it is not there.
+    pub directory: String,
+    /// Whose workspace; the caller's own if left out.
+    pub of: Option<AgentId>,
+    /// Whether a directory that was in use is left behind.
+    pub force: bool,
+}
+
+/// Binds the workspace of a direct child of `root` to a directory.
+pub async fn bind_workspace(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &WorkspaceBind,
+) -> Result<WorkspaceEntry, OpError> {
+    let of = params.of.as_ref().unwrap_or(caller);
+    let caller = &polis.caller(caller).await?;
+    let decide = || -> Attempt<'_, _> {
+        Box::pin(async move {
+            let agent = polis.entry(of).await?;
+            let agent = agent.ok_or_else(|| record::not_assigned(of, false))?.agent;
+            let policy = &polis.settings.policy;
+            record::check_bind(&agent, policy, caller)?;
+            // The fence before the rest: what is read after it is no older.
+            let resolved = polis.files.resolve(&params.directory).await?;
+            let mut binding = polis.binding(resolved).await?;
+            let current = polis.store.workspace(of).await?;
+            let target = Target {
+                agent: &agent,
+                exists: polis.in_use(of, current.as_ref()).await?,
+                current: current.as_ref(),
+                force: params.force,
+            };
+            // Nothing is made for a request that is refused.
+            record::decide_bind(target, &binding, policy, caller, polis.now())?;
+            binding.directory = polis.files.bind(&params.directory).await?;
+            let decided = record::decide_bind(target, &binding, policy, caller, polis.now())?;
+            Ok(decided)
+        })
+    };
+    let (workspace, _) = polis.settle(decide).await?;
+    Ok(entry(polis, workspace, caller.standing == Standing::Human).await)
+}
+
+impl Polis {
+    /// A directory to bind, with all workspaces there are.
+    pub(super) async fn binding(&self, directory: String) -> Result<Binding, OpError> {
+        let fence = self.store.fence(Fence::Workspaces).await?;
+        Ok(Binding {
+            directory,
+            workspaces: self.store.workspaces().await?,
+            fence,
+        })
+    }
+
+    /// Whether an agent's workspace has a directory already.
+    async fn in_use(
+        &self,
+        agent: &AgentId,
+        current: Option<&AssignedWorkspace>,
+    ) -> Result<bool, OpError> {
+        let site = current.map_or_else(
+            || Site {
+                workspace: agent.clone(),
+                bound: None,
+            },
+            site_of,
+        );
+        Ok(self.files.exists(&site).await?)
+    }
+}

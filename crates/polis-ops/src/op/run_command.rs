@@ -1,0 +1,306 @@
+//! Running a command in a workspace.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use polis_core::event::kind;
+use polis_core::workspace::blocklist;
+use polis_core::workspace::command::{Captured, CommandRun, Ending, RunCommand, timeout};
+use polis_core::workspace::policy::Tier;
+use polis_core::workspace::signal;
+use polis_core::{AgentId, Code, Details, Refusal, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::workspace::{Desk, Noted, Worker, cut};
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::{CommandOrder, OutputWatcher, PortError, SandboxReport};
+
+/// How much of a command's text the log keeps, in bytes.
+const LOGGED_TEXT: usize = 4_096;
+
+/// Resolves when nobody wants a command's result any more.
+pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Who follows a command while it runs.
+#[derive(Default)]
+pub struct Follow {
+    /// Sees its output as it comes.
+    pub watcher: Option<Arc<dyn OutputWatcher>>,
+    /// Ends it early.
+    pub stop: Option<Stop>,
+}
+
+impl std::fmt::Debug for Follow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follow")
+            .field("watcher", &self.watcher)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a command came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandResult {
+    /// What it wrote; where the middle is left out, a line in its place says so.
+    pub stdout: String,
+    /// What it complained.
+    pub stderr: String,
+    /// Its exit code; 128 and the signal's number if a signal ended it.
+    pub exit_code: i32,
+    /// How long it ran.
+    pub duration_ms: u64,
+    /// The signal that ended it, such as `SIGKILL`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Whether it was ended because it used more memory than it may.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_memory: bool,
+    /// How strongly it was confined: T0, T0u, T1 or T2.
+    #[schemars(with = "String")]
+    pub sandbox: Tier,
+    /// How many bytes it wrote.
+    pub stdout_bytes: u64,
+    /// How many bytes it complained.
+    pub stderr_bytes: u64,
+    /// Whether some of the output is left out above.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+    /// How many bytes of `stdout` are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stdout_omitted: u64,
+    /// How many bytes of `stderr` are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stderr_omitted: u64,
+    /// The file with the whole output, by its name in the workspace's data area.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spool: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks with a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What the log tells of a command that ran.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ran<'a> {
+    command: &'a str,
+    /// Whether the text above is not all of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    command_cut: bool,
+    agent: &'a AgentId,
+    workspace: &'a AgentId,
+    started_at: &'a Timestamp,
+    duration_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    timed_out: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cancelled: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    out_of_memory: bool,
+    stdout_bytes: u64,
+    stderr_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<Tier>,
+}
+
+/// What the log tells of a command that was not run.
+#[derive(Debug, Serialize)]
+struct NotRun<'a> {
+    command: &'a str,
+    code: Code,
+    reason: &'a str,
+}
+
+/// Runs a command to its end.
+///
+/// A timeout is an error that comes with what was written so far; any other ending is an answer,
+/// whatever the exit code. Every command is in the log, as are those that were refused.
+pub async fn run_command(
+    polis: &Polis,
+    desk: Desk<'_>,
+    params: &RunCommand,
+    follow: Follow,
+) -> Result<Noted<CommandResult>, OpError> {
+    let worker = polis.at_desk(desk, "run_command", None).await?;
+    let command = params.command.as_str();
+    let policy = polis.settings.commands.of(&worker.caller.role);
+    let timeout_ms = timeout(params.timeout_ms, policy)?;
+    if let Err(refusal) = blocklist::check(command) {
+        // What is no command at all is a typing mistake, and not noted.
+        if let Some(Details::Blocked { reason }) = refusal.details.as_deref() {
+            not_run(polis, &worker, command, refusal.code, reason).await;
+        }
+        return Err(refusal.into());
+    }
+    let order = CommandOrder {
+        command: command.to_owned(),
+        timeout_ms,
+        policy: policy.clone(),
+        watcher: follow.watcher,
+    };
+    let started = polis.clock.now_millis();
+    let running = polis.terminal.run(&worker.site, order);
+    let run = match until(running, follow.stop).await {
+        Some(Ok(run)) => run,
+        Some(Err(error)) => {
+            not_run(polis, &worker, command, error.code, &error.message).await;
+            return Err(error.into());
+        }
+        None => CommandRun {
+            ending: Ending::Cancelled,
+            stdout: Captured::default(),
+            stderr: Captured::default(),
+            duration_ms: polis
+                .clock
+                .now_millis()
+                .saturating_sub(started)
+                .unsigned_abs(),
+            // Not told of a command that was not waited for.
+            tier: Tier::Bare,
+            spool: None,
+        },
+    };
+    let started_at = Timestamp::from_millis(started);
+    let logged = note_run(polis, &worker, command, &started_at, &run).await;
+    Ok(Noted {
+        answer: result(run, timeout_ms)?,
+        logged,
+    })
+}
+
+/// What this system's sandbox consists of.
+pub async fn sandbox_report(polis: &Polis, caller: &AgentId) -> Result<SandboxReport, OpError> {
+    polis.caller(caller).await?;
+    Ok(polis.terminal.report().await?)
+}
+
+/// Waits for the first of two; `None` if it was the stop.
+async fn until<T>(
+    mut running: impl Future<Output = T> + Unpin,
+    mut stop: Option<Stop>,
+) -> Option<T> {
+    poll_fn(|cx| {
+        if let Poll::Ready(done) = Pin::new(&mut running).poll(cx) {
+            return Poll::Ready(Some(done));
+        }
+        match &mut stop {
+            Some(stop) => stop.as_mut().poll(cx).map(|()| None),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+async fn not_run(polis: &Polis, worker: &Worker, command: &str, code: Code, reason: &str) {
+    let data = NotRun {
+        command: cut(command, LOGGED_TEXT),
+        code,
+        reason,
+    };
+    polis.note(worker, kind::COMMAND_REFUSED, &data).await;
+}
+
+async fn note_run(
+    polis: &Polis,
+    worker: &Worker,
+    command: &str,
+    started_at: &Timestamp,
+    run: &CommandRun,
+) -> bool {
+    let kept = cut(command, LOGGED_TEXT);
+    let (exit_code, signal) = exit_of(&run.ending);
+    let cancelled = run.ending == Ending::Cancelled;
+    let data = Ran {
+        command: kept,
+        command_cut: kept.len() < command.len(),
+        agent: &worker.caller.id,
+        workspace: &worker.site.workspace,
+        started_at,
+        duration_ms: run.duration_ms,
+        exit_code,
+        signal,
+        timed_out: run.ending == Ending::TimedOut,
+        cancelled,
+        out_of_memory: run.ending == Ending::OutOfMemory,
+        stdout_bytes: run.stdout.bytes,
+        stderr_bytes: run.stderr.bytes,
+        sandbox: Some(run.tier).filter(|_| !cancelled),
+    };
+    polis.note(worker, kind::COMMAND_RUN, &data).await
+}
+
+/// The exit code, and the signal if one ended it.
+fn exit_of(ending: &Ending) -> (Option<i32>, Option<&str>) {
+    const KILLED: &str = "SIGKILL";
+    let by = |name| Some(128 + signal::number(name).unwrap_or(0));
+    match ending {
+        Ending::Exited(code) => (Some(*code), None),
+        Ending::Killed(name) => (by(name), Some(name)),
+        Ending::OutOfMemory => (by(KILLED), Some(KILLED)),
+        Ending::TimedOut | Ending::Cancelled => (None, None),
+    }
+}
+
+fn result(run: CommandRun, timeout_ms: u64) -> Result<CommandResult, OpError> {
+    let (exit_code, signal) = exit_of(&run.ending);
+    let (Some(exit_code), signal) = (exit_code, signal.map(str::to_owned)) else {
+        return Err(unfinished(run, timeout_ms));
+    };
+    Ok(CommandResult {
+        exit_code,
+        signal,
+        out_of_memory: run.ending == Ending::OutOfMemory,
+        duration_ms: run.duration_ms,
+        sandbox: run.tier,
+        stdout_bytes: run.stdout.bytes,
+        stderr_bytes: run.stderr.bytes,
+        truncated: run.stdout.omitted > 0 || run.stderr.omitted > 0,
+        stdout_omitted: run.stdout.omitted,
+        stderr_omitted: run.stderr.omitted,
+        stdout: run.stdout.text,
+        stderr: run.stderr.text,
+        spool: run.spool,
+    })
+}
+
+fn unfinished(run: CommandRun, timeout_ms: u64) -> OpError {
+    if run.ending == Ending::Cancelled {
+        return PortError::new(
+            Code::CommandFailed,
+            "The command was ended early: nobody waits for it any more.",
+            "run it again if its result is wanted",
+        )
+        .into();
+    }
+    let message = format!("The command was ended after {timeout_ms} ms: its time was up.");
+    Refusal::new(
+        Code::CommandTimeout,
+        message,
+        "give it more time with timeoutMs (`--timeout-ms`), or less to do",
+    )
+    .with(Details::TimedOut {
+        timed_out: true,
+        timeout_ms,
+        truncated: run.stdout.omitted > 0 || run.stderr.omitted > 0,
+        spool: run.spool,
+        stdout: run.stdout.text,
+        stderr: run.stderr.text,
+        duration_ms: run.duration_ms,
+        sandbox: run.tier,
+    })
+    .into()
+}

@@ -1,0 +1,173 @@
+//! What the operations on workspaces share: in which one a caller acts, and what the log is told.
+//!
+//! A file is changed first and the log told after, because the file cannot be part of the store's
+//! commit. Should the log fail then, the answer is still the truth about the file, and says that
+//! the log lacks it.
+
+use polis_core::workspace::record::{self, AssignedWorkspace, Climb};
+use polis_core::{AgentId, Caller, Changeset, Code, NewEvent, Registered, Standing, Subject};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::{Outcome, PortError, Site};
+use polis_core::event::kind;
+
+/// Who acts, and in whose workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct Desk<'a> {
+    /// Who acts.
+    pub by: &'a AgentId,
+    /// Whose workspace; the one that `by` works in if it is left out. Only the person may name one
+    /// it does not work in itself.
+    pub of: Option<&'a AgentId>,
+}
+
+impl<'a> Desk<'a> {
+    /// An agent in the workspace it works in.
+    pub fn own(by: &'a AgentId) -> Self {
+        Self { by, of: None }
+    }
+}
+
+/// An answer, and whether the log has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Noted<T> {
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: T,
+    /// False if it was done, but the log could not be written; left out otherwise.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub logged: bool,
+}
+
+/// A caller at work in a workspace.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) caller: Caller,
+    pub(super) site: Site,
+}
+
+/// What the log tells of a refused attempt.
+#[derive(Debug, Serialize)]
+struct RefusedUse<'a> {
+    op: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a str>,
+    code: Code,
+}
+
+pub(super) fn site_of(found: &AssignedWorkspace) -> Site {
+    Site {
+        workspace: found.workspace.workspace_id.clone(),
+        bound: found.workspace.workspace_path.clone(),
+    }
+}
+
+/// As much of a text as the log keeps.
+pub(super) fn cut(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
+}
+
+impl Polis {
+    /// Who acts and where, or why not. `op` and `path` are for the log.
+    pub(super) async fn at_desk(
+        &self,
+        desk: Desk<'_>,
+        op: &'static str,
+        path: Option<&str>,
+    ) -> Result<Worker, OpError> {
+        let entry = self.entry(desk.by).await?;
+        let caller = self.resolve(desk.by, entry.as_ref())?;
+        let own = self.workspace_of(desk.by, entry).await;
+        let Some(of) = desk.of else {
+            let site = site_of(&own?);
+            return Ok(Worker { caller, site });
+        };
+        let of_entry = self.entry(of).await?;
+        let site = site_of(&self.workspace_of(of, of_entry).await?);
+        let own = own.ok().map(|found| found.workspace.workspace_id);
+        if let Err(refusal) = record::check_use(&caller, own.as_ref(), &site.workspace) {
+            let worker = Worker { caller, site };
+            self.note_refusal(&worker, op, path, refusal.code).await;
+            return Err(refusal.into());
+        }
+        Ok(Worker { caller, site })
+    }
+
+    /// The workspace an agent works in: its own, or that of the first above it that has one.
+    async fn workspace_of(
+        &self,
+        agent: &AgentId,
+        entry: Option<Registered>,
+    ) -> Result<AssignedWorkspace, OpError> {
+        let registered = entry.is_some();
+        let mut entry = entry;
+        let mut climb = Climb::from(agent);
+        while let Some(here) = climb.here() {
+            if let Some(found) = self.store.workspace(here).await? {
+                return Ok(found);
+            }
+            let above = entry.take().and_then(|found| found.agent.supervisor);
+            climb.up(above.as_ref());
+            if let Some(next) = climb.here() {
+                entry = self.entry(next).await?;
+            }
+        }
+        Err(record::not_assigned(agent, registered).into())
+    }
+
+    /// Tells the log what was done in a workspace; whether it was told.
+    pub(super) async fn note(
+        &self,
+        worker: &Worker,
+        kind: &'static str,
+        data: &(impl Serialize + Sync),
+    ) -> bool {
+        let subject = Subject::Workspace(worker.site.workspace.clone());
+        let event = NewEvent::of(kind, subject, data);
+        let told = self
+            .store
+            .commit(Changeset::by(&worker.caller, self.now()).event(event))
+            .await;
+        matches!(told, Ok(Outcome::Committed(_)))
+    }
+
+    async fn note_refusal(
+        &self,
+        worker: &Worker,
+        op: &'static str,
+        path: Option<&str>,
+        code: Code,
+    ) {
+        const SHOWN: usize = 200;
+        let path = path.map(|path| cut(path, SHOWN));
+        let data = RefusedUse { op, path, code };
+        self.note(worker, kind::FILE_REFUSED, &data).await;
+    }
+
+    /// Passes an answer on. An attempt to leave the workspace is written into the log; the refusal
+    /// stands even if that fails.
+    pub(super) async fn guarded<T>(
+        &self,
+        worker: &Worker,
+        op: &'static str,
+        path: Option<&str>,
+        answer: Result<T, PortError>,
+    ) -> Result<T, OpError> {
+        if let Err(error) = &answer
+            && error.code == Code::PathTraversalBlocked
+        {
+            self.note_refusal(worker, op, path, error.code).await;
+        }
+        Ok(answer?)
+    }
+}
+
+impl Worker {
+    /// Whether it may be told where on the machine a workspace is.
+    pub(super) fn owns_the_machine(&self) -> bool {
+        self.caller.standing == Standing::Human
+    }
+}

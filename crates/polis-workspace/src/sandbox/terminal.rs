@@ -1,0 +1,131 @@
+//! The port `Terminal` over the sandbox: each command on a thread of its own, ended when nobody
+//! waits for it any more.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use polis_core::Code;
+use polis_core::workspace::command::CommandRun;
+use polis_ops::PortError;
+use polis_ops::port::{CommandOrder, PortFuture, SandboxReport, Site, Terminal};
+
+use super::{Cancel, Job, Sandbox, SandboxError};
+use crate::files::WorkspaceFiles;
+
+/// Runs commands in the workspaces of a polis.
+#[derive(Debug)]
+pub struct SandboxTerminal {
+    /// Made with the first command: looking at the machine is for nothing where none is run.
+    sandbox: OnceLock<Arc<Sandbox>>,
+    files: WorkspaceFiles,
+    data: PathBuf,
+}
+
+impl SandboxTerminal {
+    /// A terminal for the workspaces of a data directory.
+    pub fn new(data: impl Into<PathBuf>) -> Self {
+        let data = data.into();
+        Self {
+            sandbox: OnceLock::new(),
+            files: WorkspaceFiles::new(&data),
+            data,
+        }
+    }
+
+    fn sandbox(&self) -> &Arc<Sandbox> {
+        self.sandbox.get_or_init(|| Arc::new(Sandbox::new()))
+    }
+
+    /// The workspace's directory; one of polis's own is made.
+    fn directory(&self, site: &Site) -> Result<PathBuf, PortError> {
+        let path = self.files.prepare(site)?;
+        path.canonicalize().map_err(|error| {
+            PortError::new(
+                Code::CommandFailed,
+                "The directory of the workspace is not there.",
+                "have the person bind the workspace again: `polis ws bind`",
+            )
+            .because(error)
+        })
+    }
+}
+
+/// Ends the command if the one who asked for it goes away.
+struct EndOnDrop(Arc<Cancel>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.trigger();
+    }
+}
+
+impl Terminal for SandboxTerminal {
+    fn run<'a>(&'a self, site: &'a Site, order: CommandOrder) -> PortFuture<'a, CommandRun> {
+        Box::pin(async move {
+            let directory = self.directory(site)?;
+            let own = site.bound.is_none();
+            let data = self.data.clone();
+            let output = self.data.join("output").join(site.workspace.as_str());
+            let failed = |error: std::io::Error| PortError::internal("Starting a command", error);
+            let cancel = Arc::new(Cancel::new().map_err(failed)?);
+            let (answer, wait) = tokio::sync::oneshot::channel();
+            let sandbox = Arc::clone(self.sandbox());
+            let ends = EndOnDrop(Arc::clone(&cancel));
+            let work = move || {
+                let watch = |stream, bytes: &[u8]| {
+                    if let Some(watcher) = &order.watcher {
+                        watcher.output(stream, bytes);
+                    }
+                };
+                let run = sandbox.run(&Job {
+                    workspace: &directory,
+                    command: &order.command,
+                    policy: &order.policy,
+                    timeout: Duration::from_millis(order.timeout_ms),
+                    private: Some(&data),
+                    output: Some(&output),
+                    hand_over: own,
+                    cancel: Some(&cancel),
+                    watch: Some(&watch),
+                });
+                // Nobody may be waiting any more.
+                drop(answer.send(run));
+            };
+            std::thread::Builder::new()
+                .name("polis-command".to_owned())
+                .spawn(work)
+                .map_err(failed)?;
+            let run = wait.await;
+            drop(ends);
+            match run {
+                Ok(run) => run.map_err(refusal),
+                Err(gone) => Err(PortError::internal("Running a command", gone)),
+            }
+        })
+    }
+
+    fn report(&self) -> PortFuture<'_, SandboxReport> {
+        Box::pin(async move { Ok(self.sandbox().report()) })
+    }
+}
+
+fn refusal(error: SandboxError) -> PortError {
+    match error {
+        SandboxError::Unavailable(why) => PortError::new(
+            Code::SandboxUnavailable,
+            format!("This system cannot confine the command as strongly as is required: {why}."),
+            "see what is missing with `polis doctor`; `sandbox.weakest` in polis.toml says how weak is allowed",
+        ),
+        SandboxError::BadPolicy(why) => PortError::new(
+            Code::InvalidConfig,
+            why,
+            "check `read` and `write` below [sandbox] in polis.toml",
+        ),
+        SandboxError::Failed(why) => PortError::new(
+            Code::CommandFailed,
+            format!("The command was not started: {why}."),
+            "run `polis doctor`, or try again",
+        ),
+    }
+}

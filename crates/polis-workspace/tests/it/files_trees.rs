@@ -1,0 +1,222 @@
+//! Directories and what is in them: deleting, moving, listing, summing up, and who it belongs to.
+
+use std::os::unix::fs::MetadataExt as _;
+
+use polis_core::Code;
+use polis_core::workspace::file::{EntryType, ListFiles};
+use polis_workspace::files::{FileLimits, WorkspaceDir};
+
+use crate::ground::{Ground, RESOLVERS, code, edit, is_root, limits, skipped, write};
+
+#[test]
+fn directories_are_deleted_empty_or_whole() {
+    for resolver in RESOLVERS {
+        let ground = Ground::with(resolver);
+        ground.write("d/e/f.txt", "x").unwrap();
+        std::os::unix::fs::symlink(ground.outside(""), ground.at("d/out")).unwrap();
+        std::os::unix::fs::symlink(ground.outside(""), ground.at("out")).unwrap();
+        assert_eq!(code(ground.delete("d", false)), Code::DirectoryNotEmpty);
+        ground.delete("d", true).unwrap();
+        ground.delete("out", true).unwrap();
+        ground.make_dir("e").unwrap();
+        // What a killed writer left is not seen, and not in the way.
+        std::fs::write(ground.at("e/.polis-tmp-0123456789abcdef"), "half").unwrap();
+        assert_eq!(ground.names("e"), [""; 0]);
+        ground.delete("e", false).unwrap();
+        assert_eq!(ground.names("."), [""; 0]);
+        ground.check_outside();
+    }
+}
+
+#[test]
+fn a_very_deep_tree_is_listed_summed_up_and_deleted() {
+    for resolver in RESOLVERS {
+        let ground = Ground::with(resolver);
+        // Deeper than there may be open files, and than a path can say.
+        let depth = 3_000;
+        ground.make_dir("deep").unwrap();
+        let open = |dir: &std::os::fd::OwnedFd, name: &str| {
+            use rustix::fs::{Mode, OFlags, openat};
+            openat(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
+        };
+        let mut dir = std::fs::File::open(ground.at("deep")).unwrap().into();
+        for _ in 0..depth {
+            rustix::fs::mkdirat(&dir, "d", rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
+            dir = open(&dir, "d");
+        }
+        assert_eq!(ground.dir.info().unwrap().dir_count, depth + 1);
+        let all = ListFiles {
+            path: None,
+            recursive: true,
+        };
+        let listed = ground.dir.list(&all).unwrap().files;
+        assert_eq!(listed.len() as u64, depth + 1);
+        ground.delete("deep", true).unwrap();
+        assert_eq!(ground.dir.info().unwrap().dir_count, 0);
+    }
+}
+
+#[test]
+fn moving_replaces_nothing_unless_asked() {
+    let ground = Ground::new();
+    ground.write("a", "1").unwrap();
+    ground.write("b", "2").unwrap();
+    assert_eq!(code(ground.rename("a", "b", false)), Code::FileExists);
+    assert_eq!(code(ground.rename("a", "a", false)), Code::FileExists);
+    ground.rename("a", "a", true).unwrap();
+    ground.rename("a", "b", true).unwrap();
+    assert_eq!(ground.read("b").unwrap().content, "1");
+    ground.rename("b", "x/y/z", false).unwrap();
+    assert_eq!(ground.names("."), ["x"]);
+    assert_eq!(code(ground.rename("x", "x/y/w", false)), Code::InvalidInput);
+    std::os::unix::fs::symlink("x/y", ground.at("inner")).unwrap();
+    assert_eq!(
+        code(ground.rename("x", "inner/w", false)),
+        Code::InvalidInput
+    );
+    ground.make_dir("empty").unwrap();
+    assert_eq!(
+        code(ground.rename("x/y/z", "empty", true)),
+        Code::IsADirectory
+    );
+    assert_eq!(
+        code(ground.rename("empty", "x/y/z", true)),
+        Code::NotADirectory
+    );
+    assert_eq!(
+        code(ground.rename("empty", "x", true)),
+        Code::DirectoryNotEmpty
+    );
+    ground.rename("x", "empty", true).unwrap();
+    assert_eq!(ground.read("empty/y/z").unwrap().content, "1");
+    // Two names of one file: afterwards there is one.
+    std::fs::hard_link(ground.at("empty/y/z"), ground.at("twin")).unwrap();
+    ground.rename("twin", "empty/y/z", true).unwrap();
+    assert_eq!(ground.names("."), ["empty", "inner"]);
+    assert_eq!(ground.read("empty/y/z").unwrap().content, "1");
+    assert_eq!(code(ground.rename(".", "q", false)), Code::InvalidInput);
+    assert_eq!(code(ground.rename("empty", ".", true)), Code::InvalidInput);
+}
+
+#[test]
+fn a_listing_is_sorted_and_tells_what_things_are() {
+    let ground = Ground::new();
+    ground.write("b/in.txt", "12345").unwrap();
+    ground.write("a", "1").unwrap();
+    ground.write(".hidden", "").unwrap();
+    ground.make_dir("c/").unwrap();
+    ground.make_dir("c").unwrap();
+    ground.make_dir("").unwrap();
+    std::os::unix::fs::symlink("a", ground.at("d")).unwrap();
+    let fifo = ground.at("e");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &fifo,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o644),
+        0,
+    )
+    .unwrap();
+    let odd: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"z\xff");
+    std::fs::write(ground.at("").join(odd), "xy").unwrap();
+    std::fs::write(ground.at(".polis-tmp-00000000000000aa"), "half").unwrap();
+    let entries = ground.list("").unwrap();
+    let entries: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.name.as_str(), entry.kind, entry.size))
+        .collect();
+    assert_eq!(
+        entries,
+        [
+            (".hidden", EntryType::File, 0),
+            ("a", EntryType::File, 1),
+            ("b", EntryType::Directory, 0),
+            ("c", EntryType::Directory, 0),
+            ("d", EntryType::Symlink, 0),
+            ("e", EntryType::Other, 0),
+            ("z\u{fffd}", EntryType::File, 2),
+        ]
+    );
+    let all = ListFiles {
+        path: None,
+        recursive: true,
+    };
+    let names: Vec<_> = ground.dir.list(&all).unwrap().files;
+    let names: Vec<_> = names.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [".hidden", "a", "b", "b/in.txt", "c", "d", "e", "z\u{fffd}"]
+    );
+    let info = ground.dir.info().unwrap();
+    assert_eq!(
+        (info.file_count, info.dir_count, info.total_size),
+        (6, 2, 8)
+    );
+    assert!(info.last_modified.is_some());
+}
+
+#[test]
+fn the_time_of_the_last_change_is_that_of_the_newest_thing() {
+    let ground = Ground::new();
+    assert_eq!(ground.dir.info().unwrap().last_modified, None);
+    ground.write("d/f", "x").unwrap();
+    let at = |seconds: u64| {
+        std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_millis(seconds * 1_000 + 7)
+    };
+    for (path, seconds) in [("", 10), ("d", 20), ("d/f", 1_771_113_600)] {
+        let file = std::fs::File::open(ground.at(path)).unwrap();
+        file.set_modified(at(seconds)).unwrap();
+    }
+    let changed = ground.dir.info().unwrap().last_modified.unwrap();
+    assert_eq!(changed.as_str(), "2026-02-15T00:00:00.007Z");
+}
+
+#[test]
+fn a_quota_is_kept() {
+    let ground = Ground::new();
+    let dir = WorkspaceDir::open(&ground.at(""))
+        .unwrap()
+        .with_limits(FileLimits {
+            quota: Some(10),
+            ..limits()
+        });
+    dir.write(&write("a", "12345")).unwrap();
+    dir.write(&write("b", "1234")).unwrap();
+    assert_eq!(code(dir.write(&write("c/d", "12"))), Code::QuotaExceeded);
+    assert_eq!(code(dir.write(&write("b", "123456"))), Code::QuotaExceeded);
+    assert_eq!(ground.names("."), ["a", "b"]);
+    dir.write(&write("b", "12345")).unwrap();
+    dir.edit(&edit("b", "12345", "1")).unwrap();
+    assert_eq!(
+        code(dir.edit(&edit("a", "1", "123456"))),
+        Code::QuotaExceeded
+    );
+    dir.write(&write("c", "1234")).unwrap();
+    // Who is over the quota already may still make files smaller.
+    std::fs::write(ground.at("big"), vec![b'x'; 100]).unwrap();
+    dir.write(&write("big", &"x".repeat(50))).unwrap();
+    assert_eq!(code(dir.write(&write("new", "x"))), Code::QuotaExceeded);
+}
+
+#[test]
+fn new_things_belong_to_the_owner_of_the_workspace() {
+    let ground = Ground::new();
+    if !is_root() {
+        return skipped("only root can give files away");
+    }
+    std::os::unix::fs::chown(ground.at(""), Some(12_345), Some(23_456)).unwrap();
+    let dir = WorkspaceDir::open(&ground.at("")).unwrap();
+    dir.write(&write("d/f", "x")).unwrap();
+    let owner = |path: &str| {
+        let found = ground.at(path).metadata().unwrap();
+        (found.uid(), found.gid())
+    };
+    assert_eq!(owner("d"), (12_345, 23_456));
+    assert_eq!(owner("d/f"), (12_345, 23_456));
+    // One that belongs to somebody else keeps its owner.
+    std::os::unix::fs::chown(ground.at("d/f"), Some(777), Some(778)).unwrap();
+    dir.write(&write("d/f", "y")).unwrap();
+    assert_eq!(owner("d/f"), (777, 778));
+    dir.edit(&edit("d/f", "y", "z")).unwrap();
+    assert_eq!(owner("d/f"), (777, 778));
+}
