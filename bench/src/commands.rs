@@ -53,7 +53,32 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         3.0,
         &format!("{ours:.0} µs at {name} beside {bare:.0} µs, medians, in turns"),
     );
-    leftovers(scene, report, &sandbox, &workspace)
+    leftovers(scene, report, &sandbox, &workspace)?;
+    large(scene, report, &sandbox, &workspace)
+}
+
+/// The same from a process that holds a lot of memory, whose page tables a clone copies.
+fn large(scene: &Scene, report: &mut Report, sandbox: &Sandbox, workspace: &Path) -> Fallible<()> {
+    const HELD: usize = 256 << 20;
+    let held = vec![1_u8; HELD];
+    let policy = CommandPolicy::default();
+    let (mut ours, mut bare) = (vec![], vec![]);
+    for _ in 0..scene.times(200) {
+        bare.push(timed(|| spawn(shell()))?);
+        let begun = Instant::now();
+        sandbox.run(&Job::new(workspace, COMMAND, &policy))?;
+        ours.push(begun.elapsed().as_secs_f64() * 1e6);
+    }
+    let (ours, bare) = (median(&mut ours), median(&mut bare));
+    report.tell(
+        "the same from a process that holds 256 MiB",
+        ours / bare,
+        &format!(
+            "{ours:.0} µs beside {bare:.0} µs, medians; {} MiB held",
+            held.iter().filter(|&&byte| byte == 1).count() >> 20
+        ),
+    );
+    Ok(())
 }
 
 fn timed(work: impl FnOnce() -> Fallible<()>) -> Fallible<f64> {
