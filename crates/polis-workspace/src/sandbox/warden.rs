@@ -43,12 +43,16 @@ pub(crate) fn run(plan: &Plan, lines: Lines, stack: &mut [u8]) -> ! {
         ],
         plan,
     );
+    // While polis maps the user: what needs no user.
+    let mut copies = [-1; MAX_TREES];
+    let prepared = prepare(plan, &mut copies);
     match kernel::read(lines.orders, &mut order) {
         Ok(1) if order == [BEGIN] => {}
         _ => kernel::exit(0),
     }
     let alone = std::cell::Cell::new(false);
-    match begin(plan, lines, stack, &alone) {
+    let begun = prepared.and_then(|()| begin(plan, lines, stack, &copies, &alone));
+    match begun {
         Ok(command) => {
             kernel::close(lines.stdin);
             kernel::close(lines.stdout);
@@ -125,26 +129,24 @@ impl<T> At<T> for Answer<T> {
 
 /// Builds the walls and starts the command; answers its process number. Leaves in `alone` whether a
 /// signal to all reaches none but those below.
-fn begin(plan: &Plan, lines: Lines, stack: &mut [u8], alone: &std::cell::Cell<bool>) -> Done<i32> {
-    kernel::new_session().at(Step::Session)?;
-    kernel::wait_for_children();
-    kernel::usual_file_modes();
+fn begin(
+    plan: &Plan,
+    lines: Lines,
+    stack: &mut [u8],
+    copies: &[RawFd],
+    alone: &std::cell::Cell<bool>,
+) -> Done<i32> {
     let inside = plan.reach == Reach::Namespace;
     if inside && let Some((uid, gid, alone)) = plan.user {
         kernel::become_user(uid, gid, alone).at(Step::User)?;
     }
     kernel::process_attribute(libc::PR_SET_DUMPABLE, 0).at(Step::Hide)?;
     if let Some(view) = &plan.view {
-        build(view)?;
-        kernel::name_machine(c"polis").at(Step::Name)?;
-    }
-    if plan.loopback {
-        kernel::loopback_up().at(Step::Loopback)?;
+        build(view, copies)?;
     }
     kernel::change_directory(&plan.directory).at(Step::Directory)?;
     kernel::process_attribute(libc::PR_SET_NO_NEW_PRIVS, 1).at(Step::Privileges)?;
     if inside {
-        kernel::drop_bounding_set().at(Step::Capabilities)?;
         // A process can hide what memory it has from all but who may look at everything.
         kernel::drop_capabilities(plan.watched_memory.is_some()).at(Step::Capabilities)?;
     } else {
@@ -221,18 +223,37 @@ fn confine_and_execute(plan: &Plan, lines: Lines) -> Done<()> {
     ))
 }
 
-/// Builds the new root and moves into it.
-fn build(view: &View) -> Done<()> {
+/// Does what can be done before the user is mapped; the copies of trees are left in `copies`.
+fn prepare(plan: &Plan, copies: &mut [RawFd]) -> Done<()> {
+    kernel::new_session().at(Step::Session)?;
+    kernel::wait_for_children();
+    kernel::usual_file_modes();
+    let Some(view) = &plan.view else {
+        return Ok(());
+    };
+    kernel::drop_bounding_set().at(Step::Capabilities)?;
+    kernel::name_machine(c"polis").at(Step::Name)?;
+    if plan.loopback {
+        kernel::loopback_up().at(Step::Loopback)?;
+    }
     // All copies are made before anything is covered: the base may cover their sources.
-    let mut copies = [-1; MAX_TREES];
-    for (tree, copy) in view.trees.iter().zip(&mut copies) {
+    for (tree, copy) in view.trees.iter().zip(copies) {
         *copy = match &tree.source {
             Source::Path(path) => {
-                kernel::copy_tree_raw(libc::AT_FDCWD, path, true).at(Step::Copy)?
+                let made = kernel::copy_tree_raw(libc::AT_FDCWD, path, true).at(Step::Copy)?;
+                kernel::set_mount_attributes(made, c"", tree.attributes, None, true)
+                    .at(Step::Attributes)?;
+                made
             }
+            // It has its attributes already, with its owners.
             Source::Prepared(copy) => *copy,
         };
     }
+    Ok(())
+}
+
+/// Builds the new root and moves into it.
+fn build(view: &View, copies: &[RawFd]) -> Done<()> {
     let flags = libc::MS_NOSUID | libc::MS_NODEV;
     kernel::mount_new(
         c"tmpfs",
@@ -252,12 +273,7 @@ fn build(view: &View) -> Done<()> {
         }
         .at(Step::Fixture)?;
     }
-    for (tree, &copy) in view.trees.iter().zip(&copies) {
-        // A tree of polis's own has its attributes already, with its owners.
-        if let Source::Path(_) = tree.source {
-            kernel::set_mount_attributes(copy, c"", tree.attributes, None, true)
-                .at(Step::Attributes)?;
-        }
+    for (tree, &copy) in view.trees.iter().zip(copies) {
         kernel::attach_tree(copy, &tree.target).at(Step::Attach)?;
         kernel::close(copy);
     }
