@@ -217,7 +217,7 @@ const CHORES: &[Chore] = &[
     chore(
         "a build",
         &["cc", "make"],
-        "printf 'all: a b c d\\n\\ta=1; ./a && ./d\\n%%: x.c\\n\\tcc -DN=\\\\\"$@\\\\\" -o $@ x.c\\n' > Makefile && printf '#include <stdio.h>\\nint main(void){puts(N);return 0;}\\n' > x.c && make -s -j4",
+        "printf 'all: a b c d\\n\\ta=1; ./a && ./d\\na b c d: x.c\\n\\tcc -DN=\\\\\"$@\\\\\" -o $@ x.c\\n' > Makefile && printf '#include <stdio.h>\\nint main(void){puts(N);return 0;}\\n' > x.c && make -s -j4",
         "a\nd\n",
     ),
     chore(

@@ -57,11 +57,12 @@ fn a_hog_is_ended() {
                 _ => false,
             };
             assert!(stopped, "{name} at {:?}: {ending:?} {said}", stage.tier());
-            // Where it is watched and not counted by the kernel, it is noticed a little later.
+            // Where it is watched and not counted by the kernel, it is noticed a little later, on a
+            // busy machine more than a little.
             let slack = if stage.tier() == polis_core::workspace::policy::Tier::Full {
                 16
             } else {
-                512
+                2_048
             };
             assert!(
                 most <= limit + slack,
