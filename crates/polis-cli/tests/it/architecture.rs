@@ -96,5 +96,9 @@ fn one_module_is_unsafe_and_no_other() {
         })
         .map(|path| path.strip_prefix(root()).unwrap().display().to_string())
         .collect();
-    assert_eq!(holders, ["crates/polis-workspace/src/sandbox/kernel.rs"]);
+    let module = "crates/polis-workspace/src/sandbox/kernel/";
+    assert!(!holders.is_empty());
+    for holder in holders {
+        assert!(holder.starts_with(module), "{holder}");
+    }
 }
