@@ -56,6 +56,21 @@ def call(*arguments):
     return 0 if libc.syscall(*arguments) >= 0 else ctypes.get_errno()
 ";
 
+/// Runs one of these tests again, by a program that ends with running its arguments.
+fn again(launch: &[&str], name: &str) {
+    let (program, arguments) = launch.split_first().unwrap();
+    let run = std::process::Command::new(program)
+        .args(arguments)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(AGAIN, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success(), "{said}");
+    assert!(said.contains("1 passed"), "{said}");
+}
+
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn the_warden_keeps_its_limits_and_priority() {
@@ -164,16 +179,7 @@ fn a_polis_that_ignores_its_children_still_sees_commands_end() {
         return;
     }
     let name = "review_walls::a_polis_that_ignores_its_children_still_sees_commands_end";
-    let again = std::process::Command::new("env")
-        .arg("--ignore-signal=CHLD")
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(AGAIN, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&again.stdout);
-    assert!(again.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    again(&["env", "--ignore-signal=CHLD"], name);
 }
 
 #[test]
@@ -277,16 +283,7 @@ fn a_command_inherits_no_priority() {
         return;
     }
     let name = "review_walls::a_command_inherits_no_priority";
-    let again = std::process::Command::new("nice")
-        .args(["-n", "-3", "chrt", "--rr", "1"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(AGAIN, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&again.stdout);
-    assert!(again.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    again(&["nice", "-n", "-3", "chrt", "--rr", "1"], name);
 }
 
 #[test]
@@ -340,16 +337,7 @@ fn commands_run_where_the_newer_clone_is_kept_away() {
         return;
     }
     let name = "review_walls::commands_run_where_the_newer_clone_is_kept_away";
-    let again = std::process::Command::new("python3")
-        .args(["-c", AS_IN_A_CONTAINER])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(AGAIN, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&again.stdout);
-    assert!(again.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    again(&["python3", "-c", AS_IN_A_CONTAINER], name);
 }
 
 #[test]
@@ -379,16 +367,7 @@ while True:
     }
     let _turn = turn();
     let name = "review_walls::a_fork_bomb_ends_where_polis_is_the_first_process";
-    let again = std::process::Command::new("unshare")
-        .args(["--pid", "--fork", "--mount-proc"])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", name])
-        .env(AGAIN, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&again.stdout);
-    assert!(again.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    again(&["unshare", "--pid", "--fork", "--mount-proc"], name);
 }
 
 #[test]
