@@ -116,6 +116,19 @@ pub(crate) enum Command {
     Ws(command::ws::Ws),
     /// Run a command in a workspace, confined by the kernel
     Exec(command::exec::Exec),
+    /// Messages between agents
+    #[command(subcommand)]
+    Message(command::message::Message),
+    /// What agents hand over by reference
+    #[command(subcommand)]
+    Artifact(command::artifact::Artifact),
+    /// Places that events are sent to
+    #[command(subcommand)]
+    Webhook(command::webhook::Webhook),
+    /// Serve the HTTP API to agents and programs
+    Serve(command::serve::Serve),
+    /// Serve an agent over MCP, or tell its program to start that server
+    Mcp(Box<command::mcp::Mcp>),
     /// Print the commit log
     Log(command::log::Log),
     /// Follow the commit log live

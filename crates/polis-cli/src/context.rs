@@ -46,6 +46,18 @@ impl Context {
         })
     }
 
+    /// Opens the store for a server: as [`Self::open_for`], with threads that serve.
+    pub(crate) fn open_serving(globals: &Globals) -> Result<Self, Failure> {
+        let place = Place::find(globals)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(workers())
+            .enable_all()
+            .build()?;
+        Self::on(runtime, globals, &place, |workspace, patience| {
+            open_embedded(workspace, Use::Long, patience)
+        })
+    }
+
     /// Opens the store for the blackboard command. A blackboard outside of a project has its store
     /// beside it, begun with its first use.
     pub(crate) fn open_blackboard(globals: &Globals, root: &Root) -> Result<Self, Failure> {
@@ -70,13 +82,22 @@ impl Context {
         place: &Place,
         embedded: impl FnOnce(&Path, Duration) -> Result<EmbeddedStore, PortError>,
     ) -> Result<Self, Failure> {
+        Self::on(runtime()?, globals, place, embedded)
+    }
+
+    /// The same, on a runtime.
+    fn on(
+        runtime: Runtime,
+        globals: &Globals,
+        place: &Place,
+        embedded: impl FnOnce(&Path, Duration) -> Result<EmbeddedStore, PortError>,
+    ) -> Result<Self, Failure> {
         let agent = match &globals.agent {
             Some(name) => name.parse()?,
             None => AgentId::user(),
         };
         let config = place.config()?;
         let policy = place.policy(&config)?;
-        let runtime = runtime()?;
         let (store, clock): (Arc<dyn Store>, _) = match place.store(&config) {
             Target::Directory(workspace) => {
                 let store = embedded(&workspace, config.patience())?;
@@ -103,6 +124,13 @@ impl Context {
     pub(crate) fn run<F: Future>(&self, work: F) -> F::Output {
         self.runtime.block_on(work)
     }
+}
+
+/// How many threads serve requests. One processor is left to the store's writer, which is the busiest of
+/// all: with as many workers as processors they take turns, and commits wait.
+fn workers() -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    processors.saturating_sub(1).max(1)
 }
 
 /// A server, and a clock that agrees with it.
@@ -212,6 +240,11 @@ impl Place {
             .canonicalize()
             .or_else(|_| std::path::absolute(workspace));
         Some(whole.unwrap_or_else(|_| workspace.to_owned()))
+    }
+
+    /// The project's directory, whole, if it is on this machine.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.data()?.parent().map(Path::to_owned)
     }
 
     /// The name of the directory, for titles.

@@ -14,6 +14,7 @@ mod markdown;
 mod output;
 pub mod reference;
 mod task_dir;
+mod yaml_text;
 
 use std::process::ExitCode;
 

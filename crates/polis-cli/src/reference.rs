@@ -2,12 +2,15 @@
 //!
 //! A test compares them with `docs/reference/`; with `POLIS_WRITE_REFERENCE=1` it writes them.
 
+mod tools;
+
 use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 use polis_core::role::DEFAULT_ROLES;
 use polis_core::task::status::{TRANSITIONS, Who};
 use polis_core::{Code, Permission, Policy, TaskType};
+use polis_serve::http::problem::status_of;
 
 use crate::command::schema;
 use crate::config::keys;
@@ -20,6 +23,8 @@ pub fn pages() -> Vec<(String, String)> {
         ("errors.md".to_owned(), errors()),
         ("configuration.md".to_owned(), configuration()),
         ("permissions.md".to_owned(), permissions()),
+        ("openapi.json".to_owned(), description()),
+        ("tools.md".to_owned(), tools::page()),
     ];
     pages.extend(
         schema::published()
@@ -27,6 +32,12 @@ pub fn pages() -> Vec<(String, String)> {
             .map(|(name, text)| (format!("{name}.schema.json"), text + "\n")),
     );
     pages
+}
+
+/// What `polis serve` serves at /v1/openapi.json.
+fn description() -> String {
+    let document = polis_serve::http::openapi::document();
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
 fn commands() -> String {
@@ -46,15 +57,19 @@ fn commands() -> String {
 fn describe(page: &mut String, command: &Command, path: &str) {
     let below = |c: &&Command| !c.is_hide_set() && c.get_name() != "help";
     let mut subcommands = command.get_subcommands().filter(below).peekable();
-    if subcommands.peek().is_none() {
+    let own = |a: &&Arg| {
+        use clap::ArgAction::{Help, HelpLong, HelpShort, Version};
+        let usual = matches!(a.get_action(), Help | HelpLong | HelpShort | Version);
+        !a.is_global_set() && !a.is_hide_set() && !usual
+    };
+    let mut arguments = command.get_arguments().filter(own).peekable();
+    if subcommands.peek().is_none() || arguments.peek().is_some() {
         let about = command.get_long_about().or_else(|| command.get_about());
         let _ = write!(
             page,
             "\n## {path}\n\n{}\n",
             about.map(ToString::to_string).unwrap_or_default()
         );
-        let own = |a: &&Arg| !a.is_global_set() && !a.is_hide_set() && a.get_id() != "help";
-        let mut arguments = command.get_arguments().filter(own).peekable();
         if arguments.peek().is_some() {
             page.push('\n');
         }
@@ -101,14 +116,16 @@ fn flag(page: &mut String, argument: &Arg) {
 fn errors() -> String {
     let mut page = "# Error codes\n\nEvery refusal has a code, a sentence and a next step, the same on every surface: \
          `{\"error\":{\"code\",\"message\",\"hint\"}}` on standard error with `--json`. The exit code follows from the \
-         class: 1 internal, 2 usage or invalid input, 3 forbidden, 4 not found, 5 conflict, 6 locked or timed out.\n\n\
-         | code | exit | means |\n| --- | --- | --- |\n"
+         class: 1 internal, 2 usage or invalid input, 3 forbidden, 4 not found, 5 conflict, 6 locked or timed out. Over HTTP \
+         it is `application/problem+json` with the same code; a mismatch with If-Match is 412 whatever the table says.\n\n\
+         | code | exit | HTTP | means |\n| --- | --- | --- | --- |\n"
         .to_owned();
     for code in Code::ALL {
         let _ = writeln!(
             page,
-            "| `{code}` | {} | {} |",
+            "| `{code}` | {} | {} | {} |",
             exit_code(code.kind()),
+            status_of(*code).as_u16(),
             code.about()
         );
     }

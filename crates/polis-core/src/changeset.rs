@@ -9,6 +9,8 @@ use crate::board::{BoardName, BoardWrite, LeaseWrite};
 use crate::caller::Caller;
 use crate::event::NewEvent;
 use crate::id::{AgentId, TaskId};
+use crate::message::NewMessage;
+use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::task::{NewComment, TaskRecord};
 use crate::time::Timestamp;
 use crate::workspace::record::Workspace;
@@ -35,6 +37,10 @@ pub enum RecordKey {
     Board(BoardName),
     /// A workspace.
     Workspace(AgentId),
+    /// A record of one of the plain kinds.
+    Record(RecordName),
+    /// A message that was to be unread.
+    Message(u64),
 }
 
 /// A record that writers touch when they could break a rule together without touching the same
@@ -111,6 +117,43 @@ pub enum Write {
     ChangeBoard(Box<BoardWrite>),
     /// A change of a board's lease.
     LeaseBoard(Box<LeaseWrite>),
+    /// The new state of a record of one of the plain kinds. At most one of a changeset's records may
+    /// have a body that is made from the receipt, and it is the last write.
+    PutRecord {
+        /// Its name.
+        name: RecordName,
+        /// What it was decided on.
+        expect: Expect,
+        /// When it may be forgotten (milliseconds), if ever.
+        expires_at: Option<i64>,
+        /// The whole new state.
+        body: RecordBody,
+    },
+    /// Removes a record; conflicts if it is not at the revision named.
+    DeleteRecord {
+        /// Its name.
+        name: RecordName,
+        /// What it was decided on.
+        expect: Expect,
+    },
+    /// Removes the records of a kind whose time was up at this moment (milliseconds).
+    ForgetRecords {
+        /// The kind.
+        kind: RecordKind,
+        /// The moment.
+        before: i64,
+    },
+    /// Puts a message into its recipient's mailbox; the store numbers it, one after another over all
+    /// mailboxes. The receipt names the numbers, in order.
+    SendMessage(Box<NewMessage>),
+    /// Marks messages as read by their recipient; conflicts with the first that is read already, or
+    /// is not there, or is somebody else's.
+    ReadMessages {
+        /// Whose mailbox.
+        recipient: AgentId,
+        /// Which.
+        ids: Vec<u64>,
+    },
     /// Moves a fence on; conflicts with everybody who read it before.
     TouchFence {
         /// Which.
@@ -118,6 +161,23 @@ pub enum Write {
         /// The revision the decision read; 0 if it was never touched.
         expected: u64,
     },
+}
+
+/// What a store adds to a committed changeset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The place of its last event in the log.
+    pub sequence: u64,
+    /// The number of the task it created, or that it reserved.
+    pub created: Option<TaskId>,
+    /// The number of the last comment it added.
+    pub comment: Option<u64>,
+    /// The version of the last board it changed.
+    pub board: Option<u64>,
+    /// The numbers of the messages it sent.
+    pub messages: Vec<u64>,
+    /// Pending tasks whose last open blocker it settled.
+    pub unblocked: Vec<TaskId>,
 }
 
 /// Writes and events that are committed together.

@@ -73,6 +73,22 @@ pub mod kind {
     pub const AGENT_ADDED: &str = "agent.added";
     /// An agent was retired.
     pub const AGENT_RETIRED: &str = "agent.retired";
+    /// A token was issued.
+    pub const TOKEN_ISSUED: &str = "token.issued";
+    /// A token was revoked.
+    pub const TOKEN_REVOKED: &str = "token.revoked";
+    /// A message was sent.
+    pub const MESSAGE_SENT: &str = "message.sent";
+    /// Messages were read by their recipient.
+    pub const MESSAGE_READ: &str = "message.read";
+    /// An artifact was kept.
+    pub const ARTIFACT_PUT: &str = "artifact.put";
+    /// A webhook was registered.
+    pub const WEBHOOK_ADDED: &str = "webhook.added";
+    /// A webhook was changed by a person.
+    pub const WEBHOOK_CHANGED: &str = "webhook.changed";
+    /// A webhook was removed.
+    pub const WEBHOOK_REMOVED: &str = "webhook.removed";
     /// An agent got a workspace.
     pub const WORKSPACE_ASSIGNED: &str = "workspace.assigned";
     /// A workspace was bound to a directory.
@@ -108,6 +124,12 @@ pub enum Subject {
     Board(BoardName),
     /// A workspace, by the agent it belongs to.
     Workspace(AgentId),
+    /// An agent's mailbox.
+    Mailbox(AgentId),
+    /// An artifact.
+    Artifact(String),
+    /// A webhook.
+    Webhook(String),
 }
 
 impl Subject {
@@ -122,6 +144,9 @@ impl Subject {
             Self::Board(name) if name.is_whiteboard() => format!("board/{name}"),
             Self::Board(name) => name.to_string(),
             Self::Workspace(id) => format!("workspace/{id}"),
+            Self::Mailbox(id) => format!("mailbox/{id}"),
+            Self::Artifact(id) => format!("artifact/{id}"),
+            Self::Webhook(id) => format!("webhook/{id}"),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::carried::from_text;
 use crate::refusal::{Code, Refusal};
 
 /// A task's number: a positive decimal, written as a string in every JSON, never reused.
@@ -72,9 +73,7 @@ impl Serialize for TaskId {
 
 impl<'de> Deserialize<'de> for TaskId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse()
-            .map_err(|e: Refusal| serde::de::Error::custom(e.message))
+        from_text(deserializer, str::parse)
     }
 }
 
@@ -84,7 +83,7 @@ impl JsonSchema for TaskId {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]*$" })
+        schemars::json_schema!({ "type": "string", "pattern": "^[1-9][0-9]{0,17}$" })
     }
 
     fn inline_schema() -> bool {
@@ -159,9 +158,7 @@ impl FromStr for AgentId {
 
 impl<'de> Deserialize<'de> for AgentId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse()
-            .map_err(|e: Refusal| serde::de::Error::custom(e.message))
+        from_text(deserializer, str::parse)
     }
 }
 

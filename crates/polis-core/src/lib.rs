@@ -5,17 +5,25 @@
 //! function, and commits the [`Changeset`] it answers, or reports the [`Refusal`].
 
 pub mod agent;
+pub mod artifact;
 pub mod board;
 pub mod caller;
+pub mod carried;
 pub mod changeset;
+pub mod digest;
 pub mod event;
 pub mod id;
 pub mod json;
+pub mod message;
 pub mod permission;
+pub mod record;
 pub mod refusal;
 pub mod role;
+pub mod sight;
 pub mod task;
 pub mod time;
+pub mod token;
+pub mod webhook;
 pub mod workspace;
 
 pub use agent::{Agent, AgentStatus, Layer, Registered};

@@ -110,8 +110,30 @@ codes! {
     FileTooLarge = "file_too_large", Invalid;
     /// The file is not text in UTF-8.
     NotText = "not_text", Invalid;
+    /// Not a scope of a token.
+    InvalidScope = "invalid_scope", Invalid;
+    /// Not an address that events can be sent to.
+    InvalidWebhook = "invalid_webhook", Invalid;
+    /// Not a message that can be sent.
+    InvalidMessage = "invalid_message", Invalid;
+    /// Not an artifact that can be kept.
+    InvalidArtifact = "invalid_artifact", Invalid;
+    /// The key was used for another request.
+    IdempotencyKeyReused = "idempotency_key_reused", Invalid;
+    /// The request is larger than is allowed.
+    RequestTooLarge = "request_too_large", Invalid;
+    /// The request's content is not of a type that is understood here.
+    UnsupportedMediaType = "unsupported_media_type", Invalid;
+    /// The address does not take this method.
+    MethodNotAllowed = "method_not_allowed", Invalid;
     /// A strict import found faults.
     ImportFaults = "import_faults", Invalid;
+    /// No token, or not one that counts.
+    Unauthorized = "unauthorized", Forbidden;
+    /// The token is good, but not for this.
+    InsufficientScope = "insufficient_scope", Forbidden;
+    /// The request comes from a page or a name that is not ours.
+    OriginForbidden = "origin_forbidden", Forbidden;
     /// The caller may not do this.
     PermissionDenied = "permission_denied", Forbidden;
     /// The path leads out of the workspace.
@@ -136,6 +158,20 @@ codes! {
     SectionNotFound = "section_not_found", NotFound;
     /// No such agent.
     AgentNotFound = "agent_not_found", NotFound;
+    /// No such tool.
+    ToolNotFound = "tool_not_found", NotFound;
+    /// There is nothing at this address.
+    RouteNotFound = "route_not_found", NotFound;
+    /// Nobody of this name or role can get messages.
+    RecipientNotFound = "recipient_not_found", NotFound;
+    /// No such message in the mailbox.
+    MessageNotFound = "message_not_found", NotFound;
+    /// No such artifact.
+    ArtifactNotFound = "artifact_not_found", NotFound;
+    /// No such token.
+    TokenNotFound = "token_not_found", NotFound;
+    /// No such webhook.
+    WebhookNotFound = "webhook_not_found", NotFound;
     /// No such decision on the board.
     DecisionNotFound = "decision_not_found", NotFound;
     /// No such milestone on the board.
@@ -190,6 +226,12 @@ codes! {
     AgentExists = "agent_exists", Conflict;
     /// The agent is still needed.
     AgentInUse = "agent_in_use", Conflict;
+    /// An earlier request with this key is not finished, or was cut off; what it did is not known.
+    OutcomeUnknown = "outcome_unknown", Conflict;
+    /// Too many requests with this token.
+    RateLimited = "rate_limited", Busy;
+    /// The request took too long to arrive or to be carried out.
+    RequestTimeout = "request_timeout", Busy;
     /// Somebody else has the board locked.
     BoardLocked = "board_locked", Busy;
     /// Somebody else holds the file locked.
@@ -237,8 +279,7 @@ impl fmt::Display for Code {
 }
 
 /// Why a request was not carried out. Nothing was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{message}")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// For programs.
     pub code: Code,

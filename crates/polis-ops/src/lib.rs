@@ -4,11 +4,14 @@
 //! Every surface (command line, MCP, HTTP, society) calls these functions, so a permission is
 //! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
 
+mod claiming;
 pub mod error;
 pub mod no_workspaces;
+pub mod once;
 pub mod op;
 pub mod polis;
 pub mod port;
+pub mod tool;
 
 pub use error::OpError;
 pub use no_workspaces::NoWorkspaces;

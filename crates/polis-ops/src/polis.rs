@@ -1,6 +1,7 @@
 //! The ground itself: a store, a clock and the settings, and how an operation commits.
 
 use polis_core::event::kind;
+use serde::Serialize;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -15,8 +16,10 @@ use polis_core::{
     TaskId, TaskType, Timestamp,
 };
 
+use crate::claiming::Claiming;
 use crate::error::OpError;
 use crate::no_workspaces::NoWorkspaces;
+use crate::once::{self, Once};
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
 
 /// What an installation has set.
@@ -106,6 +109,12 @@ pub struct Polis {
     pub terminal: Arc<dyn Terminal>,
     /// What is set.
     pub settings: Arc<Settings>,
+    /// The request that is carried out, if it may come again.
+    pub(crate) once: Option<Arc<Once>>,
+    /// What claimers of this process are about to take.
+    pub(crate) claiming: Arc<Claiming>,
+    /// Whose entry of the registry was looked up for this request already.
+    known: Option<Arc<(AgentId, Option<Registered>)>>,
 }
 
 impl Polis {
@@ -123,7 +132,19 @@ impl Polis {
             files: Arc::new(NoWorkspaces),
             terminal: Arc::new(NoWorkspaces),
             settings: Arc::new(settings),
+            once: None,
+            claiming: Arc::default(),
+            known: None,
         }
+    }
+
+    /// The same ground for one request of a caller whose entry was looked up when it was admitted, so that
+    /// it is not looked up again and again.
+    #[must_use]
+    pub fn knowing(&self, agent: AgentId, entry: Option<Registered>) -> Self {
+        let mut ground = self.clone();
+        ground.known = Some(Arc::new((agent, entry)));
+        ground
     }
 
     /// The same ground with files and a terminal.
@@ -153,7 +174,10 @@ impl Polis {
         if id.as_str() == AgentId::USER {
             return Ok(None);
         }
-        Ok(self.store.agent(id).await?)
+        match self.known.as_deref() {
+            Some((known, entry)) if known == id => Ok(entry.clone()),
+            _ => Ok(self.store.agent(id).await?),
+        }
     }
 
     /// Who a name is.
@@ -190,23 +214,56 @@ impl Polis {
 
     /// Loads, decides and commits, again and again until it is done or refused.
     ///
-    /// `attempt` loads everything the decision rests on and answers with what to commit. Each
-    /// conflict is somebody else's success, so there is nothing to wait for before the next attempt;
-    /// only the deadline ends them.
-    pub(crate) async fn settle<'a, T>(
+    /// `attempt` loads everything the decision rests on and answers with what to commit; `finish` makes
+    /// the operation's answer of it and of what the store adds. Each conflict is somebody else's success,
+    /// so there is nothing to wait for before the next attempt; only the deadline ends them.
+    pub(crate) async fn settle<'a, T, V, F>(
         &self,
         attempt: impl Fn() -> Attempt<'a, T> + Send,
-    ) -> Result<(T, Receipt), OpError> {
+        finish: F,
+    ) -> Result<V, OpError>
+    where
+        T: Clone + Send + Sync + 'static,
+        V: Serialize,
+        F: Fn(T, &Receipt) -> V + Send + Sync + 'static,
+    {
+        let finish = Arc::new(finish);
         let until = self.deadline();
         loop {
             let (answer, changes) = attempt().await?;
-            if changes.is_empty() {
-                return Ok((answer, Receipt::default()));
+            if let Some(answer) = self.commit(changes, answer, &finish).await? {
+                return Ok(answer);
             }
-            match self.store.commit(changes).await? {
-                Outcome::Committed(receipt) => return Ok((answer, receipt)),
-                Outcome::Conflict(_) => self.may_go_on(until)?,
+            self.may_go_on(until)?;
+        }
+    }
+
+    /// Commits what was decided; `None` on a conflict. If the request may come again, its answer is kept in
+    /// the same commit.
+    pub(crate) async fn commit<T, V, F>(
+        &self,
+        changes: Changeset,
+        answer: T,
+        finish: &Arc<F>,
+    ) -> Result<Option<V>, OpError>
+    where
+        T: Clone + Send + Sync + 'static,
+        V: Serialize,
+        F: Fn(T, &Receipt) -> V + Send + Sync + 'static,
+    {
+        let changes = match &self.once {
+            None if changes.is_empty() => return Ok(Some(finish(answer, &Receipt::default()))),
+            None => changes,
+            Some(once) => {
+                let (kept, finish) = (answer.clone(), Arc::clone(finish));
+                let reply = move |receipt: &Receipt| once::kept(&finish(kept.clone(), receipt));
+                changes.write(once.reply(self.clock.now_millis(), reply))
             }
+        };
+        match self.store.commit(changes).await? {
+            Outcome::Committed(receipt) => Ok(Some(finish(answer, &receipt))),
+            Outcome::Conflict(key) if once::is_reply(&key) => Err(once::unknown().into()),
+            Outcome::Conflict(_) => Ok(None),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod board_row;
 pub mod embedded;
+mod message_row;
 pub mod postgres;
 mod prepared;
 mod row;

@@ -2,8 +2,12 @@
 //!
 //! Made by the caller of a commit, so that the one who writes has nothing left to compute.
 
+use std::borrow::Cow;
+
 use polis_core::board::{BoardWrite, LeaseWrite};
-use polis_core::changeset::{Fence, Write};
+use polis_core::changeset::{Fence, Receipt, Write};
+use polis_core::message::NewMessage;
+use polis_core::record::{RecordBody, RecordKind, RecordName};
 use polis_core::task::NewComment;
 use polis_core::{AgentId, Changeset, Code, Expect, Subject, TaskId};
 use polis_ops::PortError;
@@ -55,6 +59,42 @@ pub(crate) enum Row {
     },
     Board(Box<BoardWrite>),
     Lease(Box<LeaseWrite>),
+    Record(Box<RecordPut>),
+    Delete {
+        expect: Expect,
+        name: RecordName,
+    },
+    Forget {
+        kind: RecordKind,
+        until: i64,
+    },
+    Send {
+        message: Box<NewMessage>,
+        reply_to: Option<i64>,
+    },
+    Read {
+        recipient: AgentId,
+        ids: Vec<u64>,
+    },
+}
+
+/// The new state of a record.
+#[derive(Debug)]
+pub(crate) struct RecordPut {
+    pub(crate) expect: Expect,
+    pub(crate) name: RecordName,
+    pub(crate) expires_at: Option<i64>,
+    pub(crate) body: RecordBody,
+}
+
+impl RecordPut {
+    /// The body to write.
+    pub(crate) fn text(&self, receipt: &Receipt) -> Cow<'_, str> {
+        match &self.body {
+            RecordBody::Text(text) => Cow::Borrowed(text),
+            made @ RecordBody::OfReceipt(_) => Cow::Owned(made.text(receipt)),
+        }
+    }
 }
 
 impl Prepared {
@@ -91,7 +131,18 @@ impl Prepared {
             Row::Comment { comment, .. } => 100 + comment.body.len(),
             Row::Agent { body, .. } | Row::Workspace { body, .. } => 50 + body.len(),
             Row::Board(write) => 300 + write.change.text().len(),
-            Row::Raise(_) | Row::Reserve | Row::Fence { .. } | Row::Lease(_) => 16,
+            Row::Record(put) => match &put.body {
+                RecordBody::Text(text) => 100 + text.len(),
+                RecordBody::OfReceipt(_) => 1_000,
+            },
+            Row::Send { message, .. } => 150 + message.payload.text().len(),
+            Row::Read { ids, .. } => 16 * ids.len(),
+            Row::Raise(_)
+            | Row::Reserve
+            | Row::Fence { .. }
+            | Row::Lease(_)
+            | Row::Delete { .. }
+            | Row::Forget { .. } => 16,
         });
         let events = self.events.iter().map(|(_, _, data)| 100 + data.len());
         writes.chain(events).sum()
@@ -142,6 +193,27 @@ impl Row {
             },
             Write::ChangeBoard(write) => Self::Board(write),
             Write::LeaseBoard(write) => Self::Lease(write),
+            Write::PutRecord {
+                name,
+                expect,
+                expires_at,
+                body,
+            } => Self::Record(Box::new(RecordPut {
+                expect,
+                name,
+                expires_at,
+                body,
+            })),
+            Write::DeleteRecord { name, expect } => Self::Delete { expect, name },
+            Write::ForgetRecords { kind, before } => Self::Forget {
+                kind,
+                until: before,
+            },
+            Write::SendMessage(message) => Self::Send {
+                reply_to: message.reply_to.map(number).transpose()?,
+                message,
+            },
+            Write::ReadMessages { recipient, ids } => Self::Read { recipient, ids },
         })
     }
 }
@@ -152,6 +224,11 @@ pub(crate) fn holds(expect: Expect, found: Option<i64>) -> bool {
         Expect::Absent => found.is_none(),
         Expect::Revision(revision) => found.is_some_and(|f| f.unsigned_abs() == revision),
     }
+}
+
+/// Whether a write can only be made when its changeset's receipt is complete.
+pub(crate) fn waits_for_receipt(write: &Row) -> bool {
+    matches!(write, Row::Record(put) if matches!(put.body, RecordBody::OfReceipt(_)))
 }
 
 /// The refusal when the numbers have run out.

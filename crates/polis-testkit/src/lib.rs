@@ -2,8 +2,8 @@
 //!
 //! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
 //! function for each promise of the ports, [`cases`] the test cases of document 004 by their
-//! numbers, and [`linear`] checks recorded histories of concurrent clients. Each runs over every
-//! store through [`conformance_tests!`], [`case_tests!`] and [`history_tests!`].
+//! numbers, [`exchange`] what agents send each other, and [`linear`] checks recorded histories of concurrent clients. Each runs over every
+//! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`] and [`history_tests!`].
 
 #![expect(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@ pub mod cases;
 pub mod clock;
 pub mod conformance;
 pub mod dice;
+pub mod exchange;
 pub mod ground;
 pub mod linear;
 mod listing;

@@ -57,7 +57,10 @@ pub(crate) fn candidates(records: &[TaskRecord], query: &CandidateQuery) -> Vec<
             task.status == TaskStatus::Pending && task.owner == query.agent && record.is_unblocked()
         },
         &|record| record.task.is_stale(query.now) && admits(record),
-        &|record| record.task.owner.is_empty() && record.is_claimable(query.now) && admits(record),
+        &|record| {
+            let free = record.task.owner.is_empty() && record.is_claimable(query.now);
+            free && admits(record) && !query.skip.contains(&record.task.id)
+        },
     ];
     let mut found = Vec::new();
     for kind in kinds {

@@ -23,7 +23,15 @@ pub async fn fresh_schema() -> String {
         reason = "this is where tests are told which server to use"
     )]
     let url = std::env::var(URL).unwrap_or_else(|_| panic!("{URL} names no PostgreSQL"));
-    let (client, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    fresh_schema_at(&url).await
+}
+
+/// The same on another server, such as one that a test may break.
+///
+/// # Panics
+/// If there is no such server.
+pub async fn fresh_schema_at(url: &str) -> String {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let name = format!(
         "polis_test_{}_{}",
@@ -34,7 +42,7 @@ pub async fn fresh_schema() -> String {
     client.batch_execute(&sql).await.unwrap();
     drop(client);
     connection.await.unwrap().unwrap();
-    with_search_path(&url, &name)
+    with_search_path(url, &name)
 }
 
 /// The URL, seeing only this schema.

@@ -80,6 +80,27 @@ macro_rules! conformance_tests {
             a_version_that_was_not_made_is_not_there
             versions_beyond_those_kept_go
             the_newest_versions_are_always_there
+            a_record_keeps_what_it_was_given
+            the_largest_record_is_kept
+            records_are_listed_by_id
+            a_conflict_names_the_plain_record
+            a_deleted_record_is_gone
+            of_rivals_for_a_record_one_is_committed
+            records_whose_time_is_up_are_forgotten
+            records_of_one_changeset_are_written_in_order
+            a_body_is_made_of_the_whole_receipt
+            each_body_is_made_of_its_own_receipt
+            every_field_of_a_message_is_kept
+            the_longest_message_is_kept
+            messages_are_numbered_one_after_another
+            messages_are_numbered_in_commit_order
+            a_readable_message_is_preceded_by_all_earlier_ones
+            a_mailbox_has_its_owners_messages
+            a_message_is_seen_from_its_delivery_on
+            a_read_message_says_when
+            reading_conflicts_with_the_first_that_is_not_unread
+            of_readers_of_a_message_one_is_committed
+            records_and_messages_are_those_of_the_model
         );
     };
 }
@@ -111,6 +132,28 @@ macro_rules! case_tests {
             tc_19_in_progress_to_pending_is_refused
             tc_20_two_agents_take_one_task
             tc_21_an_update_on_stale_data_is_refused
+        );
+    };
+}
+
+/// One test for each promise about messages, artifacts, tokens and requests that come twice.
+#[macro_export]
+macro_rules! exchange_tests {
+    ($fresh:expr) => { $crate::exchange_tests!($fresh, []); };
+    ($fresh:expr, $attributes:tt) => {
+        $crate::tests_of!(exchange, $fresh, $attributes,
+            a_message_is_read_once_and_stays
+            a_message_to_several_is_one_for_each
+            a_message_to_nobody_is_refused
+            a_message_is_answered_by_those_who_have_it
+            a_delayed_message_comes_later
+            a_mailbox_is_shared_out
+            waiting_for_a_message_ends_with_it
+            the_log_keeps_letters_closed
+            an_artifact_is_named_by_its_content
+            a_token_counts_until_it_ends
+            a_request_that_comes_again_is_done_once
+            twins_are_answered_alike
         );
     };
 }

@@ -169,6 +169,21 @@ impl Files for MemoryWorkspaces {
 
     fn write<'a>(&'a self, site: &'a Site, ask: &'a WriteFile) -> PortFuture<'a, Written> {
         self.change(site, &ask.path, |state, key| {
+            let there = state.files.get(&key).map(|content| hash(content));
+            if ask.create_only && there.is_some() {
+                return Err(PortError::new(
+                    Code::FileExists,
+                    "There is a file of this name.",
+                    "",
+                ));
+            }
+            if ask.expected_hash.is_some() && ask.expected_hash != there {
+                return Err(PortError::new(
+                    Code::HashMismatch,
+                    "The file changed since it was read.",
+                    "",
+                ));
+            }
             state.directories.insert(key.0.clone());
             let before = state.files.insert(key, ask.content.clone());
             Ok(Written {
@@ -230,6 +245,7 @@ impl Files for MemoryWorkspaces {
             Ok(FileList {
                 files: files.collect(),
                 truncated: false,
+                next: None,
             })
         })
     }

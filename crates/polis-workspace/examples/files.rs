@@ -42,6 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .list(&ListFiles {
             path: None,
             recursive: true,
+            ..ListFiles::default()
         })?
         .files
     {

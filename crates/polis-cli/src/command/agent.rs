@@ -7,8 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use polis_core::agent::{Agent as Entry, AgentAdd, AgentStatus, Layer};
 use polis_core::{AgentId, Code, Refusal};
-use polis_ops::op;
-use serde::Serialize;
+use polis_ops::op::{self, ListAgents};
 
 use super::ws::directory;
 use crate::cli::Globals;
@@ -30,6 +29,9 @@ pub(crate) enum Agent {
     },
     /// Show who reports to whom
     Tree,
+    /// Issue, list and revoke the tokens that agents prove with over a network who they are
+    #[command(subcommand)]
+    Token(super::token::Token),
     /// Retire an agent that holds no unfinished task and supervises nobody
     Retire {
         /// Its id
@@ -76,11 +78,6 @@ impl From<LayerArg> for Layer {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct Agents {
-    agents: Vec<Entry>,
-}
-
 impl Agent {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         let context = Context::open(globals)?;
@@ -106,17 +103,18 @@ impl Agent {
                 })
             }
             Self::List => {
-                let agents = context.run(op::list_agents(polis))?;
-                out.answer(&Agents { agents }, |all| list(&all.agents, out))
+                let all = context.run(op::list_agents(polis, &ListAgents::default()))?;
+                out.answer(&all, |all| list(&all.agents, out))
             }
             Self::Show { id } => {
                 let agent = context.run(op::show_agent(polis, &registered(&id)?))?;
                 out.answer(&agent, |a| list(std::slice::from_ref(a), out))
             }
             Self::Tree => {
-                let agents = context.run(op::list_agents(polis))?;
-                out.answer(&Agents { agents }, |all| tree(&all.agents, out))
+                let all = context.run(op::list_agents(polis, &ListAgents::default()))?;
+                out.answer(&all, |all| tree(&all.agents, out))
             }
+            Self::Token(token) => token.run(&context, out),
             Self::Retire { id } => {
                 let agent =
                     context.run(op::retire_agent(polis, &context.agent, &registered(&id)?))?;

@@ -8,7 +8,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
 use polis_core::{Code, Kind, Refusal};
 use polis_ops::OpError;
-use polis_ops::op::{self, BlackboardWrite, BoardEntry, WriteMode};
+use polis_ops::op::{self, BlackboardRead, BlackboardWrite, BoardEntry, ListBoards, WriteMode};
 use serde::Serialize;
 
 use super::content::Content;
@@ -168,7 +168,11 @@ impl Verb {
         let (polis, agent) = (&context.polis, &context.agent);
         match self {
             Self::Read(args) => {
-                let file = context.run(op::read_blackboard(polis, agent, &args.path))?;
+                let params = BlackboardRead {
+                    path: args.path,
+                    ..BlackboardRead::default()
+                };
+                let file = context.run(op::read_blackboard(polis, agent, &params))?;
                 if out.is_json() {
                     return out.document(&file);
                 }
@@ -189,7 +193,7 @@ impl Verb {
                 })
             }
             Self::List => {
-                let list = context.run(op::list_boards(polis, agent))?;
+                let list = context.run(op::list_boards(polis, agent, &ListBoards::default()))?;
                 let of_files = list.boards.into_iter().filter_map(|mut entry| {
                     let path = entry.board.strip_prefix("blackboard/")?.to_owned();
                     entry.board = path;

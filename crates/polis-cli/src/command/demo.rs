@@ -19,7 +19,9 @@ use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
 use polis_core::{AgentId, Code, Event, TaskId, TaskStatus};
-use polis_ops::op::{self, BoardAppend, BoardRead, MilestoneChange, StatsQuery, TaskHeartbeat};
+use polis_ops::op::{
+    self, BoardAppend, BoardRead, LogRead, MilestoneChange, StatsQuery, TaskHeartbeat,
+};
 use polis_ops::{OpError, PortError};
 use polis_store::embedded::Use;
 use rustix::process::{Pid, Signal, kill_process};
@@ -316,7 +318,12 @@ fn watch(
             )
             .into());
         }
-        let events = context.run(op::read_log(&context.polis, since, 100))?;
+        let ask = LogRead {
+            since,
+            ..LogRead::default()
+        };
+        let page = op::read_log(&context.polis, &context.agent, &ask);
+        let events = context.run(page)?.events;
         if events.is_empty() {
             context.run(
                 context
@@ -406,12 +413,7 @@ fn whiteboard(context: &Context, tasks: &[TaskId], out: &Output) -> Result<(), F
         add: None,
     };
     context.run(op::change_milestone(&context.polis, &lead, &reached))?;
-    let params = BoardRead {
-        board: BoardName::Global,
-        if_newer_than: None,
-        section: None,
-        nth: None,
-    };
+    let params = BoardRead::of(BoardName::Global);
     let board = context.run(op::read_board(&context.polis, &lead, &params))?;
     let text = board.content.unwrap_or_default();
     let whole = |id: &TaskId| {

@@ -1,7 +1,7 @@
 //! `polis doctor`: is everything as it should be?
 
 use polis_core::AgentId;
-use polis_ops::op;
+use polis_ops::op::{self, ListBoards};
 use polis_ops::port::SandboxReport;
 use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
@@ -201,12 +201,16 @@ fn embedded(place: &Place, config: &Config) -> Result<Option<EmbeddedStore>, Fai
 }
 
 fn boards(context: &Context, place: &Place, config: &Config) -> Result<String, Failure> {
-    let list = context.run(op::list_boards(&context.polis, &AgentId::user()))?;
+    let list = context.run(op::list_boards(
+        &context.polis,
+        &AgentId::user(),
+        &ListBoards::default(),
+    ))?;
     let written = list.boards.iter().filter(|board| board.version > 0).count();
     let Some(store) = embedded(place, config)? else {
         return Ok(format!("{written} written"));
     };
-    match store.check_boards()?.first() {
+    match context.run(store.check_boards())?.first() {
         None => Ok(format!("{written} written, files as the store has them")),
         Some(first) => Err(crate::error::invalid(
             format!("The file of board {first} is not what the store has."),

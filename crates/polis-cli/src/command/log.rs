@@ -4,8 +4,8 @@ use polis_core::event::kind;
 use std::time::Duration;
 
 use clap::Args;
-use polis_core::{Code, Event};
-use polis_ops::op;
+use polis_core::{Code, Event, webhook};
+use polis_ops::op::{self, LogRead};
 use polis_store::embedded::Use;
 
 use crate::cli::Globals;
@@ -39,6 +39,9 @@ pub(crate) struct Watch {
     /// End after so many events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
+    /// Only these kinds, such as task.completed, or task. for all of tasks
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    kind: Vec<String>,
 }
 
 impl Log {
@@ -52,11 +55,15 @@ impl Log {
         };
         let mut left = self.limit.unwrap_or(u32::MAX);
         while left > 0 {
-            let page = context.run(op::read_log(&context.polis, since, left.min(PAGE)))?;
-            let Some(last) = page.last() else { break };
-            since = last.seq;
-            left = left.saturating_sub(u32::try_from(page.len()).unwrap_or(u32::MAX));
-            page.iter().try_for_each(|event| show(event, out))?;
+            let ask = page_after(since, left.min(PAGE));
+            let page = op::read_log(&context.polis, &context.agent, &ask);
+            let page = context.run(page)?;
+            since = page.through;
+            left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
+            page.events.iter().try_for_each(|event| show(event, out))?;
+            if page.next.is_none() {
+                break;
+            }
         }
         if since == 0 && !out.is_json() {
             out.line(
@@ -64,6 +71,14 @@ impl Log {
             )?;
         }
         Ok(())
+    }
+}
+
+fn page_after(since: u64, limit: u32) -> LogRead {
+    LogRead {
+        since,
+        limit: Some(limit),
+        subject: None,
     }
 }
 
@@ -89,7 +104,7 @@ impl Watch {
             let most = u32::try_from(left.min(u64::from(PAGE))).unwrap_or(PAGE);
             let look = async {
                 store.wait_beyond(since, Duration::from_secs(60)).await?;
-                op::read_log(&context.polis, since, most).await
+                op::read_log(&context.polis, &context.agent, &page_after(since, most)).await
             };
             let page = match context.run(look) {
                 Ok(page) => page,
@@ -101,9 +116,13 @@ impl Watch {
                 }
                 Err(error) => return Err(error.into()),
             };
-            for event in page {
-                since = event.seq;
-                left -= 1;
+            since = page.through;
+            for event in page.events {
+                let wanted = |kind: &String| webhook::matches(kind, &event.kind);
+                if !self.kind.is_empty() && !self.kind.iter().any(wanted) {
+                    continue;
+                }
+                left = left.saturating_sub(1);
                 show(&event, out)?;
             }
         }

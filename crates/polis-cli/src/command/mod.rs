@@ -1,6 +1,7 @@
 //! The commands: each file is its arguments, one operation and one rendering.
 
 pub(crate) mod agent;
+pub(crate) mod artifact;
 pub(crate) mod blackboard;
 pub(crate) mod board;
 pub(crate) mod config;
@@ -10,10 +11,15 @@ pub(crate) mod doctor;
 pub(crate) mod exec;
 pub(crate) mod init;
 pub(crate) mod log;
+pub(crate) mod mcp;
+pub(crate) mod message;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod stats;
 pub(crate) mod task;
+mod token;
+pub(crate) mod webhook;
 pub(crate) mod ws;
 
 use std::io::Read as _;
@@ -36,6 +42,11 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Blackboard(args) => args.run(globals, out),
         Command::Ws(args) => args.run(globals, out),
         Command::Exec(args) => args.run(globals, out),
+        Command::Message(args) => args.run(globals, out),
+        Command::Artifact(args) => args.run(&Context::open(globals)?, out),
+        Command::Webhook(args) => args.run(&Context::open(globals)?, out),
+        Command::Serve(args) => args.run(globals, out),
+        Command::Mcp(args) => args.run(globals, out),
         Command::Log(args) => args.run(globals, out),
         Command::Watch(args) => args.run(globals, out),
         Command::Stats => stats::run(globals, out),

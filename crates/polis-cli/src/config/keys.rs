@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::sandbox::{self, ROLES};
-use super::{Config, FILE, nearest};
+use super::{Config, FILE, nearest, serve};
 use crate::context::is_postgres;
 
 /// A key of the configuration.
@@ -25,7 +25,7 @@ pub(crate) struct Key {
 
 /// All keys, table by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(sandbox::KEYS)
+    KEYS.iter().chain(sandbox::KEYS).chain(serve::KEYS)
 }
 
 /// The keys but those of tables with a file of their own.
@@ -253,13 +253,13 @@ const KEYS: &[Key] = &[
     },
 ];
 
-fn switch(value: &DeValue<'_>) -> Result<bool, String> {
+pub(super) fn switch(value: &DeValue<'_>) -> Result<bool, String> {
     value
         .as_bool()
         .ok_or_else(|| format!("expected true or false, found {}", value.type_str()))
 }
 
-fn count(value: &DeValue<'_>, most: u32) -> Result<u32, String> {
+pub(super) fn count(value: &DeValue<'_>, most: u32) -> Result<u32, String> {
     let number = value
         .as_integer()
         .and_then(|n| i64::from_str_radix(n.as_str(), n.radix()).ok());

@@ -3,6 +3,7 @@
 mod keys;
 mod rbac;
 mod sandbox;
+mod serve;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 pub(crate) use keys::{all as keys, template};
 use sandbox::{SandboxConfig, parse_size};
+pub(crate) use serve::ServeConfig;
 
 /// The configuration's file name.
 pub(crate) const FILE: &str = "polis.toml";
@@ -50,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) workspaces: WorkspacesConfig,
     /// Settings of commands.
     pub(crate) sandbox: SandboxConfig,
+    /// Settings of servers.
+    pub(crate) serve: ServeConfig,
 }
 
 /// Settings of the task board.
@@ -138,6 +142,7 @@ impl Default for Config {
                 max_read: "10MiB".to_owned(),
             },
             sandbox: SandboxConfig::default(),
+            serve: ServeConfig::default(),
         }
     }
 }

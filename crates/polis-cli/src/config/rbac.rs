@@ -14,17 +14,17 @@
 
 use polis_core::permission::Grants;
 use polis_core::{Code, Mode, Permission, Policy, Refusal, RoleSet, TaskType};
-use saphyr::{LoadableYamlNode as _, MarkedYaml, YamlData};
+use saphyr::{MarkedYaml, YamlData};
 
 use super::{RBAC, nearest};
+use crate::yaml_text;
 
 /// The permission that takes a list of task types.
 const CLAIM_TYPE: &str = "claim_task_type";
 
 /// Reads a permissions file.
 pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
-    let documents = MarkedYaml::load_from_str(source)
-        .map_err(|error| fault(error.marker().line(), error.info()))?;
+    let documents = yaml_text::load(source).map_err(|found| fault(found.line, &found.why))?;
     let mut policy = Policy::default();
     if let Some(second) = documents.get(1) {
         return Err(at(second, "there is a second document; only one is read"));

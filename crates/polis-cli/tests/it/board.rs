@@ -193,6 +193,15 @@ impl Board {
             .collect()
     }
 
+    /// The subjects of all tasks.
+    pub(crate) fn listed_subjects(&self) -> Vec<String> {
+        let list = self.ok("user", &["task", "list"]);
+        let subjects = list["tasks"].as_array().unwrap().iter();
+        subjects
+            .map(|task| task["subject"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
     /// The whole commit log; its sequence is checked to be 1, 2, 3, … without a gap.
     pub(crate) fn log(&self) -> Vec<Value> {
         let answer = self.run("user", &["log"]);

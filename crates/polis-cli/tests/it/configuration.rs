@@ -38,6 +38,13 @@ fn the_configuration_is_shown_with_its_defaults() {
                 "file_size": "2GiB", "cpu": "1h", "open_files": 4096, "tmp": "512MiB", "output": "1MiB",
                 "spool": "64MiB", "timeout": "1m", "timeout_ceiling": "1h", "weakest": "T1", "roles": {},
             },
+            "serve": {
+                "listen": "127.0.0.1:7707", "tls_cert": "", "tls_key": "", "hosts": [], "origins": [],
+                "rate": 10_000, "burst": 20_000, "wrong_tokens": 60, "max_body": "12MiB",
+                "max_connections": 4_096, "max_requests": 1_024, "header_timeout": "30s",
+                "body_timeout": "30s", "write_timeout": "30s", "operation_timeout": "90s", "grace": "20s",
+                "access_log": false, "slow": "1s",
+            },
         })
     );
     std::fs::write(

@@ -11,6 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::path::BlackboardPath;
+use crate::carried::from_text;
 use crate::id::{AgentId, quoted};
 use crate::refusal::{Code, Refusal};
 
@@ -112,9 +113,7 @@ impl Serialize for BoardName {
 
 impl<'de> Deserialize<'de> for BoardName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse()
-            .map_err(|e: Refusal| serde::de::Error::custom(e.message))
+        from_text(deserializer, str::parse)
     }
 }
 

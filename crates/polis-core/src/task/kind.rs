@@ -1,15 +1,16 @@
 //! The types of task, as the documents list them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::carried::from_text;
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
 macro_rules! task_types {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)+) => {
         /// What sort of work a task is.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum TaskType { $($(#[$doc])* $name,)+ }
 
@@ -78,6 +79,12 @@ impl TaskType {
                 "use one of the valid types, or leave the type out",
             )
         })
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, Self::parse)
     }
 }
 

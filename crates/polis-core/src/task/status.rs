@@ -1,15 +1,14 @@
 //! The state machine of a task: four states and one table.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::carried::from_text;
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
 /// Where a task stands.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// Not begun.
@@ -111,6 +110,12 @@ impl TaskStatus {
                 _ => "create a new task for further work",
             },
         ))
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskStatus {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, Self::parse)
     }
 }
 

@@ -178,6 +178,12 @@ pub struct ListFiles {
     /// Whether to go into directories; names are then paths below the one listed.
     #[serde(default)]
     pub recursive: bool,
+    /// Go on after this name: the `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+    /// At most so many; all if left out.
+    #[serde(default)]
+    pub limit: Option<u32>,
 }
 
 /// What an entry of a directory is.
@@ -214,6 +220,9 @@ pub struct FileList {
     /// Whether there are more than are answered.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// What is in a workspace (`get_workspace_info`).

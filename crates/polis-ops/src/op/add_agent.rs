@@ -44,5 +44,5 @@ pub async fn add_agent(
             Ok(decide(Some(&binding))?)
         })
     };
-    Ok(polis.settle(decide).await?.0)
+    polis.settle(decide, |agent, _| agent).await
 }

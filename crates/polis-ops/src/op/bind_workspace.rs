@@ -55,7 +55,7 @@ pub async fn bind_workspace(
             Ok(decided)
         })
     };
-    let (workspace, _) = polis.settle(decide).await?;
+    let workspace = polis.settle(decide, |workspace, _| workspace).await?;
     Ok(entry(polis, workspace, caller.standing == Standing::Human).await)
 }
 

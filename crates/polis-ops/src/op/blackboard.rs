@@ -9,9 +9,11 @@ use polis_core::{AgentId, Caller, Code, Refusal, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::window::window;
 use super::write_board::add;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +23,20 @@ pub enum WriteMode {
     Overwrite,
     /// The content is added, on a line of its own.
     Append,
+}
+
+/// The parameters of `blackboard_read`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BlackboardRead {
+    /// The file, relative to the blackboard.
+    pub path: String,
+    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// About how many bytes to answer; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
 }
 
 /// The parameters of `blackboard_write`.
@@ -45,6 +61,12 @@ pub struct BlackboardFile {
     pub version: u64,
     /// Its content.
     pub content: Arc<String>,
+    /// How many bytes there are, if only a part is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where the next part begins; left out at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
     /// Who changed it last.
     pub last_modified_by: String,
     /// When.
@@ -64,9 +86,9 @@ pub struct BlackboardWritten {
 pub async fn read_blackboard(
     polis: &Polis,
     caller: &AgentId,
-    path: &str,
+    params: &BlackboardRead,
 ) -> Result<BlackboardFile, OpError> {
-    let path: BlackboardPath = path.parse()?;
+    let path: BlackboardPath = params.path.parse()?;
     let board = BoardName::Blackboard(path.clone());
     polis.board_caller(caller, Act::Read, &board).await?;
     let loaded = polis.load_board(&board).await?;
@@ -78,10 +100,13 @@ pub async fn read_blackboard(
         )
         .into());
     }
+    let part = window(loaded.text, params.offset, params.max_bytes);
     Ok(BlackboardFile {
         path: path.to_string(),
         version: loaded.head.version,
-        content: loaded.text,
+        content: part.text,
+        size: part.size,
+        next_offset: part.next,
         last_modified_by: loaded.head.by,
         last_modified_at: loaded.head.at,
     })
@@ -120,12 +145,7 @@ pub async fn write_blackboard(
                     .await;
                 locked = Some(refusal);
             }
-            Ok(version) => {
-                return Ok(BlackboardWritten {
-                    path: path.to_string(),
-                    version,
-                });
-            }
+            Ok(written) => return Ok(written),
             Err(error) => return Err(error),
         }
     }
@@ -152,9 +172,17 @@ async fn write(
     caller: &Caller,
     board: &BoardName,
     params: &BlackboardWrite,
-) -> Result<u64, OpError> {
+) -> Result<BlackboardWritten, OpError> {
+    let path = match board {
+        BoardName::Blackboard(path) => path.to_string(),
+        _ => params.path.clone(),
+    };
+    let view = move |version| BlackboardWritten {
+        path: path.clone(),
+        version,
+    };
     if params.mode == WriteMode::Append {
-        return add(polis, caller, board, &params.content, true).await;
+        return add(polis, caller, board, &params.content, true, view).await;
     }
     let decide = || -> Attempt<'_, _> {
         Box::pin(async move {
@@ -169,6 +197,6 @@ async fn write(
             Ok(((), changes))
         })
     };
-    let ((), receipt) = polis.settle(decide).await?;
-    Ok(receipt.board.unwrap_or_default())
+    let finish = move |(), receipt: &Receipt| view(receipt.board.unwrap_or_default());
+    polis.settle(decide, finish).await
 }

@@ -9,9 +9,11 @@ use polis_core::board::{Action, BoardName, VersionEntry, text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::window::window;
 use super::write_board::BoardChanged;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// The longest diff that is answered, in bytes.
 const MAX_DIFF: usize = 16 << 20;
@@ -32,6 +34,33 @@ pub struct OfVersion {
     pub board: BoardName,
     /// The version.
     pub version: u64,
+}
+
+/// The parameters of listing a board's versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BoardHistory {
+    /// The board.
+    pub board: BoardName,
+    /// Only the newest so many; all that are kept if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// The parameters of showing a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VersionShow {
+    /// The board.
+    pub board: BoardName,
+    /// The version.
+    pub version: u64,
+    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// About how many bytes to answer; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
 }
 
 /// Two versions of a board.
@@ -56,6 +85,7 @@ pub struct BoardVersions {
 
 /// A version's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct VersionText {
     /// The board.
     pub board: BoardName,
@@ -63,6 +93,12 @@ pub struct VersionText {
     pub version: u64,
     /// Its text.
     pub content: Arc<String>,
+    /// How many bytes there are, if only a part is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where the next part begins; left out at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
 }
 
 /// What changed between two versions.
@@ -82,13 +118,14 @@ pub struct VersionDiff {
 pub async fn board_history(
     polis: &Polis,
     caller: &AgentId,
-    params: &OfBoard,
+    params: &BoardHistory,
 ) -> Result<BoardVersions, OpError> {
     let board = &params.board;
     polis.board_caller(caller, Act::Read, board).await?;
     // Looks at the file, so that what was changed there is in the list.
     polis.board_state(board).await?;
-    let limit = polis.settings.boards.max_versions;
+    let kept = polis.settings.boards.max_versions;
+    let limit = params.limit.map_or(kept, |most| most.clamp(1, kept.max(1)));
     let versions = polis.store.board_versions(board, limit).await?;
     Ok(BoardVersions { versions })
 }
@@ -97,14 +134,17 @@ pub async fn board_history(
 pub async fn show_version(
     polis: &Polis,
     caller: &AgentId,
-    params: &OfVersion,
+    params: &VersionShow,
 ) -> Result<VersionText, OpError> {
     polis.board_caller(caller, Act::Read, &params.board).await?;
-    let content = polis.text_of(&params.board, params.version).await?;
+    let text = polis.text_of(&params.board, params.version).await?;
+    let part = window(text, params.offset, params.max_bytes);
     Ok(VersionText {
         board: params.board.clone(),
         version: params.version,
-        content,
+        content: part.text,
+        size: part.size,
+        next_offset: part.next,
     })
 }
 
@@ -161,10 +201,11 @@ pub async fn restore_board(
             Ok(((), changes))
         })
     };
-    let ((), receipt) = polis.settle(decide).await?;
-    Ok(BoardChanged {
+    let board = board.clone();
+    let view = move |(), receipt: &Receipt| BoardChanged {
         board: board.clone(),
         version: receipt.board.unwrap_or_default(),
         merged: false,
-    })
+    };
+    polis.settle(decide, view).await
 }

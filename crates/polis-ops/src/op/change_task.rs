@@ -6,6 +6,7 @@ use polis_core::{AgentId, Caller, Refusal, TaskId, TaskRecord, Timestamp};
 use super::get_task::{TaskView, load};
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// Loads the task, lets `decide` decide, and commits; a refused attempt is noted in the log as `op`.
 pub(super) async fn change_task(
@@ -24,8 +25,8 @@ pub(super) async fn change_task(
             Ok((decided.record, decided.changes))
         })
     };
-    let settled = polis.settle(attempt).await;
     let now = polis.clock.now_millis();
-    let answer = settled.map(|(record, _)| TaskView::of(record, now, Vec::new()));
+    let view = move |record, _: &Receipt| TaskView::of(record, now, Vec::new());
+    let answer = polis.settle(attempt, view).await;
     polis.audited(op, id, &caller, answer).await
 }

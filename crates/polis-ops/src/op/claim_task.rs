@@ -1,12 +1,16 @@
 //! `TaskClaim`: one task by its number, or the best ready one.
 
+use std::collections::BTreeSet;
+
 use polis_core::task::claim::{TaskClaim, decide_claim};
 use polis_core::{AgentId, Caller, Changeset, Code, Permission, Refusal, Standing, TaskRecord};
 
 use super::get_task::{TaskView, load};
 use super::recommend_tasks::ranked;
+use crate::claiming::Hold;
 use crate::error::OpError;
 use crate::polis::Polis;
+use crate::port::Receipt;
 
 /// Claims a task: exactly one of any number of claimers gets it.
 pub async fn claim_task(
@@ -19,11 +23,12 @@ pub async fn claim_task(
         lease_ms,
         ..params.clone()
     };
-    let settled = polis
-        .settle(|| Box::pin(attempt(polis, caller, params)))
+    let now = polis.clock.now_millis();
+    let view = move |record, _: &Receipt| TaskView::of(record, now, Vec::new());
+    let hold = &Hold::new(&polis.claiming);
+    let answer = polis
+        .settle(|| Box::pin(attempt(polis, caller, params, hold)), view)
         .await;
-    let answer =
-        settled.map(|(record, _)| TaskView::of(record, polis.clock.now_millis(), Vec::new()));
     match params.task_id {
         Some(id) => {
             let caller = polis.caller(caller).await?;
@@ -39,12 +44,13 @@ async fn attempt(
     polis: &Polis,
     caller: &AgentId,
     params: &TaskClaim,
+    hold: &Hold<'_>,
 ) -> Result<(TaskRecord, Changeset), OpError> {
     let entry = polis.entry(caller).await?;
     let caller = polis.resolve(caller, entry.as_ref())?;
     let current = match params.task_id {
         Some(id) => load(polis, id).await?,
-        None => best(polis, &caller).await?,
+        None => best(polis, &caller, hold).await?,
     };
     let decided = decide_claim(
         params,
@@ -57,13 +63,37 @@ async fn attempt(
     Ok((decided.record, decided.changes))
 }
 
-async fn best(polis: &Polis, caller: &Caller) -> Result<TaskRecord, OpError> {
+/// The highest-ranked task that nobody else here is about to take; should they be about to take all there
+/// are, one of those, because they may not get it.
+async fn first_untaken(
+    polis: &Polis,
+    caller: &Caller,
+    hold: &Hold<'_>,
+) -> Result<Option<TaskRecord>, OpError> {
+    const TRIES: usize = 8;
+    hold.let_go();
+    for _ in 0..TRIES {
+        let taken = polis.claiming.taken();
+        let past_others = !taken.is_empty();
+        let first = ranked(polis, caller, 1, taken).await?.into_iter().next();
+        match first {
+            Some((_, record)) if hold.take(record.task.id) => return Ok(Some(record)),
+            Some(_) => {}
+            None if past_others => break,
+            None => return Ok(None),
+        }
+    }
+    let all = ranked(polis, caller, 1, BTreeSet::new()).await?;
+    Ok(all.into_iter().next().map(|(_, record)| record))
+}
+
+async fn best(polis: &Polis, caller: &Caller, hold: &Hold<'_>) -> Result<TaskRecord, OpError> {
     let settings = &polis.settings;
     if !settings.policy.may_claim_something(caller) {
         settings.policy.check(caller, Permission::ClaimTasks)?;
     }
-    let first = ranked(polis, caller, 1).await?.into_iter().next();
-    first.map(|(_, record)| record).ok_or_else(|| {
+    let first = first_untaken(polis, caller, hold).await?;
+    first.ok_or_else(|| {
         let known =
             caller.standing != Standing::Unregistered || settings.roles.contains(&caller.role);
         let hint = if known {

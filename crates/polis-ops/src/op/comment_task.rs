@@ -1,13 +1,17 @@
 //! `TaskComment`, and reading comments.
 
+use polis_core::task::NewComment;
 use polis_core::task::comment::{self, Comment};
 use polis_core::{AgentId, Caller, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get_task::load;
+use super::page::page;
+use super::window::from;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// The parameters of `TaskComment`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,15 +77,61 @@ async fn attempt(
             Ok(decided)
         })
     };
-    let (new, receipt) = polis.settle(decide).await?;
-    Ok(CommentView {
-        task_id: params.task_id,
+    let task_id = params.task_id;
+    let view = move |new: NewComment, receipt: &Receipt| CommentView {
+        task_id,
         comment: new.numbered(receipt.comment.unwrap_or_default()),
-    })
+    };
+    polis.settle(decide, view).await
+}
+
+/// The parameters of reading comments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskComments {
+    /// The task.
+    pub task_id: TaskId,
+    /// Only those after this one: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<u64>,
+    /// At most so many; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Begin the first comment here, in bytes, to go on with a long one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+impl TaskComments {
+    /// A request for all comments of a task.
+    pub fn of(task_id: TaskId) -> Self {
+        Self {
+            task_id,
+            cursor: None,
+            limit: None,
+            offset: None,
+        }
+    }
 }
 
 /// A task's comments, in order.
-pub async fn task_comments(polis: &Polis, id: TaskId) -> Result<Vec<Comment>, OpError> {
-    load(polis, id).await?;
-    Ok(polis.store.comments(id).await?)
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Comments {
+    /// The comments.
+    pub comments: Vec<Comment>,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// A task's comments.
+pub async fn task_comments(polis: &Polis, params: &TaskComments) -> Result<Comments, OpError> {
+    load(polis, params.task_id).await?;
+    let mut comments = polis.store.comments(params.task_id).await?;
+    comments.retain(|comment| params.cursor.is_none_or(|after| comment.id > after));
+    if let (Some(first), Some(offset)) = (comments.first_mut(), params.offset) {
+        first.body = from(&first.body, offset).to_owned();
+    }
+    let next = page(&mut comments, params.limit).map(|last| last.id);
+    Ok(Comments { comments, next })
 }

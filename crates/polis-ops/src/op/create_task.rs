@@ -8,6 +8,7 @@ use super::TaskView;
 use super::neighbours;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::{Outcome, Receipt};
 
 /// Creates a task.
 pub async fn create_task(
@@ -24,9 +25,12 @@ pub async fn create_task(
         reserve(polis, caller).await?
     };
     let attempt = || -> Attempt<'_, _> { Box::pin(decide(polis, caller, params, number)) };
-    let (mut record, receipt) = polis.settle(attempt).await?;
-    record.task.id = receipt.created.or(number).unwrap_or(record.task.id);
-    Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
+    let now = polis.clock.now_millis();
+    let view = move |mut record: TaskRecord, receipt: &Receipt| {
+        record.task.id = receipt.created.or(number).unwrap_or(record.task.id);
+        TaskView::of(record, now, Vec::new())
+    };
+    polis.settle(attempt, view).await
 }
 
 async fn decide(
@@ -54,9 +58,10 @@ async fn decide(
 
 /// Takes a number for a task that others will name in the same commit.
 async fn reserve(polis: &Polis, caller: &Caller) -> Result<Option<TaskId>, OpError> {
-    let reservation = || -> Attempt<'_, ()> {
-        let changes = Changeset::by(caller, polis.now()).write(Write::ReserveTaskNumber);
-        Box::pin(std::future::ready(Ok(((), changes))))
-    };
-    Ok(polis.settle(reservation).await?.1.created)
+    // Not the deed itself: a request that may come again keeps its answer with the task.
+    let changes = Changeset::by(caller, polis.now()).write(Write::ReserveTaskNumber);
+    Ok(match polis.store.commit(changes).await? {
+        Outcome::Committed(receipt) => receipt.created,
+        Outcome::Conflict(_) => None,
+    })
 }

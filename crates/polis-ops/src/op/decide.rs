@@ -7,7 +7,9 @@ use polis_core::board::decision::{
 use polis_core::board::milestone::{self, Milestone};
 use polis_core::board::{BoardName, Splice, text};
 use polis_core::event::{NewEvent, Subject, kind};
-use polis_core::{AgentId, AgentStatus, Caller, Changeset, Layer, Standing, Timestamp};
+use polis_core::{
+    AgentId, AgentStatus, Caller, Changeset, Code, Layer, Refusal, Standing, Timestamp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +17,7 @@ use super::board::Loaded;
 use super::board_history::OfBoard;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// The decisions on a board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -31,15 +34,13 @@ pub struct Milestones {
 }
 
 /// What to do about a decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionAct {
     /// Propose a new one.
     Propose {
         /// What is to be decided.
         content: String,
         /// The milestone it declares reached, by its title; such a decision needs more signatures.
-        #[serde(default)]
         milestone: Option<String>,
     },
     /// Sign it.
@@ -52,7 +53,6 @@ pub enum DecisionAct {
         /// Which.
         id: String,
         /// Why.
-        #[serde(default)]
         reason: String,
     },
     /// Ask for a second vote on a rejected one.
@@ -62,14 +62,106 @@ pub enum DecisionAct {
     },
 }
 
-/// The parameters of a decision's operations.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// What to do about a decision, and on which board.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decide {
     /// The board it is on.
     pub board: BoardName,
     /// What to do.
     pub act: DecisionAct,
+}
+
+/// What can be done about a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecisionVerb {
+    /// Propose a new one.
+    Propose,
+    /// Sign it.
+    Sign,
+    /// Veto it.
+    Veto,
+    /// Ask for a second vote on a rejected one.
+    Appeal,
+}
+
+/// The parameters of a decision's operations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionRequest {
+    /// The board it is on.
+    pub board: BoardName,
+    /// What to do.
+    pub act: DecisionVerb,
+    /// Which one, to sign, veto or appeal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What to propose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// The milestone that a proposal declares reached, by its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    /// Why it is vetoed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl TryFrom<DecisionRequest> for Decide {
+    type Error = Refusal;
+
+    fn try_from(asked: DecisionRequest) -> Result<Self, Refusal> {
+        let missing = |field: &str, why: &str| {
+            Refusal::new(
+                Code::InvalidInput,
+                format!("`{field}` is missing."),
+                format!("give `{field}`: {why}"),
+            )
+        };
+        let strange = |field: &str| {
+            Refusal::new(
+                Code::InvalidInput,
+                format!("`{field}` has no meaning for this act."),
+                "propose takes content and milestone, the others id, and veto a reason",
+            )
+        };
+        let proposes = asked.act == DecisionVerb::Propose;
+        let unused = [
+            ("id", asked.id.is_some() && proposes),
+            ("content", asked.content.is_some() && !proposes),
+            ("milestone", asked.milestone.is_some() && !proposes),
+            (
+                "reason",
+                asked.reason.is_some() && asked.act != DecisionVerb::Veto,
+            ),
+        ];
+        if let Some((field, _)) = unused.iter().find(|(_, given)| *given) {
+            return Err(strange(field));
+        }
+        let id = || {
+            let id = asked.id.clone();
+            id.ok_or_else(|| missing("id", "the decision's number, such as 3"))
+        };
+        let act = match asked.act {
+            DecisionVerb::Propose => DecisionAct::Propose {
+                content: asked
+                    .content
+                    .clone()
+                    .ok_or_else(|| missing("content", "what is to be decided"))?,
+                milestone: asked.milestone.clone(),
+            },
+            DecisionVerb::Sign => DecisionAct::Sign { id: id()? },
+            DecisionVerb::Veto => DecisionAct::Veto {
+                id: id()?,
+                reason: asked.reason.clone().unwrap_or_default(),
+            },
+            DecisionVerb::Appeal => DecisionAct::Appeal { id: id()? },
+        };
+        Ok(Self {
+            board: asked.board,
+            act,
+        })
+    }
 }
 
 /// A decision on its board.
@@ -93,7 +185,7 @@ pub struct MilestoneChange {
     /// Its title.
     pub title: String,
     /// What it is, to add it; left out to tick it off.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub add: Option<String>,
 }
 
@@ -164,12 +256,13 @@ pub async fn decide(
             Ok(((decision, loaded.head.version), changes))
         })
     };
-    let ((decision, before), receipt) = polis.settle(attempt).await?;
-    Ok(DecisionView {
+    let board = board.clone();
+    let view = move |(decision, before), receipt: &Receipt| DecisionView {
         board: board.clone(),
         version: receipt.board.unwrap_or(before),
         decision,
-    })
+    };
+    polis.settle(attempt, view).await
 }
 
 /// Whose signatures count.
@@ -311,17 +404,20 @@ pub async fn change_milestone(
             Ok(((after, loaded.head.version), changes))
         })
     };
-    let ((after, before), receipt) = polis.settle(attempt).await?;
-    let title = params.title.trim();
-    let found = after.into_iter().find(|m| m.title == title);
-    let milestone = found.unwrap_or_else(|| Milestone {
-        title: title.to_owned(),
-        description: params.add.clone().unwrap_or_default(),
-        done: params.add.is_none(),
-    });
-    Ok(MilestoneView {
-        board: board.clone(),
-        version: receipt.board.unwrap_or(before),
-        milestone,
-    })
+    let (board, params) = (board.clone(), params.clone());
+    let view = move |(after, before): (Vec<Milestone>, u64), receipt: &Receipt| {
+        let title = params.title.trim();
+        let found = after.into_iter().find(|m| m.title == title);
+        let milestone = found.unwrap_or_else(|| Milestone {
+            title: title.to_owned(),
+            description: params.add.clone().unwrap_or_default(),
+            done: params.add.is_none(),
+        });
+        MilestoneView {
+            board: board.clone(),
+            version: receipt.board.unwrap_or(before),
+            milestone,
+        }
+    };
+    polis.settle(attempt, view).await
 }

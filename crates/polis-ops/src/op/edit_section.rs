@@ -13,6 +13,7 @@ use super::board::Loaded;
 use super::write_board::BoardChanged;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// What to do to a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,12 +70,13 @@ pub async fn edit_section(
             Ok(((merged, loaded.head.version), changes))
         })
     };
-    let ((merged, before), receipt) = polis.settle(decide).await?;
-    Ok(BoardChanged {
+    let board = board.clone();
+    let view = move |(merged, before), receipt: &Receipt| BoardChanged {
         board: board.clone(),
         version: receipt.board.unwrap_or(before),
         merged,
-    })
+    };
+    polis.settle(decide, view).await
 }
 
 async fn attempt(

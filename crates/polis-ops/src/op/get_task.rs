@@ -3,10 +3,21 @@
 use polis_core::task::not_found;
 use polis_core::{Task, TaskId, TaskRecord};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::OpError;
 use crate::polis::Polis;
+
+/// The parameters of `TaskGet`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskGet {
+    /// The task.
+    pub task_id: TaskId,
+    /// Begin the description here, in bytes, to go on with a long one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
 
 /// A task as every surface shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -1,13 +1,41 @@
 //! Reading the registry.
 
 use polis_core::{Agent, AgentId, Code, Refusal};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use super::page::page;
 use crate::error::OpError;
 use crate::polis::Polis;
 
-/// All agents, by id.
-pub async fn list_agents(polis: &Polis) -> Result<Vec<Agent>, OpError> {
-    Ok(polis.store.agents().await?)
+/// The parameters of listing agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListAgents {
+    /// Go on after this: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<AgentId>,
+    /// At most so many; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Agents, by id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AgentList {
+    /// The agents.
+    pub agents: Vec<Agent>,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<AgentId>,
+}
+
+/// Lists the agents.
+pub async fn list_agents(polis: &Polis, params: &ListAgents) -> Result<AgentList, OpError> {
+    let mut agents = polis.store.agents().await?;
+    agents.retain(|agent| params.cursor.as_ref().is_none_or(|after| agent.id > *after));
+    let next = page(&mut agents, params.limit).map(|last| last.id.clone());
+    Ok(AgentList { agents, next })
 }
 
 /// One agent.

@@ -2,19 +2,36 @@
 
 use polis_core::board::access::{self, Act, Verdict};
 use polis_core::board::{BoardHead, BoardName};
-use polis_core::{Agent, AgentId, AgentStatus, Layer, Timestamp};
+use polis_core::id::quoted;
+use polis_core::{Agent, AgentId, AgentStatus, Code, Layer, Refusal, Timestamp};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::board_history::OfBoard;
+use super::page::page;
 use crate::error::OpError;
 use crate::polis::Polis;
+
+/// The parameters of listing boards.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListBoards {
+    /// Go on after this: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
 
 /// The boards a caller may read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BoardList {
     /// The boards, whiteboards first.
     pub boards: Vec<BoardEntry>,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// A board in a list.
@@ -69,7 +86,11 @@ fn of_agent(agent: &Agent) -> Option<BoardName> {
 
 /// Lists the boards that the caller may read: those that were begun, and those that anybody registered
 /// may begin.
-pub async fn list_boards(polis: &Polis, caller: &AgentId) -> Result<BoardList, OpError> {
+pub async fn list_boards(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &ListBoards,
+) -> Result<BoardList, OpError> {
     let caller = polis.caller(caller).await?;
     let agents = polis.store.agents().await?;
     let mut heads = polis.store.boards().await?;
@@ -85,6 +106,17 @@ pub async fn list_boards(polis: &Polis, caller: &AgentId) -> Result<BoardList, O
     let rules = &polis.settings.boards.access;
     heads.retain(|head| access::judge(Act::Read, &head.name, &caller, &agents, rules).allowed);
     heads.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(after) = &params.cursor {
+        let after = BoardName::from_stored(after).ok_or_else(|| {
+            Refusal::new(
+                Code::InvalidInput,
+                format!("{} is no cursor.", quoted(after)),
+                "give the `next` of the page before, or none",
+            )
+        })?;
+        heads.retain(|head| head.name > after);
+    }
+    let next = page(&mut heads, params.limit).map(|last| last.name.to_string());
     let now = polis.clock.now_millis();
     let boards = heads
         .into_iter()
@@ -100,7 +132,7 @@ pub async fn list_boards(polis: &Polis, caller: &AgentId) -> Result<BoardList, O
             }
         })
         .collect();
-    Ok(BoardList { boards })
+    Ok(BoardList { boards, next })
 }
 
 /// Explains what the caller may do to a board.

@@ -46,6 +46,13 @@ pub struct BoardLocked {
     pub expires_at: Timestamp,
 }
 
+/// A lock was given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct BoardReleased {
+    /// Always true.
+    pub released: bool,
+}
+
 impl From<Lease> for BoardLocked {
     fn from(lease: Lease) -> Self {
         Self {
@@ -75,8 +82,7 @@ pub async fn lock_board(
             })
         })
     };
-    let (lease, _) = polis.settle(decide).await?;
-    Ok(lease.into())
+    polis.settle(decide, |lease, _| lease.into()).await
 }
 
 /// Gives the lock of a board back.
@@ -84,7 +90,7 @@ pub async fn unlock_board(
     polis: &Polis,
     caller: &AgentId,
     params: &BoardUnlock,
-) -> Result<(), OpError> {
+) -> Result<BoardReleased, OpError> {
     let board = &params.board;
     let caller = &polis.board_caller(caller, Act::Append, board).await?;
     let decide = || -> Attempt<'_, _> {
@@ -97,6 +103,7 @@ pub async fn unlock_board(
             })
         })
     };
-    polis.settle(decide).await?;
-    Ok(())
+    polis
+        .settle(decide, |(), _| BoardReleased { released: true })
+        .await
 }

@@ -1,7 +1,11 @@
 //! One file for each operation. Parameters are typed once; surfaces project them.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 mod add_agent;
 mod approve_task;
+mod artifacts;
 mod bind_workspace;
 mod blackboard;
 mod board;
@@ -22,8 +26,10 @@ mod list_boards;
 mod list_tasks;
 mod list_workspaces;
 mod lock_board;
+mod messages;
 mod neighbours;
 mod overview;
+mod page;
 mod read_board;
 mod read_log;
 mod recommend_tasks;
@@ -32,52 +38,72 @@ mod retire_agent;
 mod run_command;
 mod task_history;
 mod task_stats;
+mod tokens;
 mod update_task;
+mod webhooks;
+mod window;
 mod workspace;
 mod workspace_files;
 mod write_board;
 
+/// The parameters of an operation that takes none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
 pub use add_agent::add_agent;
 pub use approve_task::{TaskApprove, approve_task};
+pub use artifacts::{ArtifactView, GetArtifact, KeptArtifact, get_artifact, put_artifact};
 pub use bind_workspace::{WorkspaceBind, bind_workspace};
 pub use blackboard::{
-    BlackboardFile, BlackboardWrite, BlackboardWritten, WriteMode, read_blackboard,
+    BlackboardFile, BlackboardRead, BlackboardWrite, BlackboardWritten, WriteMode, read_blackboard,
     write_blackboard,
 };
 pub use board_history::{
-    BoardDiff, BoardVersions, OfBoard, OfVersion, VersionDiff, VersionText, board_history,
-    diff_board, restore_board, show_version,
+    BoardDiff, BoardHistory, BoardVersions, OfBoard, OfVersion, VersionDiff, VersionShow,
+    VersionText, board_history, diff_board, restore_board, show_version,
 };
 pub use claim_task::claim_task;
-pub use comment_task::{CommentView, TaskComment, comment_task, task_comments};
+pub use comment_task::{
+    CommentView, Comments, TaskComment, TaskComments, comment_task, task_comments,
+};
 pub use create_task::create_task;
 pub use decide::{
-    Decide, DecisionAct, DecisionView, Decisions, MilestoneChange, MilestoneView, Milestones,
-    board_decisions, board_milestones, change_milestone, decide,
+    Decide, DecisionAct, DecisionRequest, DecisionVerb, DecisionView, Decisions, MilestoneChange,
+    MilestoneView, Milestones, board_decisions, board_milestones, change_milestone, decide,
 };
 pub use edit_section::{SectionAct, SectionChange, edit_section};
 pub use export_tasks::{Exported, export_tasks};
-pub use get_task::{TaskView, get_task};
+pub use get_task::{TaskGet, TaskView, get_task};
 pub use graph_tasks::graph_tasks;
 pub use heartbeat_task::{TaskHeartbeat, heartbeat_task};
 pub use import_tasks::{Imported, TaskImport, import_tasks};
-pub use list_agents::{list_agents, show_agent};
-pub use list_boards::{BoardEntry, BoardList, BoardRights, board_rights, list_boards};
+pub use list_agents::{AgentList, ListAgents, list_agents, show_agent};
+pub use list_boards::{BoardEntry, BoardList, BoardRights, ListBoards, board_rights, list_boards};
 pub use list_tasks::{TaskList, TaskPage, list_tasks};
 pub use list_workspaces::{
     WorkspaceEntry, WorkspaceList, WorkspaceReport, get_workspace_info, list_workspaces,
 };
-pub use lock_board::{BoardLock, BoardLocked, BoardUnlock, lock_board, unlock_board};
+pub use lock_board::{
+    BoardLock, BoardLocked, BoardReleased, BoardUnlock, lock_board, unlock_board,
+};
+pub use messages::{CheckMessages, Mail, Sent, SentTo, check_messages, send_message};
 pub use overview::{Overview, overview};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
-pub use read_log::read_log;
-pub use recommend_tasks::{Recommendations, recommend_tasks};
+pub use read_log::{LogPage, LogRead, event_sight, read_log};
+pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
-pub use retire_agent::retire_agent;
+pub use retire_agent::{OfAgent, retire_agent};
 pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
-pub use task_history::task_history;
+pub use task_history::{History, TaskHistory, task_history};
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
+pub use tokens::{Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token};
 pub use update_task::update_task;
+pub use webhooks::{
+    AddedWebhook, RemovedWebhook, WebhookList, WebhookRemove, add_webhook, list_webhooks,
+    remove_webhook,
+};
+pub(crate) use window::{cut as cut_text, from as text_from};
 pub use workspace::{Desk, Noted};
 pub use workspace_files::{
     delete_file, edit_file, list_files, make_dir, move_file, read_file, search_files, write_file,

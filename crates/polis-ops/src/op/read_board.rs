@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::board::Loaded;
+use super::window::window;
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{BoardState, Noticed};
@@ -30,6 +31,26 @@ pub struct BoardRead {
     /// Which of several sections with that heading: 1, 2, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<usize>,
+    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// About how many bytes to answer; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+impl BoardRead {
+    /// A request for the whole of a board.
+    pub fn of(board: BoardName) -> Self {
+        Self {
+            board,
+            if_newer_than: None,
+            section: None,
+            nth: None,
+            offset: None,
+            max_bytes: None,
+        }
+    }
 }
 
 /// A board, or a section of it.
@@ -56,6 +77,12 @@ pub struct BoardView {
     /// The version of the section alone: what `section` operations can be bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section_version: Option<String>,
+    /// How many bytes there are, if only a part is answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where the next part begins; left out at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
     /// Who has it locked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locked_by: Option<String>,
@@ -105,8 +132,8 @@ pub async fn read_board(
     }
     let loaded = polis.load_board(board).await?;
     let mut view = BoardView::of(&loaded.state(), now);
-    match &params.section {
-        None => view.content = Some(loaded.text),
+    let text = match &params.section {
+        None => loaded.text,
         Some(title) => {
             let outline = outline(&loaded.text);
             let section = find(&loaded.text, &outline, title, params.nth)?;
@@ -114,9 +141,13 @@ pub async fn read_board(
             let body = body.unwrap_or_default().trim_matches(['\n', '\r']);
             view.section_version = Some(section_digest(&loaded.text, section));
             view.section = Some(section.title.clone());
-            view.content = Some(Arc::new(body.to_owned()));
+            Arc::new(body.to_owned())
         }
-    }
+    };
+    let part = window(text, params.offset, params.max_bytes);
+    view.content = Some(part.text);
+    view.size = part.size;
+    view.next_offset = part.next;
     Ok(view)
 }
 
@@ -143,6 +174,8 @@ impl BoardView {
             unchanged: None,
             section: None,
             section_version: None,
+            size: None,
+            next_offset: None,
             locked_by: lease.map(|lease| lease.holder.to_string()),
             locked_until: lease.map(|lease| Timestamp::from_millis(lease.until)),
             notice: state.noticed.map(Notice::from),

@@ -1,11 +1,11 @@
 //! `TaskRecommend`: the ready tasks for an agent, best first, with reasons.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use polis_core::task::recommend::{Profile, Recommendation, rank};
 use polis_core::{AgentId, Caller, Standing, TaskId, TaskRecord};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::OpError;
 use crate::polis::Polis;
@@ -15,6 +15,18 @@ use crate::port::CandidateQuery;
 const MAX_RECOMMENDED: u32 = 100;
 /// How many of the agent's completed tasks count as its history.
 const HISTORY: u32 = 200;
+
+/// How many there are if nobody says how many.
+const USUALLY_RECOMMENDED: u32 = 5;
+
+/// The parameters of `TaskRecommend`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskRecommend {
+    /// At most so many, up to 100; 5 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
 
 /// The ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -27,10 +39,12 @@ pub struct Recommendations {
 pub async fn recommend_tasks(
     polis: &Polis,
     caller: &AgentId,
-    limit: u32,
+    params: &TaskRecommend,
 ) -> Result<Recommendations, OpError> {
     let caller = polis.caller(caller).await?;
-    let recommendations = ranked(polis, &caller, limit.clamp(1, MAX_RECOMMENDED))
+    let limit = params.limit.unwrap_or(USUALLY_RECOMMENDED);
+    let limit = limit.clamp(1, MAX_RECOMMENDED);
+    let recommendations = ranked(polis, &caller, limit, BTreeSet::new())
         .await?
         .into_iter()
         .map(|(r, _)| r)
@@ -38,11 +52,12 @@ pub async fn recommend_tasks(
     Ok(Recommendations { recommendations })
 }
 
-/// The first `limit` of the ranking, each with its record.
+/// The first `limit` of the ranking, each with its record; free tasks in `skip` are looked past.
 pub(super) async fn ranked(
     polis: &Polis,
     caller: &Caller,
     limit: u32,
+    skip: BTreeSet<TaskId>,
 ) -> Result<Vec<(Recommendation, TaskRecord)>, OpError> {
     let mut done = BTreeMap::new();
     for t in polis
@@ -65,6 +80,7 @@ pub(super) async fn ranked(
         role: profile.role.clone(),
         now,
         per_group: limit,
+        skip,
     };
     let policy = &polis.settings.policy;
     let mut records: BTreeMap<TaskId, TaskRecord> = polis

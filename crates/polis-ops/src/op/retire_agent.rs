@@ -2,11 +2,21 @@
 
 use polis_core::agent::{self, AgentStatus};
 use polis_core::{Agent, AgentId, TaskId, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::list_agents::not_found;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::TaskQuery;
+
+/// The parameters of showing or retiring an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfAgent {
+    /// The agent.
+    pub id: AgentId,
+}
 
 /// Retires an agent that holds no unfinished task and supervises nobody.
 pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Result<Agent, OpError> {
@@ -26,7 +36,7 @@ pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Resu
             Ok(decided)
         })
     };
-    Ok(polis.settle(decide).await?.0)
+    polis.settle(decide, |agent, _| agent).await
 }
 
 /// Unfinished tasks of an agent; the first hundred of each state will do.

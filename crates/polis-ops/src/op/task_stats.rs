@@ -47,13 +47,19 @@ impl StatsBy {
 }
 
 /// Which figures.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct StatsQuery {
-    /// From this moment on (milliseconds).
-    pub since: Option<i64>,
-    /// Before this moment (milliseconds).
-    pub until: Option<i64>,
+    /// From this moment on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub since: Option<Timestamp>,
+    /// Before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub until: Option<Timestamp>,
     /// Also by period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<StatsBy>,
 }
 
@@ -70,6 +76,8 @@ pub struct TaskStats {
 
 /// Computes the figures from the commit log.
 pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, OpError> {
+    let moment = |of: &Option<Timestamp>| of.as_ref().and_then(Timestamp::millis);
+    let (since, until) = (moment(&query.since), moment(&query.until));
     let mut total = Tally::default();
     let mut periods: BTreeMap<i64, Tally> = BTreeMap::new();
     let mut page = EventQuery {
@@ -83,9 +91,7 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
         page.after = last.seq;
         for event in &events {
             let at = event.at.millis().unwrap_or(0);
-            if query.since.is_some_and(|since| at < since)
-                || query.until.is_some_and(|until| at >= until)
-            {
+            if since.is_some_and(|since| at < since) || until.is_some_and(|until| at >= until) {
                 continue;
             }
             total.add(event);

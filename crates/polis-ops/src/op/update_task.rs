@@ -7,6 +7,7 @@ use super::get_task::{TaskView, load};
 use super::neighbours;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
+use crate::port::Receipt;
 
 /// Changes a task, or nothing.
 pub async fn update_task(
@@ -47,10 +48,8 @@ async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<
             Ok((decided.record, decided.changes))
         })
     };
-    let (record, receipt) = polis.settle(decide).await?;
-    Ok(TaskView::of(
-        record,
-        polis.clock.now_millis(),
-        receipt.unblocked,
-    ))
+    let now = polis.clock.now_millis();
+    let view =
+        move |record, receipt: &Receipt| TaskView::of(record, now, receipt.unblocked.clone());
+    polis.settle(decide, view).await
 }

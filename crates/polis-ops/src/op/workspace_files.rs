@@ -7,6 +7,7 @@ use polis_core::workspace::file::{
 };
 use serde::Serialize;
 
+use super::page::page;
 use super::workspace::{Desk, Noted};
 use crate::error::OpError;
 use crate::polis::Polis;
@@ -159,7 +160,13 @@ pub async fn list_files(
     let path = params.path.as_deref();
     let worker = polis.at_desk(desk, OP, path).await?;
     let answer = polis.files.list(&worker.site, params).await;
-    polis.guarded(&worker, OP, path, answer).await
+    let mut list = polis.guarded(&worker, OP, path, answer).await?;
+    if let Some(after) = &params.cursor {
+        list.files.retain(|file| file.name > *after);
+    }
+    list.next = page(&mut list.files, params.limit).map(|last| last.name.clone());
+    list.truncated |= list.next.is_some();
+    Ok(list)
 }
 
 /// The lines of files that match.

@@ -1,5 +1,7 @@
 //! `whiteboard_write` and `whiteboard_append`.
 
+use std::sync::Arc;
+
 use polis_core::board::access::Act;
 use polis_core::board::merge::{Merged, merge};
 use polis_core::board::text::{self, By};
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::board::Loaded;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
-use crate::port::Outcome;
+use crate::port::Receipt;
 
 /// The parameters of `whiteboard_write`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -82,12 +84,13 @@ pub async fn write_board(
             }
         })
     };
-    let (merged, receipt) = polis.settle(decide).await?;
-    Ok(BoardChanged {
+    let board = board.clone();
+    let view = move |merged, receipt: &Receipt| BoardChanged {
         board: board.clone(),
         version: receipt.board.unwrap_or_default(),
         merged,
-    })
+    };
+    polis.settle(decide, view).await
 }
 
 /// A new text for a board whose version the caller had read; whether it had to be merged.
@@ -157,29 +160,32 @@ pub async fn append_board(
         &at,
         polis.settings.boards.language,
     );
-    let version = add(polis, &caller, board, &entry, false).await?;
-    Ok(BoardChanged {
-        board: board.clone(),
+    let name = board.clone();
+    let view = move |version| BoardChanged {
+        board: name.clone(),
         version,
         merged: false,
-    })
+    };
+    add(polis, &caller, board, &entry, false, view).await
 }
 
-/// Adds a text to a board's end; a board that nobody has written to begins with its template. The new
-/// version.
-pub(super) async fn add(
+/// Adds a text to a board's end; a board that nobody has written to begins with its template. `view` makes
+/// the answer of the new version.
+pub(super) async fn add<V: Serialize>(
     polis: &Polis,
     caller: &Caller,
     board: &BoardName,
     added: &str,
     on_new_line: bool,
-) -> Result<u64, OpError> {
+    view: impl Fn(u64) -> V + Send + Sync + 'static,
+) -> Result<V, OpError> {
+    let finish = Arc::new(move |(), receipt: &Receipt| view(receipt.board.unwrap_or_default()));
     let until = polis.deadline();
     loop {
         let by = polis.by(caller);
         let changes = text::decide_add(board, added.to_owned(), on_new_line, by)?;
-        if let Outcome::Committed(receipt) = polis.store.commit(changes).await? {
-            return Ok(receipt.board.unwrap_or_default());
+        if let Some(answer) = polis.commit(changes, (), &finish).await? {
+            return Ok(answer);
         }
         let loaded = polis.load_board(board).await?;
         text::refuse_add(&loaded.head, added, on_new_line, by)?;
@@ -187,8 +193,8 @@ pub(super) async fn add(
             let begun = format!("{}{added}", loaded.text);
             let changes =
                 text::decide_whole(loaded.current(), begun, Action::Appended, Some(0), by)?;
-            if let Outcome::Committed(receipt) = polis.store.commit(changes).await? {
-                return Ok(receipt.board.unwrap_or_default());
+            if let Some(answer) = polis.commit(changes, (), &finish).await? {
+                return Ok(answer);
             }
         }
         polis.may_go_on(until)?;

@@ -1,7 +1,8 @@
 //! Where every change to shared state goes.
 
 use polis_core::changeset::Fence;
-use polis_core::{Changeset, RecordKey, TaskId};
+pub use polis_core::changeset::Receipt;
+use polis_core::{Changeset, RecordKey};
 
 use super::{PortError, PortFuture};
 
@@ -12,21 +13,6 @@ pub enum Outcome {
     Committed(Receipt),
     /// None of it was applied: this record was not as expected.
     Conflict(RecordKey),
-}
-
-/// What a store adds to a committed changeset.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Receipt {
-    /// The place of its last event in the log.
-    pub sequence: u64,
-    /// The number of the task it created, or that it reserved.
-    pub created: Option<TaskId>,
-    /// The number of the last comment it added.
-    pub comment: Option<u64>,
-    /// The version of the last board it changed.
-    pub board: Option<u64>,
-    /// Pending tasks whose last open blocker it settled.
-    pub unblocked: Vec<TaskId>,
 }
 
 /// Gives changesets one after another, so that a large import need not fit in memory.

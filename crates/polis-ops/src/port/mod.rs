@@ -12,6 +12,8 @@ mod error;
 mod events;
 mod files;
 mod ledger;
+mod messages;
+mod records;
 mod task_files;
 mod tasks;
 mod terminal;
@@ -27,6 +29,8 @@ pub use error::PortError;
 pub use events::{EventQuery, Events};
 pub use files::{Files, Site};
 pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
+pub use messages::{MailboxQuery, Messages};
+pub use records::Records;
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
 pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
 pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Stream, Terminal};
@@ -37,11 +41,31 @@ pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> +
 
 /// Everything a store offers.
 pub trait Store:
-    Ledger + Tasks + Agents + Workspaces + Boards + Events + Send + Sync + std::fmt::Debug
+    Ledger
+    + Tasks
+    + Agents
+    + Workspaces
+    + Boards
+    + Records
+    + Messages
+    + Events
+    + Send
+    + Sync
+    + std::fmt::Debug
 {
 }
 
 impl<T> Store for T where
-    T: Ledger + Tasks + Agents + Workspaces + Boards + Events + Send + Sync + std::fmt::Debug
+    T: Ledger
+        + Tasks
+        + Agents
+        + Workspaces
+        + Boards
+        + Records
+        + Messages
+        + Events
+        + Send
+        + Sync
+        + std::fmt::Debug
 {
 }

@@ -1,5 +1,7 @@
 //! Reading tasks.
 
+use std::collections::BTreeSet;
+
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
 
@@ -35,6 +37,8 @@ pub struct CandidateQuery {
     pub now: i64,
     /// At most so many of each group.
     pub per_group: u32,
+    /// Free tasks to look past: others are about to take them.
+    pub skip: BTreeSet<TaskId>,
 }
 
 /// How many tasks there are in each state.

@@ -1,7 +1,8 @@
 //! Applying changesets inside a transaction.
 
 use polis_core::board::BoardName;
-use polis_core::{AgentId, RecordKey, TaskId, Timestamp};
+use polis_core::record::RecordName;
+use polis_core::{AgentId, Expect, RecordKey, TaskId, Timestamp};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -9,7 +10,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::board_batch::{BoardBatch, Closed, News};
 use super::error::from_sqlite;
 use super::mirror::Mirror;
-use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
+use super::{messages, records};
+use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left, waits_for_receipt};
 use crate::row::{TaskKeys, TaskRow, number};
 
 /// An open transaction that changesets are applied to, one after another.
@@ -82,8 +84,13 @@ impl<'a> Batch<'a> {
             }
         }
         let mut receipt = Receipt::default();
+        let mut waiting = false;
         for (write, keys) in changes.writes.iter().zip(found) {
             match write {
+                write if waits_for_receipt(write) => waiting = true,
+                Row::Read { ids, .. } => {
+                    messages::mark_read(self.connection, ids, &changes.at).map_err(from_sqlite)?;
+                }
                 Row::Board(write) => {
                     let at = Timestamp::from_stored(changes.at.clone());
                     receipt.board = Some(self.boards.change(write, &changes.actor, &at)?);
@@ -99,6 +106,11 @@ impl<'a> Batch<'a> {
             self.log(&changes.at, changes.actor.as_str(), kind, &subject, data)?;
         }
         receipt.sequence = self.sequence.unsigned_abs();
+        if waiting {
+            for write in changes.writes.iter().filter(|row| waits_for_receipt(row)) {
+                self.write(write, None, &mut receipt).map_err(from_sqlite)?;
+            }
+        }
         Ok(Outcome::Committed(receipt))
     }
 
@@ -137,13 +149,36 @@ impl<'a> Batch<'a> {
                     Err(RecordKey::Fence(*fence))
                 }
             }
+            Row::Record(put) => self.check_record(put.expect, &put.name)?,
+            Row::Delete { expect, name } => self.check_record(*expect, name)?,
+            Row::Read { recipient, ids } => {
+                match messages::not_unread(self.connection, recipient, ids)? {
+                    None => Ok(None),
+                    Some(id) => Err(RecordKey::Message(id)),
+                }
+            }
             Row::Create(_)
             | Row::Settle(_)
             | Row::Raise(_)
             | Row::Reserve
             | Row::Comment { .. }
+            | Row::Forget { .. }
+            | Row::Send { .. }
             | Row::Board(_)
             | Row::Lease(_) => Ok(None),
+        })
+    }
+
+    fn check_record(
+        &self,
+        expect: Expect,
+        name: &RecordName,
+    ) -> Result<Result<Option<TaskKeys>, RecordKey>, PortError> {
+        let found = records::revision(self.connection, name)?;
+        Ok(if holds(expect, found) {
+            Ok(None)
+        } else {
+            Err(RecordKey::Record(name.clone()))
         })
     }
 
@@ -200,8 +235,16 @@ impl<'a> Batch<'a> {
                 .prepare_cached("INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)")?
                 .execute(params![fence.as_str(), expected + 1])
                 .map(|_| ()),
-            // Written at the end of the batch, see `BoardBatch`.
-            Row::Board(_) | Row::Lease(_) => Ok(()),
+            Row::Record(put) => records::put(self.connection, put, receipt),
+            Row::Delete { name, .. } => records::delete(self.connection, name),
+            Row::Forget { kind, until } => records::forget(self.connection, *kind, *until),
+            Row::Send { message, reply_to } => {
+                let id = messages::send(self.connection, message, *reply_to)?;
+                receipt.messages.push(id);
+                Ok(())
+            }
+            // Boards are written at the end of the batch, see `BoardBatch`; marking needs the time.
+            Row::Board(_) | Row::Lease(_) | Row::Read { .. } => Ok(()),
         }
     }
 }

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/sqlite/0002_boards.sql"),
     include_str!("../../migrations/sqlite/0003_workspaces.sql"),
+    include_str!("../../migrations/sqlite/0004_records_messages.sql"),
 ];
 
 /// Opens a connection to tables that are known to be current.

@@ -5,48 +5,59 @@
 //! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
 
 mod apply;
+mod aside;
 mod board_batch;
 mod boards;
 mod connection;
 mod error;
 mod feed;
 mod lock;
+mod look;
+mod messages;
 mod mirror;
 mod read;
+mod records;
 mod writer;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
+use polis_core::message::Message;
+use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
-use polis_core::{
-    Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
-};
+use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
 use polis_ops::PortError;
 use polis_ops::port::{
-    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks, Workspaces,
+    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, MailboxQuery, Messages,
+    Outcome, PortFuture, Records, StatusCounts, TaskQuery, Tasks, Workspaces,
 };
 use rusqlite::Connection;
+use tokio::sync::Semaphore;
 
+use aside::{LONG_READS, Turns, ready};
 use connection::Purpose;
 use feed::Feed;
 use mirror::Mirror;
+use records::Sized;
 use writer::Writer;
 
 /// The database's file name inside its directory.
 pub const DATABASE: &str = "polis.db";
+
+/// How many connections are kept for the next who reads.
+const MOST_IDLE: usize = 32;
 
 /// How a process uses the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// One command: keep the write-ahead log short, because the next process reads it whole.
     Brief,
+    /// A process that serves one client for long: it commits in place like a command, and writes over the
+    /// log like a server, because a file that grows is synchronised more slowly.
+    Steady,
     /// A server: let it grow some, because copying it back costs synchronisations, and then write over
     /// it from the start, because a file that grows is synchronised more slowly.
     Long,
@@ -57,7 +68,8 @@ impl Use {
     fn log_limit(self) -> u64 {
         match self {
             Self::Brief => 256 << 10,
-            Self::Long => 8 << 20,
+            Self::Steady => 1 << 20,
+            Self::Long => 16 << 20,
         }
     }
 }
@@ -68,6 +80,10 @@ pub struct EmbeddedStore {
     shared: Arc<Shared>,
     writer: OnceLock<Writer>,
     feed: OnceLock<Feed>,
+    /// Who mends a board's file.
+    mending: Turns,
+    /// Who keeps other programs away from a board's file.
+    holding: Turns,
 }
 
 /// What readers, the writer and the feed have in common.
@@ -77,14 +93,15 @@ struct Shared {
     usage: Use,
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
+    long_reads: Arc<Semaphore>,
     mirror: Mirror,
 }
 
 impl Shared {
-    /// Runs a read on a pooled connection.
+    /// Runs a read on a pooled connection, here and now (see [`aside`] for those that take long).
     ///
-    /// Reads are index look-ups of microseconds or pages that their callers bound, so they run where
-    /// they are called instead of being sent to another thread.
+    /// A connection is taken by a thread, never across a wait, so there are at most as many as threads
+    /// that read at the same moment.
     fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, PortError>,
@@ -109,10 +126,10 @@ impl Shared {
         if !connection.is_autocommit() {
             return;
         }
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < MOST_IDLE {
+            idle.push(connection);
+        }
     }
 }
 
@@ -155,12 +172,15 @@ impl EmbeddedStore {
             usage,
             patience,
             idle: Mutex::new(vec![connection]),
+            long_reads: Arc::new(Semaphore::new(LONG_READS)),
             mirror: Mirror::new(directory, beside),
         };
         Ok(Self {
             shared: Arc::new(shared),
             writer: OnceLock::new(),
             feed: OnceLock::new(),
+            mending: Turns::default(),
+            holding: Turns::default(),
         })
     }
 
@@ -177,79 +197,73 @@ impl EmbeddedStore {
         self.shared.read(read::integrity)
     }
 
-    /// Compares every board's file with the log, to the letter; the answer names those that differ.
-    /// Looking at a board compares only size and time, as it is done often.
-    pub fn check_boards(&self) -> Result<Vec<String>, PortError> {
-        let mut faults = Vec::new();
-        for head in self.shared.boards()? {
-            let name = &head.name;
-            let same = self.shared.read(|connection| {
-                let logged = boards::text(connection, name, head.version)?;
-                let kept = boards::head(connection, name)?;
-                let read = kept.and_then(|kept| self.shared.mirror.read_file(&kept));
-                Ok(logged == read)
-            })?;
-            if !same && head.version > 0 {
-                faults.push(name.to_string());
-            }
-        }
-        Ok(faults)
-    }
-
     fn writer(&self) -> &Writer {
         self.writer
             .get_or_init(|| Writer::start(Arc::clone(&self.shared)))
     }
 }
 
-/// A finished answer as a future.
-fn ready<'a, T: Send + 'a>(answer: Result<T, PortError>) -> PortFuture<'a, T> {
-    Box::pin(std::future::ready(answer))
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        // Whoever comes next would have to read the log whole. A server's writer does this itself.
+        if self.shared.usage == Use::Steady {
+            writer::leave(&self.shared);
+        }
+    }
 }
 
 impl Ledger for EmbeddedStore {
     fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
-        ready(self.shared.read(|c| apply::mark(c, fence.as_str())))
+        self.read(|c| apply::mark(c, fence.as_str()))
     }
 
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
         Box::pin(async move {
             match self.shared.usage {
                 // A command commits once; a thread to group with nobody would only cost time.
-                Use::Brief => writer::commit_alone(&self.shared, changes),
+                Use::Brief | Use::Steady => writer::commit_alone(&self.shared, changes),
                 Use::Long => self.writer().commit(changes).await,
             }
         })
     }
 
     fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
-        Box::pin(async move { writer::commit_stream(&self.shared, source) })
+        Box::pin(writer::commit_stream(&self.shared, source))
     }
+}
+
+/// How many rows are asked for by number.
+fn rows(ids: &[TaskId]) -> u32 {
+    u32::try_from(ids.len()).unwrap_or(u32::MAX)
 }
 
 impl Tasks for EmbeddedStore {
     fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>> {
-        ready(self.shared.read(|c| read::tasks(c, ids)))
+        let ids = ids.to_vec();
+        self.read_rows(rows(&ids), move |c| read::tasks(c, &ids))
     }
 
     fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>> {
-        ready(self.shared.read(|c| read::scan(c, after, limit)))
+        self.read_rows(limit, move |c| read::scan(c, after, limit))
     }
 
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
-        ready(self.shared.read(|c| read::list(c, query)))
+        let query = query.clone();
+        self.read_rows(query.limit, move |c| read::list(c, &query))
     }
 
     fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>> {
-        ready(self.shared.read(|c| read::candidates(c, query)))
+        let query = query.clone();
+        self.read_long(move |c| read::candidates(c, &query))
     }
 
     fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>> {
-        ready(self.shared.read(|c| read::blocks_of(c, ids)))
+        let ids = ids.to_vec();
+        self.read_rows(rows(&ids), move |c| read::blocks_of(c, &ids))
     }
 
     fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
-        ready(self.shared.read(|c| read::comments(c, id)))
+        self.read(|c| read::comments(c, id))
     }
 
     fn completed_types<'a>(
@@ -257,157 +271,91 @@ impl Tasks for EmbeddedStore {
         owner: &'a str,
         limit: u32,
     ) -> PortFuture<'a, Vec<Option<TaskType>>> {
-        ready(self.shared.read(|c| read::completed_types(c, owner, limit)))
+        let owner = owner.to_owned();
+        self.read_rows(limit, move |c| read::completed_types(c, &owner, limit))
     }
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
-        ready(self.shared.read(apply::last_task_number))
+        self.read(apply::last_task_number)
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
-        ready(self.shared.read(read::count))
+        self.read_long(read::count)
     }
 }
 
 impl Agents for EmbeddedStore {
     fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>> {
-        ready(self.shared.read(|c| read::agent(c, id)))
+        self.read(|c| read::agent(c, id))
     }
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
-        ready(self.shared.read(read::agents))
+        self.read(read::agents)
     }
 }
 
 impl Workspaces for EmbeddedStore {
     fn workspace<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<AssignedWorkspace>> {
-        ready(self.shared.read(|c| read::workspace(c, id)))
+        self.read(|c| read::workspace(c, id))
     }
 
     fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
-        ready(self.shared.read(read::workspaces))
+        self.read(read::workspaces)
     }
 }
 
-/// How long a reader waits for another program that is writing to a blackboard file.
-const OTHERS_WRITE: Duration = Duration::from_secs(1);
-
-impl Shared {
-    fn board(&self, name: &BoardName) -> Result<Option<BoardState>, PortError> {
-        let kept = self.read(|c| boards::head(c, name))?;
-        let known = kept.clone().map(|kept| BoardState {
-            head: kept.head,
-            noticed: None,
-        });
-        if self.mirror.in_step(name, kept.as_ref())? {
-            return Ok(known);
-        }
-        let (quiet, _lock) = self.mirror.quiet(name, OTHERS_WRITE)?;
-        if !quiet {
-            return Ok(known);
-        }
-        match writer::mend(self, name) {
-            Ok(found) => Ok(found
-                .filter(|(head, _)| head.version > 0 || known.is_some())
-                .map(|(head, noticed)| BoardState { head, noticed })),
-            // What is in the store can be read even where nothing can be mended.
-            Err(error) if known.is_some() && cannot_write(error.code) => Ok(known),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn board_text(&self, name: &BoardName, version: u64) -> Result<Option<BoardText>, PortError> {
-        let of = |text| BoardText { version, text };
-        if let Some(text) = self.mirror.remembered(name, version) {
-            return Ok(Some(of(text)));
-        }
-        self.read(|connection| {
-            let kept = boards::head(connection, name)?;
-            let current = kept.filter(|kept| kept.head.version == version);
-            if let Some(text) = current.as_ref().and_then(|kept| self.mirror.text(kept)) {
-                return Ok(Some(of(text)));
+impl Records for EmbeddedStore {
+    fn record<'a>(&'a self, name: &'a RecordName) -> PortFuture<'a, Option<Stored>> {
+        match self.shared.read(|c| records::small(c, name)) {
+            Ok(Sized::Small(found)) => ready(Ok(found)),
+            Ok(Sized::Large) => {
+                let name = name.clone();
+                self.read_long(move |c| records::one(c, &name))
             }
-            let text = boards::text(connection, name, version)?.map(Arc::new);
-            if let (Some(text), Some(_)) = (&text, &current) {
-                self.mirror.remember(name, version, Arc::clone(text));
-            }
-            Ok(text.map(of))
-        })
-    }
-
-    fn boards(&self) -> Result<Vec<BoardHead>, PortError> {
-        let known = self.read(boards::heads)?;
-        let mut all: BTreeMap<String, BoardHead> = known
-            .into_iter()
-            .map(|head| (head.name.to_string(), head))
-            .collect();
-        let on_disk = self.mirror.files();
-        let names: Vec<BoardName> = all.values().map(|head| head.name.clone()).collect();
-        for name in names.into_iter().chain(on_disk) {
-            // A board whose file cannot be used is listed as the store has it; using it tells why.
-            if let Ok(Some(state)) = self.board(&name) {
-                all.insert(name.to_string(), state.head);
-            }
+            Err(error) => ready(Err(error)),
         }
-        Ok(all.into_values().collect())
-    }
-}
-
-fn cannot_write(code: Code) -> bool {
-    matches!(code, Code::StoreReadOnly | Code::StoreFull)
-}
-
-impl Boards for EmbeddedStore {
-    fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
-        ready(self.shared.board(name))
     }
 
-    fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
-        ready(self.shared.boards())
-    }
-
-    fn board_text<'a>(
+    fn records<'a>(
         &'a self,
-        name: &'a BoardName,
-        version: u64,
-    ) -> PortFuture<'a, Option<BoardText>> {
-        ready(self.shared.board_text(name, version))
-    }
-
-    fn board_versions<'a>(
-        &'a self,
-        name: &'a BoardName,
+        kind: RecordKind,
+        after: Option<&'a str>,
         limit: u32,
-    ) -> PortFuture<'a, Vec<VersionEntry>> {
-        ready(self.shared.read(|c| boards::versions(c, name, limit)))
+    ) -> PortFuture<'a, Vec<Stored>> {
+        // A body may be megabytes.
+        let after = after.map(str::to_owned);
+        self.read_long(move |c| records::page(c, kind, after.as_deref(), limit))
+    }
+}
+
+impl Messages for EmbeddedStore {
+    fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
+        // A payload may be large: a row counts as many.
+        let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
+        self.read_rows(weight, move |c| messages::mailbox(c, &query))
     }
 
-    fn hold_board<'a>(
+    fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {
+        self.read(|c| messages::one(c, id))
+    }
+
+    fn next_delivery<'a>(
         &'a self,
-        name: &'a BoardName,
-        at_most: Duration,
-    ) -> PortFuture<'a, Option<Held>> {
-        Box::pin(async move {
-            let (shared, name) = (Arc::clone(&self.shared), name.clone());
-            // Waits on a kernel lock, so not on a thread that serves others.
-            tokio::task::spawn_blocking(move || shared.mirror.hold(&name, at_most))
-                .await
-                .map_err(|e| PortError::internal("Locking a file", e))?
-        })
-    }
-
-    fn began_at(&self) -> PortFuture<'_, Timestamp> {
-        ready(self.shared.read(boards::began_at))
+        recipient: &'a AgentId,
+        now: i64,
+    ) -> PortFuture<'a, Option<i64>> {
+        self.read(|c| messages::next_delivery(c, recipient, now))
     }
 }
 
 impl Events for EmbeddedStore {
     fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>> {
-        ready(self.shared.read(|c| read::events(c, query)))
+        let query = query.clone();
+        self.read_rows(query.limit, move |c| read::events(c, &query))
     }
 
     fn last_sequence(&self) -> PortFuture<'_, u64> {
-        ready(self.shared.read(apply::last_sequence))
+        self.read(apply::last_sequence)
     }
 
     fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64> {

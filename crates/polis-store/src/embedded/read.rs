@@ -58,7 +58,7 @@ fn records(
         .collect()
 }
 
-fn rows<T>(
+pub(super) fn rows<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
@@ -141,12 +141,26 @@ pub(super) fn candidates(
         params![query.now, query.role, query.agent, query.per_group],
     )?);
     let free = sql::free_of_group();
+    let most = usize::try_from(query.per_group).unwrap_or(usize::MAX);
+    let fetched = most.saturating_add(query.skip.len());
+    let fetched = i64::try_from(fetched).unwrap_or(i64::MAX);
+    let mut select = connection.prepare_cached(&free).map_err(from_sqlite)?;
     for (required, task_type) in sql::groups(query) {
-        found.extend(records(
-            connection,
-            &free,
-            params![required, task_type, query.per_group],
-        )?);
+        let mut rows = select
+            .query(params![required, task_type, fetched])
+            .map_err(from_sqlite)?;
+        let mut taken = 0;
+        // What is skipped is stepped over, not read.
+        while taken < most
+            && let Some(row) = rows.next().map_err(from_sqlite)?
+        {
+            let id: i64 = row.get(0).map_err(from_sqlite)?;
+            if query.skip.contains(&crate::row::task_id(id)?) {
+                continue;
+            }
+            taken += 1;
+            found.push(task_row(row).map_err(from_sqlite)?.record()?);
+        }
     }
     Ok(found)
 }

@@ -10,9 +10,10 @@ use polis_core::{Changeset, Code};
 use polis_ops::port::{ChangesetSource, Noticed, Outcome};
 use polis_ops::{PortError, Receipt};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 use super::apply::Batch;
+use super::aside::aside;
 use super::error::from_sqlite;
 use super::lock::WriteLock;
 use super::{Answer, Shared, Use};
@@ -22,8 +23,13 @@ use crate::prepared::{Prepared, Row};
 const FRAME: u64 = 4096 + 24;
 /// How long a server's log may become while readers keep it from being written over.
 const LONGEST_LOG: u64 = 64 << 20;
-/// The most changesets in one transaction.
+/// The most changesets in one transaction, and about the most bytes.
 const MOST: usize = 512;
+const MOST_BYTES: usize = 8 << 20;
+/// How much of the database the writer keeps in memory.
+const CACHE_KIB: i64 = 32 << 10;
+/// How many changesets a stream's source may be ahead of the thread that writes them.
+const AHEAD: usize = 16;
 
 struct Request {
     changes: Prepared,
@@ -74,13 +80,30 @@ impl Drop for Writer {
     }
 }
 
+/// Lets the one who writes keep more pages: those of a large board's indexes would be read again for
+/// every batch. Without the room it is only slower.
+fn roomy(connection: Connection) -> Connection {
+    let _ = connection.pragma_update(None, "cache_size", -CACHE_KIB);
+    connection
+}
+
 fn serve(shared: &Shared, requests: &Receiver<Request>) {
     let mut kept: Option<Connection> = None;
     while let Ok(first) = requests.recv() {
+        let mut bytes = first.changes.size();
         let mut batch = vec![first];
-        batch.extend(requests.try_iter().take(MOST - 1));
+        while batch.len() < MOST
+            && bytes < MOST_BYTES
+            && let Ok(request) = requests.try_recv()
+        {
+            bytes += request.changes.size();
+            batch.push(request);
+        }
         let ready = WriteLock::acquire(&shared.directory, shared.patience).and_then(|lock| {
-            let connection = kept.take().map_or_else(|| shared.take(), Ok)?;
+            let connection = match kept.take() {
+                Some(connection) => connection,
+                None => roomy(shared.take()?),
+            };
             Ok((lock, connection))
         });
         match ready {
@@ -92,13 +115,11 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
             Err(error) => refuse_all(batch, &error),
         }
     }
-    if let Some(connection) = kept {
-        if shared.usage == Use::Long
-            && let Ok(_lock) = WriteLock::acquire(&shared.directory, shared.patience)
-        {
-            shorten_log(shared, &connection);
-        }
-        shared.give_back(connection);
+    if let Some(connection) = kept
+        && shared.usage == Use::Long
+        && let Ok(_lock) = WriteLock::acquire(&shared.directory, shared.patience)
+    {
+        shorten_log(shared, &connection);
     }
 }
 
@@ -201,12 +222,23 @@ pub(super) fn commit_alone(shared: &Shared, changes: Changeset) -> Answer {
     answer
 }
 
+/// Leaves a short log behind, if nobody is writing just now.
+pub(super) fn leave(shared: &Shared) {
+    if let Ok(_lock) = WriteLock::acquire(&shared.directory, Duration::ZERO)
+        && let Ok(connection) = shared.take()
+        && log_length(&connection) > Use::Brief.log_limit()
+    {
+        shorten_log(shared, &connection);
+    }
+}
+
 /// Finds out what became of a board's file and mends it, here and now.
 pub(super) fn mend(
     shared: &Shared,
     name: &BoardName,
+    patience: Duration,
 ) -> Result<Option<(BoardHead, Option<Noticed>)>, PortError> {
-    let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
+    let lock = WriteLock::acquire(&shared.directory, patience)?;
     let connection = shared.take()?;
     let mended = in_transaction(&connection, |transaction| {
         let mut open = Batch::begin(transaction, &shared.mirror)?;
@@ -224,16 +256,54 @@ pub(super) fn mend(
     answer
 }
 
-/// Commits a stream of changesets in one transaction of its own.
-pub(super) fn commit_stream(shared: &Shared, source: &mut dyn ChangesetSource) -> Answer {
+/// Commits a stream of changesets in one transaction of its own; in a server, on a thread of its own,
+/// a few changesets behind their source. Whatever ends the stream early undoes it, and so does giving
+/// up waiting for it.
+pub(super) async fn commit_stream(
+    shared: &Arc<Shared>,
+    source: &mut dyn ChangesetSource,
+) -> Answer {
+    if !shared.serves_others() {
+        return commit_all_of(shared, || source.next()?.map(Prepared::of).transpose());
+    }
+    let (queue, mut waiting) = mpsc::channel(AHEAD);
+    let committing = aside(shared, move |shared| {
+        commit_all_of(shared, || match waiting.blocking_recv() {
+            Some(next) => Ok(next),
+            None => Err(PortError::internal("The stream", "its source is gone")),
+        })
+    });
+    let (answer, fed) = tokio::join!(committing, feed(source, queue));
+    fed?;
+    answer
+}
+
+/// Sends all that a source gives, and that it has ended, unless nobody wants it any more.
+async fn feed(
+    source: &mut dyn ChangesetSource,
+    queue: mpsc::Sender<Option<Prepared>>,
+) -> Result<(), PortError> {
+    loop {
+        let next = source.next()?.map(Prepared::of).transpose()?;
+        let ended = next.is_none();
+        if queue.send(next).await.is_err() || ended {
+            return Ok(());
+        }
+    }
+}
+
+fn commit_all_of(
+    shared: &Shared,
+    mut next: impl FnMut() -> Result<Option<Prepared>, PortError>,
+) -> Answer {
     let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
     let connection = shared.take()?;
     let mut receipt = Receipt::default();
     let mut conflict = None;
     let streamed = in_transaction(&connection, |transaction| {
         let mut open = Batch::begin(transaction, &shared.mirror)?;
-        while let Some(changes) = source.next()? {
-            match open.apply(&Prepared::of(changes)?)? {
+        while let Some(changes) = next()? {
+            match open.apply(&changes)? {
                 Outcome::Committed(one) => {
                     receipt.sequence = one.sequence;
                     receipt.unblocked.extend(one.unblocked);
@@ -271,10 +341,10 @@ fn keep_log_short(shared: &Shared, connection: &Connection) {
         return;
     }
     match shared.usage {
-        Use::Long if length <= LONGEST_LOG => {
+        Use::Steady | Use::Long if length <= LONGEST_LOG => {
             let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         }
-        Use::Long | Use::Brief => shorten_log(shared, connection),
+        Use::Brief | Use::Steady | Use::Long => shorten_log(shared, connection),
     }
 }
 

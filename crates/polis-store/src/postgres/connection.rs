@@ -22,6 +22,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/postgres/0002_boards.sql"),
     include_str!("../../migrations/postgres/0003_workspaces.sql"),
+    include_str!("../../migrations/postgres/0004_records_messages.sql"),
 ];
 
 /// The advisory lock that whoever migrates holds ("polis" in ASCII).
@@ -161,6 +162,14 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
+    }
+
+    /// Whether a statement is prepared.
+    pub(super) fn is_prepared(&self, sql: &str) -> bool {
+        self.statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(sql)
     }
 
     /// Prepares a statement, once.

@@ -12,9 +12,11 @@ mod board_read;
 mod connection;
 mod error;
 mod feed;
+mod messages;
 mod plan;
 mod pool;
 mod read;
+mod records;
 mod task_columns;
 mod transaction;
 mod writer;
@@ -24,6 +26,8 @@ use std::time::Duration;
 
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
+use polis_core::message::Message;
+use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -32,7 +36,8 @@ use polis_core::{
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, PortFuture, StatusCounts, TaskQuery, Tasks, Workspaces,
+    Held, Ledger, MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts, TaskQuery,
+    Tasks, Workspaces,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -191,6 +196,39 @@ impl Boards for PostgresStore {
 
     fn began_at(&self) -> PortFuture<'_, Timestamp> {
         Box::pin(board_read::began_at(&self.pool))
+    }
+}
+
+impl Records for PostgresStore {
+    fn record<'a>(&'a self, name: &'a RecordName) -> PortFuture<'a, Option<Stored>> {
+        Box::pin(records::one(&self.pool, name))
+    }
+
+    fn records<'a>(
+        &'a self,
+        kind: RecordKind,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>> {
+        Box::pin(records::page(&self.pool, kind, after, limit))
+    }
+}
+
+impl Messages for PostgresStore {
+    fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
+        Box::pin(messages::mailbox(&self.pool, query))
+    }
+
+    fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {
+        Box::pin(messages::one(&self.pool, id))
+    }
+
+    fn next_delivery<'a>(
+        &'a self,
+        recipient: &'a AgentId,
+        now: i64,
+    ) -> PortFuture<'a, Option<i64>> {
+        Box::pin(messages::next_delivery(&self.pool, recipient, now))
     }
 }
 

@@ -6,14 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use polis_core::record::RecordName;
 use polis_core::{RecordKey, TaskId};
 use polis_ops::port::Outcome;
 use polis_ops::{PortError, Receipt};
 
 use super::board_plan::{BoardPlan, Staged};
+use super::messages::{MESSAGE_NUMBER, MessagePlan};
+use super::records::{RecordPlan, SeenRecord};
 use crate::board_row::HeadRow;
-use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left};
-use crate::row::{TaskRow, number};
+use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left, waits_for_receipt};
+use crate::row::{TaskRow, bound, number};
 
 /// The mark that is the place of the newest event.
 pub(super) const LOG_HEAD: &str = "log-head";
@@ -31,6 +34,12 @@ pub(super) struct Needs<'a> {
     pub(super) boards: BTreeSet<String>,
     /// The last comments of these tasks.
     pub(super) comments: BTreeSet<i64>,
+    /// These records' revisions.
+    pub(super) records: BTreeSet<&'a RecordName>,
+    /// Whether these messages of these mailboxes are unread.
+    pub(super) messages: BTreeSet<(&'a str, i64)>,
+    /// Whether there is any write of a record or a message, so that their statements are needed.
+    pub(super) plain: bool,
     /// The highest number of a task.
     pub(super) last_task: bool,
 }
@@ -60,6 +69,20 @@ impl<'a> Needs<'a> {
                 Row::Lease(write) => {
                     needs.boards.insert(write.board.to_string());
                 }
+                Row::Record(put) => {
+                    needs.records.insert(&put.name);
+                    needs.plain = true;
+                }
+                Row::Delete { name, .. } => {
+                    needs.records.insert(name);
+                    needs.plain = true;
+                }
+                Row::Forget { .. } | Row::Send { .. } => needs.plain = true,
+                Row::Read { recipient, ids } => {
+                    let of = |id: &u64| (recipient.as_str(), bound(*id));
+                    needs.messages.extend(ids.iter().map(of));
+                    needs.plain = true;
+                }
                 // Marks are few, and always read.
                 Row::Raise(_) | Row::Fence { .. } => {}
             }
@@ -84,6 +107,8 @@ pub(super) struct Found {
     pub(super) workspaces: HashMap<String, i64>,
     pub(super) boards: HashMap<String, HeadRow>,
     pub(super) comments: HashMap<i64, i64>,
+    pub(super) records: HashMap<RecordName, SeenRecord>,
+    pub(super) messages: HashMap<i64, String>,
     pub(super) marks: HashMap<String, i64>,
     pub(super) last_task: i64,
 }
@@ -141,6 +166,8 @@ pub(super) struct Plan<'a> {
     pub(super) agents: BTreeMap<&'a str, (i64, &'a str)>,
     pub(super) workspaces: BTreeMap<&'a str, (i64, &'a str)>,
     pub(super) boards: BoardPlan<'a>,
+    pub(super) records: RecordPlan<'a>,
+    pub(super) messages: MessagePlan<'a>,
     pub(super) marks: BTreeMap<&'static str, i64>,
     pub(super) events: Vec<EventChange<'a>>,
 }
@@ -148,6 +175,8 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     pub(super) fn on(mut found: Found) -> Self {
         let boards = BoardPlan::on(std::mem::take(&mut found.boards));
+        let records = RecordPlan::on(std::mem::take(&mut found.records));
+        let messages = MessagePlan::on(std::mem::take(&mut found.messages));
         Self {
             sequence: found.marks.get(LOG_HEAD).copied().unwrap_or(0),
             found,
@@ -156,6 +185,8 @@ impl<'a> Plan<'a> {
             agents: BTreeMap::new(),
             workspaces: BTreeMap::new(),
             boards,
+            records,
+            messages,
             marks: BTreeMap::new(),
             events: Vec::new(),
         }
@@ -168,6 +199,8 @@ impl<'a> Plan<'a> {
             && self.agents.is_empty()
             && self.workspaces.is_empty()
             && self.boards.is_empty()
+            && self.records.is_empty()
+            && self.messages.is_empty()
             && self.marks.is_empty()
             && self.events.is_empty()
     }
@@ -201,8 +234,15 @@ impl<'a> Plan<'a> {
             board: self.boards.keep(staged),
             ..Receipt::default()
         };
+        let mut waiting = false;
         for write in &changes.writes {
-            self.write(write, &mut receipt)?;
+            match write {
+                write if waits_for_receipt(write) => waiting = true,
+                Row::Read { recipient, ids } => {
+                    self.messages.mark_read(recipient, ids, &changes.at);
+                }
+                other => self.write(other, &mut receipt)?,
+            }
         }
         for (kind, subject, data) in &changes.events {
             self.sequence += 1;
@@ -217,6 +257,11 @@ impl<'a> Plan<'a> {
             });
         }
         receipt.sequence = self.sequence.unsigned_abs();
+        if waiting {
+            for write in changes.writes.iter().filter(|row| waits_for_receipt(row)) {
+                self.write(write, &mut receipt)?;
+            }
+        }
         Ok(Outcome::Committed(receipt))
     }
 
@@ -256,11 +301,16 @@ impl<'a> Plan<'a> {
             Row::Fence { fence, expected } => {
                 (self.mark(fence.as_str()) != *expected).then_some(RecordKey::Fence(*fence))
             }
+            Row::Record(put) => self.records.conflict(put.expect, &put.name),
+            Row::Delete { expect, name } => self.records.conflict(*expect, name),
+            Row::Read { recipient, ids } => self.messages.conflict(recipient, ids),
             Row::Create(_)
             | Row::Settle(_)
             | Row::Raise(_)
             | Row::Reserve
             | Row::Comment { .. }
+            | Row::Forget { .. }
+            | Row::Send { .. }
             | Row::Board(_)
             | Row::Lease(_) => None,
         }
@@ -318,8 +368,17 @@ impl<'a> Plan<'a> {
                 self.workspaces.insert(id.as_str(), (revision, body));
             }
             Row::Fence { fence, expected } => self.set_mark(fence.as_str(), expected + 1),
-            // Staged, and kept, already.
-            Row::Board(_) | Row::Lease(_) => {}
+            Row::Record(put) => self.records.put(put, receipt),
+            Row::Delete { name, .. } => self.records.delete(name),
+            Row::Forget { kind, until } => self.records.forget(*kind, *until),
+            Row::Send { message, reply_to } => {
+                let id = self.mark(MESSAGE_NUMBER) + 1;
+                self.set_mark(MESSAGE_NUMBER, id);
+                self.messages.send(id, message, *reply_to);
+                receipt.messages.push(id.unsigned_abs());
+            }
+            // Boards were staged, and kept, already; marking needs the time.
+            Row::Board(_) | Row::Lease(_) | Row::Read { .. } => {}
         }
         Ok(())
     }

@@ -116,14 +116,15 @@ pub(super) async fn candidates(
     let free = format!(
         "SELECT t.* FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS g (required, kind, place) \
          CROSS JOIN LATERAL (SELECT {TASK_COLUMNS} FROM tasks WHERE free = 1 \
-         AND required_role = g.required AND task_type = g.kind ORDER BY standing DESC, id LIMIT $3) AS t \
+         AND required_role = g.required AND task_type = g.kind AND id <> ALL($4) ORDER BY standing DESC, id LIMIT $3) AS t \
          ORDER BY g.place, t.standing DESC, t.id"
     );
     let (assigned_to, stale_for) = (sql::assigned_to(), sql::stale_for());
     let most = i64::from(query.per_group);
     let of_assigned: [Parameter<'_>; 2] = [&query.agent, &most];
     let of_stale: [Parameter<'_>; 4] = [&query.now, &query.role, &query.agent, &most];
-    let of_free: [Parameter<'_>; 3] = [&roles, &types, &most];
+    let skip = numbers(&query.skip.iter().copied().collect::<Vec<_>>())?;
+    let of_free: [Parameter<'_>; 4] = [&roles, &types, &most, &skip];
     let (assigned, stale, free) = tokio::join!(
         records(pool, &assigned_to, &of_assigned),
         records(pool, &stale_for, &of_stale),

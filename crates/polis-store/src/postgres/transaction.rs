@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
 
+use polis_core::record::RecordName;
 use polis_ops::PortError;
 use tokio_postgres::{Error, Row};
 
@@ -14,7 +15,9 @@ use super::board_columns::{
 use super::board_read::head_row;
 use super::connection::{Parameter, Session};
 use super::error::{damaged, is_broken};
+use super::messages::{self, INSERT_MESSAGES, MessageColumns, READ_MESSAGES, UNREAD};
 use super::plan::{Found, LOG_HEAD, Needs, Plan, Seen};
+use super::records::{self, DELETE_RECORDS, FORGET_RECORDS, PUT_RECORDS, RECORDS, RecordColumns};
 use super::task_columns::TaskColumns;
 
 /// Locks the place of the newest event: committers of all processes queue here.
@@ -85,6 +88,17 @@ const ALL: [&str; 20] = [
     NOTIFY,
 ];
 
+/// The statements of records and messages; a command that has none of them does not prepare them.
+const PLAIN: [&str; 7] = [
+    RECORDS,
+    FORGET_RECORDS,
+    DELETE_RECORDS,
+    PUT_RECORDS,
+    UNREAD,
+    INSERT_MESSAGES,
+    READ_MESSAGES,
+];
+
 /// A commit is durable when it is answered, whatever the server's default is.
 const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) \
      WHERE current_setting('synchronous_commit') = 'off'";
@@ -133,13 +147,31 @@ async fn pipeline(mut steps: Vec<Step<'_>>, mut end: Option<Step<'_>>) -> Answer
     (answers.into_iter().flatten().collect(), ended)
 }
 
-/// Makes a fresh connection ready for batches, in one round trip.
-pub(super) async fn equip(session: &Session) -> Result<(), Error> {
-    let prepare = |sql| -> Step<'_> {
-        Box::pin(async move { session.statement(sql).await.map(|_| Vec::new()) })
-    };
+/// Makes a fresh connection ready for batches, in one round trip; `plain` if they are of records or
+/// messages.
+pub(super) async fn equip(session: &Session, plain: bool) -> Result<(), Error> {
     let mut steps: Vec<Step<'_>> = vec![Box::pin(session.run(DURABLE))];
-    steps.extend(ALL.into_iter().map(prepare));
+    steps.extend(ALL.into_iter().map(|sql| prepare(session, sql)));
+    if plain {
+        steps.extend(PLAIN.into_iter().map(|sql| prepare(session, sql)));
+    }
+    all_of(steps).await
+}
+
+/// Makes a connection ready for records and messages that is ready for all else; a round trip the first
+/// time. A statement that is not prepared would be sent after the end of its transaction.
+pub(super) async fn equip_plain(session: &Session) -> Result<(), Error> {
+    if PLAIN.iter().all(|sql| session.is_prepared(sql)) {
+        return Ok(());
+    }
+    all_of(PLAIN.map(|sql| prepare(session, sql)).into()).await
+}
+
+fn prepare<'a>(session: &'a Session, sql: &'a str) -> Step<'a> {
+    Box::pin(async move { session.statement(sql).await.map(|_| Vec::new()) })
+}
+
+async fn all_of(steps: Vec<Step<'_>>) -> Result<(), Error> {
     let (answers, _) = pipeline(steps, None).await;
     answers
         .into_iter()
@@ -183,6 +215,14 @@ pub(super) async fn read(
     let of_workspaces: [Parameter<'_>; 1] = [&workspaces];
     let of_comments: [Parameter<'_>; 1] = [&comments];
     let of_boards: [Parameter<'_>; 1] = [&boards];
+    let names: Vec<&RecordName> = needs.records.iter().copied().collect();
+    let (kinds, ids): (Vec<&str>, Vec<&str>) = names
+        .iter()
+        .map(|name| (name.kind.as_str(), name.id.as_str()))
+        .unzip();
+    let of_records: [Parameter<'_>; 2] = [&kinds, &ids];
+    let (readers, unread): (Vec<&str>, Vec<i64>) = needs.messages.iter().copied().unzip();
+    let of_unread: [Parameter<'_>; 2] = [&readers, &unread];
     let mut steps = if begin {
         beginning(session)
     } else {
@@ -190,13 +230,15 @@ pub(super) async fn read(
     };
     let before = steps.len();
     steps.push(Box::pin(session.query(MARKS, &[])));
-    let wanted: [(bool, &str, &[Parameter<'_>]); 6] = [
+    let wanted: [(bool, &str, &[Parameter<'_>]); 8] = [
         (!tasks.is_empty(), TASKS, &of_tasks),
         (!agents.is_empty(), AGENTS, &of_agents),
         (!workspaces.is_empty(), WORKSPACES, &of_workspaces),
         (!comments.is_empty(), COMMENTS, &of_comments),
         (needs.last_task, LAST_TASK, &[]),
         (!boards.is_empty(), BOARDS, &of_boards),
+        (!names.is_empty(), RECORDS, &of_records),
+        (!unread.is_empty(), UNREAD, &of_unread),
     ];
     for (_, sql, parameters) in wanted.iter().filter(|(needed, _, _)| *needed) {
         steps.push(Box::pin(session.query(sql, parameters)));
@@ -230,6 +272,8 @@ pub(super) async fn read(
             .iter()
             .map(|row| Ok((row.try_get(0)?, head_row(row)?)))
             .collect::<Result<_, Error>>()?,
+        records: records::found(&names, &next(!names.is_empty()))?,
+        messages: messages::found(&next(!unread.is_empty()))?,
     };
     Ok((xid, found))
 }
@@ -290,10 +334,12 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
     let heads = HeadColumns::of(&plan.boards);
     let logged = LogColumns::of(&plan.boards);
     let cut = CutColumns::of(&plan.boards);
+    let records = RecordColumns::of(&plan.records);
+    let messages = MessageColumns::of(&plan.messages);
 
     let inserts = inserted.all();
     let updates = updated.without_creation();
-    let statements: [(bool, &str, &[Parameter<'_>]); 12] = [
+    let statements: [(bool, &str, &[Parameter<'_>]); 17] = [
         (!inserted.id.is_empty(), INSERT_TASKS, &inserts),
         (!updated.id.is_empty(), UPDATE_TASKS, &updates),
         (!settled.is_empty(), SETTLE_TASKS, &[&settled, &settled_by]),
@@ -315,6 +361,11 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
         (!plan.boards.is_empty(), PUT_BOARDS, &heads.all()),
         (!plan.boards.log().is_empty(), INSERT_LOG, &logged.all()),
         (!cut.is_empty(), CUT_LOG, &cut.all()),
+        (records.forgets(), FORGET_RECORDS, &records.forgotten()),
+        (records.deletes(), DELETE_RECORDS, &records.deleted()),
+        (records.puts(), PUT_RECORDS, &records.put()),
+        (messages.sends(), INSERT_MESSAGES, &messages.sent()),
+        (messages.reads(), READ_MESSAGES, &messages.read()),
         (!marks.is_empty(), PUT_MARKS, &[&marks, &values]),
         (
             !seqs.is_empty(),

@@ -7,6 +7,7 @@ use polis_core::{Changeset, Code};
 use polis_ops::port::{ChangesetSource, Outcome};
 use polis_ops::{PortError, Receipt};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::error::SqlState;
@@ -20,6 +21,9 @@ use crate::prepared::Prepared;
 /// The most changesets in one transaction, and about the most bytes.
 const MOST: usize = 512;
 const MOST_BYTES: usize = 8 << 20;
+
+/// How many changesets are taken from a source before others get their turn on this thread.
+const IN_A_ROW: usize = 16;
 
 /// How long to wait before asking again what became of a transaction.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
@@ -101,9 +105,9 @@ fn answer_all(batch: Vec<Request>, outcomes: Vec<Outcome>) {
 }
 
 /// Opens a connection that is ready to commit.
-async fn open(address: &Address, deadline: Instant) -> Result<Session, PortError> {
+async fn open(address: &Address, deadline: Instant, plain: bool) -> Result<Session, PortError> {
     let session = address.open(Purpose::Write, deadline).await?;
-    match timeout_at(deadline, transaction::equip(&session)).await {
+    match timeout_at(deadline, transaction::equip(&session, plain)).await {
         Ok(equipped) => equipped.map_err(from_postgres).map(|()| session),
         Err(_) => Err(silent()),
     }
@@ -124,17 +128,22 @@ impl Committer {
         let mut fresh = kept.is_none();
         let mut session = match kept {
             Some(session) => session,
-            None => open(&self.address, deadline).await?,
+            None => open(&self.address, deadline, needs.plain).await?,
         };
         let (xid, found) = loop {
             // Dropping the connection is the rollback of whatever ends here.
-            let read = transaction::read(&session, true, &needs);
+            let read = async {
+                if needs.plain {
+                    transaction::equip_plain(&session).await?;
+                }
+                transaction::read(&session, true, &needs).await
+            };
             match timeout_at(deadline + GRACE, read).await {
                 Ok(Ok(read)) => break read,
                 // A connection that was idle may have been dead for long: that is no news.
                 Ok(Err(error)) if is_broken(&error) && !fresh => {
                     fresh = true;
-                    session = open(&self.address, deadline).await?;
+                    session = open(&self.address, deadline, needs.plain).await?;
                 }
                 Ok(Err(error)) if is_broken(&error) => {
                     return Err(not_committed(from_postgres(error)));
@@ -280,14 +289,14 @@ async fn ask(
 
 /// Commits a stream of changesets in one transaction, on a connection of its own.
 pub(super) async fn commit_stream(address: &Address, source: &mut dyn ChangesetSource) -> Answer {
-    let session = open(address, address.deadline()).await?;
+    let session = open(address, address.deadline(), true).await?;
     // Whatever ends here early drops the connection, and that is the rollback.
     let xid = within(address, transaction::begin(&session)).await?;
     let mut receipt = Receipt::default();
     let mut witness = None;
     let mut chunk = Vec::new();
     loop {
-        let ended = fill(&mut chunk, source)?;
+        let ended = fill(&mut chunk, source).await?;
         let needs = Needs::of(chunk.iter());
         let (_, found) = within(address, transaction::read(&session, false, &needs)).await?;
         transaction::check(&found)?;
@@ -331,9 +340,16 @@ pub(super) async fn commit_stream(address: &Address, source: &mut dyn ChangesetS
 }
 
 /// Takes the next changesets from a source; whether it has no more.
-fn fill(chunk: &mut Vec<Prepared>, source: &mut dyn ChangesetSource) -> Result<bool, PortError> {
+async fn fill(
+    chunk: &mut Vec<Prepared>,
+    source: &mut dyn ChangesetSource,
+) -> Result<bool, PortError> {
     let mut bytes = 0;
     while chunk.len() < MOST && bytes < MOST_BYTES {
+        // A source may read a file for each, and this thread may serve others.
+        if chunk.len() % IN_A_ROW == IN_A_ROW - 1 {
+            yield_now().await;
+        }
         let Some(changes) = source.next()? else {
             return Ok(true);
         };

@@ -6,7 +6,9 @@
 )]
 
 mod embedded;
+mod many;
 mod migrations;
 mod mirror;
 mod postgres;
 mod server;
+mod write_ahead_log;

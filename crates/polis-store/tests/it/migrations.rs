@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
-use polis_core::{Agent, AgentId};
-use polis_ops::port::Store;
+use polis_core::changeset::{Changeset, Expect, Write};
+use polis_core::message::NewMessage;
+use polis_core::record::{RecordBody, RecordKind, RecordName};
+use polis_core::{Agent, AgentId, Raw, TaskId, Timestamp};
+use polis_ops::port::{Outcome, Store};
 use polis_store::embedded::{DATABASE, Use};
 use polis_store::{EmbeddedStore, PostgresStore};
 use polis_testkit::postgres::fresh_schema;
@@ -51,6 +54,133 @@ async fn check(store: &dyn Store) {
         (found.workspace, found.revision),
         (workspaces[0].clone(), 1)
     );
+}
+
+/// What a polis without records and messages has kept, as both databases understand it.
+const THREE: &str = r#"
+INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, standing,
+  open_blockers, blocked_by, blocks, created_at, updated_at, subject, rest, description)
+  VALUES (7, 3, 2, 'pending', '', '', '', '', 0, 0, '', '', '2026-01-02T03:04:05.678Z', NULL, '旧', '{}', 'kept');
+INSERT INTO comments (task_id, id, body) VALUES (7, 1,
+  '{"id":1,"author":"ada","createdAt":"2026-01-02T03:04:05.678Z","body":"said","mentions":[]}');
+INSERT INTO events (seq, at, actor, kind, subject, data)
+  VALUES (1, '2026-01-02T03:04:05.678Z', 'ada', 'task.created', 'task/7', '{}');
+INSERT INTO workspaces (id, revision, body)
+  VALUES ('ada', 2, '{"workspaceId":"ada","createdAt":"2026-01-02T03:04:05.678Z"}');
+INSERT INTO marks (name, value) VALUES ('task-number', 9);
+"#;
+
+/// What was there is there, and what is new works.
+async fn check_three(store: &dyn Store, round: u64) {
+    let task = TaskId::new(7).unwrap();
+    let found = store.tasks(&[task]).await.unwrap().pop().unwrap();
+    assert_eq!((found.revision, found.task.subject.as_str()), (3, "旧"));
+    assert_eq!(found.task.description, "kept");
+    let ada: AgentId = "ada".parse().unwrap();
+    assert_eq!(store.agents().await.unwrap().len(), AGENTS.len());
+    assert_eq!(store.workspace(&ada).await.unwrap().unwrap().revision, 2);
+    assert_eq!(store.last_task_number().await.unwrap(), 9);
+    assert_eq!(store.last_sequence().await.unwrap(), 1);
+    let name = RecordName::new(RecordKind::Webhook, format!("hook {round}"));
+    assert_eq!(store.record(&name).await.unwrap(), None);
+    let at = Timestamp::from_millis(1_000);
+    let changes = Changeset {
+        actor: ada.clone(),
+        at: at.clone(),
+        writes: vec![
+            Write::SendMessage(Box::new(NewMessage {
+                from: ada.clone(),
+                to: ada,
+                created_at: at,
+                deliver_at: 1_000,
+                reply_to: None,
+                payload: Raw::of(&round).unwrap(),
+            })),
+            Write::PutRecord {
+                name: name.clone(),
+                expect: Expect::Absent,
+                expires_at: None,
+                body: RecordBody::Text("{}".to_owned()),
+            },
+        ],
+        events: Vec::new(),
+    };
+    let Outcome::Committed(receipt) = store.commit(changes).await.unwrap() else {
+        panic!("a conflict");
+    };
+    assert_eq!(receipt.messages, [round]);
+    assert!(store.message(round).await.unwrap().is_some());
+    assert!(store.record(&name).await.unwrap().is_some());
+}
+
+#[test]
+fn records_and_messages_come_to_an_older_embedded_store() {
+    run(async {
+        let directory = tempfile::tempdir().unwrap();
+        let old = Connection::open(directory.path().join(DATABASE)).unwrap();
+        old.pragma_update(None, "journal_mode", "wal").unwrap();
+        for step in [
+            include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
+            include_str!("../../migrations/sqlite/0002_boards.sql"),
+            include_str!("../../migrations/sqlite/0003_workspaces.sql"),
+            "PRAGMA user_version = 3",
+            THREE,
+        ] {
+            old.execute_batch(step).unwrap();
+        }
+        for row in AGENTS {
+            let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
+            old.execute(sql, row).unwrap();
+        }
+        drop(old);
+        // Several come at once; one of them brings it up to date.
+        let opening: Vec<_> = (0..4)
+            .map(|_| {
+                let directory = directory.path().to_owned();
+                let open = move || EmbeddedStore::open(&directory, Use::Long, PATIENCE).unwrap();
+                tokio::task::spawn_blocking(open)
+            })
+            .collect();
+        for (store, round) in opening.into_iter().zip(1..) {
+            check_three(&store.await.unwrap(), round).await;
+        }
+        let again = EmbeddedStore::open(directory.path(), Use::Brief, PATIENCE).unwrap();
+        assert_eq!(again.check().unwrap(), [""; 0]);
+        check_three(&again, 5).await;
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: scripts/test starts one"]
+fn records_and_messages_come_to_an_older_server() {
+    run(async {
+        let url = fresh_schema().await;
+        let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for step in [
+            include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
+            include_str!("../../migrations/postgres/0002_boards.sql"),
+            include_str!("../../migrations/postgres/0003_workspaces.sql"),
+            "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); INSERT INTO polis_schema VALUES (1), (2), (3)",
+            THREE,
+            "UPDATE marks SET value = 1 WHERE name = 'log-head'",
+        ] {
+            old.batch_execute(step).await.unwrap();
+        }
+        for (id, body) in AGENTS {
+            let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
+            old.execute(sql, &[&id, &body]).await.unwrap();
+        }
+        let opening: Vec<_> = (0..4)
+            .map(|_| {
+                let url = url.clone();
+                tokio::spawn(async move { PostgresStore::connect(&url, PATIENCE).await.unwrap() })
+            })
+            .collect();
+        for (store, round) in opening.into_iter().zip(1..) {
+            check_three(&store.await.unwrap(), round).await;
+        }
+    });
 }
 
 #[test]

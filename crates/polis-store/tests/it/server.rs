@@ -233,6 +233,7 @@ async fn changes_are_committed_or_conflict() {
         role: "lead".to_owned(),
         now: 0,
         per_group: 2,
+        skip: Default::default(),
     };
     let found = store.candidates(&query).await.unwrap();
     assert_eq!(found[0].task.id, id(1));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use polis_core::TaskStatus;
+use polis_core::{TaskId, TaskStatus};
 use polis_ops::port::{CandidateQuery, Store, TaskQuery};
 
 use super::sample::{AGENTS, ROLES, TYPES, board, fill, id, open};
@@ -62,6 +62,10 @@ pub async fn candidates_are_the_first_of_every_group(ground: &dyn Ground) {
                     role: role.to_owned(),
                     now: BEGINNING + dice.below(5) as i64 - 2,
                     per_group,
+                    skip: (1..40)
+                        .filter(|_| dice.below(3) == 0)
+                        .filter_map(TaskId::new)
+                        .collect(),
                 };
                 let by_number = |mut all: Vec<polis_core::TaskRecord>| {
                     all.sort_by_key(|record| record.task.id);
@@ -148,7 +152,7 @@ pub async fn blocks_are_read_for_many_tasks(ground: &dyn Ground) {
     let mut dice = Dice::of(9);
     let (store, model) = pair(ground, &mut dice).await;
     let ids: Vec<_> = (1..=BOARD + 3).map(id).collect();
-    let by_number = |mut all: Vec<(polis_core::TaskId, Vec<polis_core::TaskId>)>| {
+    let by_number = |mut all: Vec<(TaskId, Vec<TaskId>)>| {
         all.sort();
         all
     };

@@ -4,6 +4,7 @@
 //! kept. [`conformance_tests!`](crate::conformance_tests) makes one test of each; a test of this
 //! crate checks that none is left out of it.
 
+mod against_model;
 mod blockers;
 mod board_changes;
 mod board_history;
@@ -13,11 +14,15 @@ mod boards;
 mod commits;
 mod lists;
 mod log;
+mod messages;
 mod numbers;
+mod plain_records;
+mod plain_sample;
 mod records;
 mod sample;
 mod streams;
 
+pub use against_model::*;
 pub use blockers::*;
 pub use board_changes::*;
 pub use board_history::*;
@@ -26,6 +31,8 @@ pub use boards::*;
 pub use commits::*;
 pub use lists::*;
 pub use log::*;
+pub use messages::*;
 pub use numbers::*;
+pub use plain_records::*;
 pub use records::*;
 pub use streams::*;

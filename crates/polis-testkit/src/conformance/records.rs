@@ -16,7 +16,7 @@ use crate::Ground;
 use crate::ground::agent;
 
 /// Text of every sort that a store could trip over.
-const HARD: &str = "后端 🚀 'quoted\" \\ %_ $1 ? -- ;\r\n\ttab \u{202e}rtl e\u{301}";
+pub(super) const HARD: &str = "后端 🚀 'quoted\" \\ %_ $1 ? -- ;\r\n\ttab \u{202e}rtl e\u{301}";
 
 fn fields(json: &[(&str, &str)]) -> Fields {
     json.iter()

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use polis_core::board::{BoardHead, VersionEntry};
 use polis_core::changeset::{Fence, Write};
+use polis_core::message::Message;
+use polis_core::record::{RecordKind, Stored};
 use polis_core::task::{Comment, NewComment};
 use polis_core::workspace::record::Workspace;
 use polis_core::{
@@ -13,6 +15,7 @@ use polis_core::{
 use polis_ops::Receipt;
 use polis_ops::port::{BoardText, EventQuery, Outcome, Store};
 
+use super::plain_sample::{all_of, mailbox};
 use crate::clock::BEGINNING;
 use crate::ground::agent;
 use crate::{Dice, Ground};
@@ -21,6 +24,9 @@ use crate::{Dice, Ground};
 pub(super) const ROLES: [&str; 3] = ["architect", "backend-leader", "frontend-leader"];
 pub(super) const AGENTS: [&str; 4] = ["architect", "backend-leader", "backend-leader-2", "helper"];
 pub(super) const TYPES: [TaskType; 3] = [TaskType::BugFix, TaskType::Testing, TaskType::Other];
+
+/// Others who get messages.
+const MAILBOXES: [&str; 3] = ["b", "c", "user"];
 
 pub(super) async fn open(ground: &dyn Ground) -> Arc<dyn Store> {
     ground.open().await.unwrap()
@@ -184,6 +190,8 @@ pub(super) struct Contents {
     boards: Vec<BoardHead>,
     versions: Vec<Vec<VersionEntry>>,
     texts: Vec<Option<BoardText>>,
+    records: Vec<Vec<Stored>>,
+    mail: Vec<Vec<Message>>,
     log: Vec<Event>,
     last_number: u64,
     fences: [u64; 2],
@@ -201,7 +209,16 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
         versions.push(store.board_versions(&head.name, u32::MAX).await.unwrap());
         texts.push(store.board_text(&head.name, head.version).await.unwrap());
     }
+    let (mut records, mut mail) = (Vec::new(), Vec::new());
+    for kind in RecordKind::ALL {
+        records.push(all_of(store, kind).await);
+    }
+    for name in AGENTS.into_iter().chain(MAILBOXES) {
+        mail.push(mailbox(store, name).await);
+    }
     Contents {
+        records,
+        mail,
         tasks,
         comments,
         boards,

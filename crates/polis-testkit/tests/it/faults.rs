@@ -7,7 +7,7 @@ use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
 use polis_core::{Code, Raw, TaskId, TaskStatus};
 use polis_ops::Polis;
-use polis_ops::op::{self, TaskImport, TaskView};
+use polis_ops::op::{self, TaskHistory, TaskImport, TaskRecommend, TaskView};
 use polis_ops::port::Tasks as _;
 use polis_testkit::ground::{agent, polis};
 use polis_testkit::{FixedClock, MemoryFiles, MemoryStore, run};
@@ -30,6 +30,10 @@ async fn update(polis: &Polis, request: TaskUpdate) -> TaskView {
     op::update_task(polis, &agent("user"), &request)
         .await
         .unwrap()
+}
+
+fn most(limit: u32) -> TaskRecommend {
+    TaskRecommend { limit: Some(limit) }
 }
 
 fn fresh() -> Polis {
@@ -122,8 +126,12 @@ fn the_best_stale_task_is_recommended() {
         }
         clock.advance(11);
         let architect = agent("architect");
-        let all = op::recommend_tasks(&polis, &architect, 10).await.unwrap();
-        let first = op::recommend_tasks(&polis, &architect, 1).await.unwrap();
+        let all = op::recommend_tasks(&polis, &architect, &most(10))
+            .await
+            .unwrap();
+        let first = op::recommend_tasks(&polis, &architect, &most(1))
+            .await
+            .unwrap();
         assert_eq!(first.recommendations[..], all.recommendations[..1]);
     });
 }
@@ -144,13 +152,23 @@ fn the_deepest_metadata_can_be_read_back_from_the_log() {
             ..TaskUpdate::of(id(1))
         };
         update(&polis, rename).await;
-        let history = op::task_history(&polis, id(1)).await.unwrap();
-        let metadata = history[0].changes.iter().find(|c| c.field == "metadata");
+        let params = TaskHistory {
+            task_id: id(1),
+            cursor: None,
+            limit: None,
+        };
+        let read = op::task_history(&polis, &params).await.unwrap();
+        let metadata = read.history[0]
+            .changes
+            .iter()
+            .find(|c| c.field == "metadata");
         assert_eq!(
             metadata.unwrap().to.as_ref().unwrap().text(),
             format!("{{\"a\":{deep}}}")
         );
-        assert_eq!(op::read_log(&polis, 0, 10).await.unwrap().len(), 2);
+        let everything = op::LogRead::default();
+        let page = op::read_log(&polis, &polis_core::AgentId::user(), &everything).await;
+        assert_eq!(page.unwrap().events.len(), 2);
     });
 }
 

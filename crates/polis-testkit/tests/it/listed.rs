@@ -6,6 +6,7 @@ const SUITES: &str = include_str!("../../src/suites.rs");
 fn every_function_of_a_suite_is_named_by_its_macro() {
     let sources = [
         include_str!("../../src/cases.rs"),
+        include_str!("../../src/conformance/against_model.rs"),
         include_str!("../../src/conformance/blockers.rs"),
         include_str!("../../src/conformance/board_changes.rs"),
         include_str!("../../src/conformance/board_history.rs"),
@@ -14,9 +15,12 @@ fn every_function_of_a_suite_is_named_by_its_macro() {
         include_str!("../../src/conformance/commits.rs"),
         include_str!("../../src/conformance/lists.rs"),
         include_str!("../../src/conformance/log.rs"),
+        include_str!("../../src/conformance/messages.rs"),
         include_str!("../../src/conformance/numbers.rs"),
+        include_str!("../../src/conformance/plain_records.rs"),
         include_str!("../../src/conformance/records.rs"),
         include_str!("../../src/conformance/streams.rs"),
+        include_str!("../../src/exchange.rs"),
         include_str!("../../src/linear/record.rs"),
     ];
     for source in sources {

@@ -8,7 +8,7 @@ use polis_core::agent::AgentAdd;
 use polis_core::workspace::command::RunCommand;
 use polis_core::workspace::file::WriteFile;
 use polis_core::{AgentId, AgentStatus, Code, Event, Layer};
-use polis_ops::op::{self, Desk, Follow, WorkspaceBind};
+use polis_ops::op::{self, Desk, Follow, ListAgents, WorkspaceBind};
 use polis_ops::port::Workspaces as _;
 use polis_ops::{OpError, Polis};
 use polis_testkit::ground::{agent, polis};
@@ -88,7 +88,9 @@ impl World {
     }
 
     pub(crate) async fn log(&self) -> Vec<Event> {
-        op::read_log(&self.polis, 0, 10_000).await.unwrap()
+        let everything = op::LogRead::default();
+        let page = op::read_log(&self.polis, &AgentId::user(), &everything).await;
+        page.unwrap().events
     }
 }
 
@@ -359,7 +361,14 @@ fn without_workspaces_everything_else_works() {
             code(op::add_agent(&polis, &user, &request).await),
             Code::NotInitialized
         );
-        assert_eq!(op::list_agents(&polis).await.unwrap().len(), 1);
+        assert_eq!(
+            op::list_agents(&polis, &ListAgents::default())
+                .await
+                .unwrap()
+                .agents
+                .len(),
+            1
+        );
         let list = op::list_workspaces(&polis, &user).await.unwrap();
         assert!(!list.workspaces[0].created);
     });

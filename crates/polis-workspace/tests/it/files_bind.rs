@@ -135,6 +135,7 @@ fn a_workspace_never_written_to_is_empty() {
     let dot = ListFiles {
         path: Some(".".to_owned()),
         recursive: true,
+        ..ListFiles::default()
     };
     assert!(
         office

@@ -170,6 +170,7 @@ fn links_that_lead_out_are_refused() {
         let all = ListFiles {
             path: None,
             recursive: true,
+            ..ListFiles::default()
         };
         let listed = ground.dir.list(&all).unwrap().files;
         assert_eq!(listed.len(), 14, "links are not followed");

@@ -146,7 +146,7 @@ proptest! {
                 listed.into_iter().map(|entry| (entry.name, (entry.kind, entry.size))).collect();
             prop_assert_eq!(listed, expected);
         }
-        let all = ListFiles { path: None, recursive: true };
+        let all = ListFiles { path: None, recursive: true, ..ListFiles::default() };
         let all = ground.dir.list(&all).unwrap().files;
         prop_assert_eq!(all.len(), tree.len() + directories.len() - 1);
     }
@@ -224,7 +224,7 @@ proptest! {
     fn s002_property_4_a_workspace_never_written_to_lists_empty(agent in "[a-z0-9][a-z0-9._-]{0,20}", recursive in any::<bool>()) {
         let office = Office::new();
         for path in [None, Some(String::new()), Some(".".to_owned()), Some("./".to_owned())] {
-            let list = office.wait(office.files.list(&site(&agent), &ListFiles { path, recursive })).unwrap();
+            let list = office.wait(office.files.list(&site(&agent), &ListFiles { path, recursive, ..ListFiles::default() })).unwrap();
             prop_assert!(list.files.is_empty() && !list.truncated);
         }
     }
@@ -238,7 +238,7 @@ proptest! {
             let ask = ReadFile { path: path.clone(), ..ReadFile::default() };
             prop_assert_eq!(code(office.wait(files.read(&site, &ask))), Code::PathTraversalBlocked);
             prop_assert_eq!(code(office.wait(files.write(&site, &write(&path, "x")))), Code::PathTraversalBlocked);
-            let ask = ListFiles { path: Some(path.clone()), recursive: true };
+            let ask = ListFiles { path: Some(path.clone()), recursive: true, ..ListFiles::default() };
             prop_assert_eq!(code(office.wait(files.list(&site, &ask))), Code::PathTraversalBlocked);
             std::fs::create_dir_all(office.directory.path().join("data/workspaces/agent-001")).unwrap();
         }

@@ -48,6 +48,7 @@ fn a_very_deep_tree_is_listed_summed_up_and_deleted() {
         let all = ListFiles {
             path: None,
             recursive: true,
+            ..ListFiles::default()
         };
         let listed = ground.dir.list(&all).unwrap().files;
         assert_eq!(listed.len() as u64, depth + 1);
@@ -140,6 +141,7 @@ fn a_listing_is_sorted_and_tells_what_things_are() {
     let all = ListFiles {
         path: None,
         recursive: true,
+        ..ListFiles::default()
     };
     let names: Vec<_> = ground.dir.list(&all).unwrap().files;
     let names: Vec<_> = names.iter().map(|entry| entry.name.as_str()).collect();

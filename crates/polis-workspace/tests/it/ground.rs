@@ -140,6 +140,7 @@ impl Ground {
         let ask = ListFiles {
             path: Some(path.to_owned()),
             recursive: false,
+            ..ListFiles::default()
         };
         self.dir.list(&ask).map(|list: FileList| list.files)
     }

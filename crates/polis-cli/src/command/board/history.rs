@@ -1,7 +1,7 @@
 //! `polis board history`, `show`, `diff` and `restore`.
 
 use clap::Args;
-use polis_ops::op::{self, BoardDiff, OfBoard, OfVersion};
+use polis_ops::op::{self, BoardDiff, BoardHistory, OfVersion, VersionShow};
 
 use super::Of;
 use super::change::answer;
@@ -18,8 +18,9 @@ pub(crate) struct History {
 
 impl History {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = OfBoard {
+        let params = BoardHistory {
             board: self.of.any()?,
+            limit: None,
         };
         let all = context.run(op::board_history(&context.polis, &context.agent, &params))?;
         out.answer(&all, |all| {
@@ -52,9 +53,11 @@ pub(crate) struct Show {
 
 impl Show {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = OfVersion {
+        let params = VersionShow {
             board: self.of.any()?,
             version: self.version,
+            offset: None,
+            max_bytes: None,
         };
         let shown = context.run(op::show_version(&context.polis, &context.agent, &params))?;
         if out.is_json() {

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use polis_ops::op::{self, BoardLock, BoardLocked, BoardUnlock};
-use serde::Serialize;
 
 use super::super::duration;
 use super::Of;
@@ -71,19 +70,14 @@ pub(crate) struct Unlock {
     force: bool,
 }
 
-#[derive(Debug, Serialize)]
-struct Released {
-    released: bool,
-}
-
 impl Unlock {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
         let params = BoardUnlock {
             board: self.of.any()?,
             token: self.token,
         };
-        context.run(op::unlock_board(&context.polis, &context.agent, &params))?;
-        out.answer(&Released { released: true }, |_| {
+        let released = op::unlock_board(&context.polis, &context.agent, &params);
+        out.answer(&context.run(released)?, |_| {
             format!("{} is free", params.board)
         })
     }

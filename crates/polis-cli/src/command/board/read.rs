@@ -2,7 +2,7 @@
 
 use clap::Args;
 use polis_core::board::access::Verdict;
-use polis_ops::op::{self, BoardRead, BoardRights, BoardView, Notice, OfBoard};
+use polis_ops::op::{self, BoardRead, BoardRights, BoardView, ListBoards, Notice, OfBoard};
 
 use super::Of;
 use crate::context::Context;
@@ -32,10 +32,10 @@ pub(crate) struct Read {
 impl Read {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
         let params = BoardRead {
-            board: self.of.name()?,
             if_newer_than: self.if_newer_than,
             section: self.section,
             nth: self.nth,
+            ..BoardRead::of(self.of.name()?)
         };
         let view = context.run(op::read_board(&context.polis, &context.agent, &params))?;
         if out.is_json() {
@@ -96,7 +96,11 @@ pub(super) fn notice_text(notice: Notice) -> &'static str {
 
 /// Lists the boards.
 pub(super) fn list(context: &Context, out: &Output) -> Result<(), Failure> {
-    let list = context.run(op::list_boards(&context.polis, &context.agent))?;
+    let list = context.run(op::list_boards(
+        &context.polis,
+        &context.agent,
+        &ListBoards::default(),
+    ))?;
     out.answer(&list, |list| {
         let mut table = Table::new(&["BOARD", "VERSION", "BYTES", "CHANGED", "BY", "LOCKED BY"]);
         for entry in &list.boards {

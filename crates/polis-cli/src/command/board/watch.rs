@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use polis_core::board::{BoardName, unified_diff};
 use polis_core::{Code, Timestamp};
-use polis_ops::op::{self, BoardRead, BoardView, OfVersion};
+use polis_ops::op::{self, BoardRead, BoardView, VersionShow};
 use polis_store::embedded::Use;
 use serde::Serialize;
 
@@ -53,10 +53,8 @@ impl Watch {
         let (polis, agent) = (&context.polis, &context.agent);
         let board = self.of.name()?;
         let params = |since| BoardRead {
-            board: board.clone(),
             if_newer_than: since,
-            section: None,
-            nth: None,
+            ..BoardRead::of(board.clone())
         };
         let first = context.run(op::read_board(polis, agent, &params(None)))?;
         let mut seen = first.version;
@@ -99,9 +97,11 @@ impl Watch {
 
 /// The text that changes are compared with at first; nothing, if history does not have it.
 fn older(context: &Context, board: &BoardName, version: u64) -> Arc<String> {
-    let of = OfVersion {
+    let of = VersionShow {
         board: board.clone(),
         version,
+        offset: None,
+        max_bytes: None,
     };
     let shown = op::show_version(&context.polis, &context.agent, &of);
     context

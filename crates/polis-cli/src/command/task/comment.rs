@@ -2,8 +2,7 @@
 
 use clap::Args;
 use polis_core::task::Comment;
-use polis_ops::op::{self, TaskComment};
-use serde::Serialize;
+use polis_ops::op::{self, TaskComment, TaskComments};
 
 use super::super::text_or_stdin;
 use crate::context::Context;
@@ -44,15 +43,11 @@ pub(crate) struct List {
     id: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Comments {
-    comments: Vec<Comment>,
-}
-
 impl List {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let comments = context.run(op::task_comments(&context.polis, self.id.parse()?))?;
-        out.answer(&Comments { comments }, |all| threads(&all.comments, out))
+        let params = TaskComments::of(self.id.parse()?);
+        let all = context.run(op::task_comments(&context.polis, &params))?;
+        out.answer(&all, |all| threads(&all.comments, out))
     }
 }
 

@@ -3,8 +3,7 @@
 use clap::Args;
 use polis_core::Raw;
 use polis_core::task::history::HistoryEntry;
-use polis_ops::op;
-use serde::Serialize;
+use polis_ops::op::{self, TaskHistory};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -17,15 +16,15 @@ pub(crate) struct History {
     id: String,
 }
 
-#[derive(Debug, Serialize)]
-struct Entries {
-    history: Vec<HistoryEntry>,
-}
-
 impl History {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let history = context.run(op::task_history(&context.polis, self.id.parse()?))?;
-        out.answer(&Entries { history }, |all| {
+        let params = TaskHistory {
+            task_id: self.id.parse()?,
+            cursor: None,
+            limit: None,
+        };
+        let all = context.run(op::task_history(&context.polis, &params))?;
+        out.answer(&all, |all| {
             all.history
                 .iter()
                 .map(|entry| lines(entry, out))

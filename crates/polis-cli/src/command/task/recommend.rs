@@ -1,7 +1,7 @@
 //! `polis task recommend`.
 
 use clap::Args;
-use polis_ops::op;
+use polis_ops::op::{self, TaskRecommend};
 
 use crate::context::Context;
 use crate::error::Failure;
@@ -17,11 +17,10 @@ pub(crate) struct Recommend {
 
 impl Recommend {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let ranking = context.run(op::recommend_tasks(
-            &context.polis,
-            &context.agent,
-            self.limit,
-        ))?;
+        let params = TaskRecommend {
+            limit: Some(self.limit),
+        };
+        let ranking = context.run(op::recommend_tasks(&context.polis, &context.agent, &params))?;
         out.answer(&ranking, |ranking| {
             if ranking.recommendations.is_empty() {
                 return "Nothing is ready for you. See what waits for what with: polis task graph"

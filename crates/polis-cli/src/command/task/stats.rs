@@ -37,9 +37,9 @@ impl Stats {
         let day = |text: &str| Timestamp::parse(&format!("{text}T00:00:00Z"));
         let parsed = |text: &str| Timestamp::parse(text).or_else(|| day(text));
         let moment = |text: &str| match parsed(text).and_then(|t| t.millis()) {
-            Some(at) => Ok(at),
+            Some(at) => Ok(Timestamp::from_millis(at)),
             None => duration(text)
-                .map(|ago| now.saturating_sub_unsigned(ago))
+                .map(|ago| Timestamp::from_millis(now.saturating_sub_unsigned(ago)))
                 .map_err(|_| {
                     invalid(
                         format!("{text:?} is no time."),

@@ -70,6 +70,7 @@ impl Ls {
         let params = ListFiles {
             path: self.path,
             recursive: self.recursive,
+            ..ListFiles::default()
         };
         let desk = desk(context, of.as_ref());
         let list = context.run(op::list_files(&context.polis, desk, &params))?;

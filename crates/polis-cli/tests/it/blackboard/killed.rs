@@ -119,6 +119,8 @@ fn an_overwritten_file_is_the_old_or_the_new(board: &Board) {
     let mut dice = Dice(11);
     let mut current = "begin".to_owned();
     board.overwrite(path, &current);
+    // A server may carry out what a killed client had sent when somebody has looked already.
+    let mut late = BTreeSet::new();
     for round in 0..rounds() * 6 {
         let size = usize::try_from(dice.below(100_000)).unwrap();
         let next = format!("{round} {}", "y".repeat(size));
@@ -127,9 +129,12 @@ fn an_overwritten_file_is_the_old_or_the_new(board: &Board) {
         pace.learn(through);
         let text = text_of(board, path);
         assert!(
-            text == next || (text == current && !through),
+            text == next || (!through && (text == current || late.contains(&text))),
             "neither: {text:.40}"
         );
+        if text != next && !board.is_embedded() {
+            late.insert(next);
+        }
         current = text;
     }
     nobody_else_wrote(board);

@@ -79,19 +79,26 @@ fn nothing_stays_when_the_time_is_up() {
         let stage = &stage;
         for (number, (name, script)) in STAYING.iter().enumerate() {
             let marker = marker(stage, number + 50);
-            let begun = Instant::now();
-            let timeout = Duration::from_millis(200);
             let command =
                 format!("M={marker}; export M; {script}\necho so far; sleep 601.{marker}");
-            let run = stage.run_for(timeout, &command);
-            assert_eq!(run.ending, Ending::TimedOut, "{name}: {run:?}");
-            assert!(run.stdout.text.contains("so far"), "{name}: {run:?}");
-            let took = begun.elapsed();
-            assert!(
-                took >= timeout && took < timeout + PROMPTLY,
-                "{name}: {took:?}"
-            );
-            nothing_left(name, &marker);
+            let mut timeout = Duration::from_millis(200);
+            loop {
+                let begun = Instant::now();
+                let run = stage.run_for(timeout, &command);
+                assert_eq!(run.ending, Ending::TimedOut, "{name}: {run:?}");
+                let took = begun.elapsed();
+                assert!(
+                    took >= timeout && took < timeout + PROMPTLY,
+                    "{name}: {took:?}"
+                );
+                nothing_left(name, &marker);
+                if run.stdout.text.contains("so far") {
+                    break;
+                }
+                // A busy machine had not started everything yet; that is not what is tested.
+                timeout *= 4;
+                assert!(timeout < Duration::from_secs(60), "{name}: {run:?}");
+            }
         }
     }
 }

@@ -1,7 +1,11 @@
 //! The model store: the ports in the simplest code there is, for the real stores to be compared
 //! with.
 //!
-//! A commit copies the whole state, changes the copy and keeps it if nothing conflicts.
+//! A commit copies the whole state, changes the copy and keeps it if nothing conflicts. Plain records
+//! are in `plain`, mailboxes in `mail`.
+
+mod mail;
+mod plain;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +13,7 @@ use std::time::Duration;
 
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::{Fence, Write};
+use polis_core::record::RecordBody;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -49,9 +54,19 @@ struct State {
     agents: BTreeMap<AgentId, (Agent, u64)>,
     workspaces: BTreeMap<AgentId, AssignedWorkspace>,
     boards: boards::Boards,
+    plain: plain::Plain,
+    mail: mail::Mail,
     events: Vec<Event>,
     raised_to: u64,
     fences: HashMap<Fence, u64>,
+}
+
+/// Whether an expectation does not hold against the revision found.
+fn differs(expect: Expect, found: Option<u64>) -> bool {
+    match expect {
+        Expect::Absent => found.is_some(),
+        Expect::Revision(revision) => found != Some(revision),
+    }
 }
 
 /// A task, and its open blockers as they are while a changeset is half applied.
@@ -85,10 +100,6 @@ impl State {
     }
 
     fn conflict(&self, write: &Write) -> Option<RecordKey> {
-        let differs = |expect: Expect, found: Option<u64>| match expect {
-            Expect::Absent => found.is_some(),
-            Expect::Revision(revision) => found != Some(revision),
-        };
         match write {
             Write::PutTask { expect, record, .. } => {
                 let id = record.task.id;
@@ -108,7 +119,13 @@ impl State {
                 let found = self.fences.get(fence).copied().unwrap_or(0);
                 (found != *expected).then_some(RecordKey::Fence(*fence))
             }
-            Write::CreateTask(_)
+            Write::PutRecord { expect, name, .. } | Write::DeleteRecord { expect, name } => {
+                self.plain.conflict(*expect, name)
+            }
+            Write::ReadMessages { recipient, ids } => self.mail.conflict(recipient, ids),
+            Write::ForgetRecords { .. }
+            | Write::SendMessage(_)
+            | Write::CreateTask(_)
             | Write::SettleBlocker { .. }
             | Write::RaiseTaskNumber(_)
             | Write::ReserveTaskNumber
@@ -128,8 +145,13 @@ impl State {
             self.write_board(write, &changes, &mut receipt)
                 .map_err(Stopped::Conflict)?;
         }
-        for write in changes.writes {
-            self.write(write, &mut receipt)?;
+        let of_receipt = |write: &Write| match write {
+            Write::PutRecord { body, .. } => matches!(body, RecordBody::OfReceipt(_)),
+            _ => false,
+        };
+        let (last, writes): (Vec<_>, Vec<_>) = changes.writes.into_iter().partition(of_receipt);
+        for write in writes {
+            self.write(write, &changes.at, &mut receipt)?;
         }
         for event in changes.events {
             let data =
@@ -144,6 +166,9 @@ impl State {
             });
         }
         receipt.sequence = self.last_sequence();
+        for write in last {
+            self.write(write, &changes.at, &mut receipt)?;
+        }
         Ok(receipt)
     }
 
@@ -165,7 +190,12 @@ impl State {
         Ok(())
     }
 
-    fn write(&mut self, write: Write, receipt: &mut Receipt) -> Result<(), PortError> {
+    fn write(
+        &mut self,
+        write: Write,
+        at: &Timestamp,
+        receipt: &mut Receipt,
+    ) -> Result<(), PortError> {
         match write {
             Write::CreateTask(mut record) => {
                 let id = TaskId::new(self.last_task_number() + 1)
@@ -222,6 +252,16 @@ impl State {
             Write::TouchFence { fence, expected } => {
                 self.fences.insert(fence, expected + 1);
             }
+            Write::PutRecord {
+                name,
+                expires_at,
+                body,
+                ..
+            } => self.plain.put(name, expires_at, &body, receipt),
+            Write::DeleteRecord { name, .. } => self.plain.delete(&name),
+            Write::ForgetRecords { kind, before } => self.plain.forget(kind, before),
+            Write::SendMessage(message) => receipt.messages.push(self.mail.send(*message)),
+            Write::ReadMessages { ids, .. } => self.mail.mark_read(&ids, at),
             // Written already.
             Write::ChangeBoard(_) | Write::LeaseBoard(_) => {}
         }

@@ -1,0 +1,390 @@
+//! What each program wants: which files it reads, where in them a server stands, how it is spelt, and
+//! what its user has to know. A table; nothing here opens a file.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::edit::{Field, Format, entry};
+use super::jsonc::Dialect;
+use super::launch::Launch;
+use super::place::Own;
+
+/// The name our server has in every program.
+pub(super) const SERVER: &str = "polis";
+/// How long a program that would not wait that long is told to wait for a tool, in seconds: commands
+/// have a minute if nobody asks for more.
+const PATIENCE: u32 = 300;
+
+/// A program that agents run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Client {
+    Claude,
+    Codex,
+    Gemini,
+    Cursor,
+    Vscode,
+    Opencode,
+    Goose,
+}
+
+/// How an entry is spelt.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    /// `command` and `args`, and whether the kind of server is named.
+    Command { kind: Option<&'static str> },
+    /// The same, with the time a tool may take, in seconds.
+    TimedCommand,
+    /// One list, program first.
+    List,
+    /// An extension of Goose.
+    Extension,
+}
+
+/// All there is to know of a program.
+#[derive(Debug)]
+pub(super) struct Profile {
+    pub(super) id: &'static str,
+    /// What people call it.
+    pub(super) title: &'static str,
+    pub(super) format: Format,
+    /// The keys down to the servers.
+    servers: &'static [&'static str],
+    shape: Shape,
+    /// What it replaces in the texts of an entry, so that ours must not have it.
+    pub(super) replaces: &'static [&'static str],
+    /// The files it reads in a project; the first is made if none is there.
+    pub(super) project: &'static [&'static str],
+    /// Where a person's own files are; the first that is known.
+    pub(super) own: &'static [Own],
+    /// Other names of a person's file, read as well.
+    pub(super) own_too: &'static [&'static str],
+    /// What to do, and how to look whether it worked.
+    pub(super) next: &'static str,
+    /// What else matters: trust, timeouts.
+    pub(super) notes: &'static [&'static str],
+}
+
+const STRICT: Format = Format::Json(Dialect {
+    comments: false,
+    trailing_commas: false,
+    byte_order_mark: true,
+});
+const COMMENTS: Format = Format::Json(Dialect {
+    comments: true,
+    trailing_commas: false,
+    byte_order_mark: false,
+});
+const LENIENT: Format = Format::Json(Dialect {
+    comments: true,
+    trailing_commas: true,
+    byte_order_mark: true,
+});
+
+static CLAUDE: Profile = Profile {
+    id: "claude",
+    title: "Claude Code",
+    format: STRICT,
+    servers: &["mcpServers"],
+    shape: Shape::Command {
+        kind: Some("stdio"),
+    },
+    replaces: &["${"],
+    project: &[".mcp.json"],
+    own: &[
+        Own::Variable("CLAUDE_CONFIG_DIR", ".claude.json"),
+        Own::Home(".claude.json"),
+    ],
+    own_too: &[],
+    next: "start `claude` in the project again; `claude mcp list` shows the server",
+    notes: &[
+        "A server of a project's .mcp.json is asked about once, when `claude` starts: approve it.",
+    ],
+};
+
+static CODEX: Profile = Profile {
+    id: "codex",
+    title: "Codex",
+    format: Format::Toml,
+    servers: &["mcp_servers"],
+    shape: Shape::TimedCommand,
+    replaces: &[],
+    project: &[".codex/config.toml"],
+    own: &[
+        Own::Variable("CODEX_HOME", "config.toml"),
+        Own::Home(".codex/config.toml"),
+    ],
+    own_too: &[],
+    next: "start `codex` again; `codex mcp list` shows the server",
+    notes: &[
+        "Codex reads a project's .codex/config.toml only in a project that it was told to trust.",
+        "The entry gives a tool 300 s instead of Codex's 60: tool_timeout_sec.",
+    ],
+};
+
+static GEMINI: Profile = Profile {
+    id: "gemini",
+    title: "Gemini CLI",
+    format: COMMENTS,
+    servers: &["mcpServers"],
+    shape: Shape::Command { kind: None },
+    replaces: &["$"],
+    project: &[".gemini/settings.json"],
+    own: &[
+        Own::Variable("GEMINI_CLI_HOME", ".gemini/settings.json"),
+        Own::Home(".gemini/settings.json"),
+    ],
+    own_too: &[],
+    next: "start `gemini` again; `gemini mcp list` shows the server",
+    notes: &[
+        "Gemini CLI starts no server in a folder that is not trusted: trust it when `gemini` asks.",
+        "It asks before each tool is used; \"trust\": true in the entry ends that.",
+    ],
+};
+
+static CURSOR: Profile = Profile {
+    id: "cursor",
+    title: "Cursor",
+    format: LENIENT,
+    servers: &["mcpServers"],
+    shape: Shape::Command {
+        kind: Some("stdio"),
+    },
+    replaces: &["${"],
+    project: &[".cursor/mcp.json"],
+    own: &[Own::Home(".cursor/mcp.json")],
+    own_too: &[],
+    next: "restart Cursor; its settings list the server under MCP, and `cursor-agent mcp list` does",
+    notes: &["Cursor may show a new server switched off: switch it on there."],
+};
+
+static VSCODE: Profile = Profile {
+    id: "vscode",
+    title: "VS Code",
+    format: LENIENT,
+    servers: &["servers"],
+    shape: Shape::Command {
+        kind: Some("stdio"),
+    },
+    replaces: &["${"],
+    project: &[".vscode/mcp.json"],
+    own: if cfg!(target_os = "macos") {
+        &[Own::Home("Library/Application Support/Code/User/mcp.json")]
+    } else {
+        &[
+            Own::Variable("XDG_CONFIG_HOME", "Code/User/mcp.json"),
+            Own::Home(".config/Code/User/mcp.json"),
+        ]
+    },
+    own_too: &[],
+    next: "open the project in VS Code; the command \"MCP: List Servers\" shows and starts the server",
+    notes: &[
+        "VS Code asks once whether the server is trusted, and starts none in a restricted workspace.",
+    ],
+};
+
+static OPENCODE: Profile = Profile {
+    id: "opencode",
+    title: "opencode",
+    format: LENIENT,
+    servers: &["mcp"],
+    shape: Shape::List,
+    replaces: &["{env:", "{file:"],
+    project: &[
+        "opencode.json",
+        "opencode.jsonc",
+        ".opencode/opencode.json",
+        ".opencode/opencode.jsonc",
+    ],
+    own: &[
+        Own::Variable("XDG_CONFIG_HOME", "opencode/opencode.json"),
+        Own::Home(".config/opencode/opencode.json"),
+    ],
+    own_too: &["opencode.jsonc"],
+    next: "start `opencode` again; `opencode mcp list` shows the server",
+    notes: &[
+        "opencode gives a request 30 s: for longer commands set \"timeout\" (ms) in the entry.",
+    ],
+};
+
+static GOOSE: Profile = Profile {
+    id: "goose",
+    title: "Goose",
+    format: Format::Yaml,
+    servers: &["extensions"],
+    shape: Shape::Extension,
+    replaces: &[],
+    project: &[],
+    own: &[
+        Own::Variable("GOOSE_PATH_ROOT", "config/config.yaml"),
+        Own::Variable("XDG_CONFIG_HOME", "goose/config.yaml"),
+        Own::Home(".config/goose/config.yaml"),
+    ],
+    own_too: &[],
+    next: "start a new Goose session; `goose info -v` shows the extension",
+    notes: &[
+        "Goose writes its config.yaml anew when it changes a setting, and drops comments then.",
+    ],
+};
+
+impl Client {
+    pub(super) fn profile(self) -> &'static Profile {
+        match self {
+            Self::Claude => &CLAUDE,
+            Self::Codex => &CODEX,
+            Self::Gemini => &GEMINI,
+            Self::Cursor => &CURSOR,
+            Self::Vscode => &VSCODE,
+            Self::Opencode => &OPENCODE,
+            Self::Goose => &GOOSE,
+        }
+    }
+}
+
+impl Profile {
+    /// The keys down to our entry, in a file that says this.
+    pub(super) fn keys(&self, tree: &Value) -> Vec<&'static str> {
+        let mut keys = self.servers.to_vec();
+        // opencode 2 has its servers one level deeper, and reads both.
+        if matches!(self.shape, Shape::List) && entry(tree, &["mcp", "servers"]).is_some_and(is_map)
+        {
+            keys.push("servers");
+        }
+        keys.push(SERVER);
+        keys
+    }
+
+    /// The values of our entry: first those that are ours to keep right, then those it only begins
+    /// with, which are its user's to change.
+    pub(super) fn fields(&self, launch: &Launch) -> (Vec<Field>, Vec<Field>) {
+        let Launch { program, arguments } = launch;
+        let command = [("command", json!(program)), ("args", json!(arguments))];
+        match self.shape {
+            Shape::Command { kind } => {
+                let kind = kind.map(|kind| ("type", Value::from(kind)));
+                (kind.into_iter().chain(command).collect(), Vec::new())
+            }
+            Shape::TimedCommand => (command.into(), vec![("tool_timeout_sec", json!(PATIENCE))]),
+            Shape::List => {
+                let list: Vec<&String> = std::iter::once(program).chain(arguments).collect();
+                let ours = vec![("type", json!("local")), ("command", json!(list))];
+                let patience = json!(PATIENCE * 1_000);
+                (ours, vec![("enabled", json!(true)), ("timeout", patience)])
+            }
+            Shape::Extension => {
+                let ours = vec![
+                    ("type", json!("stdio")),
+                    ("name", json!(SERVER)),
+                    ("cmd", json!(program)),
+                    ("args", json!(arguments)),
+                ];
+                let begins = vec![
+                    ("enabled", json!(true)),
+                    (
+                        "description",
+                        json!("Tasks, boards, files and commands of the team"),
+                    ),
+                    ("timeout", json!(PATIENCE)),
+                ];
+                (ours, begins)
+            }
+        }
+    }
+
+    /// What an entry starts: the program, then its arguments.
+    fn started<'v>(&self, entry: &'v Value) -> Vec<&'v str> {
+        let texts = |value: Option<&'v Value>| {
+            let list = value.and_then(Value::as_array).into_iter().flatten();
+            list.filter_map(Value::as_str)
+        };
+        let one = |key: &str| entry.get(key).and_then(Value::as_str).into_iter();
+        match self.shape {
+            Shape::Command { .. } | Shape::TimedCommand => {
+                one("command").chain(texts(entry.get("args"))).collect()
+            }
+            Shape::List => texts(entry.get("command")).collect(),
+            Shape::Extension => one("cmd").chain(texts(entry.get("args"))).collect(),
+        }
+    }
+
+    /// Whether an entry of our name starts our server, and not somebody else's.
+    pub(super) fn is_ours(&self, entry: &Value, launch: Option<&Launch>) -> bool {
+        let started = self.started(entry);
+        let program = started.first().copied().unwrap_or_default();
+        let named = Path::new(program)
+            .file_name()
+            .is_some_and(|name| name == SERVER);
+        let same = launch.is_some_and(|launch| launch.program == program);
+        (named || same) && started.get(1) == Some(&"mcp")
+    }
+}
+
+/// Whether a value holds servers, and is not one.
+fn is_map(value: &Value) -> bool {
+    value
+        .as_object()
+        .is_some_and(|map| map.values().all(Value::is_object))
+}
+
+/// Whether an entry is there but switched off.
+pub(super) fn is_off(entry: &Value) -> bool {
+    entry.get("enabled") == Some(&Value::Bool(false))
+        || entry.get("disabled") == Some(&Value::Bool(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_elses_server_of_our_name_is_not_ours() {
+        let launch = Launch {
+            program: "/opt/polis-dev".to_owned(),
+            arguments: vec!["mcp".to_owned()],
+        };
+        let ours = |client: Client, entry: Value| client.profile().is_ours(&entry, Some(&launch));
+        assert!(ours(
+            Client::Claude,
+            json!({"command": "/x/polis", "args": ["mcp", "--agent", "a"]})
+        ));
+        assert!(ours(
+            Client::Claude,
+            json!({"command": "polis", "args": ["mcp"]})
+        ));
+        assert!(ours(
+            Client::Claude,
+            json!({"command": "/opt/polis-dev", "args": ["mcp"]})
+        ));
+        assert!(ours(Client::Opencode, json!({"command": ["polis", "mcp"]})));
+        assert!(ours(
+            Client::Goose,
+            json!({"cmd": "polis", "args": ["mcp"]})
+        ));
+        for other in [
+            json!({"command": "npx", "args": ["polis", "mcp"]}),
+            json!({"command": "polis", "args": ["serve"]}),
+            json!({"command": "polis"}),
+            json!({"url": "https://polis.example/mcp"}),
+            json!({"command": 7, "args": "mcp"}),
+        ] {
+            assert!(!ours(Client::Claude, other.clone()), "{other}");
+        }
+    }
+
+    #[test]
+    fn opencodes_two_layouts_are_told_apart() {
+        let keys = |tree: Value| Client::Opencode.profile().keys(&tree).join(".");
+        assert_eq!(keys(json!({})), "mcp.polis");
+        assert_eq!(keys(json!({"mcp": {"a": {"type": "local"}}})), "mcp.polis");
+        assert_eq!(keys(json!({"mcp": {"servers": {}}})), "mcp.servers.polis");
+        assert_eq!(
+            keys(json!({"mcp": {"servers": {"a": {"type": "local"}}}})),
+            "mcp.servers.polis"
+        );
+        assert_eq!(
+            keys(json!({"mcp": {"servers": {"type": "local"}}})),
+            "mcp.polis"
+        );
+    }
+}

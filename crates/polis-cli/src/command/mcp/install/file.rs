@@ -1,0 +1,228 @@
+//! The file of a program's configuration: read whole, replaced whole, with a copy of what it was.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use polis_core::{Code, Refusal};
+use polis_ops::PortError;
+
+use super::place::Named;
+use crate::error::Failure;
+
+/// The largest file that is looked at. Claude Code's own grows to some megabytes.
+const MAX_BYTES: u64 = 64 << 20;
+/// How many links lead to a file at most, as for the kernel.
+const MAX_LINKS: usize = 40;
+/// How many copies are kept before somebody has to clear up.
+const MAX_COPIES: usize = 1_000;
+
+/// What became of a change.
+#[derive(Debug)]
+pub(super) enum Written {
+    /// Done; the copy, if there was anything to copy.
+    Done(Option<PathBuf>),
+    /// Somebody else changed the file meanwhile.
+    Overtaken,
+}
+
+impl Named {
+    /// What is in the file, if it is there.
+    pub(super) fn read(&self) -> Result<Option<String>, Failure> {
+        let metadata = match fs::metadata(&self.path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.unreadable(&error)),
+        };
+        if !metadata.is_file() {
+            return Err(self.refuse(Code::NotAFile, "is not a file", "move it out of the way"));
+        }
+        if metadata.len() > MAX_BYTES {
+            let why = format!("is larger than {} MiB", MAX_BYTES >> 20);
+            return Err(self.refuse(
+                Code::FileTooLarge,
+                &why,
+                "add the entry by hand: --print shows it",
+            ));
+        }
+        let mut bytes = Vec::new();
+        File::open(&self.path)
+            .and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
+            .map_err(|error| self.unreadable(&error))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            self.refuse(Code::NotText, "is not text in UTF-8", "convert it to UTF-8")
+        })?;
+        Ok(Some(text))
+    }
+
+    /// Puts another text into the file if it still holds `before`. A link stays and what it leads
+    /// to is written; the file keeps its permissions, and is old or new at every moment.
+    pub(super) fn replace(
+        &self,
+        before: Option<&str>,
+        after: &str,
+        private: bool,
+    ) -> Result<Written, Failure> {
+        let target = self.target()?;
+        let directory = target.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(directory).map_err(|error| self.unwritable(&error))?;
+        let existing = fs::metadata(&target).ok();
+        if existing
+            .as_ref()
+            .is_some_and(|found| found.mode() & 0o222 == 0)
+        {
+            let hint = "make it writable, or add the entry by hand: --print shows it";
+            return Err(self.refuse(Code::WriteFailed, "is read-only", hint));
+        }
+        let mode = match &existing {
+            Some(found) => found.mode() & 0o7777,
+            None if private => 0o600,
+            None => 0o666,
+        };
+        let mut file = tempfile::Builder::new()
+            .prefix(".polis-")
+            .permissions(fs::Permissions::from_mode(mode))
+            .tempfile_in(directory)
+            .map_err(|error| self.unwritable(&error))?;
+        let filled = file.write_all(after.as_bytes());
+        let filled = filled.and_then(|()| match &existing {
+            Some(found) => keep_owner_and_mode(file.as_file(), found),
+            None => Ok(()),
+        });
+        filled
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(|error| self.unwritable(&error))?;
+        if self.read()?.as_deref() != before {
+            return Ok(Written::Overtaken);
+        }
+        let copy = match before {
+            Some(before) => Some(self.copy(before, mode)?),
+            None => None,
+        };
+        let placed = if before.is_some() {
+            file.persist(&target)
+        } else {
+            file.persist_noclobber(&target)
+        };
+        match placed {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+                return Ok(Written::Overtaken);
+            }
+            Err(error) => return Err(self.unwritable(&error.error)),
+        }
+        // The name as well; if that fails the old name is as good.
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+        Ok(Written::Done(copy))
+    }
+
+    /// Where the text goes: what links lead to, be it there or not.
+    fn target(&self) -> Result<PathBuf, Failure> {
+        let mut path = self.path.clone();
+        for _ in 0..MAX_LINKS {
+            match fs::read_link(&path) {
+                Ok(next) => path = path.parent().unwrap_or(Path::new("/")).join(next),
+                Err(_) => return Ok(path),
+            }
+        }
+        Err(self.refuse(
+            Code::NotAFile,
+            "is a link that leads in a circle",
+            "remove it",
+        ))
+    }
+
+    /// A copy beside the file. One that holds the same is enough, and none is ever overwritten.
+    fn copy(&self, text: &str, mode: u32) -> Result<PathBuf, Failure> {
+        let mut name = self.path.clone().into_os_string();
+        name.push(".polis-backup");
+        for number in 0..MAX_COPIES {
+            let mut path = name.clone();
+            if number > 0 {
+                path.push(format!(".{number}"));
+            }
+            let path = PathBuf::from(path);
+            let created = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(mode)
+                .open(&path);
+            match created {
+                Ok(mut file) => {
+                    let written = file
+                        .set_permissions(fs::Permissions::from_mode(mode))
+                        .and_then(|()| file.write_all(text.as_bytes()))
+                        .and_then(|()| file.sync_all());
+                    if let Err(error) = written {
+                        let _ = fs::remove_file(&path);
+                        return Err(self.unwritable(&error));
+                    }
+                    return Ok(path);
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let kept = fs::symlink_metadata(&path).is_ok_and(|m| {
+                        m.is_file() && usize::try_from(m.len()).is_ok_and(|len| len == text.len())
+                    });
+                    if kept && fs::read(&path).is_ok_and(|kept| kept == text.as_bytes()) {
+                        return Ok(path);
+                    }
+                }
+                Err(error) => return Err(self.unwritable(&error)),
+            }
+        }
+        Err(self.refuse(
+            Code::FileExists,
+            "has too many copies beside it",
+            "remove the .polis-backup files that you do not need",
+        ))
+    }
+
+    fn refuse(&self, code: Code, what: &str, hint: &str) -> Failure {
+        Refusal::new(
+            code,
+            format!("{} {what}; nothing was changed.", self.shown),
+            hint,
+        )
+        .into()
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> Failure {
+        PortError::new(
+            Code::ReadFailed,
+            format!("{} could not be read.", self.shown),
+            "look whether you may read it; with --verbose the cause is shown",
+        )
+        .because(error.to_string())
+        .into()
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> Failure {
+        let (code, why) = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                (Code::StoreFull, "the disk is full")
+            }
+            _ => (
+                Code::WriteFailed,
+                "it, or its directory, may not be written",
+            ),
+        };
+        PortError::new(
+            code,
+            format!("{} was not changed: {why}.", self.shown),
+            "mend that and run the command again, or add the entry by hand: --print shows it",
+        )
+        .because(error.to_string())
+        .into()
+    }
+}
+
+/// The new file is whose and for whom the old one was, as far as we may say so.
+fn keep_owner_and_mode(file: &File, found: &fs::Metadata) -> std::io::Result<()> {
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (found.uid(), found.gid()) {
+        // Changing the owner takes the set-id bits away, so the mode comes after it.
+        let _ = std::os::unix::fs::fchown(file, Some(found.uid()), Some(found.gid()));
+    }
+    file.set_permissions(fs::Permissions::from_mode(found.mode() & 0o7777))
+}

@@ -1,0 +1,406 @@
+//! Whatever a file holds: our entry comes in, the rest stays, and a second time nothing happens.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::client::{Client, Profile, SERVER};
+use super::edit::{Format, entry};
+use super::jsonc::Dialect;
+use super::launch::Launch;
+use super::place::Named;
+use super::plan::{plan, removal};
+
+fn launch() -> Launch {
+    Launch {
+        program: "/opt/bin/polis".to_owned(),
+        arguments: ["mcp", "--agent", "ä", "--dir", "/home/me/my project"]
+            .map(str::to_owned)
+            .to_vec(),
+    }
+}
+
+fn file() -> Named {
+    Named {
+        path: "/nowhere".into(),
+        shown: "FILE".to_owned(),
+    }
+}
+
+/// The tree as text, so that the order of keys counts, without our entry and what holds only it.
+fn rest(tree: &Value, keys: &[&str]) -> String {
+    fn prune(node: &mut Value, keys: &[&str]) -> bool {
+        let (Some((key, below)), Value::Object(map)) = (keys.split_first(), &mut *node) else {
+            return keys.is_empty() || node.is_null();
+        };
+        if map.get_mut(*key).is_some_and(|child| prune(child, below)) {
+            map.shift_remove(*key);
+        }
+        map.is_empty()
+    }
+    // A key without a value is an empty table in YAML.
+    let mut tree = tree.clone();
+    prune(&mut tree, keys);
+    tree.to_string()
+}
+
+/// Checks everything that is promised of one text. `marks` stand in it, and have to after.
+fn check(profile: &Profile, text: &str, marks: &[String]) -> Result<(), TestCaseError> {
+    let before = profile
+        .format
+        .tree(text)
+        .map_err(|fault| TestCaseError::fail(format!("{text:?} is not read: {fault:?}")))?;
+    let keys = profile.keys(&before);
+    let found = entry(&before, &keys).cloned();
+    let Ok(done) = plan(profile, &file(), text, &launch()) else {
+        let foreign = found.is_some_and(|entry| !profile.is_ours(&entry, Some(&launch())));
+        let above = &keys[..keys.len() - 1];
+        let wrong = (1..=above.len())
+            .any(|n| entry(&before, &above[..n]).is_some_and(|node| !node.is_object()));
+        prop_assert!(foreign || wrong, "refused without a reason: {text:?}");
+        return Ok(());
+    };
+    let new = done.text.clone().unwrap_or_else(|| text.to_owned());
+    let after = profile.format.tree(&new).unwrap();
+    prop_assert_eq!(
+        rest(&after, &keys),
+        rest(&before, &keys),
+        "{:?} became {:?}",
+        text,
+        new
+    );
+    prop_assert_eq!(entry(&after, &keys), Some(&done.entry));
+    for (key, value) in profile.fields(&launch()).0 {
+        prop_assert_eq!(done.entry.get(key), Some(&value));
+    }
+    let kept = found.iter().filter_map(Value::as_object).flatten();
+    let ours = profile.fields(&launch()).0;
+    for (key, value) in kept.filter(|(key, _)| ours.iter().all(|(ours, _)| ours != key)) {
+        prop_assert_eq!(
+            done.entry.get(key),
+            Some(value),
+            "{} of the entry is gone",
+            key
+        );
+    }
+    for mark in marks {
+        prop_assert!(
+            new.contains(mark.as_str()),
+            "{:?} is gone from {:?}",
+            mark,
+            new
+        );
+    }
+    let again = plan(profile, &file(), &new, &launch())
+        .ok()
+        .map(|plan| plan.text);
+    prop_assert_eq!(again, Some(None), "a second time changes something");
+    let out = removal(profile, &file(), &new).ok().flatten();
+    let out = out.ok_or_else(|| TestCaseError::fail(format!("not removed: {new:?}")))?;
+    let left = profile.format.tree(&out).unwrap();
+    prop_assert_eq!(
+        rest(&left, &keys),
+        rest(&before, &keys),
+        "{:?} left {:?}",
+        new,
+        out
+    );
+    prop_assert!(entry(&left, &keys).is_none());
+    Ok(())
+}
+
+/// Choices, from bytes that proptest shrinks.
+struct Dice {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.at += 1;
+        usize::from(self.bytes[self.at % self.bytes.len()]).wrapping_mul(self.at) % sides
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len())]
+    }
+}
+
+fn dice() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 1..64)
+}
+
+fn keys() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-z]{1,4}",
+        1 => ".{0,6}",
+        1 => prop::sample::select(vec!["mcpServers", "servers", "mcp", SERVER, "type", "//", "/*", "}\",", "\u{feff}键"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<i16>().prop_map(|n| json!(f64::from(n) / 8.0)),
+        ".{0,12}".prop_map(Value::from),
+        Just(json!("/* not, a // comment */ ,]}")),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((keys(), inner), 0..5)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// A document, perhaps with servers, perhaps with an entry of ours from earlier.
+fn documents(profile: &'static Profile) -> impl Strategy<Value = Value> {
+    let members = prop::collection::vec((keys(), values()), 0..6);
+    let others = prop::option::of(prop::collection::vec((keys(), values()), 0..4));
+    (
+        members,
+        others,
+        prop::option::of(values()),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(move |(members, others, own, place)| {
+            let mut root: Map<String, Value> = members.into_iter().collect();
+            if let Some(others) = others {
+                let mut servers: Map<String, Value> = others.into_iter().collect();
+                if let Some(own) = own {
+                    let mut entry = Map::new();
+                    entry.insert("more".to_owned(), own);
+                    let old = Launch {
+                        program: "polis".to_owned(),
+                        arguments: vec!["mcp".to_owned()],
+                    };
+                    entry.extend(
+                        profile
+                            .fields(&old)
+                            .0
+                            .into_iter()
+                            .map(|(k, v)| (k.to_owned(), v)),
+                    );
+                    let at = place.index(servers.len() + 1);
+                    servers.shift_remove(SERVER);
+                    servers.shift_insert(at.min(servers.len()), SERVER.to_owned(), entry.into());
+                }
+                let at = place.index(root.len() + 1);
+                let key = profile.keys(&json!({}))[0];
+                root.shift_remove(key);
+                root.shift_insert(at.min(root.len()), key.to_owned(), servers.into());
+            }
+            Value::Object(root)
+        })
+}
+
+/// Writes JSON as people do: with comments, odd blanks, commas too many, names twice.
+struct Scribe {
+    dice: Dice,
+    dialect: Dialect,
+    end: &'static str,
+    marks: Vec<String>,
+}
+
+impl Scribe {
+    fn gap(&mut self, page: &mut String) {
+        for _ in 0..self.dice.roll(3) {
+            let blank = self.dice.pick(&["", " ", "\t", "  ", self.end]);
+            page.push_str(blank);
+        }
+        if self.dialect.comments && self.dice.roll(6) == 0 {
+            let number = self.marks.len();
+            let mark = if self.dice.roll(2) == 0 {
+                format!("// 注 {number} \" }} ,{}", self.end)
+            } else {
+                format!("/* {number} {{ \" *{}*/", self.end)
+            };
+            page.push_str(&mark);
+            self.marks.push(mark);
+        }
+    }
+
+    fn write(&mut self, value: &Value, page: &mut String) {
+        let (open, close, items): (_, _, Vec<(Option<&str>, &Value)>) = match value {
+            Value::Object(map) => (
+                '{',
+                '}',
+                map.iter().map(|(k, v)| (Some(k.as_str()), v)).collect(),
+            ),
+            Value::Array(list) => ('[', ']', list.iter().map(|v| (None, v)).collect()),
+            other => return page.push_str(&other.to_string()),
+        };
+        page.push(open);
+        self.gap(page);
+        let several = items.len();
+        for (n, (key, value)) in items.into_iter().enumerate() {
+            if let Some(key) = key {
+                let name = Value::from(key).to_string();
+                if self.dice.roll(12) == 0 {
+                    page.push_str(&format!("{name}: [0],"));
+                    self.gap(page);
+                }
+                page.push_str(&name);
+                self.gap(page);
+                page.push(':');
+                self.gap(page);
+            }
+            self.write(value, page);
+            self.gap(page);
+            if n + 1 < several || self.dialect.trailing_commas && self.dice.roll(3) == 0 {
+                page.push(',');
+                self.gap(page);
+            }
+        }
+        page.push(close);
+    }
+}
+
+fn json_case(client: Client) -> impl Strategy<Value = (Client, Value, Vec<u8>)> {
+    (Just(client), documents(client.profile()), dice())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_json_keeps_all_the_rest(
+        (client, document, bytes) in prop_oneof![
+            json_case(Client::Claude), json_case(Client::Gemini), json_case(Client::Vscode),
+            json_case(Client::Cursor), json_case(Client::Opencode),
+        ],
+    ) {
+        let profile = client.profile();
+        let Format::Json(dialect) = profile.format else { panic!("not JSON") };
+        let mut dice = Dice { bytes, at: 0 };
+        let end = dice.pick(&["\n", "\r\n"]);
+        let mut scribe = Scribe { dice, dialect, end, marks: Vec::new() };
+        let mut text = if dialect.byte_order_mark && scribe.dice.roll(4) == 0 { "\u{feff}" } else { "" }.to_owned();
+        match scribe.dice.roll(4) {
+            // As programs write it.
+            0 => text.push_str(&serde_json::to_string_pretty(&document).unwrap().replace('\n', end)),
+            1 => text.push_str(&document.to_string()),
+            _ => {
+                scribe.gap(&mut text);
+                scribe.write(&document, &mut text);
+                scribe.gap(&mut text);
+            }
+        }
+        // A comment inside a value of ours that is replaced goes with it.
+        let marks = if document.to_string().contains("\"more\":") { Vec::new() } else { scribe.marks };
+        prop_assert_eq!(profile.format.tree(&text).ok(), Some(document));
+        check(profile, &text, &marks)?;
+    }
+
+    #[test]
+    fn any_toml_keeps_all_the_rest(
+        sections in prop::collection::vec(("[a-z]{1,3}", prop::collection::vec(("[a-z]{1,3}", 0..7_usize), 0..4)), 0..6),
+        bytes in dice(),
+        old in any::<bool>(),
+    ) {
+        let mut dice = Dice { bytes, at: 0 };
+        let end = dice.pick(&["\n", "\r\n"]);
+        let values = ["1", "'x # y'", "\"\\u00e4\"", "[1, # c\n 2]", "{ a = 1 }", "1979-05-27", "\"\"\"\na\n[b]\n\"\"\""];
+        let (mut text, mut marks, mut heads) = (String::new(), Vec::new(), Vec::new());
+        let mut place = dice.roll(4);
+        for (name, members) in sections {
+            let head = match dice.roll(3) {
+                0 => format!("mcp_servers.{name}"),
+                1 => format!("mcp_servers.{name}.env"),
+                _ => format!("x.{name}"),
+            };
+            if heads.contains(&head) {
+                continue;
+            }
+            if old && place == 0 {
+                text.push_str(&format!("[mcp_servers.polis]{end}command = 'polis'{end}args = ['mcp']{end}"));
+            }
+            place = place.wrapping_sub(1);
+            if dice.roll(3) == 0 {
+                let mark = format!("# 注 {} [x]", marks.len());
+                text.push_str(&format!("{mark}{end}"));
+                marks.push(mark);
+            }
+            text.push_str(&format!("[{head}]{}{end}", dice.pick(&["", " # c", "  "])));
+            heads.push(head);
+            let mut used = Vec::new();
+            for (key, value) in members {
+                if !used.contains(&key) && key != "env" {
+                    text.push_str(&format!("{key} = {}{end}", values[value].replace('\n', end)));
+                    used.push(key);
+                }
+            }
+            if dice.roll(3) == 0 {
+                text.push_str(end);
+            }
+        }
+        prop_assume!(Format::Toml.tree(&text).is_ok());
+        check(Client::Codex.profile(), &text, &marks)?;
+    }
+
+    #[test]
+    fn any_yaml_keeps_all_the_rest(
+        members in prop::collection::vec(("[a-z]{1,4}", 0..8_usize), 0..5),
+        extensions in prop::option::of(prop::collection::vec(("[a-z]{1,4}", 0..8_usize), 0..4)),
+        bytes in dice(),
+        old in any::<bool>(),
+    ) {
+        let mut dice = Dice { bytes, at: 0 };
+        let end = dice.pick(&["\n", "\r\n"]);
+        let unit = dice.pick(&["  ", "    ", " "]);
+        let value = |n: usize, indent: &str| match n {
+            0 => " 1".to_owned(),
+            1 => " 'it''s # x'  # c".to_owned(),
+            2 => format!("{end}{indent}{unit}k: v{end}{indent}{unit}l: [1, {{m: 2}}]"),
+            3 => format!("{end}{indent}- a # c{end}{indent}- b"),
+            4 => format!(" |{end}{indent}{unit}text{end}{end}{indent}{unit}more"),
+            5 => " {a: {b: [1]}}".to_owned(),
+            6 => " \"\\u00e4\\\" 用\"".to_owned(),
+            _ => format!("{end}{indent}{unit}- n:{end}{indent}{unit}    o: ~"),
+        };
+        let (mut text, mut marks, mut used) = (String::new(), Vec::new(), vec!["extensions".to_owned()]);
+        let place = dice.roll(3);
+        for (n, (key, kind)) in members.into_iter().chain([("zzzzz".to_owned(), 0)]).enumerate() {
+            if let Some(extensions) = extensions.as_ref().filter(|_| n == place) {
+                text.push_str(&format!("extensions:{}{end}", dice.pick(&["", " # here"])));
+                let mut inner: Vec<String> = Vec::new();
+                for (key, kind) in extensions {
+                    if inner.contains(key) || key == "null" || key == "true" {
+                        continue;
+                    }
+                    if dice.roll(3) == 0 {
+                        let mark = format!("# 注 {} x: y", marks.len());
+                        text.push_str(&format!("{unit}{mark}{end}"));
+                        marks.push(mark);
+                    }
+                    text.push_str(&format!("{unit}{key}:{}{end}", value(*kind, unit)));
+                    inner.push(key.clone());
+                }
+                if old {
+                    let items = format!("{unit}{unit}args:{end}{unit}{unit}- mcp{end}");
+                    text.push_str(&format!("{unit}polis:{end}{unit}{unit}cmd: polis # c{end}{items}{unit}{unit}more: [1]{end}"));
+                }
+            }
+            if !used.contains(&key) && key != "null" && key != "true" {
+                text.push_str(&format!("{key}:{}{end}", value(kind, "")));
+                used.push(key);
+            }
+        }
+        prop_assume!(Format::Yaml.tree(&text).is_ok());
+        check(Client::Goose.profile(), &text, &marks)?;
+    }
+
+    #[test]
+    fn no_text_brings_it_down(text in ".{0,64}", noise in "[\\[\\]{}:,\"'/*#\\-|>&!~ \n\ta-c=]{0,48}") {
+        for client in [Client::Claude, Client::Codex, Client::Vscode, Client::Goose] {
+            for text in [&text, &noise] {
+                let profile = client.profile();
+                let _ = plan(profile, &file(), text, &launch());
+                let _ = removal(profile, &file(), text);
+            }
+        }
+    }
+}

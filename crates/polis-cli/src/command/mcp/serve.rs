@@ -1,0 +1,62 @@
+//! `polis mcp`: serving one agent on standard input and output.
+
+use clap::Args;
+use polis_serve::{Identity, mcp};
+use polis_store::embedded::Use;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Globals;
+use crate::context::Context;
+use crate::error::{Failure, invalid};
+
+/// What the server is started with; `install` writes the same flags into a program's configuration.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Who the agent at the other end is
+    // Not the caller's `agent` of the global flags, whose id it would be.
+    #[arg(id = "served_agent", long = "agent", value_name = "ID")]
+    agent: Option<String>,
+    /// The groups of tools it is shown; default: usual
+    #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
+    tools: Vec<String>,
+}
+
+impl Serve {
+    pub(super) fn run(self, globals: &Globals) -> Result<(), Failure> {
+        let mut globals = globals.clone();
+        globals.agent = self.agent.or(globals.agent);
+        if globals.agent.is_none() {
+            // Whoever does not say who it is must not act as the person.
+            return Err(invalid(
+                "Whose server is it?",
+                "name the agent with --agent ID; `polis agent list` shows who there is",
+            ));
+        }
+        let tools = mcp::Toolset::of(self.tools.iter().map(String::as_str))?;
+        let context = Context::open_for(&globals, Use::Steady)?;
+        let identity = Identity::trusted(context.agent.clone());
+        let serving = async {
+            let stop = CancellationToken::new();
+            tokio::spawn(cancel_when_told(stop.clone()));
+            mcp::serve_stdio(context.polis.clone(), identity, tools, stop).await
+        };
+        Ok(context.run(serving)?)
+    }
+}
+
+/// Cancels when the system wants us to end: what was asked is answered, and commands end before us.
+async fn cancel_when_told(stop: CancellationToken) {
+    let told = |kind| async move {
+        match signal(kind) {
+            Ok(mut signals) => signals.recv().await,
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = told(SignalKind::terminate()) => {}
+        _ = told(SignalKind::interrupt()) => {}
+        _ = told(SignalKind::hangup()) => {}
+    }
+    stop.cancel();
+}

@@ -1,0 +1,215 @@
+//! `polis serve`: the HTTP API, live events and MCP at one address.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use polis_core::Code;
+use polis_ops::{Polis, PortError, once};
+use polis_serve::http::log::{self, LogFormat};
+use polis_serve::http::tls::{self, TlsAcceptor};
+use polis_serve::http::{App, Listen, Listener, Live, Options, Server};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::cli::Globals;
+use crate::config::ServeConfig;
+use crate::context::{Context, Place};
+use crate::error::{Failure, invalid};
+use crate::output::Output;
+
+/// How often answers that are kept for requests that may come again are forgotten.
+const FORGET: Duration = Duration::from_secs(3_600);
+/// What a second signal ends with.
+const AT_ONCE: u8 = 130;
+
+/// Serve the HTTP API until a signal ends it.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen: an address and a port (0: any free one), or unix:PATH; default: 127.0.0.1:7707
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The certificate chain for TLS, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The certificate's key, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Listen without TLS where other machines can connect: something in front of it encrypts
+    #[arg(long)]
+    allow_plaintext: bool,
+    /// How the log on standard error looks
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Text)]
+    log_format: Format,
+    /// Log every request, not only failures and slow ones
+    #[arg(long)]
+    access_log: bool,
+}
+
+/// How the log looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One JSON document a line
+    Json,
+}
+
+/// Where it listens, for programs.
+#[derive(Debug, serde::Serialize)]
+struct Listening {
+    listening: String,
+}
+
+impl Serve {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        let config = Place::find(globals)?.config()?.serve;
+        let listen = self.listen.as_deref().unwrap_or(&config.listen);
+        let listen = Listen::parse(listen)?;
+        let tls = match self.certificate(&config)? {
+            Some((chain, key)) => Some(tls::acceptor(&chain, &key)?),
+            None => None,
+        };
+        listen.check(tls.is_some(), self.allow_plaintext)?;
+        let mut options = config.options();
+        options.access_log |= self.access_log;
+        let context = Context::open_serving(globals)?;
+        let _log = log::start(match self.log_format {
+            Format::Text => LogFormat::Text,
+            Format::Json => LogFormat::Json,
+        });
+        context.run(async {
+            let listener = listen.bind().await.map_err(|error| cannot_listen(&error))?;
+            let server = server(&context.polis, options, listener, tls)?;
+            let signals = Signals::new()?;
+            tell(out, &server.url())?;
+            serve(context.polis.clone(), server, signals).await
+        })
+    }
+
+    /// The files of the certificate, from the flags or the configuration.
+    fn certificate(&self, config: &ServeConfig) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
+        if let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) {
+            return Ok(Some((chain.clone(), key.clone())));
+        }
+        let file = |name: &str| Path::new(name).to_owned();
+        match (config.tls_cert.as_str(), config.tls_key.as_str()) {
+            ("", "") => Ok(None),
+            ("", _) | (_, "") => Err(invalid(
+                "Of serve.tls_cert and serve.tls_key only one is set.",
+                "set both, or neither",
+            )),
+            (chain, key) => Ok(Some((file(chain), file(key)))),
+        }
+    }
+}
+
+/// A server with everything that goes on in it.
+fn server(
+    polis: &Polis,
+    options: Options,
+    listener: Listener,
+    tls: Option<TlsAcceptor>,
+) -> Result<Server, Failure> {
+    let mut live = None;
+    let app = App::with(polis.clone(), options, |router, metrics| {
+        let (started, router) = Live::start(polis, router, metrics);
+        live = Some(started);
+        router
+    })?;
+    let server = Server::new(Arc::new(app), listener, tls);
+    Ok(match live {
+        Some(live) => server.with_live(live),
+        None => server,
+    })
+}
+
+/// Serves until the first signal, and ends in good order; or at once with the second.
+async fn serve(polis: Polis, server: Server, mut signals: Signals) -> Result<(), Failure> {
+    let forgetting = tokio::spawn(forget(polis));
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let running = server.run(async {
+        let _ = stopped.await;
+    });
+    let mut running = std::pin::pin!(running);
+    tokio::select! {
+        _ = running.as_mut() => {}
+        () = signals.next() => {
+            tracing::info!(target: "polis", "a signal came: what was accepted is finished");
+            let _ = stop.send(());
+            tokio::select! {
+                finished = running.as_mut() => {
+                    if !finished {
+                        tracing::warn!(target: "polis", "the time was up before everything was finished");
+                    }
+                }
+                () = signals.next() => return Err(Failure::Exit(AT_ONCE)),
+            }
+        }
+    }
+    forgetting.abort();
+    Ok(())
+}
+
+/// Forgets kept answers whose time is up, now and then.
+async fn forget(polis: Polis) {
+    loop {
+        if let Err(error) = once::forget_replies(&polis).await {
+            tracing::warn!(target: "polis", %error, "old answers could not be forgotten");
+        }
+        tokio::time::sleep(FORGET).await;
+    }
+}
+
+/// The signals that end a server.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+fn tell(out: &Output, url: &str) -> Result<(), Failure> {
+    let listening = Listening {
+        listening: url.to_owned(),
+    };
+    out.answer(&listening, |listening| {
+        let url = &listening.listening;
+        format!(
+            "Listening on {url}\n\
+             Every request needs a token: polis agent token issue AGENT (or `user` for yourself)\n\
+             What there is: {url}/v1/openapi.json"
+        )
+    })
+}
+
+fn cannot_listen(error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there",
+        std::io::ErrorKind::PermissionDenied => "this user may not",
+        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address",
+        std::io::ErrorKind::AlreadyExists => "something that is not a socket is in its place",
+        std::io::ErrorKind::NotFound => "the directory is not there",
+        _ => "the system refuses",
+    };
+    let failure = PortError::new(
+        Code::InvalidInput,
+        format!("Listening there is not possible: {why}."),
+        "choose another address with --listen, or end the other program",
+    );
+    Failure::Op(failure.because(error.to_string()).into())
+}

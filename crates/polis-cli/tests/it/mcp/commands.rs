@@ -1,0 +1,161 @@
+//! Commands: how they get on is told, and cancelling one ends everything it started.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::{ALL, Client, Era, LATER};
+use crate::board::{Board, eventually};
+use crate::workspaces::add;
+
+fn board() -> Board {
+    let board = Board::embedded();
+    add(&board, "ada", "");
+    board
+}
+
+fn run(client: &mut Client, line: &str, token: Option<Value>) -> i64 {
+    let mut params = json!({"name": "run_command", "arguments": {"command": line}});
+    if let Some(token) = token {
+        params["_meta"] = json!({"progressToken": token});
+    }
+    client.send("tools/call", params)
+}
+
+/// A command that begins two more and stays; it writes a file when all are there.
+const TREE: &str = "sleep 987 & setsid sleep 988 & touch started; wait";
+
+/// Whether any process of the tree is there.
+fn tree_lives() -> bool {
+    let entries = std::fs::read_dir("/proc").unwrap();
+    entries.filter_map(Result::ok).any(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.starts_with(b"sleep\x00987") || line.starts_with(b"sleep\x00988")
+    })
+}
+
+fn started(board: &Board) -> std::path::PathBuf {
+    board.workspace("workspaces/ada/started")
+}
+
+fn wait_for(path: &Path) {
+    eventually("the command's start", || path.exists());
+}
+
+#[test]
+fn what_a_command_writes_is_told_as_it_comes() {
+    let board = board();
+    for era in ALL {
+        let mut client = Client::begin(&board, "ada", era);
+        let line = "for n in 1 2 3; do echo line $n; sleep 0.3; done";
+        let id = run(&mut client, line, Some(json!("t-1")));
+        let mut last = 0.0;
+        for n in 1..=3 {
+            let told = client.notification("notifications/progress");
+            let params = &told["params"];
+            assert_eq!(params["progressToken"], "t-1", "{told}");
+            let progress = params["progress"].as_f64().unwrap();
+            assert!(progress > last, "{told}");
+            last = progress;
+            let message = params["message"].as_str().unwrap();
+            assert!(message.ends_with(&format!("line {n}")), "{told}");
+        }
+        let answer = client.answer(id);
+        let result = &answer["result"]["structuredContent"];
+        assert_eq!(result["stdout"], "line 1\nline 2\nline 3\n", "{answer}");
+        // Who did not ask is not told.
+        let id = run(&mut client, "echo quiet", None);
+        client.answer(id);
+        assert!(client.kept().is_empty());
+    }
+}
+
+#[test]
+fn a_flood_is_told_now_and_then() {
+    let board = board();
+    let mut client = Client::begin(&board, "ada", LATER);
+    let id = run(&mut client, "seq 1 200000", Some(json!(7)));
+    let answer = client.answer(id);
+    assert_eq!(
+        answer["result"]["structuredContent"]["exitCode"], 0,
+        "{answer}"
+    );
+    let told = client.kept().len();
+    assert!((1..200).contains(&told), "{told}");
+}
+
+#[test]
+fn cancelling_ends_the_whole_tree_and_nothing_is_answered() {
+    let board = board();
+    for era in ALL {
+        let mut client = Client::begin(&board, "ada", era);
+        let id = run(&mut client, TREE, None);
+        wait_for(&started(&board));
+        assert!(tree_lives());
+        // Others are answered meanwhile.
+        client.call("TaskList", json!({}));
+        client.notify(
+            "notifications/cancelled",
+            json!({"requestId": id, "reason": "enough"}),
+        );
+        eventually("the tree's end", || !tree_lives());
+        client.call("TaskList", json!({}));
+        eventually("the log", || {
+            board.log().last().unwrap()["data"]["cancelled"] == true
+        });
+        let answered = client.kept().iter().any(|message| message["id"] == id);
+        assert!(!answered, "{:?}", client.kept());
+        std::fs::remove_file(started(&board)).unwrap();
+    }
+}
+
+#[test]
+fn the_end_of_the_client_ends_its_commands_at_once() {
+    let board = board();
+    for end in ["close", "signal", "kill"] {
+        let mut client = Client::begin(&board, "ada", Era::Stateless);
+        run(&mut client, TREE, None);
+        wait_for(&started(&board));
+        let begun = Instant::now();
+        match end {
+            "close" => client.close(),
+            "signal" => {
+                let pid = client.child.id().to_string();
+                let kill = std::process::Command::new("kill").arg(pid).status();
+                assert!(kill.unwrap().success());
+            }
+            _ => client.child.kill().unwrap(),
+        }
+        client.child.wait().unwrap();
+        assert!(
+            begun.elapsed() < Duration::from_secs(3),
+            "{end}: {:?}",
+            begun.elapsed()
+        );
+        eventually("the tree's end", || !tree_lives());
+        std::fs::remove_file(started(&board)).unwrap();
+    }
+}
+
+#[test]
+fn commands_run_side_by_side_up_to_a_bound() {
+    let board = board();
+    let mut client = Client::begin(&board, "ada", LATER);
+    let gate = board.workspace("workspaces/ada/go");
+    let line = "touch up.$$; until [ -e go ]; do sleep 0.05; done";
+    let ids: Vec<i64> = (0..33).map(|_| run(&mut client, line, None)).collect();
+    // One is too many, and is told so at once.
+    let refused = client.wait("a refusal", |message| message["result"]["isError"] == true);
+    let error = &refused["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "rate_limited", "{refused}");
+    std::fs::create_dir_all(gate.parent().unwrap()).unwrap();
+    std::fs::write(&gate, "").unwrap();
+    for id in ids.into_iter().filter(|id| refused["id"] != *id) {
+        let answer = client.answer(id);
+        assert_eq!(
+            answer["result"]["structuredContent"]["exitCode"], 0,
+            "{answer}"
+        );
+    }
+}

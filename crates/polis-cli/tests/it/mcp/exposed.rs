@@ -1,0 +1,336 @@
+//! Resources, prompts and completion.
+
+use serde_json::{Value, json};
+
+use super::client::{ALL, Client, Era, LATER};
+use crate::board::Board;
+use crate::boards_team::{add, register};
+
+fn uris(client: &mut Client) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    loop {
+        let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
+        let answer = client.request("resources/list", params);
+        let page = answer["result"]["resources"].as_array().unwrap();
+        assert!(!page.is_empty() && page.len() <= 100, "{}", page.len());
+        for resource in page {
+            assert!(!resource["name"].as_str().unwrap().is_empty());
+            assert!(resource["mimeType"].is_string(), "{resource}");
+            found.push(resource["uri"].as_str().unwrap().to_owned());
+        }
+        cursor = answer["result"].get("nextCursor").cloned();
+        if cursor.is_none() {
+            return found;
+        }
+    }
+}
+
+fn read(client: &mut Client, uri: &str) -> Value {
+    let answer = client.request("resources/read", json!({"uri": uri}));
+    let contents = &answer["result"]["contents"];
+    assert_eq!(contents.as_array().map(Vec::len), Some(1), "{answer}");
+    assert_eq!(contents[0]["uri"], uri);
+    contents[0].clone()
+}
+
+#[test]
+fn what_is_listed_can_be_read() {
+    let board = Board::embedded();
+    register(&board);
+    board.put("global", "# Goals\n\nShip it.\n");
+    board.ok(
+        "user",
+        &[
+            "blackboard",
+            "write",
+            "shared/context.md",
+            "--content",
+            "we\n",
+            "--mode",
+            "overwrite",
+        ],
+    );
+    let task = board.create(&["--description", "at length"]);
+    for era in ALL {
+        let mut client = Client::begin(&board, "ada", era);
+        let listed = uris(&mut client);
+        for uri in [
+            "polis://tasks",
+            "polis://board/global",
+            "polis://board/mid/architect",
+            "polis://board/bottom/dev-1",
+            "polis://blackboard/shared/context.md",
+            "polis://task/1",
+        ] {
+            assert!(listed.contains(&uri.to_owned()), "{uri}: {listed:?}");
+        }
+        for uri in &listed {
+            read(&mut client, uri);
+        }
+        let global = read(&mut client, "polis://board/global");
+        assert_eq!(global["text"], "# Goals\n\nShip it.\n");
+        assert_eq!(global["mimeType"], "text/markdown");
+        assert_eq!(global["_meta"]["polis/version"], 1);
+        let shown = read(&mut client, &format!("polis://task/{task}"));
+        assert_eq!(shown["mimeType"], "application/json");
+        let document: Value = serde_json::from_str(shown["text"].as_str().unwrap()).unwrap();
+        assert_eq!(document, board.get(&task));
+        let ready = read(&mut client, "polis://tasks");
+        let ready: Value = serde_json::from_str(ready["text"].as_str().unwrap()).unwrap();
+        assert_eq!(ready["tasks"][0]["id"], "1");
+        let templates = client.request("resources/templates/list", json!({}));
+        assert_eq!(
+            templates["result"]["resourceTemplates"]
+                .as_array()
+                .unwrap()
+                .len(),
+            4
+        );
+    }
+}
+
+#[test]
+fn permissions_hold_for_resources() {
+    let board = Board::embedded();
+    register(&board);
+    board.ok(
+        "loner",
+        &["board", "write", "bottom/loner", "--content", "secret"],
+    );
+    let mut client = Client::begin(&board, "dev-1", LATER);
+    let listed = uris(&mut client);
+    assert!(
+        !listed.contains(&"polis://board/bottom/loner".to_owned()),
+        "{listed:?}"
+    );
+    let error = client.wrong(
+        "resources/read",
+        json!({"uri": "polis://board/bottom/loner"}),
+        -32602,
+    );
+    assert_eq!(
+        error["data"]["error"]["code"], "permission_denied",
+        "{error}"
+    );
+    client.wrong(
+        "resources/subscribe",
+        json!({"uri": "polis://board/bottom/loner"}),
+        -32602,
+    );
+    let mut own = Client::begin(&board, "loner", LATER);
+    assert_eq!(
+        read(&mut own, "polis://board/bottom/loner")["text"],
+        "secret"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_said_so_in_each_eras_words() {
+    let board = Board::embedded();
+    add(&board, "ada", "architect", "mid", "");
+    for (era, code) in [(LATER, -32002), (Era::Stateless, -32602)] {
+        let mut client = Client::begin(&board, "ada", era);
+        for uri in [
+            "test://nonexistent",
+            "polis://task/99",
+            "polis://blackboard/no.md",
+            "polis://file/no",
+            "polis://nothing/x",
+        ] {
+            let error = client.wrong("resources/read", json!({"uri": uri}), code);
+            assert_eq!(error["data"]["uri"], uri, "{error}");
+        }
+        client.wrong(
+            "resources/read",
+            json!({"uri": "polis://file/../../polis.toml"}),
+            -32602,
+        );
+        client.wrong("resources/list", json!({"cursor": "nonsense"}), -32602);
+    }
+}
+
+#[test]
+fn a_long_list_comes_in_pages() {
+    let board = Board::embedded();
+    add(&board, "ada", "architect", "mid", "");
+    let mut client = Client::begin(&board, "ada", LATER);
+    let ids: Vec<i64> = (0..230)
+        .map(|n| {
+            let arguments = json!({"subject": format!("n {n}"), "description": ""});
+            client.send(
+                "tools/call",
+                json!({"name": "TaskCreate", "arguments": arguments}),
+            )
+        })
+        .collect();
+    for id in ids {
+        client.answer(id);
+    }
+    client.call("TaskClaim", json!({"taskId": "200"}));
+    client.call("TaskClaim", json!({"taskId": "100"}));
+    let listed = uris(&mut client);
+    let mut tasks: Vec<&String> = listed.iter().filter(|uri| uri.contains("task/")).collect();
+    assert_eq!(
+        tasks[..2],
+        ["polis://task/100", "polis://task/200"],
+        "what is worked on comes first"
+    );
+    tasks.sort();
+    tasks.dedup();
+    assert_eq!(tasks.len(), 230);
+}
+
+#[test]
+fn long_texts_are_cut_with_a_note() {
+    let board = Board::embedded();
+    add(&board, "ada", "architect", "mid", "");
+    let long = "0123456789abcdef\n".repeat(10_000);
+    board.put("global", &long);
+    let mut client = Client::begin(&board, "ada", LATER);
+    let global = read(&mut client, "polis://board/global");
+    let text = global["text"].as_str().unwrap();
+    assert!(
+        text.len() < 70_000 && text.contains("whiteboard_read with board=global"),
+        "{}",
+        text.len()
+    );
+    assert_eq!(global["_meta"]["polis/size"], 170_000);
+    client.call("write_file", json!({"path": "a/long.txt", "content": long}));
+    let file = read(&mut client, "polis://file/a/long.txt");
+    let text = file["text"].as_str().unwrap();
+    assert!(
+        text.len() < 70_000 && text.contains("read_file with startLine="),
+        "{}",
+        text.len()
+    );
+    client.call(
+        "write_file",
+        json!({"path": "dot.png", "content": "iVBORw0KGgr/", "encoding": "base64"}),
+    );
+    let image = read(&mut client, "polis://file/dot.png");
+    assert_eq!(
+        (&image["mimeType"], &image["blob"]),
+        (&json!("image/png"), &json!("iVBORw0KGgr/"))
+    );
+}
+
+#[test]
+fn prompts_are_filled_in() {
+    let board = Board::embedded();
+    register(&board);
+    for era in ALL {
+        let mut client = Client::begin(&board, "dev-1", era);
+        let list = client.request("prompts/list", json!({}));
+        let names: Vec<&str> = list["result"]["prompts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|prompt| prompt["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["claim_next", "hand_over", "stand_up"]);
+        let mut text = |name: &str, arguments: Value| {
+            let answer =
+                client.request("prompts/get", json!({"name": name, "arguments": arguments}));
+            let message = &answer["result"]["messages"][0];
+            assert_eq!(message["role"], "user", "{answer}");
+            message["content"]["text"].as_str().unwrap().to_owned()
+        };
+        assert!(text("claim_next", json!({})).contains("TaskClaim"));
+        assert!(text("claim_next", json!({"role": "architect"})).contains("roleFilter=architect"));
+        let handed = text(
+            "hand_over",
+            json!({"task": "7", "to": "quinn", "note": "the key"}),
+        );
+        for part in ["taskId=7", "owner=quinn", "the key", "send_message"] {
+            assert!(handed.contains(part), "{handed}");
+        }
+        assert!(text("stand_up", json!({})).contains("board=bottom/dev-1"));
+        assert!(text("stand_up", json!({"board": "global"})).contains("board=global"));
+        for (name, arguments) in [
+            ("none", json!({})),
+            ("hand_over", json!({"task": "7"})),
+            ("hand_over", json!({"task": "seven", "to": "quinn"})),
+            ("hand_over", json!({"task": 7, "to": "quinn"})),
+            ("stand_up", json!({"board": "../x"})),
+        ] {
+            client.wrong(
+                "prompts/get",
+                json!({"name": name, "arguments": arguments}),
+                -32602,
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_typed_is_completed() {
+    let board = Board::embedded();
+    register(&board);
+    for subject in ["Fix the login", "Write the guide"] {
+        board.ok("user", &["task", "create", "--subject", subject]);
+    }
+    let mut client = Client::begin(&board, "dev-1", LATER);
+    client.call("write_file", json!({"path": "src/main.rs", "content": ""}));
+    let mut complete = |reference: Value, argument: &str, typed: &str| {
+        let params = json!({"ref": reference, "argument": {"name": argument, "value": typed}});
+        let answer = client.request("completion/complete", params);
+        let found = answer["result"]["completion"]["values"].as_array().unwrap();
+        found
+            .iter()
+            .map(|value| value.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let prompt = |name: &str| json!({"type": "ref/prompt", "name": name});
+    let template = |uri: &str| json!({"type": "ref/resource", "uri": uri});
+    assert_eq!(
+        complete(prompt("claim_next"), "role", "arch"),
+        ["architect"]
+    );
+    assert_eq!(complete(prompt("hand_over"), "to", "q"), ["quinn"]);
+    assert!(complete(prompt("hand_over"), "to", "gone").is_empty());
+    assert_eq!(complete(prompt("hand_over"), "task", "login"), ["1"]);
+    assert_eq!(complete(prompt("hand_over"), "task", ""), ["1", "2"]);
+    assert_eq!(complete(template("polis://task/{id}"), "id", "2"), ["2"]);
+    let boards = complete(template("polis://board/{+name}"), "name", "");
+    assert!(boards.contains(&"bottom/dev-1".to_owned()), "{boards:?}");
+    assert!(!boards.contains(&"bottom/loner".to_owned()), "{boards:?}");
+    assert_eq!(
+        complete(template("polis://file/{+path}"), "path", "s"),
+        ["src/"]
+    );
+    assert_eq!(
+        complete(template("polis://file/{+path}"), "path", "src/m"),
+        ["src/main.rs"]
+    );
+    assert!(complete(template("polis://file/{+path}"), "path", "../").is_empty());
+    assert!(complete(prompt("unknown"), "arg1", "x").is_empty());
+    assert!(complete(template("test://x/{id}"), "id", "x").is_empty());
+}
+
+#[test]
+fn completions_are_bounded() {
+    let board = Board::embedded();
+    add(&board, "ada", "architect", "mid", "");
+    let mut client = Client::begin(&board, "ada", LATER);
+    let ids: Vec<i64> = (0..120)
+        .map(|n| {
+            let arguments = json!({"subject": format!("n {n}"), "description": ""});
+            client.send(
+                "tools/call",
+                json!({"name": "TaskCreate", "arguments": arguments}),
+            )
+        })
+        .collect();
+    for id in ids {
+        client.answer(id);
+    }
+    let params = json!({"ref": {"type": "ref/prompt", "name": "hand_over"}, "argument": {"name": "task", "value": ""}});
+    let answer = client.request("completion/complete", params);
+    let completion = &answer["result"]["completion"];
+    assert_eq!(completion["values"].as_array().unwrap().len(), 100);
+    assert_eq!(
+        (&completion["total"], &completion["hasMore"]),
+        (&json!(120), &json!(true))
+    );
+}

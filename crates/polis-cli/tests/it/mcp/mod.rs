@@ -1,0 +1,10 @@
+//! `polis mcp` as clients use it: a real process, its standard input and output, both eras.
+
+mod client;
+mod commands;
+mod documents;
+mod eras;
+mod exposed;
+mod subscriptions;
+mod tools;
+mod wire;

@@ -1,0 +1,164 @@
+//! Tools: what is listed, what can be called, and what is refused.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::client::{ALL, Client, LATER};
+use crate::board::{Board, on_both_stores};
+use crate::boards_team::add;
+
+fn with_ana(board: &Board) {
+    add(board, "ana", "team-lead", "top", "");
+}
+
+fn names(client: &mut Client) -> Vec<String> {
+    let answer = client.request("tools/list", json!({}));
+    let tools = answer["result"]["tools"].as_array().unwrap().clone();
+    for tool in &tools {
+        assert!(!tool["description"].as_str().unwrap().is_empty(), "{tool}");
+        assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+        assert_eq!(tool["outputSchema"]["type"], "object", "{tool}");
+    }
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn work_is_done_through_tools_in_every_era(board: &Board) {
+    with_ana(board);
+    for era in ALL {
+        let mut client = Client::begin(board, "ana", era);
+        let created = client.call(
+            "TaskCreate",
+            json!({"subject": "write it", "description": "all"}),
+        );
+        let id = created["id"].as_str().unwrap();
+        let claimed = client.call("TaskClaim", json!({"taskId": id}));
+        assert_eq!(
+            (&claimed["owner"], &claimed["status"]),
+            (&json!("ana"), &json!("in_progress"))
+        );
+        let done = client.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
+        assert_eq!(done["status"], "completed");
+        // The same document as the command line's.
+        assert_eq!(board.get(id), client.call("TaskGet", json!({"taskId": id})));
+        let written = client.call(
+            "whiteboard_append",
+            json!({"board": "global", "content": "done"}),
+        );
+        assert_eq!(written["version"], board.version("global"));
+        assert!(client.finish().stderr.is_empty());
+    }
+}
+
+fn refusals_are_answers_a_model_can_act_on(board: &Board) {
+    with_ana(board);
+    board.put("global", "one\n");
+    for era in ALL {
+        let mut client = Client::begin(board, "ana", era);
+        client.refused("TaskGet", json!({"taskId": "99"}), "task_not_found");
+        client.refused("TaskGet", json!({"taskId": "x"}), "invalid_task_id");
+        client.refused("TaskGet", json!({}), "invalid_input");
+        client.refused(
+            "TaskGet",
+            json!({"taskId": "1", "more": 1}),
+            "invalid_input",
+        );
+        client.refused("TaskGet", json!("no object"), "invalid_input");
+        let old = json!({"board": "global", "content": "x", "expectedVersion": 0});
+        let conflict = client.refused("whiteboard_write", old, "version_conflict");
+        assert_eq!(conflict["currentVersion"], 1, "{conflict}");
+        client.refused(
+            "read_file",
+            json!({"path": "../../etc/passwd"}),
+            "path_traversal_blocked",
+        );
+        client.refused(
+            "run_command",
+            json!({"command": "sudo true"}),
+            "command_blocked",
+        );
+        // The protocol has an error of its own for tools that are not there.
+        let error = client.wrong("tools/call", json!({"name": "Nope"}), -32602);
+        assert_eq!(error["data"]["error"]["code"], "tool_not_found");
+    }
+}
+
+/// Who acts is who the server was started for, whatever a request says.
+fn a_forged_agent_is_nobody(board: &Board) {
+    with_ana(board);
+    add(board, "dev", "backend-leader", "bottom", "");
+    let mut client = Client::begin(board, "dev", LATER);
+    for forged in ["agent", "by", "as", "caller", "from", "actor", "identity"] {
+        let mut arguments = json!({"board": "global", "content": "mine now"});
+        arguments[forged] = json!("ana");
+        client.refused("whiteboard_write", arguments, "invalid_input");
+    }
+    let meta = json!({"agent": "ana", "polis/agent": "user", "io.modelcontextprotocol/clientInfo": {"name": "ana", "version": "1"}});
+    let params = json!({
+        "name": "whiteboard_write", "agent": "user", "_meta": meta,
+        "arguments": {"board": "global", "content": "mine now"},
+    });
+    let answer = client.request("tools/call", params);
+    let error = &answer["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "permission_denied", "{answer}");
+    client.call("TaskCreate", json!({"subject": "mine", "description": ""}));
+    let log = board.log();
+    let actors: BTreeSet<&str> = log
+        .iter()
+        .filter(|event| event["kind"].as_str().unwrap().starts_with("task."))
+        .map(|event| event["actor"].as_str().unwrap())
+        .collect();
+    assert_eq!(actors, BTreeSet::from(["dev"]));
+    assert_eq!(board.version("global"), 0);
+}
+
+on_both_stores!(
+    work_is_done_through_tools_in_every_era,
+    refusals_are_answers_a_model_can_act_on,
+    a_forged_agent_is_nobody,
+);
+
+#[test]
+fn a_choice_of_tools_is_what_is_listed_and_what_can_be_called() {
+    let board = Board::embedded();
+    with_ana(&board);
+    let mut usual = Client::begin(&board, "ana", LATER);
+    let shown = names(&mut usual);
+    assert_eq!(shown, names(&mut usual), "always in the same order");
+    assert!(shown.contains(&"TaskClaim".to_owned()));
+    assert!(!shown.contains(&"TaskStats".to_owned()));
+    usual.call("TaskStats", json!({}));
+    let mut few = Client::begin_with(&board, "ana", LATER, &["--tools", "blackboard,messages"]);
+    let shown = names(&mut few);
+    assert!(shown.contains(&"blackboard_read".to_owned()), "{shown:?}");
+    assert!(!shown.contains(&"TaskClaim".to_owned()), "{shown:?}");
+    let hidden = json!({"name": "TaskList", "arguments": {}});
+    let error = few.wrong("tools/call", hidden, -32602);
+    assert_eq!(error["data"]["error"]["code"], "tool_not_found");
+    let mut all = Client::begin_with(&board, "ana", LATER, &["--tools", "all"]);
+    assert!(names(&mut all).len() > shown.len());
+}
+
+#[test]
+fn long_answers_are_cut_and_say_how_to_go_on() {
+    let board = Board::embedded();
+    with_ana(&board);
+    let text = "0123456789abcdef\n".repeat(10_000);
+    board.put("global", &text);
+    let mut client = Client::begin(&board, "ana", LATER);
+    let mut read = String::new();
+    let mut offset = json!(0);
+    while !offset.is_null() {
+        let page = client.call(
+            "whiteboard_read",
+            json!({"board": "global", "offset": offset}),
+        );
+        assert!(page.to_string().len() < 60_000);
+        read.push_str(page["content"].as_str().unwrap());
+        offset = page.get("nextOffset").cloned().unwrap_or(Value::Null);
+    }
+    assert_eq!(read, text);
+}

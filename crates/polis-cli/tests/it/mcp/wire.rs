@@ -1,0 +1,256 @@
+//! What comes over the wire that is no request, and how a server ends.
+
+use std::io::Read as _;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::client::{ALL, Client, Era, LATER, initialize};
+use crate::board::{Board, eventually};
+use crate::workspaces::add;
+
+fn board() -> Board {
+    let board = Board::embedded();
+    add(&board, "ada", "");
+    board
+}
+
+#[test]
+fn nonsense_is_answered_and_the_conversation_goes_on() {
+    let board = board();
+    for era in ALL {
+        let mut client = Client::begin(&board, "ada", era);
+        for (line, code) in [
+            ("{", -32700),
+            ("nonsense", -32700),
+            ("\u{1}\u{2}", -32700),
+            ("[]", -32600),
+            (
+                r#"[{"jsonrpc":"2.0","id":1,"method":"tools/list"}]"#,
+                -32600,
+            ),
+            ("\"text\"", -32600),
+        ] {
+            client.line(line);
+            let answer = client.wait("an error", |message| message.get("error").is_some());
+            assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+            assert!(answer.get("id").is_none(), "{answer}");
+        }
+        client.line(r#"{"jsonrpc":"1.0","id":77,"method":"tools/list"}"#);
+        assert_eq!(client.answer(77)["error"]["code"], -32600);
+        // Nobody waits for an answer to these.
+        for line in [
+            "",
+            "{}",
+            r#"{"jsonrpc":"2.0","method":"notifications/none"}"#,
+            r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,
+        ] {
+            client.line(line);
+        }
+        client.call("TaskList", json!({}));
+        assert_eq!(client.kept(), [] as [serde_json::Value; 0]);
+        assert_eq!(client.finish().exit, Some(0));
+    }
+}
+
+#[test]
+fn what_comes_before_the_first_request_ends_nothing() {
+    let board = board();
+    let mut client = Client::start(board.command().args(["mcp", "--agent", "ada"]));
+    client.notify("notifications/initialized", json!({}));
+    client.line(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
+    client.wrong("tools/list", json!({}), -32602);
+    let answer = client.request("initialize", initialize("2025-11-25"));
+    assert!(answer.get("result").is_some(), "{answer}");
+    client.call("TaskList", json!({}));
+}
+
+#[test]
+fn a_line_without_end_takes_no_memory_and_ends_nothing() {
+    let board = board();
+    let mut client = Client::begin(&board, "ada", LATER);
+    let piece = "x".repeat(1 << 20);
+    let line = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"{}\"}}",
+        piece.repeat(40)
+    );
+    client.line(&line);
+    let answer = client.wait("an error", |message| message.get("error").is_some());
+    assert_eq!(answer["error"]["code"], -32600, "{answer}");
+    let memory = memory_kib(client.child.id());
+    assert!(memory < 120 << 10, "{memory} KiB");
+    client.call("TaskList", json!({}));
+}
+
+/// The most memory a process has used, in KiB.
+fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn requests_that_come_at_once_are_all_answered() {
+    let board = board();
+    for era in [LATER, Era::Stateless] {
+        let mut client = Client::begin(&board, "ada", era);
+        let ids: Vec<i64> = (0..500)
+            .map(|n| {
+                let arguments = json!({"subject": format!("task {n}"), "description": ""});
+                client.send(
+                    "tools/call",
+                    json!({"name": "TaskCreate", "arguments": arguments}),
+                )
+            })
+            .collect();
+        let mut created: Vec<u64> = ids
+            .into_iter()
+            .map(|id| {
+                let answer = client.answer(id);
+                let id = answer["result"]["structuredContent"]["id"].as_str();
+                id.unwrap_or_else(|| panic!("{answer}")).parse().unwrap()
+            })
+            .collect();
+        created.sort_unstable();
+        created.dedup();
+        assert_eq!(created.len(), 500);
+    }
+}
+
+/// A client that asks and does not read is not read either: its server's memory stays where it is.
+#[test]
+fn who_does_not_read_is_not_read() {
+    let board = board();
+    board.put("global", &"a line of the board\n".repeat(1_000));
+    let mut command = board.command();
+    command.args(["mcp", "--agent", "ada"]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize("2025-11-25")});
+    let read = |id: u32| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": "whiteboard_read", "arguments": {"board": "global"}}})
+    };
+    let reads: Vec<String> = (1..=3_000).map(|id| read(id).to_string()).collect();
+    let many = format!("{begin}\n{}\n", reads.join("\n"));
+    // More than the pipe holds: the writing ends when the reading does.
+    let writer = std::thread::spawn(move || {
+        use std::io::Write as _;
+        let _ = stdin.write_all(many.as_bytes());
+    });
+    let mut last = 0;
+    let mut same = 0;
+    eventually("standing still", || {
+        std::thread::sleep(Duration::from_millis(50));
+        let now = memory_kib(child.id());
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+        same > 10
+    });
+    assert!(last < 100 << 10, "{last} KiB");
+    // Whoever reads after all gets everything.
+    let mut output = String::new();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut output)
+        .unwrap();
+    writer.join().unwrap();
+    assert_eq!(output.lines().count(), 3_001);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn the_end_of_the_input_is_the_end() {
+    let board = board();
+    for era in ALL {
+        let mut client = Client::begin(&board, "ada", era);
+        client.call("TaskList", json!({}));
+        let answer = client.finish();
+        assert_eq!((answer.exit, answer.stderr.as_str()), (Some(0), ""));
+    }
+    // Before anything was asked, too.
+    let client = Client::start(board.command().args(["mcp", "--agent", "ada"]));
+    assert_eq!(client.finish().exit, Some(0));
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered() {
+    let board = board();
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize("2025-11-25")});
+    let create = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "TaskCreate", "arguments": {"subject": "last", "description": ""}}});
+    let mut command = board.command();
+    command.args(["mcp", "--agent", "ada"]);
+    let answer = crate::board::feed(&mut command, format!("{begin}\n{create}\n").as_bytes());
+    assert_eq!(answer.exit, Some(0), "{answer:?}");
+    assert_eq!(answer.stdout.lines().count(), 2, "{answer:?}");
+    assert_eq!(board.get("1")["subject"], "last");
+}
+
+#[test]
+fn a_signal_ends_it_at_once() {
+    let board = board();
+    let mut client = Client::begin(&board, "ada", LATER);
+    client.call("TaskList", json!({}));
+    let pid = client.child.id();
+    let begun = Instant::now();
+    let kill = std::process::Command::new("kill")
+        .arg(pid.to_string())
+        .status();
+    assert!(kill.unwrap().success());
+    let status = client.child.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(status.success(), "{status}");
+}
+
+/// Some programs give their servers sockets, and a person may give one a file.
+#[test]
+fn sockets_and_files_do_as_well_as_pipes() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let board = board();
+    let begin = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": initialize("2025-11-25")});
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "TaskList", "arguments": {}}});
+    let (mut to, stdin) = UnixStream::pair().unwrap();
+    let (from, stdout) = UnixStream::pair().unwrap();
+    let mut command = board.command();
+    command.args(["mcp", "--agent", "ada"]);
+    let mut child = command
+        .stdin(OwnedFd::from(stdin))
+        .stdout(OwnedFd::from(stdout))
+        .spawn()
+        .unwrap();
+    drop(command);
+    let mut lines = BufReader::new(from).lines();
+    for request in [&begin, &list] {
+        writeln!(to, "{request}").unwrap();
+        let answer: serde_json::Value =
+            serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["id"], request["id"], "{answer}");
+        assert!(answer.get("result").is_some(), "{answer}");
+    }
+    drop(to);
+    assert!(child.wait().unwrap().success());
+    assert!(lines.next().is_none());
+
+    let (input, output) = (board.file("input"), board.file("output"));
+    std::fs::write(&input, format!("{begin}\n{list}\n")).unwrap();
+    let mut command = board.command();
+    command.args(["mcp", "--agent", "ada"]);
+    command.stdin(std::fs::File::open(&input).unwrap());
+    command.stdout(std::fs::File::create(&output).unwrap());
+    assert!(command.status().unwrap().success());
+    assert_eq!(std::fs::read_to_string(&output).unwrap().lines().count(), 2);
+}

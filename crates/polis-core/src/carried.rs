@@ -1,0 +1,142 @@
+//! Refusals on their way through serde.
+//!
+//! A type that is read from a request refuses what it is not with its own code. All that serde lets an error
+//! bring along is a text, and most readers want the sentence alone. So a refusal shows its sentence, as ever,
+//! and the whole of itself to a reader that asks for it with `{:#}`; [`unpack`] makes a refusal of that again.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::refusal::{Code, Refusal};
+
+/// What a packed refusal begins with; no sentence does.
+const MARK: char = '\u{1}';
+
+/// A refusal as a text.
+#[derive(Serialize, Deserialize)]
+struct Packed<'a> {
+    code: &'a str,
+    message: String,
+    hint: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            return f.write_str(&self.message);
+        }
+        let packed = Packed {
+            code: self.code.as_str(),
+            message: self.message.clone(),
+            hint: self.hint.clone(),
+        };
+        let text = serde_json::to_string(&packed).map_err(|_| fmt::Error)?;
+        write!(f, "{MARK}{text}")
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// The refusal that a text brings, if it does: what `{:#}` made of one.
+pub fn unpack(text: &str) -> Option<Refusal> {
+    let packed: Packed<'_> = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
+    let code = Code::ALL.iter().find(|code| code.as_str() == packed.code)?;
+    Some(Refusal::new(*code, packed.message, packed.hint))
+}
+
+/// Reads what is written as a text, or refuses with the code that `parse` has for what it is not.
+pub(crate) fn from_text<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    parse: fn(&str) -> Result<T, Refusal>,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_str(Reader {
+        parse,
+        made: PhantomData,
+    })
+}
+
+struct Reader<T> {
+    parse: fn(&str) -> Result<T, Refusal>,
+    made: PhantomData<T>,
+}
+
+impl<T> Reader<T> {
+    fn no_text<E: de::Error>(&self, given: &str) -> Result<T, E> {
+        // Nothing that is read with this accepts the empty text.
+        Err(match (self.parse)("") {
+            Err(refusal) => E::custom(Refusal {
+                message: format!("A text in quotes is expected, not {given}."),
+                ..refusal
+            }),
+            Ok(_) => E::custom("a text in quotes is expected"),
+        })
+    }
+}
+
+impl<'de, T> Visitor<'de> for Reader<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text in quotes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.parse)(text).map_err(E::custom)
+    }
+
+    fn visit_bool<E: de::Error>(self, given: bool) -> Result<T, E> {
+        self.no_text(&given.to_string())
+    }
+
+    fn visit_i64<E: de::Error>(self, given: i64) -> Result<T, E> {
+        self.no_text(&given.to_string())
+    }
+
+    fn visit_u64<E: de::Error>(self, given: u64) -> Result<T, E> {
+        self.no_text(&given.to_string())
+    }
+
+    fn visit_f64<E: de::Error>(self, given: f64) -> Result<T, E> {
+        self.no_text(&given.to_string())
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<T, E> {
+        self.no_text("null")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<T, A::Error> {
+        while given.next_element::<IgnoredAny>()?.is_some() {}
+        self.no_text("a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut given: A) -> Result<T, A::Error> {
+        while given.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        self.no_text("an object")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TaskId;
+
+    #[test]
+    fn a_refusal_goes_through_a_text_and_back() {
+        let refusal = "x\"\u{1}\n".parse::<TaskId>().unwrap_err();
+        assert_eq!(unpack(&format!("{refusal:#}")), Some(refusal.clone()));
+        assert_eq!(refusal.to_string(), refusal.message);
+        assert_eq!(unpack(&refusal.message), None);
+    }
+
+    #[test]
+    fn serde_json_shows_the_sentence_alone() {
+        let shown = serde_json::from_str::<TaskId>("\"x\"")
+            .unwrap_err()
+            .to_string();
+        assert!(shown.starts_with("Invalid task id: \"x\"."), "{shown}");
+        assert!(!shown.contains(MARK), "{shown}");
+    }
+}

@@ -1,0 +1,320 @@
+//! Messages between agents: what may be sent, to whom, and what the log tells of it.
+//!
+//! A message is in its recipient's mailbox from the commit that sent it, and stays there after it was
+//! read. Its payload never stands in the log: a mailbox is its owner's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, AgentStatus};
+use crate::caller::Caller;
+use crate::changeset::{Changeset, Write};
+use crate::event::{NewEvent, Subject, kind};
+use crate::id::{AgentId, quoted};
+use crate::json::Raw;
+use crate::refusal::{Code, Refusal};
+use crate::time::Timestamp;
+
+/// The longest payload, in bytes of JSON.
+pub const MAX_PAYLOAD: usize = 256 * 1024;
+/// The deepest payload.
+const MAX_DEPTH: usize = 64;
+/// The most recipients of one sending.
+pub const MAX_RECIPIENTS: usize = 1_000;
+/// The longest delay: 30 days.
+pub const MAX_DELAY_MS: u64 = 30 * 24 * 3_600 * 1_000;
+/// What stands before a role in `to`.
+const ROLE: &str = "role:";
+
+/// One name or several.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected an agent's id, `user`, `role:ROLE`, or a list of these"
+)]
+pub enum Recipients {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Recipients {
+    fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+/// The parameters of `send_message`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SendMessage {
+    /// An agent's id, `user`, `role:ROLE`, or a list of these.
+    pub to: Recipients,
+    /// Text or any JSON.
+    #[schemars(with = "serde_json::Value")]
+    pub payload: Raw,
+    /// The message it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<u64>,
+    /// Deliver it only after so many milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<u64>,
+}
+
+/// A message that a store has yet to number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// Who sent it.
+    pub from: AgentId,
+    /// Whose mailbox it is put into.
+    pub to: AgentId,
+    /// When it was sent.
+    pub created_at: Timestamp,
+    /// From when on its recipient sees it (milliseconds).
+    pub deliver_at: i64,
+    /// The message it answers.
+    pub reply_to: Option<u64>,
+    /// What it says.
+    pub payload: Raw,
+}
+
+impl NewMessage {
+    /// The message with the number that the store gave it.
+    pub fn numbered(self, id: u64) -> Message {
+        Message {
+            id,
+            from: self.from,
+            to: self.to,
+            deliver_at: (Timestamp::from_millis(self.deliver_at) != self.created_at)
+                .then(|| Timestamp::from_millis(self.deliver_at)),
+            created_at: self.created_at,
+            reply_to: self.reply_to,
+            payload: self.payload,
+            read_at: None,
+        }
+    }
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Message {
+    /// Its number: 1, 2, 3, … over all mailboxes, in commit order.
+    pub id: u64,
+    /// Who sent it.
+    pub from: AgentId,
+    /// Whose mailbox it is in.
+    pub to: AgentId,
+    /// When it was sent.
+    pub created_at: Timestamp,
+    /// From when on it is seen, if it was delayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliver_at: Option<Timestamp>,
+    /// The message it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<u64>,
+    /// What it says.
+    #[schemars(with = "serde_json::Value")]
+    pub payload: Raw,
+    /// When its recipient read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_at: Option<Timestamp>,
+}
+
+/// What the log tells of a message.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent<'a> {
+    from: &'a AgentId,
+    to: &'a AgentId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_to: Option<u64>,
+    bytes: usize,
+}
+
+/// What sending is decided on.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The registry.
+    pub agents: &'a [Agent],
+    /// The message it answers, if it is in the sender's mailbox, or was sent by it.
+    pub answered: Option<&'a Message>,
+}
+
+/// Decides a sending: one message for each recipient, in the order they were named.
+pub fn decide_send(
+    params: &SendMessage,
+    known: Known<'_>,
+    sender: &Caller,
+    now: i64,
+) -> Result<(Vec<NewMessage>, Changeset), Refusal> {
+    check_payload(&params.payload)?;
+    let delay = params.delay_ms.unwrap_or(0);
+    if delay > MAX_DELAY_MS {
+        return Err(invalid(
+            "A message can be delayed by 30 days at most.",
+            "give a smaller delayMs",
+        ));
+    }
+    if let Some(id) = params.reply_to
+        && known.answered.is_none()
+    {
+        return Err(not_found(id));
+    }
+    let recipients = resolve(&params.to, known.agents, sender)?;
+    let created_at = Timestamp::from_millis(now);
+    let deliver_at = now.saturating_add(i64::try_from(delay).unwrap_or(i64::MAX));
+    let mut changes = Changeset::by(sender, created_at.clone());
+    let mut messages = Vec::with_capacity(recipients.len());
+    for to in recipients {
+        let message = NewMessage {
+            from: sender.id.clone(),
+            to,
+            created_at: created_at.clone(),
+            deliver_at,
+            reply_to: params.reply_to,
+            payload: params.payload.clone(),
+        };
+        let told = Sent {
+            from: &message.from,
+            to: &message.to,
+            reply_to: message.reply_to,
+            bytes: message.payload.text().len(),
+        };
+        let subject = Subject::Mailbox(message.to.clone());
+        changes
+            .events
+            .push(NewEvent::of(kind::MESSAGE_SENT, subject, &told));
+        changes
+            .writes
+            .push(Write::SendMessage(Box::new(message.clone())));
+        messages.push(message);
+    }
+    Ok((messages, changes))
+}
+
+/// Marks messages as read.
+pub fn decide_read(reader: &Caller, ids: Vec<u64>, now: &Timestamp) -> Changeset {
+    #[derive(Serialize)]
+    struct Read<'a> {
+        ids: &'a [u64],
+    }
+    let subject = Subject::Mailbox(reader.id.clone());
+    let event = NewEvent::of(kind::MESSAGE_READ, subject, &Read { ids: &ids });
+    Changeset::by(reader, now.clone())
+        .write(Write::ReadMessages {
+            recipient: reader.id.clone(),
+            ids,
+        })
+        .event(event)
+}
+
+/// A message that is not there, or not the caller's.
+pub fn not_found(id: u64) -> Refusal {
+    Refusal::new(
+        Code::MessageNotFound,
+        format!("Message {id} is neither in your mailbox nor from you."),
+        "call check_messages to see your messages",
+    )
+}
+
+fn check_payload(payload: &Raw) -> Result<(), Refusal> {
+    let empty = payload.is_null()
+        || payload
+            .to::<String>()
+            .is_some_and(|text| text.trim().is_empty());
+    if empty {
+        return Err(invalid(
+            "The message says nothing.",
+            "give a payload: text or JSON",
+        ));
+    }
+    if payload.text().len() > MAX_PAYLOAD {
+        return Err(invalid(
+            "The message is longer than 256 KiB.",
+            "put the long part where both can read it (put_artifact, a board or a file) and send its name",
+        ));
+    }
+    if payload.depth() > MAX_DEPTH || payload.has_half_character() {
+        return Err(invalid(
+            "The payload is nested too deeply, or has half a character in it.",
+            "send a simpler payload",
+        ));
+    }
+    Ok(())
+}
+
+/// Who is meant, each once, in the order they were named.
+fn resolve(to: &Recipients, agents: &[Agent], sender: &Caller) -> Result<Vec<AgentId>, Refusal> {
+    let mut found: Vec<AgentId> = Vec::new();
+    let mut add = |id: AgentId| {
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    };
+    for name in to.names() {
+        match name.strip_prefix(ROLE) {
+            Some(role) => {
+                let mut any = false;
+                for agent in agents.iter().filter(|a| is_active(a) && a.role == role) {
+                    any = true;
+                    // Who writes to its own role means the others.
+                    if agent.id != sender.id {
+                        add(agent.id.clone());
+                    }
+                }
+                if !any {
+                    return Err(unknown(&format!(
+                        "No active agent has the role {}.",
+                        quoted(role)
+                    )));
+                }
+            }
+            None => add(one(name, agents)?),
+        }
+    }
+    if found.is_empty() {
+        return Err(unknown("The message is for nobody."));
+    }
+    if found.len() > MAX_RECIPIENTS {
+        return Err(invalid(
+            "The message is for more than 1,000 agents.",
+            "write it on a board that they read",
+        ));
+    }
+    Ok(found)
+}
+
+fn one(name: &str, agents: &[Agent]) -> Result<AgentId, Refusal> {
+    let id: AgentId = name.parse()?;
+    if id.as_str() == AgentId::USER {
+        return Ok(id);
+    }
+    match agents.iter().find(|agent| agent.id == id) {
+        Some(agent) if is_active(agent) => Ok(id),
+        Some(_) => Err(unknown(&format!(
+            "Agent \"{id}\" is retired and gets no messages."
+        ))),
+        None => Err(unknown(&format!("Nobody is called \"{id}\"."))),
+    }
+}
+
+fn is_active(agent: &Agent) -> bool {
+    agent.status == AgentStatus::Active
+}
+
+fn unknown(message: &str) -> Refusal {
+    Refusal::new(
+        Code::RecipientNotFound,
+        message,
+        "see who is there with list_agents (`polis agent list`); `user` is the person",
+    )
+}
+
+fn invalid(message: &str, hint: &str) -> Refusal {
+    Refusal::new(Code::InvalidMessage, message, hint)
+}

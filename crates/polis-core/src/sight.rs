@@ -1,0 +1,130 @@
+//! Which events of the log a caller may see.
+//!
+//! The log names things: boards, files, commands, mailboxes. Whoever may not read a thing does not learn
+//! from the log what happens to it.
+
+use crate::agent::Agent;
+use crate::board::BoardName;
+use crate::board::access::{AccessRules, Act, judge};
+use crate::caller::{Caller, Standing};
+use crate::event::{Event, kind};
+use crate::id::AgentId;
+
+/// What a caller may see of the log. Made of the registry as it was at one moment.
+#[derive(Debug, Clone)]
+pub struct Sight {
+    /// Who looks.
+    pub caller: Caller,
+    /// The registry.
+    pub agents: Vec<Agent>,
+    /// Who may read which board.
+    pub rules: AccessRules,
+    /// The workspace the caller works in.
+    pub workspace: Option<AgentId>,
+}
+
+impl Sight {
+    /// Whether nothing is hidden from it.
+    pub fn shows_everything(&self) -> bool {
+        self.caller.standing == Standing::Human
+    }
+
+    /// Whether the caller may see an event.
+    pub fn shows(&self, event: &Event) -> bool {
+        if self.shows_everything() {
+            return true;
+        }
+        let own = event.actor == self.caller.id.as_str();
+        let Some((class, name)) = event.subject.split_once('/') else {
+            return false;
+        };
+        match class {
+            "task" | "artifact" | "blackboard" => true,
+            "agent"
+                if matches!(
+                    event.kind.as_str(),
+                    kind::TOKEN_ISSUED | kind::TOKEN_REVOKED
+                ) =>
+            {
+                name == self.caller.id.as_str()
+            }
+            "agent" => true,
+            "board" => name.parse().is_ok_and(|board| self.reads(&board)),
+            "workspace" => self
+                .workspace
+                .as_ref()
+                .is_some_and(|own| own.as_str() == name),
+            "mailbox" => own || name == self.caller.id.as_str(),
+            _ => false,
+        }
+    }
+
+    /// Whether the caller may read a board.
+    pub fn reads(&self, board: &BoardName) -> bool {
+        judge(Act::Read, board, &self.caller, &self.agents, &self.rules).allowed
+    }
+
+    /// Whether an event may have changed what the caller sees, so that it has to be made again.
+    pub fn is_outdated_by(event: &Event) -> bool {
+        event.kind.starts_with("agent.") || event.kind.starts_with("workspace.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Raw;
+    use crate::time::Timestamp;
+
+    fn event(kind: &str, subject: &str, actor: &str) -> Event {
+        Event {
+            seq: 1,
+            at: Timestamp::from_millis(0),
+            actor: actor.to_owned(),
+            kind: kind.to_owned(),
+            subject: subject.to_owned(),
+            data: Raw::parse("{}").unwrap(),
+        }
+    }
+
+    fn sight(who: &str) -> Sight {
+        Sight {
+            caller: Caller::resolve(who.parse().unwrap(), None).unwrap(),
+            agents: Vec::new(),
+            rules: AccessRules::default(),
+            workspace: Some("team".parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_not_told() {
+        let table = [
+            ("task.created", "task/1", "b", true),
+            ("board.written", "board/global", "b", true),
+            ("board.written", "board/mid/dev", "b", false),
+            ("board.written", "blackboard/a.md", "b", true),
+            ("file.written", "workspace/team", "b", true),
+            ("file.written", "workspace/other", "b", false),
+            ("command.run", "workspace/other", "a", false),
+            ("message.sent", "mailbox/a", "b", true),
+            ("message.sent", "mailbox/b", "a", true),
+            ("message.sent", "mailbox/b", "c", false),
+            ("agent.added", "agent/b", "user", true),
+            ("token.issued", "agent/b", "user", false),
+            ("token.issued", "agent/a", "user", true),
+            ("webhook.added", "webhook/x", "user", false),
+            ("artifact.put", "artifact/x", "b", true),
+            ("odd", "nothing", "b", false),
+            ("odd", "new-thing/x", "b", false),
+        ];
+        for (kind, subject, actor, shown) in table {
+            let event = event(kind, subject, actor);
+            assert_eq!(
+                sight("a").shows(&event),
+                shown,
+                "{kind} {subject} by {actor}"
+            );
+            assert!(sight("user").shows(&event));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Tokens: how an agent proves over a network who it is.
+//!
+//! A token's text is `polis_ID_SECRET`. Only a hash of the secret is kept, so a store that is stolen
+//! opens nothing; it needs no salt, because the secret is random and long. Where tokens are kept and
+//! asked for is the operations' matter.
+
+mod scope;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use scope::{Access, Area, Scopes};
+
+use crate::caller::{Caller, Standing};
+use crate::changeset::{Changeset, Expect, Write};
+use crate::digest;
+use crate::event::{NewEvent, Subject, kind};
+use crate::id::{AgentId, quoted};
+use crate::record::{RecordBody, RecordKind, RecordName};
+use crate::refusal::{Code, Refusal};
+use crate::time::Timestamp;
+
+/// What every token begins with, so that people and secret scanners know one when they see it.
+const PREFIX: &str = "polis_";
+/// How many hexadecimal digits an id has.
+const ID_DIGITS: usize = 12;
+/// How many hexadecimal digits a secret has.
+const SECRET_DIGITS: usize = 64;
+
+/// A token as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Token {
+    /// Its id.
+    pub id: String,
+    /// Who may act with it; `user` for the person.
+    pub agent: AgentId,
+    /// SHA-256 of its secret.
+    pub hash: String,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// When it was issued.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: AgentId,
+    /// When it ends by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A token as it is shown: without its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenView {
+    /// Its id.
+    pub id: String,
+    /// Who may act with it.
+    pub agent: AgentId,
+    /// What it is good for.
+    pub scopes: Scopes,
+    /// Whether it counts now.
+    pub status: TokenStatus,
+    /// When it was issued.
+    pub created_at: Timestamp,
+    /// By whom.
+    pub created_by: AgentId,
+    /// When it ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// Whether a token counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TokenStatus {
+    /// It does.
+    Active,
+    /// Its time is up.
+    Expired,
+    /// It was taken back.
+    Revoked,
+}
+
+impl Token {
+    /// Whether it counts at this moment (milliseconds).
+    pub fn status(&self, now: i64) -> TokenStatus {
+        if self.revoked_at.is_some() {
+            return TokenStatus::Revoked;
+        }
+        // An end that cannot be read is no reason to count for ever.
+        let ended = |end: &Timestamp| end.millis().is_none_or(|end| end <= now);
+        if self.expires_at.as_ref().is_some_and(ended) {
+            return TokenStatus::Expired;
+        }
+        TokenStatus::Active
+    }
+
+    /// Without its hash.
+    pub fn view(self, now: i64) -> TokenView {
+        TokenView {
+            status: self.status(now),
+            id: self.id,
+            agent: self.agent,
+            scopes: self.scopes,
+            created_at: self.created_at,
+            created_by: self.created_by,
+            expires_at: self.expires_at,
+            revoked_at: self.revoked_at,
+        }
+    }
+
+    /// Whether this is its secret and it counts; takes the same time whatever is wrong with the secret.
+    pub fn admits(&self, secret: &Secret, now: i64) -> bool {
+        let right = same(digest::of(&secret.secret).as_bytes(), self.hash.as_bytes());
+        right && self.status(now) == TokenStatus::Active
+    }
+
+    fn name(&self) -> RecordName {
+        RecordName::new(RecordKind::Token, &self.id)
+    }
+
+    fn put(&self, expect: Expect) -> Write {
+        Write::PutRecord {
+            name: self.name(),
+            expect,
+            expires_at: None,
+            body: RecordBody::Text(serde_json::to_string(self).unwrap_or_default()),
+        }
+    }
+}
+
+/// A token's text, taken apart. Never printed: its debug form hides the secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// The token's id.
+    pub id: String,
+    secret: String,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secret")
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Secret {
+    /// Makes a token's text of randomness: at least 76 hexadecimal digits.
+    pub fn from_random(digits: &str) -> Option<Self> {
+        let (secret, rest) = digits.split_at_checked(SECRET_DIGITS)?;
+        let id = rest.get(rest.len().checked_sub(ID_DIGITS)?..)?;
+        Some(Self {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        })
+    }
+
+    /// Takes a token's text apart; `None` if it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
+        let digits =
+            |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_hexdigit());
+        (digits(id, ID_DIGITS) && digits(secret, SECRET_DIGITS)).then(|| Self {
+            id: id.to_owned(),
+            secret: secret.to_owned(),
+        })
+    }
+
+    /// The text to be shown, once.
+    pub fn text(&self) -> String {
+        format!("{PREFIX}{}_{}", self.id, self.secret)
+    }
+}
+
+/// What to issue.
+#[derive(Debug, Clone)]
+pub struct TokenIssue {
+    /// For whom.
+    pub agent: AgentId,
+    /// What for.
+    pub scopes: Scopes,
+    /// For how long, in milliseconds; until it is revoked if there is none.
+    pub expires_in_ms: Option<i64>,
+}
+
+/// Issues a token. Only the person may: who issues tokens can be anybody.
+pub fn decide_issue(
+    params: &TokenIssue,
+    secret: &Secret,
+    by: &Caller,
+    now: i64,
+) -> Result<(Token, Changeset), Refusal> {
+    only_the_person(by)?;
+    if params.expires_in_ms.is_some_and(|ms| ms <= 0) {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            "The token would be over before it begins.",
+            "give --expires a time from now, such as 30d",
+        ));
+    }
+    let at = Timestamp::from_millis(now);
+    let end = params
+        .expires_in_ms
+        .map(|ms| Timestamp::from_millis(now.saturating_add(ms)));
+    let token = Token {
+        id: secret.id.clone(),
+        agent: params.agent.clone(),
+        hash: digest::of(&secret.secret),
+        scopes: params.scopes.clone(),
+        created_at: at.clone(),
+        created_by: by.id.clone(),
+        expires_at: end,
+        revoked_at: None,
+    };
+    let changes = Changeset::by(by, at)
+        .write(token.put(Expect::Absent))
+        .event(told(kind::TOKEN_ISSUED, &token));
+    Ok((token, changes))
+}
+
+/// Revokes a token; one that is revoked already stays as it is.
+pub fn decide_revoke(
+    token: &Token,
+    revision: u64,
+    by: &Caller,
+    now: i64,
+) -> Result<(Token, Changeset), Refusal> {
+    only_the_person(by)?;
+    let at = Timestamp::from_millis(now);
+    let mut token = token.clone();
+    let mut changes = Changeset::by(by, at.clone());
+    if token.revoked_at.is_none() {
+        token.revoked_at = Some(at);
+        changes = changes
+            .write(token.put(Expect::Revision(revision)))
+            .event(told(kind::TOKEN_REVOKED, &token));
+    }
+    Ok((token, changes))
+}
+
+/// There is no such token.
+pub fn not_found(id: &str) -> Refusal {
+    Refusal::new(
+        Code::TokenNotFound,
+        format!("There is no token {}.", quoted(id)),
+        "run `polis agent token list` to see the tokens there are",
+    )
+}
+
+/// What everybody hears whose token does not count, whatever is wrong with it.
+pub fn unauthorized() -> Refusal {
+    Refusal::new(
+        Code::Unauthorized,
+        "A valid token is needed.",
+        "send `Authorization: Bearer TOKEN`; the person who runs polis issues one with `polis agent token issue AGENT`",
+    )
+}
+
+fn only_the_person(by: &Caller) -> Result<(), Refusal> {
+    if by.standing == Standing::Human {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::PermissionDenied,
+        "Permission denied: only the person may issue, see and revoke tokens.",
+        "ask the person who runs this polis",
+    ))
+}
+
+/// Whether the caller may see tokens at all.
+pub fn check_list(by: &Caller) -> Result<(), Refusal> {
+    only_the_person(by)
+}
+
+fn told(kind: &'static str, token: &Token) -> NewEvent {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Told<'a> {
+        token: &'a str,
+        scopes: &'a Scopes,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        expires_at: Option<&'a Timestamp>,
+    }
+    let data = Told {
+        token: &token.id,
+        scopes: &token.scopes,
+        expires_at: token.expires_at.as_ref(),
+    };
+    NewEvent::of(kind, Subject::Agent(token.agent.clone()), &data)
+}
+
+/// Compares without stopping at the first difference.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let differences = a.iter().zip(b).fold(0, |seen, (x, y)| seen | (x ^ y));
+    a.len() == b.len() && std::hint::black_box(differences) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person() -> Caller {
+        Caller::resolve(AgentId::user(), None).unwrap()
+    }
+
+    fn issue(expires_in_ms: Option<i64>) -> (Secret, Token) {
+        let secret = Secret::from_random(&"0123456789abcdef".repeat(5)).unwrap();
+        let params = TokenIssue {
+            agent: "a".parse().unwrap(),
+            scopes: Scopes::all(),
+            expires_in_ms,
+        };
+        let (token, changes) = decide_issue(&params, &secret, &person(), 1_000).unwrap();
+        assert_eq!(changes.writes.len(), 1);
+        assert!(!format!("{changes:?}").contains(&secret.secret));
+        (secret, token)
+    }
+
+    #[test]
+    fn a_token_admits_its_secret_until_it_ends() {
+        let (secret, token) = issue(Some(500));
+        assert_eq!(Secret::parse(&secret.text()), Some(secret.clone()));
+        assert!(token.admits(&secret, 1_499));
+        assert!(!token.admits(&secret, 1_500));
+        let other = Secret {
+            secret: "0".repeat(64),
+            ..secret.clone()
+        };
+        assert!(!token.admits(&other, 1_000));
+        let (revoked, changes) = decide_revoke(&token, 1, &person(), 1_200).unwrap();
+        assert!(!revoked.admits(&secret, 1_201));
+        assert!(!changes.is_empty());
+        assert!(
+            decide_revoke(&revoked, 2, &person(), 1_300)
+                .unwrap()
+                .1
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn only_the_person_issues() {
+        let agent = Caller::resolve("a".parse().unwrap(), None).unwrap();
+        let (secret, token) = issue(None);
+        let params = TokenIssue {
+            agent: "b".parse().unwrap(),
+            scopes: Scopes::all(),
+            expires_in_ms: None,
+        };
+        assert_eq!(
+            decide_issue(&params, &secret, &agent, 0).unwrap_err().code,
+            Code::PermissionDenied
+        );
+        assert_eq!(
+            decide_revoke(&token, 1, &agent, 0).unwrap_err().code,
+            Code::PermissionDenied
+        );
+    }
+
+    #[test]
+    fn what_is_no_token_is_none() {
+        for bad in [
+            "",
+            "polis_",
+            "polis_abc_def",
+            "Bearer x",
+            "polis_0123456789ab_",
+            &"x".repeat(10_000),
+        ] {
+            assert_eq!(Secret::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Requests that may come again: whoever did not hear an answer asks a second time with the same key, and
+//! gets the first answer instead of a second deed.
+//!
+//! Where the deed is a commit, the answer is kept in that very commit, so there is no moment in which one
+//! is there without the other. Where it is outside of the store (a file, a command), the key is kept
+//! before and the answer after it; a request that was cut off in between is never done again, its caller is
+//! told that nobody knows how far it came.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use polis_core::changeset::{Receipt, Write};
+use polis_core::record::{RecordBody, RecordKind, RecordName};
+use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Refusal, digest};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::Outcome;
+use crate::tool::{Ask, Tool};
+
+/// How long an answer is kept: a day.
+pub const KEPT_MS: i64 = 24 * 3_600 * 1_000;
+/// The longest key.
+const MAX_KEY: usize = 255;
+
+/// A request that may come again.
+#[derive(Debug, Clone)]
+pub(crate) struct Once {
+    name: RecordName,
+    request: String,
+    expect: Expect,
+}
+
+/// What is kept of a request.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept<'a> {
+    /// What was asked: the same key with another request is a mistake.
+    request: &'a str,
+    /// When it is forgotten (milliseconds).
+    until: i64,
+    /// The answer; none while nobody knows it.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    answer: Option<&'a RawValue>,
+}
+
+/// An answer, and whether it was given before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replied {
+    /// The tool's document, or `{"error":…}` of a deed outside of the store that was refused.
+    pub document: Value,
+    /// Whether it is the answer of an earlier request.
+    pub replayed: bool,
+}
+
+impl Once {
+    /// The write that keeps the answer to this request.
+    pub(crate) fn reply(
+        &self,
+        now: i64,
+        answer: impl Fn(&Receipt) -> String + Send + Sync + 'static,
+    ) -> Write {
+        let request = self.request.clone();
+        let until = now.saturating_add(KEPT_MS);
+        let body = move |receipt: &Receipt| body(&request, until, Some(&answer(receipt)));
+        self.put(until, RecordBody::OfReceipt(Arc::new(body)))
+    }
+
+    fn put(&self, until: i64, body: RecordBody) -> Write {
+        Write::PutRecord {
+            name: self.name.clone(),
+            expect: self.expect,
+            expires_at: Some(until),
+            body,
+        }
+    }
+}
+
+/// An answer as it is kept.
+pub(crate) fn kept(answer: &impl Serialize) -> String {
+    // Our own types serialise; should one not, the caller hears that nobody knows.
+    serde_json::to_string(answer).unwrap_or_default()
+}
+
+/// Whether a conflict is about a request that came a second time.
+pub(crate) fn is_reply(key: &RecordKey) -> bool {
+    matches!(key, RecordKey::Record(name) if name.kind == RecordKind::Reply)
+}
+
+/// What is told when an earlier request is not finished.
+pub(crate) fn unknown() -> Refusal {
+    Refusal::new(
+        Code::OutcomeUnknown,
+        "An earlier request with this key is still being carried out, or was cut off; what it did is not known.",
+        "look at the state of things, and use a new key if it has to be done",
+    )
+}
+
+fn body(request: &str, until: i64, answer: Option<&str>) -> String {
+    let answer = answer.and_then(|text| serde_json::from_str(text).ok());
+    let kept = Kept {
+        request,
+        until,
+        answer,
+    };
+    serde_json::to_string(&kept).unwrap_or_default()
+}
+
+/// Calls a tool, unless a request with this key was answered before: then that answer is given.
+pub async fn call_once(
+    polis: &Polis,
+    tool: &'static Tool,
+    ask: Ask<'_>,
+    key: &str,
+) -> Result<Replied, OpError> {
+    check_key(key)?;
+    let name = RecordName::new(RecordKind::Reply, format!("{}/{key}", ask.by));
+    let request = fingerprint(tool.name, &ask);
+    let expect = match look(polis, &name, &request).await? {
+        Looked::Answered(replied) => return Ok(replied),
+        Looked::Free(expect) => expect,
+    };
+    let once = Once {
+        name,
+        request,
+        expect,
+    };
+    if tool.outside {
+        return outside(polis, tool, ask, once).await;
+    }
+    let (name, request) = (once.name.clone(), once.request.clone());
+    let mut ground = polis.clone();
+    ground.once = Some(Arc::new(once));
+    match tool.call(&ground, ask).await {
+        Ok(answer) => Ok(Replied {
+            document: answer.document,
+            replayed: false,
+        }),
+        // Its twin was faster.
+        Err(error) if error.code() == Code::OutcomeUnknown => {
+            match look(polis, &name, &request).await? {
+                Looked::Answered(replied) => Ok(replied),
+                Looked::Free(_) => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Carries out what is not in the store's commit: the key first, then the deed, then its answer.
+async fn outside(
+    polis: &Polis,
+    tool: &'static Tool,
+    ask: Ask<'_>,
+    mut once: Once,
+) -> Result<Replied, OpError> {
+    let caller = polis.caller(ask.by).await?;
+    let until = polis.clock.now_millis().saturating_add(KEPT_MS);
+    let begun = once.put(until, RecordBody::Text(body(&once.request, until, None)));
+    let begun = Changeset::by(&caller, polis.now()).write(begun);
+    if let Outcome::Conflict(_) = polis.store.commit(begun).await? {
+        return match look(polis, &once.name, &once.request).await? {
+            Looked::Answered(replied) => Ok(replied),
+            Looked::Free(_) => Err(unknown().into()),
+        };
+    }
+    let done = tool.call(polis, ask).await;
+    let document = match &done {
+        Ok(answer) => answer.document.clone(),
+        Err(error) => serde_json::to_value(error.document()).unwrap_or_default(),
+    };
+    once.expect = match once.expect {
+        Expect::Absent => Expect::Revision(1),
+        Expect::Revision(before) => Expect::Revision(before + 1),
+    };
+    let answer = body(&once.request, until, Some(&document.to_string()));
+    let answered = once.put(until, RecordBody::Text(answer));
+    let answered = Changeset::by(&caller, polis.now()).write(answered);
+    // The deed is done and told; should this fail, a second request hears that nobody knows.
+    let _ = polis.store.commit(answered).await;
+    done.map(|_| Replied {
+        document,
+        replayed: false,
+    })
+}
+
+/// What is known of a key.
+enum Looked {
+    /// It was used for this request, and answered.
+    Answered(Replied),
+    /// It may be used, if it is still like this.
+    Free(Expect),
+}
+
+async fn look(polis: &Polis, name: &RecordName, request: &str) -> Result<Looked, OpError> {
+    let Some(stored) = polis.store.record(name).await? else {
+        return Ok(Looked::Free(Expect::Absent));
+    };
+    let free = Looked::Free(Expect::Revision(stored.revision));
+    let Ok(kept) = serde_json::from_str::<Kept<'_>>(&stored.body) else {
+        return Ok(free);
+    };
+    if kept.until <= polis.clock.now_millis() {
+        return Ok(free);
+    }
+    if kept.request != request {
+        return Err(Refusal::new(
+            Code::IdempotencyKeyReused,
+            "This key was used for another request.",
+            "use a new key for a new request, and an old one only to repeat its request to the letter",
+        )
+        .into());
+    }
+    let answer = kept
+        .answer
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let Some(document) = answer else {
+        return Err(unknown().into());
+    };
+    Ok(Looked::Answered(Replied {
+        document,
+        replayed: true,
+    }))
+}
+
+/// Forgets the answers whose time is up. A server does this now and then.
+pub async fn forget_replies(polis: &Polis) -> Result<(), OpError> {
+    let caller = polis.caller(&AgentId::user()).await?;
+    let forget = Write::ForgetRecords {
+        kind: RecordKind::Reply,
+        before: polis.clock.now_millis(),
+    };
+    let changes = Changeset::by(&caller, polis.now()).write(forget);
+    polis.store.commit(changes).await?;
+    Ok(())
+}
+
+fn check_key(key: &str) -> Result<(), Refusal> {
+    if (1..=MAX_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::InvalidInput,
+        "An idempotency key is 1 to 255 visible ASCII characters.",
+        "use a random one for each request, such as a UUID",
+    ))
+}
+
+/// What was asked, short: another tool or other parameters give another one.
+fn fingerprint(tool: &str, ask: &Ask<'_>) -> String {
+    let params: BTreeMap<&String, &Value> = ask.params.iter().collect();
+    let params = serde_json::to_string(&params).unwrap_or_default();
+    digest::of_parts(&[tool, &params])
+}

@@ -1,0 +1,168 @@
+//! `send_message` and `check_messages`.
+
+use std::time::Duration;
+
+use polis_core::AgentId;
+use polis_core::message::{self, Known, Message, NewMessage, SendMessage};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::window::window_of;
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+use crate::port::{MailboxQuery, Receipt};
+
+/// The most messages at once.
+const MAX_PAGE: u32 = 100;
+/// How many are given if nothing is said.
+const USUAL_PAGE: u32 = 20;
+/// The longest that is waited for a message.
+const MAX_WAIT_MS: u64 = 60_000;
+
+/// The parameters of `check_messages`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CheckMessages {
+    /// At most so many; 20 if left out, 100 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// Wait so many milliseconds for one if there is none; 60,000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+    /// Read again what came after this number, read or not, and mark nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    /// With `since`: begin the first message's payload here, in bytes of text, to go on with a long one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+}
+
+/// Messages of the caller's mailbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Mail {
+    /// The messages, by number.
+    pub messages: Vec<Message>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// What was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Sent {
+    /// One message for each recipient.
+    pub messages: Vec<SentTo>,
+}
+
+/// One message that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SentTo {
+    /// Its number.
+    pub id: u64,
+    /// Whose mailbox it is in.
+    pub to: AgentId,
+}
+
+/// Sends a message: it is in every recipient's mailbox, or in none.
+pub async fn send_message(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &SendMessage,
+) -> Result<Sent, OpError> {
+    let caller = &polis.caller(caller).await?;
+    let decide = || -> Attempt<'_, Vec<NewMessage>> {
+        Box::pin(async move {
+            let agents = polis.store.agents().await?;
+            let answered = match params.reply_to {
+                Some(id) => polis.store.message(id).await?,
+                None => None,
+            };
+            let answered = answered.filter(|m| m.to == caller.id || m.from == caller.id);
+            let known = Known {
+                agents: &agents,
+                answered: answered.as_ref(),
+            };
+            let now = polis.clock.now_millis();
+            Ok(message::decide_send(params, known, caller, now)?)
+        })
+    };
+    let sent = |messages: Vec<NewMessage>, receipt: &Receipt| Sent {
+        messages: (receipt.messages.iter().zip(messages))
+            .map(|(id, message)| SentTo {
+                id: *id,
+                to: message.to,
+            })
+            .collect(),
+    };
+    polis.settle(decide, sent).await
+}
+
+/// The caller's unread messages, which are marked as read in the same step: of two that ask at the same
+/// moment, each message goes to one. They stay in the mailbox and can be read again.
+pub async fn check_messages(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &CheckMessages,
+) -> Result<Mail, OpError> {
+    let caller = &polis.caller(caller).await?;
+    let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
+    if let Some(since) = params.since {
+        let (mut messages, more) = page(polis, &caller.id, false, since, limit).await?;
+        if let (Some(first), Some(offset)) = (messages.first_mut(), params.offset)
+            && let Some(rest) = window_of(&first.payload, Some(offset), None).as_json()
+        {
+            first.payload = rest;
+        }
+        return Ok(Mail { messages, more });
+    }
+    let wait = params.wait_ms.unwrap_or(0).min(MAX_WAIT_MS);
+    let until = polis.clock.now_millis().saturating_add_unsigned(wait);
+    loop {
+        let seen = polis.store.last_sequence().await?;
+        let decide = || -> Attempt<'_, Mail> {
+            Box::pin(async move {
+                let (messages, more) = page(polis, &caller.id, true, 0, limit).await?;
+                let ids: Vec<u64> = messages.iter().map(|m| m.id).collect();
+                let changes = match ids.is_empty() {
+                    true => polis_core::Changeset::by(caller, polis.now()),
+                    false => message::decide_read(caller, ids, &polis.now()),
+                };
+                Ok((Mail { messages, more }, changes))
+            })
+        };
+        let now = polis.clock.now_millis();
+        if now >= until {
+            return polis.settle(decide, |mail, _| mail).await;
+        }
+        // A request that may come again must not keep an empty answer while it waits.
+        let (mail, _) = decide().await?;
+        if !mail.messages.is_empty() {
+            return polis.settle(decide, |mail, _| mail).await;
+        }
+        let next = polis.store.next_delivery(&caller.id, now).await?;
+        let wake = next.map_or(until, |next| next.min(until));
+        let wait = Duration::from_millis(wake.saturating_sub(now).max(1).unsigned_abs());
+        polis.store.wait_beyond(seen, wait).await?;
+    }
+}
+
+/// A page of a mailbox, and whether there is more.
+async fn page(
+    polis: &Polis,
+    of: &AgentId,
+    unread: bool,
+    after: u64,
+    limit: u32,
+) -> Result<(Vec<Message>, bool), OpError> {
+    let query = MailboxQuery {
+        recipient: of.clone(),
+        unread,
+        now: polis.clock.now_millis(),
+        after,
+        limit: limit + 1,
+    };
+    let mut messages = polis.store.mailbox(&query).await?;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = messages.len() > most;
+    messages.truncate(most);
+    Ok((messages, more))
+}

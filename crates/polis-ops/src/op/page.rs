@@ -1,0 +1,13 @@
+//! Pages of lists that are read whole.
+
+/// Keeps the first `limit` entries; the last of them, if there are more.
+pub(super) fn page<T>(all: &mut Vec<T>, limit: Option<u32>) -> Option<&T> {
+    let most = limit.map_or(usize::MAX, |most| {
+        usize::try_from(most.max(1)).unwrap_or(usize::MAX)
+    });
+    if all.len() <= most {
+        return None;
+    }
+    all.truncate(most);
+    all.last()
+}

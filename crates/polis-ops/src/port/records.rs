@@ -1,0 +1,19 @@
+//! Reading records of the plain kinds.
+
+use polis_core::record::{RecordKind, RecordName, Stored};
+
+use super::PortFuture;
+
+/// Records of the plain kinds.
+pub trait Records {
+    /// A record. One whose time is up may be there still.
+    fn record<'a>(&'a self, name: &'a RecordName) -> PortFuture<'a, Option<Stored>>;
+
+    /// The records of a kind, by id (as bytes), those after `after`, at most `limit`.
+    fn records<'a>(
+        &'a self,
+        kind: RecordKind,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>>;
+}

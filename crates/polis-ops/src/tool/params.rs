@@ -1,0 +1,233 @@
+//! A tool's parameters, from JSON to what its operation takes.
+//!
+//! Reading them is serde's work. What is here keeps two things that serde's usual way over JSON values loses:
+//! which field is wrong, and the code with which a field's own type refuses.
+
+use std::fmt;
+
+use polis_core::{Code, Refusal, carried};
+use serde::Deserializer;
+use serde::de::value::StringDeserializer;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use serde_json::{Map, Value};
+
+/// A tool's parameters as its operation wants them.
+pub(super) fn read<T: DeserializeOwned>(given: Map<String, Value>) -> Result<T, Refusal> {
+    T::deserialize(Given(Value::Object(given))).map_err(Fault::refusal)
+}
+
+/// What is wrong with parameters, and where.
+#[derive(Debug)]
+struct Fault {
+    /// The way to it, innermost first.
+    path: Vec<String>,
+    /// The refusal of the field's own type, if it has one.
+    refusal: Option<Refusal>,
+    message: String,
+}
+
+impl Fault {
+    fn at(mut self, step: String) -> Self {
+        self.path.push(step);
+        self
+    }
+
+    fn refusal(self) -> Refusal {
+        if let Some(refusal) = self.refusal {
+            return refusal;
+        }
+        let mut place = String::new();
+        for step in self.path.iter().rev() {
+            place.push_str(step);
+        }
+        let place = match place.strip_prefix('.') {
+            Some(field) => format!("{}: ", polis_core::id::quoted(field)),
+            None => String::new(),
+        };
+        Refusal::new(
+            Code::InvalidInput,
+            format!(
+                "The parameters do not form a request: {place}{}.",
+                self.message
+            ),
+            "look at the tool's input schema",
+        )
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: fmt::Display>(told: T) -> Self {
+        // A refusal shows all of itself to whoever asks like this.
+        let text = format!("{told:#}");
+        match carried::unpack(&text) {
+            Some(refusal) => Self {
+                path: Vec::new(),
+                message: refusal.message.clone(),
+                refusal: Some(refusal),
+            },
+            None => Self {
+                path: Vec::new(),
+                refusal: None,
+                message: text,
+            },
+        }
+    }
+}
+
+/// A value as serde reads it.
+struct Given(Value);
+
+/// A number that is whole although it is written with a point, as JSON Schema counts it: such a number is
+/// an integer, whoever wrote it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "whole, and within the bounds of the type"
+)]
+fn whole(value: &Value) -> Option<u64> {
+    const END: f64 = 18_446_744_073_709_551_616.0;
+    let Value::Number(number) = value else {
+        return None;
+    };
+    let number = number.as_f64().filter(|_| number.is_f64())?;
+    (number.fract() == 0.0 && (0.0..END).contains(&number)).then_some(number as u64)
+}
+
+impl<'de> Deserializer<'de> for Given {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(given) => visitor.visit_bool(given),
+            Value::String(given) => visitor.visit_string(given),
+            Value::Array(given) => visitor.visit_seq(Elements {
+                left: given.into_iter(),
+                next: 0,
+            }),
+            Value::Object(given) => visitor.visit_map(Members {
+                left: given.into_iter(),
+                value: None,
+            }),
+            Value::Number(given) => match (given.as_u64(), given.as_i64(), given.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (None, Some(number), _) => visitor.visit_i64(number),
+                (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_u64(visitor)
+    }
+
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match whole(&self.0) {
+            Some(number) => visitor.visit_u64(number),
+            None => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.0 {
+            Value::String(name) => {
+                let name: StringDeserializer<Fault> = name.into_deserializer();
+                visitor.visit_enum(name)
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    /// Only JSON that is kept to the letter comes in such a wrapping, and serde_json knows how.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let read = self.0.deserialize_newtype_struct(name, visitor);
+        read.map_err(de::Error::custom)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Elements {
+    left: std::vec::IntoIter<Value>,
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Elements {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        let Some(value) = self.left.next() else {
+            return Ok(None);
+        };
+        let at = self.next;
+        self.next += 1;
+        let read = seed.deserialize(Given(value));
+        read.map(Some).map_err(|fault| fault.at(format!("[{at}]")))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left.len())
+    }
+}
+
+struct Members {
+    left: serde_json::map::IntoIter,
+    value: Option<(String, Value)>,
+}
+
+impl<'de> MapAccess<'de> for Members {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        let Some((name, value)) = self.left.next() else {
+            return Ok(None);
+        };
+        self.value = Some((name.clone(), value));
+        seed.deserialize(Given(Value::String(name))).map(Some)
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Fault> {
+        let (name, value) = self
+            .value
+            .take()
+            .ok_or_else(|| de::Error::custom("a value without a name"))?;
+        let read = seed.deserialize(Given(value));
+        read.map_err(|fault| fault.at(format!(".{name}")))
+    }
+}

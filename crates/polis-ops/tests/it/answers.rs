@@ -1,0 +1,439 @@
+//! Each tool does what it is for, and what it answers is what its schema says.
+
+use std::collections::BTreeSet;
+
+use polis_ops::tool::{TOOLS, Tool};
+use polis_testkit::run;
+use serde_json::{Value, json};
+
+use crate::json_schema::fault;
+use crate::world::{World, value};
+
+/// A call: by whom, of which tool, with which parameters, and what is said of it begins like this.
+type Scene = (&'static str, &'static str, Value, &'static str);
+
+/// One call after the other.
+fn story() -> Vec<Scene> {
+    [tasks(), boards(), files(), others()].concat()
+}
+
+/// What happens to tasks.
+fn tasks() -> Vec<Scene> {
+    vec![
+        (
+            "lead",
+            "TaskCreate",
+            json!({ "subject": "one", "taskType": "bug_fix" }),
+            "Task 1 created, version 1: one",
+        ),
+        (
+            "lead",
+            "TaskCreate",
+            json!({ "subject": "two", "description": "long", "addBlockedBy": ["1"], "metadata": { "priority": "high", "n": 1e300 } }),
+            "Task 2 created, version 1: two",
+        ),
+        (
+            "dev",
+            "TaskList",
+            json!({ "ready": true }),
+            "1 pending: one",
+        ),
+        ("dev", "TaskList", json!({ "limit": 1 }), "1 pending: one"),
+        ("dev", "TaskRecommend", json!({}), "1 pending: one ("),
+        (
+            "dev",
+            "TaskClaim",
+            json!({ "leaseMs": 60_000 }),
+            "Task 1 claimed by dev, version 3: one",
+        ),
+        (
+            "dev",
+            "TaskHeartbeat",
+            json!({ "taskId": "1" }),
+            "Task 1 is yours until 2",
+        ),
+        (
+            "dev",
+            "TaskComment",
+            json!({ "taskId": "1", "body": "hm @lead" }),
+            "Comment 1 added to task 1.",
+        ),
+        ("dev", "TaskComments", json!({ "taskId": "1" }), "[1] dev 2"),
+        (
+            "dev",
+            "TaskRelease",
+            json!({ "taskId": "1" }),
+            "Task 1 released, version 4: one",
+        ),
+        (
+            "dev",
+            "TaskClaim",
+            json!({ "taskId": "1" }),
+            "Task 1 claimed by dev, version 5: one",
+        ),
+        (
+            "lead",
+            "TaskApprove",
+            json!({ "taskId": "1", "note": "fine" }),
+            "Task 1 approved, version 6: one",
+        ),
+        (
+            "dev",
+            "TaskUpdate",
+            json!({ "taskId": "1", "status": "completed", "expectedVersion": 6 }),
+            "Task 1 completed, version 7: one\nReady now: 2",
+        ),
+        (
+            "dev",
+            "TaskGet",
+            json!({ "taskId": "2" }),
+            "Task 2 pending, version ",
+        ),
+        ("dev", "TaskHistory", json!({ "taskId": "1" }), "2"),
+        (
+            "dev",
+            "TaskStats",
+            json!({ "by": "day" }),
+            "2 created, 1 completed",
+        ),
+    ]
+}
+
+/// What happens to boards.
+fn boards() -> Vec<Scene> {
+    let global = || json!({ "board": "global" });
+    vec![
+        ("lead", "whiteboard_list", json!({}), "global version 0"),
+        ("dev", "whiteboard_read", global(), "global version 0\n\n# "),
+        (
+            "lead",
+            "whiteboard_write",
+            json!({ "board": "global", "content": "# A\n\none\n" }),
+            "global is at version 1.",
+        ),
+        (
+            "lead",
+            "whiteboard_append",
+            json!({ "board": "global", "content": "done" }),
+            "global is at version 2.",
+        ),
+        (
+            "lead",
+            "whiteboard_section",
+            json!({ "board": "global", "title": "A", "act": "set", "content": "two" }),
+            "global is at version 3.",
+        ),
+        (
+            "dev",
+            "whiteboard_read",
+            json!({ "board": "global", "section": "A" }),
+            "global version 3, section version ",
+        ),
+        (
+            "dev",
+            "whiteboard_read",
+            json!({ "board": "global", "ifNewerThan": 3 }),
+            "global is still at version 3.",
+        ),
+        ("dev", "whiteboard_history", global(), "3 2"),
+        (
+            "dev",
+            "whiteboard_show",
+            json!({ "board": "global", "version": 1 }),
+            "# A\n\none\n",
+        ),
+        (
+            "dev",
+            "whiteboard_diff",
+            json!({ "board": "global", "from": 1 }),
+            "--- global (version 1)",
+        ),
+        (
+            "lead",
+            "whiteboard_restore",
+            json!({ "board": "global", "version": 1 }),
+            "global is at version 4.",
+        ),
+        (
+            "lead",
+            "whiteboard_decide",
+            json!({ "board": "global", "act": "propose", "content": "Rust" }),
+            "#1 pending: Rust",
+        ),
+        (
+            "cto",
+            "whiteboard_decide",
+            json!({ "board": "global", "act": "sign", "id": "1" }),
+            "#1 pending, signed by cto: Rust",
+        ),
+        (
+            "dev",
+            "whiteboard_decisions",
+            global(),
+            "#1 pending, signed by cto: Rust",
+        ),
+        (
+            "lead",
+            "whiteboard_milestone",
+            json!({ "board": "global", "title": "M1", "add": "first" }),
+            "Milestone added: M1",
+        ),
+        ("dev", "whiteboard_milestones", global(), "[ ] M1: first"),
+        (
+            "lead",
+            "whiteboard_lock",
+            json!({ "board": "global" }),
+            "global is locked by lead until 2",
+        ),
+    ]
+}
+
+/// What happens to files.
+fn files() -> Vec<Scene> {
+    vec![
+        (
+            "user",
+            "blackboard_write",
+            json!({ "path": "tasks/1/status.md", "content": "ok", "mode": "overwrite" }),
+            "tasks/1/status.md is at version 1.",
+        ),
+        (
+            "lead",
+            "blackboard_read",
+            json!({ "path": "tasks/1/status.md" }),
+            "ok",
+        ),
+        (
+            "dev",
+            "write_file",
+            json!({ "path": "src/a.rs", "content": "fn a() {}\n" }),
+            "src/a.rs written, 10 bytes.",
+        ),
+        (
+            "dev",
+            "edit_file",
+            json!({ "path": "src/a.rs", "oldText": "a()", "newText": "b()" }),
+            "src/a.rs edited in 1 place, 10 bytes.",
+        ),
+        (
+            "dev",
+            "read_file",
+            json!({ "path": "src/a.rs" }),
+            "fn b() {}\n",
+        ),
+        (
+            "dev",
+            "search_files",
+            json!({ "pattern": "fn" }),
+            "src/a.rs:1: fn b() {}",
+        ),
+        (
+            "dev",
+            "list_files",
+            json!({ "recursive": true }),
+            "src/\nsrc/a.rs 10",
+        ),
+        ("dev", "make_dir", json!({ "path": "x/y" }), "x/y made."),
+        (
+            "dev",
+            "move_file",
+            json!({ "from": "src/a.rs", "to": "x/a.rs" }),
+            "src/a.rs is now x/a.rs.",
+        ),
+        (
+            "dev",
+            "delete_file",
+            json!({ "path": "x/a.rs" }),
+            "x/a.rs deleted.",
+        ),
+        (
+            "dev",
+            "get_workspace_info",
+            json!({}),
+            "Workspace of dev: 0 files, 3 directories, 0 bytes.",
+        ),
+        (
+            "dev",
+            "run_command",
+            json!({ "command": "ls" }),
+            "exit code 0\nran ls\n",
+        ),
+    ]
+}
+
+/// What else happens.
+fn others() -> Vec<Scene> {
+    vec![
+        (
+            "dev",
+            "send_message",
+            json!({ "to": ["lead", "user"], "payload": { "a": [1] } }),
+            "Sent to lead (message 1), user (message 2).",
+        ),
+        (
+            "lead",
+            "check_messages",
+            json!({}),
+            "[1] from dev: {\"a\":[1]}",
+        ),
+        ("lead", "check_messages", json!({}), "No new messages."),
+        (
+            "dev",
+            "put_artifact",
+            json!({ "type": "spec", "content": "text", "meta": { "v": 1 } }),
+            "Kept as artifact:",
+        ),
+        (
+            "lead",
+            "list_agents",
+            json!({}),
+            "cto: architect, top layer",
+        ),
+        (
+            "lead",
+            "show_agent",
+            json!({ "id": "dev" }),
+            "dev: backend-leader, bottom layer",
+        ),
+        (
+            "user",
+            "add_agent",
+            json!({ "id": "temp", "role": "architect" }),
+            "Registered temp: architect",
+        ),
+        (
+            "user",
+            "retire_agent",
+            json!({ "id": "temp" }),
+            "temp is retired.",
+        ),
+        ("dev", "read_log", json!({ "subject": "task/1" }), ""),
+        (
+            "dev",
+            "get_overview",
+            json!({}),
+            "Tasks: 1 pending, 0 in progress, 1 completed. Agents: 3.",
+        ),
+        (
+            "user",
+            "add_webhook",
+            json!({ "url": "https://example.com/x" }),
+            "Webhook ",
+        ),
+        ("user", "list_webhooks", json!({}), ""),
+    ]
+}
+
+#[test]
+fn every_tool_answers_what_its_schema_says() {
+    run(async {
+        let world = World::new().await;
+        let mut called = BTreeSet::new();
+        let mut check = |tool: &Tool, document: &Value| {
+            for schema in [
+                value((tool.output)()),
+                tool.definition()["outputSchema"].clone(),
+            ] {
+                let fault = fault(&schema, document);
+                assert_eq!(fault, None, "{} {document}", tool.name);
+            }
+            called.insert(tool.name);
+        };
+        let (mut lock, mut kept, mut hook) = (Value::Null, Value::Null, Value::Null);
+        for (by, name, params, told) in story() {
+            let tool = Tool::find(name).unwrap();
+            let answer = world.does(by, name, params.clone()).await;
+            assert!(
+                answer.text.starts_with(told),
+                "{name} {params}: {}",
+                answer.text
+            );
+            check(tool, &answer.document);
+            if tool.effect == polis_ops::tool::Effect::Look {
+                let brief = world.tells(by, name, params.clone()).await;
+                let mut document = brief.document.clone();
+                document.as_object_mut().unwrap().remove("cut");
+                assert_eq!(document, answer.document, "{name} {params}");
+            }
+            match name {
+                "whiteboard_lock" => lock = answer.document["token"].clone(),
+                "put_artifact" => kept = answer.document["ref"].clone(),
+                "add_webhook" => hook = answer.document["id"].clone(),
+                _ => {}
+            }
+        }
+        for (by, name, params, told) in [
+            (
+                "lead",
+                "whiteboard_unlock",
+                json!({ "board": "global", "token": lock }),
+                "global is free.",
+            ),
+            ("lead", "get_artifact", json!({ "ref": kept }), "text"),
+            ("user", "remove_webhook", json!({ "id": hook }), "Webhook "),
+        ] {
+            let answer = world.does(by, name, params).await;
+            assert!(answer.text.starts_with(told), "{name}: {}", answer.text);
+            check(Tool::find(name).unwrap(), &answer.document);
+        }
+        let all: BTreeSet<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        assert_eq!(called, all);
+    });
+}
+
+#[test]
+fn documents_are_those_of_the_contract() {
+    run(async {
+        let world = World::new().await;
+        let unlocked = {
+            let lock = world
+                .does("lead", "whiteboard_lock", json!({ "board": "top" }))
+                .await;
+            let params = json!({ "board": "top", "token": lock.document["token"] });
+            world
+                .does("lead", "whiteboard_unlock", params)
+                .await
+                .document
+        };
+        assert_eq!(unlocked, json!({ "released": true }));
+        let params = json!({ "board": "top", "content": "x" });
+        let written = world
+            .does("lead", "whiteboard_write", params)
+            .await
+            .document;
+        assert_eq!(written, json!({ "board": "top", "version": 1 }));
+        let empty = world.does("lead", "TaskList", json!({})).await.document;
+        assert_eq!(empty, json!({ "tasks": [], "next": null }));
+        let agents = world.does("lead", "list_agents", json!({})).await.document;
+        assert_eq!(agents["agents"][0]["id"], "cto");
+        assert_eq!(agents.as_object().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn a_task_with_a_number_that_no_double_holds_can_be_read() {
+    use polis_core::task::create::TaskCreate;
+    run(async {
+        let world = World::new().await;
+        let deep = format!("{}{}", "[".repeat(126), "]".repeat(126));
+        let fields = [("huge", "1e999"), ("deep", deep.as_str())];
+        let fields =
+            fields.map(|(name, text)| (name.to_owned(), polis_core::Raw::parse(text).unwrap()));
+        let request = TaskCreate {
+            subject: "odd".to_owned(),
+            metadata: Some(fields.into_iter().collect()),
+            ..TaskCreate::default()
+        };
+        let user = polis_core::AgentId::user();
+        polis_ops::op::create_task(&world.polis, &user, &request)
+            .await
+            .unwrap();
+        let read = world
+            .does("lead", "TaskGet", json!({ "taskId": "1" }))
+            .await;
+        assert_eq!(read.document["metadata"]["huge"], "1e999");
+        assert!(read.document["metadata"]["deep"].is_array());
+        let log = world.does("lead", "read_log", json!({})).await;
+        assert!(log.document["events"].as_array().unwrap().len() > 3);
+    });
+}

@@ -1,0 +1,119 @@
+//! As much of JSON Schema as our schemas use; what it does not know it refuses to judge.
+
+use polis_core::Timestamp;
+use serde_json::{Map, Value};
+
+/// Why an instance does not match a schema; nothing if it does.
+pub(crate) fn fault(schema: &Value, instance: &Value) -> Option<String> {
+    let schema = match schema {
+        Value::Bool(true) => return None,
+        Value::Bool(false) => return Some("nothing is allowed here".to_owned()),
+        Value::Object(schema) => schema,
+        other => panic!("no schema: {other}"),
+    };
+    schema
+        .iter()
+        .find_map(|(keyword, wanted)| judge(schema, keyword, wanted, instance))
+}
+
+/// Whether an instance matches a schema.
+pub(crate) fn accepts(schema: &Value, instance: &Value) -> bool {
+    fault(schema, instance).is_none()
+}
+
+fn judge(
+    schema: &Map<String, Value>,
+    keyword: &str,
+    wanted: &Value,
+    instance: &Value,
+) -> Option<String> {
+    let unless = |matches: bool| (!matches).then(|| format!("{keyword} {wanted}: {instance}"));
+    match keyword {
+        "title" | "description" | "default" => None,
+        "type" => match wanted {
+            Value::Array(types) => unless(types.iter().any(|t| is_a(instance, t))),
+            one => unless(is_a(instance, one)),
+        },
+        "const" => unless(instance == wanted),
+        "enum" => unless(wanted.as_array().unwrap().contains(instance)),
+        "anyOf" => {
+            let choices = wanted.as_array().unwrap();
+            unless(choices.iter().any(|choice| accepts(choice, instance)))
+        }
+        "oneOf" => {
+            let choices = wanted.as_array().unwrap();
+            let matching = choices.iter().filter(|choice| accepts(choice, instance));
+            unless(matching.count() == 1)
+        }
+        "minimum" | "maximum" => {
+            let (Some(number), Some(bound)) = (instance.as_f64(), wanted.as_f64()) else {
+                return None;
+            };
+            unless(if keyword == "minimum" {
+                number >= bound
+            } else if let Some(exact) = instance.as_u64() {
+                exact <= wanted.as_u64().unwrap()
+            } else {
+                // The bounds are one less than a power of two, which a double takes for that power.
+                number < bound.max(4_294_967_296.0)
+            })
+        }
+        "pattern" => {
+            assert_eq!(wanted, "^[1-9][0-9]{0,17}$", "a pattern this checker knows");
+            let text = instance.as_str()?;
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            unless(digits && !text.starts_with('0'))
+        }
+        "format" => match wanted.as_str().unwrap() {
+            "date-time" => unless(Timestamp::parse(instance.as_str()?).is_some()),
+            "uint" | "uint32" | "uint64" | "int32" | "int64" | "double" => None,
+            other => panic!("a format this checker does not know: {other}"),
+        },
+        "required" => {
+            let members = instance.as_object()?;
+            let names = wanted.as_array().unwrap();
+            unless(
+                names
+                    .iter()
+                    .all(|name| members.contains_key(name.as_str().unwrap())),
+            )
+        }
+        "properties" => {
+            let members = instance.as_object()?;
+            let known = wanted.as_object().unwrap();
+            known.iter().find_map(|(name, schema)| {
+                let found = fault(schema, members.get(name)?)?;
+                Some(format!("{name}: {found}"))
+            })
+        }
+        "additionalProperties" => {
+            let members = instance.as_object()?;
+            let known = schema.get("properties").and_then(Value::as_object);
+            let known = |name: &String| known.is_some_and(|known| known.contains_key(name));
+            members
+                .iter()
+                .filter(|(name, _)| !known(name))
+                .find_map(|(name, value)| Some(format!("{name}: {}", fault(wanted, value)?)))
+        }
+        "items" => instance
+            .as_array()?
+            .iter()
+            .find_map(|one| fault(wanted, one)),
+        other => panic!("a keyword this checker does not know: {other}"),
+    }
+}
+
+fn is_a(instance: &Value, wanted: &Value) -> bool {
+    match wanted.as_str().unwrap() {
+        "null" => instance.is_null(),
+        "boolean" => instance.is_boolean(),
+        "string" => instance.is_string(),
+        "array" => instance.is_array(),
+        "object" => instance.is_object(),
+        "number" => instance.is_number(),
+        "integer" => instance
+            .as_f64()
+            .is_some_and(|number| number.fract() == 0.0),
+        other => panic!("no type: {other}"),
+    }
+}

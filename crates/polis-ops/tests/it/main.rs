@@ -1,0 +1,15 @@
+//! The table of tools: what it costs, what it promises, what it answers.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "everything here is test code: a panic is a failed test"
+)]
+
+mod answers;
+mod brief;
+mod budget;
+mod codes;
+mod json_schema;
+mod shapes;
+mod table;
+mod world;

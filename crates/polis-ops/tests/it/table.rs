@@ -1,0 +1,201 @@
+//! Every row of the table, as it should be.
+
+use std::collections::BTreeSet;
+
+use polis_core::Code;
+use polis_core::token::{Access, Area};
+use polis_ops::tool::{self, Effect, TOOLS, Tool};
+use serde_json::{Value, json};
+
+use crate::world::value;
+
+/// What a row says of itself: `!` it changes or removes, `+` it adds, nothing: it looks; `=` twice is once;
+/// `~` outside of the store; `*` usual; `-` not shown to agents.
+const ROWS: &[(&str, Area, &str)] = &[
+    ("TaskCreate", Area::Tasks, "+*"),
+    ("TaskList", Area::Tasks, "*"),
+    ("TaskGet", Area::Tasks, "*"),
+    ("TaskUpdate", Area::Tasks, "!*"),
+    ("TaskClaim", Area::Tasks, "+*"),
+    ("TaskRelease", Area::Tasks, "!-"),
+    ("TaskHeartbeat", Area::Tasks, "+-"),
+    ("TaskApprove", Area::Tasks, "+"),
+    ("TaskRecommend", Area::Tasks, ""),
+    ("TaskComment", Area::Tasks, "+*"),
+    ("TaskComments", Area::Tasks, ""),
+    ("TaskHistory", Area::Tasks, ""),
+    ("TaskStats", Area::Tasks, "-"),
+    ("whiteboard_list", Area::Boards, ""),
+    ("whiteboard_read", Area::Boards, "*"),
+    ("whiteboard_write", Area::Boards, "!*"),
+    ("whiteboard_append", Area::Boards, "+*"),
+    ("whiteboard_section", Area::Boards, "!*"),
+    ("whiteboard_lock", Area::Boards, "+"),
+    ("whiteboard_unlock", Area::Boards, "+="),
+    ("whiteboard_history", Area::Boards, ""),
+    ("whiteboard_show", Area::Boards, ""),
+    ("whiteboard_diff", Area::Boards, ""),
+    ("whiteboard_restore", Area::Boards, "!"),
+    ("whiteboard_decisions", Area::Boards, ""),
+    ("whiteboard_decide", Area::Boards, "+"),
+    ("whiteboard_milestones", Area::Boards, ""),
+    ("whiteboard_milestone", Area::Boards, "+"),
+    ("blackboard_read", Area::Blackboard, "*"),
+    ("blackboard_write", Area::Blackboard, "!*"),
+    ("read_file", Area::Files, "~*"),
+    ("write_file", Area::Files, "!=~*"),
+    ("edit_file", Area::Files, "!~*"),
+    ("delete_file", Area::Files, "!=~"),
+    ("move_file", Area::Files, "!~"),
+    ("make_dir", Area::Files, "+=~-"),
+    ("list_files", Area::Files, "~*"),
+    ("search_files", Area::Files, "~*"),
+    ("get_workspace_info", Area::Files, "~*"),
+    ("run_command", Area::Commands, "!~*"),
+    ("send_message", Area::Messages, "+*"),
+    ("check_messages", Area::Messages, "+*"),
+    ("put_artifact", Area::Artifacts, "+=*"),
+    ("get_artifact", Area::Artifacts, "*"),
+    ("list_agents", Area::Agents, ""),
+    ("show_agent", Area::Agents, "-"),
+    ("add_agent", Area::Agents, "+-"),
+    ("retire_agent", Area::Agents, "!-"),
+    ("read_log", Area::Events, ""),
+    ("get_overview", Area::Server, "-"),
+    ("add_webhook", Area::Server, "+-"),
+    ("list_webhooks", Area::Server, "-"),
+    ("remove_webhook", Area::Server, "!=-"),
+];
+
+#[test]
+fn every_row_is_as_it_should_be() {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    let wanted: Vec<&str> = ROWS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names, wanted);
+    for (tool, (name, area, marks)) in TOOLS.iter().zip(ROWS) {
+        let marked = |mark| marks.contains(mark);
+        let effect = match (marked('!'), marked('+')) {
+            (true, _) => Effect::Change,
+            (_, true) => Effect::Add,
+            _ => Effect::Look,
+        };
+        let access = match effect {
+            Effect::Look => Access::Read,
+            _ => Access::Write,
+        };
+        assert_eq!((tool.area, tool.effect), (*area, effect), "{name}");
+        assert_eq!(tool.access(), access, "{name}");
+        assert_eq!(tool.idempotent, marked('='), "{name}");
+        assert_eq!(tool.outside, marked('~'), "{name}");
+        assert_eq!(tool.usual, marked('*'), "{name}");
+        assert_eq!(tool.listed, !marked('-'), "{name}");
+        assert!(tool.listed || !tool.usual, "{name}");
+        assert!(std::ptr::eq(Tool::find(name).unwrap(), tool), "{name}");
+    }
+    let unique: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(unique.len(), names.len());
+}
+
+#[test]
+fn a_definition_is_what_mcp_calls_a_tool() {
+    for tool in TOOLS {
+        let told = tool.definition();
+        let hints = match (tool.effect, tool.idempotent) {
+            (Effect::Look, _) => json!({ "readOnlyHint": true }),
+            (Effect::Add, false) => json!({ "destructiveHint": false, "openWorldHint": false }),
+            (Effect::Add, true) => {
+                json!({ "destructiveHint": false, "openWorldHint": false, "idempotentHint": true })
+            }
+            (Effect::Change, true) => json!({ "idempotentHint": true }),
+            (Effect::Change, false) => Value::Null,
+        };
+        assert_eq!(told["annotations"], hints, "{}", tool.name);
+        assert_eq!(told["name"], tool.name);
+        let about = told["description"].as_str().unwrap();
+        assert!(about.ends_with('.') && about.len() > 10, "{}", tool.name);
+        let sound = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        assert!(tool.name.chars().all(sound), "{}", tool.name);
+        for schema in ["inputSchema", "outputSchema"] {
+            assert_eq!(told[schema]["type"], "object", "{} {schema}", tool.name);
+        }
+        let text = told.to_string();
+        for waste in [
+            "$schema",
+            "$defs",
+            "title\":\"",
+            "default",
+            "null",
+            "format",
+        ] {
+            assert!(!text.contains(waste), "{}: {waste}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_told_of_the_machine_nor_taken_from_it() {
+    for tool in TOOLS {
+        let input = value((tool.input)());
+        let names = input["properties"].as_object();
+        for name in names.into_iter().flatten().map(|(name, _)| name) {
+            let name = name.to_lowercase();
+            for host in [
+                "workspacepath",
+                "directory",
+                "dir",
+                "agent",
+                "caller",
+                "as",
+                "by",
+            ] {
+                assert!(
+                    name != host || tool.name == "TaskStats",
+                    "{} {name}",
+                    tool.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_choose_tools() {
+    let names = |groups: &[&str]| -> Vec<&str> {
+        let tools = tool::select(groups).unwrap();
+        tools.iter().map(|tool| tool.name).collect()
+    };
+    assert_eq!(
+        tool::groups(),
+        [
+            "usual",
+            "all",
+            "tasks",
+            "boards",
+            "blackboard",
+            "files",
+            "commands",
+            "messages",
+            "artifacts",
+            "agents",
+            "events"
+        ]
+    );
+    assert_eq!(names(&[]), names(&["usual"]));
+    assert_eq!(names(&["commands"]), ["run_command"]);
+    assert_eq!(
+        names(&["commands", "blackboard", "commands"]),
+        ["blackboard_read", "blackboard_write", "run_command"]
+    );
+    let mut every = BTreeSet::new();
+    for group in tool::groups() {
+        let chosen = names(&[group]);
+        assert!(!chosen.is_empty(), "{group}");
+        every.extend(chosen);
+    }
+    assert_eq!(every, names(&["all"]).into_iter().collect());
+    for bad in ["", "server", "Tasks", "tasks ", "everything"] {
+        let refusal = tool::select(&["usual", bad]).unwrap_err();
+        assert_eq!(refusal.code, Code::InvalidInput, "{bad}");
+        assert!(refusal.hint.contains("boards"), "{bad}");
+    }
+}

@@ -1,0 +1,228 @@
+//! One reader's stream, piece by piece.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use polis_core::sight::Sight;
+use polis_ops::op;
+use serde::Serialize;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+
+use super::Desk;
+use super::query::Query;
+use crate::Identity;
+use crate::events::access::still_counts;
+use crate::events::batch::News;
+use crate::events::follower::Follower;
+use crate::events::frame;
+
+/// A stream that is under way.
+#[derive(Debug)]
+pub(super) struct Stream {
+    desk: Arc<Desk>,
+    identity: Identity,
+    sight: Sight,
+    query: Query,
+    follower: Follower,
+    beats: Interval,
+    /// When its token ends by itself.
+    until: Option<Instant>,
+    /// The newest `id` the reader was sent.
+    sent: u64,
+    /// What is ready to be sent.
+    ready: VecDeque<Bytes>,
+    /// Whether the reader knows that it is behind.
+    told_behind: bool,
+    /// Whether nothing comes any more.
+    over: bool,
+}
+
+/// What a reader that is behind is told.
+#[derive(Debug, Serialize)]
+struct Behind {
+    /// The place of the next event it gets.
+    next: u64,
+    /// The place of the newest.
+    head: u64,
+    /// How many events lie between.
+    behind: u64,
+}
+
+/// Why a stream ends that its reader did not end.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Reason {
+    /// The server stops.
+    Shutdown,
+    /// The token does not count any more.
+    Access,
+}
+
+/// The last words.
+#[derive(Debug, Serialize)]
+struct Closing {
+    reason: Reason,
+    /// Everything up to here was sent, or was not asked for.
+    place: u64,
+}
+
+impl Stream {
+    pub(super) fn begin(
+        desk: &Arc<Desk>,
+        identity: Identity,
+        sight: Sight,
+        query: Query,
+        place: u64,
+        until: Option<Instant>,
+    ) -> Self {
+        let every = desk.settings.heartbeat;
+        let mut beats = interval_at(Instant::now() + every, every);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let retry = u64::try_from(desk.settings.retry.as_millis()).unwrap_or(u64::MAX);
+        Self {
+            desk: Arc::clone(desk),
+            identity,
+            sight,
+            query,
+            follower: desk.hub.follow(place),
+            beats,
+            until,
+            sent: place,
+            ready: VecDeque::from([frame::beginning(place, retry)]),
+            told_behind: false,
+            over: false,
+        }
+    }
+
+    /// The next piece to send; `None` at the end.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Some(piece);
+            }
+            if self.over || self.query.limit == Some(0) {
+                return None;
+            }
+            if self.desk.hub.is_closed() {
+                self.end(Reason::Shutdown, self.follower.place());
+                continue;
+            }
+            if let Some(piece) = self.behind() {
+                return Some(piece);
+            }
+            tokio::select! {
+                biased;
+                () = ended(self.until) => self.end(Reason::Access, self.follower.place()),
+                _ = self.beats.tick() => self.beat().await,
+                news = self.follower.next() => match news {
+                    Some(news) => self.take(news).await,
+                    None => self.end(Reason::Shutdown, self.follower.place()),
+                },
+            }
+        }
+    }
+
+    /// A sign of life, if it may still read.
+    async fn beat(&mut self) {
+        let place = self.follower.place();
+        if !still_counts(&self.desk.polis, &self.identity).await {
+            return self.end(Reason::Access, place);
+        }
+        // What an agent may see changes with its place in the team.
+        self.look_again().await;
+        let beat = frame::heartbeat(place, place > self.sent);
+        self.sent = place;
+        self.ready.push_back(beat);
+    }
+
+    async fn look_again(&mut self) {
+        if let Ok(sight) = op::event_sight(&self.desk.polis, &self.identity.agent).await {
+            self.sight = sight;
+        }
+    }
+
+    /// Makes pieces of news: of all of them, or of those that are asked for and may be seen.
+    async fn take(&mut self, news: News) {
+        let before = self.follower.place() - news.count() as u64;
+        let token = self.identity.token.as_deref();
+        let end = news.ends_access(token, self.identity.agent.as_str());
+        let news = news.up_to(end.unwrap_or(usize::MAX));
+        if !self.sight.shows_everything() && news.events().iter().any(Sight::is_outdated_by) {
+            self.look_again().await;
+        }
+        if self.sight.shows_everything() && self.query.filter.wants_all() {
+            self.send(&news, 0, news.count());
+        } else {
+            self.send_wanted(&news);
+        }
+        if let Some(at) = end {
+            self.end(Reason::Access, before + at as u64);
+        }
+    }
+
+    fn send_wanted(&mut self, news: &News) {
+        let mut from = None;
+        for (at, event) in news.events().iter().enumerate() {
+            if self.query.filter.wants(event) && self.sight.shows(event) {
+                from.get_or_insert(at);
+            } else if let Some(from) = from.take() {
+                self.send(news, from, at);
+            }
+        }
+        if let Some(from) = from {
+            self.send(news, from, news.count());
+        }
+    }
+
+    /// Sends neighbours, as many as the limit allows.
+    fn send(&mut self, news: &News, from: usize, to: usize) {
+        let mut many = to - from;
+        if let Some(left) = &mut self.query.limit {
+            many = many.min(usize::try_from(*left).unwrap_or(usize::MAX));
+            *left -= many as u64;
+        }
+        if many > 0 {
+            self.sent = news.first() + (from + many) as u64 - 1;
+            self.ready.push_back(news.frames_of(from, from + many));
+        }
+    }
+
+    /// What to tell a reader that has fallen behind, once, until it has caught up.
+    fn behind(&mut self) -> Option<Bytes> {
+        let (place, head) = (self.follower.place(), self.desk.hub.head());
+        let behind = head.saturating_sub(place);
+        let most = self.desk.settings.behind;
+        if behind <= most / 2 {
+            self.told_behind = false;
+        }
+        if behind <= most || self.told_behind {
+            return None;
+        }
+        self.told_behind = true;
+        let notice = Behind {
+            next: place + 1,
+            head,
+            behind,
+        };
+        Some(frame::notice("behind", None, &notice))
+    }
+
+    fn end(&mut self, reason: Reason, place: u64) {
+        self.over = true;
+        // After its last event a reader that has all it asked for needs no more words.
+        if self.query.limit != Some(0) {
+            let closing = Closing { reason, place };
+            let last = frame::notice("closing", Some(place), &closing);
+            self.ready.push_back(last);
+        }
+    }
+}
+
+/// Waits for a token's end; for ever if it has none.
+async fn ended(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}

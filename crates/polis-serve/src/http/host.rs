@@ -1,0 +1,200 @@
+//! Which names a server answers to, and whose pages may ask it.
+//!
+//! A page from elsewhere can make a browser talk to a server on this machine: by a name that it lets
+//! point here (the Host is then that name), or straight across (the Origin is then that page's). Both are
+//! refused by default. Text in, decision out.
+
+use std::net::IpAddr;
+
+/// Names and origins that are allowed beside the listener's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Names {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
+
+/// What an Origin is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OriginIs {
+    /// The server's own.
+    Same,
+    /// One the configuration names.
+    Listed,
+    /// Any other.
+    Foreign,
+}
+
+impl Names {
+    /// Hosts such as `polis.example.org` or `polis.example.org:8443`, origins such as
+    /// `https://example.org`.
+    pub fn new(hosts: &[String], origins: &[String]) -> Self {
+        let lower = |names: &[String]| names.iter().map(|n| n.to_ascii_lowercase()).collect();
+        Self {
+            hosts: lower(hosts),
+            origins: lower(origins),
+        }
+    }
+
+    /// Whether a Host is ours; `local` is the address the connection came to.
+    pub fn knows(&self, host: &str, local: Option<IpAddr>) -> bool {
+        let Some((name, _)) = split(host) else {
+            return false;
+        };
+        if name.eq_ignore_ascii_case("localhost") {
+            return true;
+        }
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        if let Ok(address) = bare.parse::<IpAddr>() {
+            // Nobody can let another's name be an address: only that address itself is.
+            let here = |local: IpAddr| local.to_canonical() == address.to_canonical();
+            if address.to_canonical().is_loopback() || local.is_some_and(here) {
+                return true;
+            }
+        }
+        self.hosts
+            .iter()
+            .any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host))
+    }
+
+    /// What an Origin is, for a request to this host over this scheme.
+    pub fn origin(&self, origin: &str, scheme: &str, host: &str) -> OriginIs {
+        let own = origin.split_once("://").is_some_and(|(s, rest)| {
+            s.eq_ignore_ascii_case(scheme) && same_host(scheme, rest, host)
+        });
+        if own {
+            return OriginIs::Same;
+        }
+        if self
+            .origins
+            .iter()
+            .any(|ours| ours.eq_ignore_ascii_case(origin))
+        {
+            return OriginIs::Listed;
+        }
+        OriginIs::Foreign
+    }
+
+    /// Whether any other origin is allowed at all.
+    pub fn has_origins(&self) -> bool {
+        !self.origins.is_empty()
+    }
+}
+
+/// Whether a text can be a configured host.
+pub fn is_host(text: &str) -> bool {
+    split(text).is_some()
+}
+
+/// Whether a text can be a configured origin.
+pub fn is_origin(text: &str) -> bool {
+    text.split_once("://")
+        .is_some_and(|(scheme, rest)| matches!(scheme, "http" | "https") && split(rest).is_some())
+}
+
+/// A host's name (with brackets, if it is such an address) and port. `None` if it is not a host.
+fn split(host: &str) -> Option<(&str, Option<u16>)> {
+    let at = match host.strip_prefix('[') {
+        Some(rest) => rest.find(']')? + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, rest) = host.split_at_checked(at)?;
+    let sound = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let address = |c: char| c.is_ascii_hexdigit() || matches!(c, ':' | '.');
+    let good = match name.strip_prefix('[').and_then(|n| n.strip_suffix(']')) {
+        Some(inner) => !inner.is_empty() && inner.chars().all(address),
+        None => !name.is_empty() && name.chars().all(sound),
+    };
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => None,
+        Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => Some(digits.parse().ok()?),
+        _ => return None,
+    };
+    good.then_some((name, port))
+}
+
+fn same_host(scheme: &str, one: &str, other: &str) -> bool {
+    let usual = if scheme == "https" { 443 } else { 80 };
+    match (split(one), split(other)) {
+        (Some((a, x)), Some((b, y))) => {
+            a.eq_ignore_ascii_case(b) && x.unwrap_or(usual) == y.unwrap_or(usual)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        Names::new(
+            &["Polis.example.org".to_owned(), "other.test:8443".to_owned()],
+            &["https://board.example.org".to_owned()],
+        )
+    }
+
+    #[test]
+    fn only_our_names_are_ours() {
+        let local: IpAddr = "192.0.2.7".parse().unwrap();
+        let table = [
+            ("localhost", true),
+            ("LOCALHOST:7707", true),
+            ("127.0.0.1:7707", true),
+            ("127.9.9.9", true),
+            ("[::1]:7707", true),
+            ("[::ffff:127.0.0.1]", true),
+            ("192.0.2.7:80", true),
+            ("192.0.2.8:80", false),
+            ("polis.example.org:1234", true),
+            ("other.test:8443", true),
+            ("other.test", false),
+            ("other.test:1", false),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example", false),
+            ("evil.example@127.0.0.1", false),
+            ("localhost:", false),
+            ("localhost:99999", false),
+            ("localhost:7707x", false),
+            ("localhost/", false),
+            ("[::1", false),
+            ("[]", false),
+            ("::1", false),
+            ("", false),
+            ("0.0.0.0", false),
+            ("2130706433", false),
+            ("127.1", false),
+        ];
+        for (host, ours) in table {
+            assert_eq!(names().knows(host, Some(local)), ours, "{host}");
+        }
+        assert!(!names().knows("192.0.2.7", None));
+    }
+
+    #[test]
+    fn an_origin_is_the_servers_own_or_listed_or_foreign() {
+        let table = [
+            ("http://127.0.0.1:7707", OriginIs::Same),
+            ("https://127.0.0.1:7707", OriginIs::Foreign),
+            ("http://127.0.0.1", OriginIs::Foreign),
+            ("http://localhost:7707", OriginIs::Foreign),
+            ("https://board.example.org", OriginIs::Listed),
+            ("https://board.example.org:1", OriginIs::Foreign),
+            ("http://board.example.org", OriginIs::Foreign),
+            ("https://board.example.org.evil.example", OriginIs::Foreign),
+            ("null", OriginIs::Foreign),
+            ("", OriginIs::Foreign),
+        ];
+        for (origin, is) in table {
+            assert_eq!(
+                names().origin(origin, "http", "127.0.0.1:7707"),
+                is,
+                "{origin}"
+            );
+        }
+        assert_eq!(
+            Names::default().origin("https://a.test", "https", "a.test:443"),
+            OriginIs::Same
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! What the server tells its operator: lines on standard error, as text or as JSON.
+//!
+//! Lines are written by a thread of their own. A reader that stalls costs lines, which are counted and
+//! told, and never holds up a request.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
+
+/// How many lines may wait to be written.
+const WAITING: usize = 4_096;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON document a line.
+    Json,
+}
+
+/// Begins to log. The log ends when the answer is dropped; what waits is written before.
+pub fn start(format: LogFormat) -> Log {
+    let (send, lines) = sync_channel(WAITING);
+    let lost = Arc::new(AtomicU64::new(0));
+    let thread = {
+        let lost = Arc::clone(&lost);
+        std::thread::Builder::new()
+            .name("polis-log".to_owned())
+            .spawn(move || write_all(&lines, &lost))
+            .ok()
+    };
+    let writer = Lines {
+        send: send.clone(),
+        lost,
+    };
+    let ours = Targets::new()
+        .with_target("polis", Level::INFO)
+        .with_default(Level::WARN);
+    let layer = fmt::layer().with_writer(writer);
+    let set = match format {
+        LogFormat::Text => tracing_subscriber::registry()
+            .with(layer.with_ansi(false).with_filter(ours))
+            .try_init(),
+        LogFormat::Json => tracing_subscriber::registry()
+            .with(layer.json().flatten_event(true).with_filter(ours))
+            .try_init(),
+    };
+    // Somebody else in this process logs already: then that one does.
+    drop(set);
+    Log { send, thread }
+}
+
+/// The log of a running server.
+#[derive(Debug)]
+pub struct Log {
+    send: SyncSender<Message>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let _ = self.send.try_send(Message::End);
+        let Some(thread) = self.thread.take() else {
+            return;
+        };
+        // Standard error may be stuck; the server ends all the same.
+        for _ in 0..100 {
+            if thread.is_finished() {
+                let _ = thread.join();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Message {
+    Line(Vec<u8>),
+    End,
+}
+
+fn write_all(lines: &Receiver<Message>, lost: &AtomicU64) {
+    let mut error = io::stderr();
+    for message in lines {
+        let Message::Line(line) = message else { return };
+        // Where standard error is closed there is nobody to tell.
+        let _ = error.write_all(&line);
+        let lost = lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let _ = writeln!(
+                error,
+                "{lost} lines of the log were lost: nobody read them in time"
+            );
+        }
+    }
+}
+
+/// Hands lines to the thread.
+#[derive(Debug, Clone)]
+struct Lines {
+    send: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+impl<'a> MakeWriter<'a> for Lines {
+    type Writer = Line<'a>;
+
+    fn make_writer(&'a self) -> Line<'a> {
+        Line {
+            lines: self,
+            text: Vec::with_capacity(256),
+        }
+    }
+}
+
+/// One line.
+#[derive(Debug)]
+struct Line<'a> {
+    lines: &'a Lines,
+    text: Vec<u8>,
+}
+
+impl io::Write for Line<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        let line = Message::Line(std::mem::take(&mut self.text));
+        if let Err(TrySendError::Full(_)) = self.lines.send.try_send(line) {
+            self.lines.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}

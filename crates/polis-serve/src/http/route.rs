@@ -1,0 +1,333 @@
+//! The addresses of the API: one table that the router and the OpenAPI document are both made of.
+//!
+//! A route is a tool at an address. What is in the path is named there; what else the tool takes stands
+//! in the query of GET and DELETE, and in the body of the others. A tool's schemas, its area and whether
+//! it changes anything are the tool's own.
+
+use http::Method;
+
+/// A tool at an address.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) method: Verb,
+    pub(crate) path: &'static str,
+    pub(crate) tool: &'static str,
+    /// The operation's name in the description, where the tool has several addresses.
+    pub(crate) id: Option<&'static str>,
+    /// What it does, where the tool's own sentence does not fit.
+    pub(crate) about: Option<&'static str>,
+    /// The status of success.
+    pub(crate) status: u16,
+    /// What the answer's ETag is made of.
+    pub(crate) etag: Option<Etag>,
+    /// The parameter that If-Match sets.
+    pub(crate) matching: Option<&'static str>,
+    /// The switch that `If-None-Match: *` turns on.
+    pub(crate) absent: Option<&'static str>,
+    /// Where the new thing is, with fields of the answer in it.
+    pub(crate) location: Option<&'static str>,
+    /// The parameter that the answer's `next` is for, if there are pages.
+    pub(crate) page: Option<&'static str>,
+    /// Parameters in the query although there is a body.
+    pub(crate) query: &'static [&'static str],
+    /// Parameters that are so unless something is said.
+    pub(crate) preset: &'static [(&'static str, u64)],
+    /// Parameters that make no sense here.
+    pub(crate) hidden: &'static [&'static str],
+    /// Whether it changes nothing here, though the tool may elsewhere.
+    pub(crate) looks: bool,
+}
+
+/// The methods there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    /// The method, as HTTP has it.
+    pub(crate) fn method(self) -> Method {
+        match self {
+            Self::Get => Method::GET,
+            Self::Post => Method::POST,
+            Self::Put => Method::PUT,
+            Self::Patch => Method::PATCH,
+            Self::Delete => Method::DELETE,
+        }
+    }
+
+    /// Whether parameters stand in a body.
+    pub(crate) fn has_body(self) -> bool {
+        matches!(self, Self::Post | Self::Put | Self::Patch)
+    }
+}
+
+/// What an ETag is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Etag {
+    /// The answer's field that changes with the thing.
+    pub(crate) field: &'static str,
+    /// Fields of the answer that change without it.
+    pub(crate) aside: &'static [&'static str],
+}
+
+/// Tasks and boards count their versions; a lease runs out, and a lock is taken, without a new one.
+const VERSION: Etag = Etag {
+    field: "version",
+    aside: &["stale", "lockedBy", "lockedUntil"],
+};
+/// A file's hash is its version.
+const HASH: Etag = Etag {
+    field: "hash",
+    aside: &[],
+};
+
+const fn route(method: Verb, path: &'static str, tool: &'static str) -> Route {
+    Route {
+        method,
+        path,
+        tool,
+        id: None,
+        about: None,
+        status: 200,
+        etag: None,
+        matching: None,
+        absent: None,
+        location: None,
+        page: None,
+        query: &[],
+        preset: &[],
+        hidden: &[],
+        looks: false,
+    }
+}
+
+const fn get(path: &'static str, tool: &'static str) -> Route {
+    route(Verb::Get, path, tool)
+}
+
+const fn post(path: &'static str, tool: &'static str) -> Route {
+    route(Verb::Post, path, tool)
+}
+
+const fn put(path: &'static str, tool: &'static str) -> Route {
+    route(Verb::Put, path, tool)
+}
+
+const fn patch(path: &'static str, tool: &'static str) -> Route {
+    route(Verb::Patch, path, tool)
+}
+
+const fn delete(path: &'static str, tool: &'static str) -> Route {
+    route(Verb::Delete, path, tool)
+}
+
+impl Route {
+    const fn creates(mut self, location: &'static str) -> Self {
+        self.status = 201;
+        if !location.is_empty() {
+            self.location = Some(location);
+        }
+        self
+    }
+
+    const fn versioned(mut self) -> Self {
+        self.etag = Some(VERSION);
+        self
+    }
+
+    const fn hashed(mut self) -> Self {
+        self.etag = Some(HASH);
+        self
+    }
+
+    /// If-Match is the version the caller has read.
+    const fn if_version(mut self) -> Self {
+        self.matching = Some("expectedVersion");
+        self
+    }
+
+    const fn if_hash(mut self) -> Self {
+        self.matching = Some("expectedHash");
+        self
+    }
+
+    const fn paged(mut self, parameter: &'static str) -> Self {
+        self.page = Some(parameter);
+        self
+    }
+
+    const fn of_path(mut self) -> Self {
+        self.query = &["path"];
+        self
+    }
+
+    /// Another address of a tool.
+    const fn also(mut self, id: &'static str, about: &'static str) -> Self {
+        self.id = Some(id);
+        self.about = Some(about);
+        self
+    }
+
+    /// The operation's name.
+    pub(crate) fn id(&self) -> &'static str {
+        self.id.unwrap_or(self.tool)
+    }
+
+    /// The names in the path, with their place among its segments.
+    pub(crate) fn names(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let segments = self.path.split('/').enumerate();
+        segments.filter_map(|(at, segment)| {
+            let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+            Some((at, name))
+        })
+    }
+}
+
+/// Every tool at its address.
+pub(crate) const ROUTES: &[Route] = &[
+    get("/v1/tasks", "TaskList").paged("cursor"),
+    post("/v1/tasks", "TaskCreate")
+        .creates("/v1/tasks/{id}")
+        .versioned(),
+    post("/v1/tasks/claim", "TaskClaim").versioned(),
+    get("/v1/tasks/recommended", "TaskRecommend"),
+    get("/v1/tasks/stats", "TaskStats"),
+    get("/v1/tasks/{taskId}", "TaskGet").versioned(),
+    patch("/v1/tasks/{taskId}", "TaskUpdate")
+        .versioned()
+        .if_version(),
+    post("/v1/tasks/{taskId}/claim", "TaskClaim")
+        .versioned()
+        .if_version()
+        .also("TaskClaimThis", "Take this task and start it."),
+    post("/v1/tasks/{taskId}/release", "TaskRelease")
+        .versioned()
+        .if_version(),
+    post("/v1/tasks/{taskId}/approve", "TaskApprove")
+        .versioned()
+        .if_version(),
+    post("/v1/tasks/{taskId}/heartbeat", "TaskHeartbeat").versioned(),
+    get("/v1/tasks/{taskId}/comments", "TaskComments").paged("cursor"),
+    post("/v1/tasks/{taskId}/comments", "TaskComment").creates(""),
+    get("/v1/tasks/{taskId}/history", "TaskHistory").paged("cursor"),
+    get("/v1/boards", "whiteboard_list").paged("cursor"),
+    get("/v1/boards/{board}", "whiteboard_read").versioned(),
+    put("/v1/boards/{board}", "whiteboard_write")
+        .versioned()
+        .if_version(),
+    post("/v1/boards/{board}/append", "whiteboard_append").versioned(),
+    post("/v1/boards/{board}/sections", "whiteboard_section")
+        .versioned()
+        .if_version(),
+    post("/v1/boards/{board}/lock", "whiteboard_lock"),
+    delete("/v1/boards/{board}/lock", "whiteboard_unlock"),
+    get("/v1/boards/{board}/history", "whiteboard_history"),
+    get("/v1/boards/{board}/versions/{version}", "whiteboard_show"),
+    get("/v1/boards/{board}/diff", "whiteboard_diff"),
+    post("/v1/boards/{board}/restore", "whiteboard_restore").versioned(),
+    get("/v1/boards/{board}/decisions", "whiteboard_decisions"),
+    post("/v1/boards/{board}/decisions", "whiteboard_decide").versioned(),
+    get("/v1/boards/{board}/milestones", "whiteboard_milestones"),
+    post("/v1/boards/{board}/milestones", "whiteboard_milestone").versioned(),
+    get("/v1/blackboard/{path}", "blackboard_read").versioned(),
+    put("/v1/blackboard/{path}", "blackboard_write").versioned(),
+    get("/v1/files", "read_file").hashed(),
+    Route {
+        absent: Some("createOnly"),
+        ..put("/v1/files", "write_file").of_path().hashed().if_hash()
+    },
+    patch("/v1/files", "edit_file").of_path().hashed().if_hash(),
+    delete("/v1/files", "delete_file"),
+    get("/v1/files/list", "list_files"),
+    get("/v1/files/search", "search_files"),
+    post("/v1/files/move", "move_file"),
+    post("/v1/files/directories", "make_dir"),
+    get("/v1/workspace", "get_workspace_info"),
+    post("/v1/commands", "run_command"),
+    Route {
+        // Without a place to begin, reading would mark everything as read.
+        preset: &[("since", 0)],
+        hidden: &["waitMs"],
+        looks: true,
+        ..get("/v1/messages", "check_messages").also(
+            "read_messages",
+            "Read messages again, read or not, and mark nothing.",
+        )
+    },
+    post("/v1/messages", "send_message").creates(""),
+    Route {
+        hidden: &["since", "waitMs"],
+        ..post("/v1/messages/check", "check_messages")
+    },
+    post("/v1/artifacts", "put_artifact").creates("/v1/artifacts/{id}"),
+    get("/v1/artifacts/{ref}", "get_artifact"),
+    get("/v1/agents", "list_agents").paged("cursor"),
+    post("/v1/agents", "add_agent").creates("/v1/agents/{id}"),
+    get("/v1/agents/{id}", "show_agent"),
+    delete("/v1/agents/{id}", "retire_agent"),
+    get("/v1/webhooks", "list_webhooks"),
+    post("/v1/webhooks", "add_webhook").creates(""),
+    delete("/v1/webhooks/{id}", "remove_webhook"),
+    get("/v1/stats", "get_overview"),
+    get("/v1/log", "read_log").paged("since"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polis_ops::tool::Tool;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_route_is_of_a_tool_and_names_its_parameters() {
+        let mut seen = BTreeSet::new();
+        for route in ROUTES {
+            let Ok(tool) = Tool::find(route.tool) else {
+                panic!("{} is no tool", route.tool);
+            };
+            assert!(
+                seen.insert((route.path, format!("{:?}", route.method))),
+                "{}",
+                route.path
+            );
+            let schema = (tool.input)();
+            let has = |name: &str| schema["properties"].get(name).is_some();
+            let named = route.names().map(|(_, name)| name);
+            let others = [route.matching, route.absent, route.page]
+                .into_iter()
+                .flatten();
+            let more = route.query.iter().chain(route.hidden).copied();
+            let preset = route.preset.iter().map(|(name, _)| *name);
+            for name in named.chain(others).chain(more).chain(preset) {
+                assert!(has(name), "{} {name}", route.path);
+            }
+            let answer = (tool.output)();
+            if let Some(etag) = route.etag {
+                assert!(
+                    answer["properties"].get(etag.field).is_some(),
+                    "{}",
+                    route.path
+                );
+            }
+            assert!(route.method.has_body() || route.query.is_empty());
+            let twins = ROUTES.iter().filter(|other| other.id() == route.id());
+            assert_eq!(twins.count(), 1, "{}", route.id());
+        }
+    }
+
+    #[test]
+    fn every_tool_has_a_route() {
+        for tool in polis_ops::tool::TOOLS {
+            assert!(
+                ROUTES.iter().any(|route| route.tool == tool.name),
+                "{} has no address",
+                tool.name
+            );
+        }
+    }
+}

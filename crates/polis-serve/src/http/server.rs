@@ -1,0 +1,219 @@
+//! The sockets of a server: accepting, encrypting, limits of connections, and an orderly end.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
+
+use super::app::App;
+use super::gate::Peer;
+use super::listen::Listener;
+use super::live::Live;
+use crate::events::WriteLimit;
+use crate::metrics::Going;
+
+/// How large the head of a request may be, and how much is read ahead.
+const BUFFER: usize = 64 * 1_024;
+/// How many headers a request may have.
+const HEADERS: usize = 100;
+/// How long a failing accept waits before the next: the machine is short of something.
+const BREATH: Duration = Duration::from_millis(50);
+/// How long is waited for deeds that were told to end.
+const LAST: Duration = Duration::from_secs(5);
+
+/// A server that is ready to accept.
+pub struct Server {
+    app: Arc<App>,
+    listener: Listener,
+    tls: Option<TlsAcceptor>,
+    live: Option<Live>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The key of the certificate is in there.
+        f.debug_struct("Server")
+            .field("listener", &self.listener)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// A server of an API at a socket.
+    pub fn new(app: Arc<App>, listener: Listener, tls: Option<TlsAcceptor>) -> Self {
+        Self {
+            app,
+            listener,
+            tls,
+            live: None,
+        }
+    }
+
+    /// The same, with what goes on beside requests: it ends with the server.
+    #[must_use]
+    pub fn with_live(mut self, live: Live) -> Self {
+        self.live = Some(live);
+        self
+    }
+
+    /// Where it listens.
+    pub fn url(&self) -> String {
+        self.listener.url(self.tls.is_some())
+    }
+
+    /// Accepts until `stop`, then finishes what was accepted, within its time. Answers whether all of it
+    /// was finished.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
+        let closing = self.app.closing().clone();
+        let options = self.app.options().clone();
+        let all = u32::try_from(options.max_connections).unwrap_or(u32::MAX);
+        let room = Arc::new(Semaphore::new(options.max_connections));
+        tokio::select! {
+            () = stop => {}
+            () = self.accept(&room) => {}
+        }
+        // Nothing new from here on: the socket is closed, and those who connect elsewhere succeed there.
+        let Self {
+            app,
+            listener,
+            live,
+            ..
+        } = self;
+        drop(listener);
+        closing.begun.cancel();
+        let at_once = live.as_ref().map(Live::at_once);
+        let live_ends = async {
+            if let Some(live) = live {
+                live.end().await;
+            }
+        };
+        let all_gone = async {
+            let _ = tokio::join!(room.acquire_many(all), live_ends);
+        };
+        let finished = tokio::time::timeout(options.grace, all_gone).await.is_ok();
+        if let Some(at_once) = at_once {
+            at_once.end();
+        }
+        closing.over.cancel();
+        let settled = closing.settled(LAST).await;
+        drop(app);
+        finished && settled
+    }
+
+    async fn accept(&self, room: &Arc<Semaphore>) {
+        loop {
+            // Whoever comes when it is full waits in the kernel's queue.
+            let Ok(permit) = Arc::clone(room).acquire_owned().await else {
+                return;
+            };
+            let accepted = match &self.listener {
+                Listener::Tcp(listener) => listener.accept().await.map(|(stream, remote)| {
+                    // Answers are short and whole; waiting for more of them would only delay them.
+                    let _ = stream.set_nodelay(true);
+                    let local = stream.local_addr().ok();
+                    let stream = Some(stream);
+                    (stream, None, Some(remote), local)
+                }),
+                Listener::Unix(listener, _) => {
+                    let accepted = listener.accept().await;
+                    accepted.map(|(stream, _)| (None, Some(stream), None, None))
+                }
+            };
+            match accepted {
+                Ok((Some(stream), _, remote, local)) => self.begin(stream, remote, local, permit),
+                Ok((None, Some(stream), ..)) => self.begin(stream, None, None, permit),
+                Ok((None, None, ..)) => {}
+                Err(error) => refused(&error).await,
+            }
+        }
+    }
+
+    fn begin<S>(
+        &self,
+        stream: S,
+        remote: Option<SocketAddr>,
+        local: Option<SocketAddr>,
+        permit: OwnedSemaphorePermit,
+    ) where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let peer = Peer {
+            remote: remote.map(|address| address.ip()),
+            local: local.map(|address| address.ip()),
+            secure: self.tls.is_some(),
+        };
+        let (app, tls) = (Arc::clone(&self.app), self.tls.clone());
+        let stream = WriteLimit::new(stream, app.options().write_timeout);
+        tokio::spawn(async move {
+            let going = Going::on(&app.metrics().connections);
+            match tls {
+                None => serve(&app, peer, stream).await,
+                Some(tls) => {
+                    let greeting = tls.accept(stream);
+                    match tokio::time::timeout(app.options().header_timeout, greeting).await {
+                        Ok(Ok(stream)) => serve(&app, peer, stream).await,
+                        Ok(Err(_)) | Err(_) => {
+                            app.metrics().broken.inc();
+                        }
+                    }
+                }
+            }
+            drop((going, permit));
+        });
+    }
+}
+
+/// Serves a connection to its end.
+async fn serve<S>(app: &Arc<App>, peer: Peer, stream: S)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let answering = Arc::clone(app);
+    let service = service_fn(move |request| {
+        let app = Arc::clone(&answering);
+        async move { Ok::<_, std::convert::Infallible>(app.answer(&peer, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(app.options().header_timeout)
+        .max_buf_size(BUFFER)
+        .max_headers(HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    let closing = app.closing();
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = closing.begun.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = closing.over.cancelled() => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = ended
+        && (error.is_parse() || error.is_timeout() || error.is_incomplete_message())
+    {
+        app.metrics().broken.inc();
+    }
+}
+
+/// An accept that failed: one connection was lost, or the machine is short of something.
+async fn refused(error: &io::Error) {
+    let lost = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+    );
+    if !lost {
+        tracing::error!(%error, "connections cannot be accepted");
+        tokio::time::sleep(BREATH).await;
+    }
+}

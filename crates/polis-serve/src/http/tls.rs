@@ -1,0 +1,43 @@
+//! Certificates and keys, and the TLS they make.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use polis_core::{Code, Refusal};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+pub use tokio_rustls::TlsAcceptor;
+
+/// TLS 1.2 and 1.3 with a certificate chain and its key, both in PEM.
+pub fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> {
+    let chain = CertificateDer::pem_file_iter(certificates)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|_| unreadable("certificate", "--tls-cert"))?;
+    if chain.is_empty() {
+        return Err(unreadable("certificate", "--tls-cert"));
+    }
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|_| unreadable("key", "--tls-key"))?;
+    let provider = Arc::new(ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
+    let mut config = config.map_err(|_| {
+        Refusal::new(
+            Code::InvalidInput,
+            "The key is not the certificate's, or one of them is of a kind that is not understood.",
+            "check that --tls-cert and --tls-key belong together",
+        )
+    })?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn unreadable(what: &str, flag: &str) -> Refusal {
+    Refusal::new(
+        Code::InvalidInput,
+        format!("The {what} cannot be read: there is no PEM {what} in that file."),
+        format!("give {flag} a PEM file that this user may read"),
+    )
+}

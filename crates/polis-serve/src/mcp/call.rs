@@ -1,0 +1,88 @@
+//! Calling a tool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use polis_core::token::Area;
+use polis_ops::op::Follow;
+use polis_ops::port::OutputWatcher;
+use polis_ops::tool::{Ask, Tool};
+use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use tokio_util::sync::CancellationToken;
+
+use super::house::House;
+use super::progress::{Tail, told};
+use super::refused;
+use crate::identity::Identity;
+
+/// A call of a tool, and who made it.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) house: &'a House,
+    pub(crate) identity: &'a Identity,
+    /// Cancelled when the connection ends.
+    pub(crate) ended: &'a CancellationToken,
+}
+
+impl Call<'_> {
+    /// Calls a tool. Whatever the model did wrong is the tool's answer; only a call that nobody waits
+    /// for any more has none.
+    pub(crate) async fn run(
+        self,
+        tool: &'static Tool,
+        arguments: JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
+        if let Err(refusal) = self.identity.check(tool.area, tool.access()) {
+            return Ok(refused::not_done(&refusal.into()));
+        }
+        let gate = match tool.area {
+            Area::Commands => &self.house.commands,
+            _ => &self.house.calls,
+        };
+        let _pass = match gate.enter(self.identity) {
+            Ok(pass) => pass,
+            Err(refusal) => return Ok(refused::not_done(&refusal.into())),
+        };
+        let begun = Instant::now();
+        let mut ask = Ask::new(&self.identity.agent, arguments);
+        ask.brief = true;
+        let polis = &self.house.polis;
+        let answer = if tool.area == Area::Commands {
+            let tail = Arc::new(Tail::default());
+            let token = context.meta.get_progress_token();
+            ask.follow = self.follow(&context, token.is_some().then(|| Arc::clone(&tail)));
+            let running = tool.call(polis, ask);
+            match &token {
+                Some(token) => told(running, &tail, &context.peer, token).await,
+                None => running.await,
+            }
+        } else {
+            // Dropped half-way it has committed all of its change, or nothing.
+            tokio::select! {
+                answer = tool.call(polis, ask) => answer,
+                () = context.ct.cancelled() => return Err(refused::cancelled()),
+            }
+        };
+        if let Some(metrics) = &self.house.metrics {
+            metrics.tool(tool.name).called(&answer, begun.elapsed());
+        }
+        Ok(answer.map_or_else(|error| refused::not_done(&error), refused::done))
+    }
+
+    /// Who follows a command: the client, until it cancels or goes.
+    fn follow(&self, context: &RequestContext<RoleServer>, tail: Option<Arc<Tail>>) -> Follow {
+        let (cancelled, ended) = (context.ct.clone(), self.ended.clone());
+        Follow {
+            watcher: tail.map(|tail| tail as Arc<dyn OutputWatcher>),
+            stop: Some(Box::pin(async move {
+                tokio::select! {
+                    () = cancelled.cancelled() => {}
+                    () = ended.cancelled() => {}
+                }
+            })),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! MCP over streamable HTTP: a service to be mounted at an address.
+//!
+//! Who a request comes from is the [`Identity`] in its extensions, put there by who looked at the token;
+//! without one there is no way in. Hosts, origins, tokens and limits of rate are looked at before this.
+
+mod scope;
+mod sessions;
+
+use std::convert::Infallible;
+use std::fmt::Display;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt as _, Full};
+use percent_encoding::percent_decode_str;
+use polis_core::{Code, Kind, Refusal, token};
+use polis_ops::tool::Answer;
+use polis_ops::{OpError, Polis};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use super::house::House;
+use super::media::JSON;
+use super::server::Server;
+use super::toolset::Toolset;
+use super::watch::Start;
+use crate::events::Hub;
+use crate::identity::Identity;
+use crate::metrics::Metrics;
+use scope::{REQUEST, Scope};
+use sessions::{Limits, Sessions};
+
+/// The header that names a session.
+const SESSION: &str = "mcp-session-id";
+/// The header that names the method of a request, in the era without sessions.
+const METHOD: &str = "mcp-method";
+
+/// What may be set about MCP over HTTP.
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    /// When this is cancelled, streams, sessions and commands end.
+    pub stop: CancellationToken,
+    /// How large a request may be, in bytes.
+    pub max_body_bytes: usize,
+    /// How many sessions there may be.
+    pub max_sessions: usize,
+    /// How many of them one token may have.
+    pub max_sessions_each: usize,
+    /// After how long a session ends that nobody uses.
+    pub idle: Duration,
+    /// Where calls are counted.
+    pub metrics: Option<Arc<Metrics>>,
+}
+
+impl HttpOptions {
+    /// What is usual; ends with `stop`.
+    pub fn new(stop: CancellationToken) -> Self {
+        Self {
+            stop,
+            max_body_bytes: 24 << 20,
+            max_sessions: 1_024,
+            max_sessions_each: 32,
+            idle: Duration::from_secs(600),
+            metrics: None,
+        }
+    }
+}
+
+/// What is answered.
+pub type Answered = Response<BoxBody<Bytes, Infallible>>;
+
+/// MCP as a service of `tower`; clones are the same one.
+#[derive(Clone)]
+pub struct HttpService {
+    inner: StreamableHttpService<Server, Sessions>,
+    house: Arc<House>,
+    sessions: Arc<Sessions>,
+    stop: CancellationToken,
+}
+
+impl std::fmt::Debug for HttpService {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpService")
+            .field("sessions", &self.sessions.count())
+            .finish_non_exhaustive()
+    }
+}
+
+/// MCP over streamable HTTP, to be mounted at an address such as `/mcp`. Nothing runs until it is asked.
+pub fn service(polis: Polis, hub: Hub, options: HttpOptions) -> HttpService {
+    let house = Arc::new(House {
+        metrics: options.metrics,
+        ..House::new(polis, hub)
+    });
+    let sessions = Arc::new(Sessions::new(Limits {
+        all: options.max_sessions,
+        each: options.max_sessions_each,
+        idle: options.idle,
+    }));
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_json_response(true)
+        // The empty event that would begin a stream is no JSON, and clients of 2025-06-18 stumble over it.
+        .with_sse_retry(None)
+        .with_max_request_body_bytes(options.max_body_bytes)
+        .with_cancellation_token(options.stop.clone());
+    let for_servers = Arc::clone(&house);
+    let new_server = move || scope::server(&for_servers).map_err(std::io::Error::other);
+    HttpService {
+        inner: StreamableHttpService::new(new_server, Arc::clone(&sessions), config),
+        house,
+        sessions,
+        stop: options.stop,
+    }
+}
+
+impl HttpService {
+    /// Whether a tool is being called.
+    pub fn is_busy(&self) -> bool {
+        !(self.house.calls.is_free() && self.house.commands.is_free())
+    }
+
+    /// How many sessions there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.count()
+    }
+
+    async fn answer<B>(&self, request: Request<B>) -> Answered
+    where
+        B: Body + Send + 'static,
+        B::Error: Display,
+    {
+        let Some(identity) = request.extensions().get::<Identity>().cloned() else {
+            return refused(&token::unauthorized().into());
+        };
+        if let Some(session) = header(request.headers(), SESSION)
+            && !self.sessions.admits(session, &identity)
+        {
+            // To anybody else it is as if it were not there.
+            return plain(StatusCode::NOT_FOUND, "Not Found: Session not found");
+        }
+        let tools = match chosen(request.uri().query().unwrap_or_default()) {
+            Ok(tools) => tools,
+            Err(refusal) => return refused(&refusal.into()),
+        };
+        let start = if header(request.headers(), METHOD) == Some("subscriptions/listen") {
+            match Start::of(&self.house, &identity).await {
+                Ok(start) => Some(Arc::new(start)),
+                Err(error) => return refused(&error),
+            }
+        } else {
+            None
+        };
+        let scope = Scope {
+            identity,
+            tools,
+            start,
+            ended: self.stop.child_token(),
+        };
+        REQUEST.scope(scope, self.inner.handle(request)).await
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for HttpService
+where
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Display,
+{
+    type Response = Answered;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Answered, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await) })
+    }
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// The tools that an address chooses: `?tools=tasks,boards`.
+fn chosen(query: &str) -> Result<Toolset, Refusal> {
+    let groups = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("tools="));
+    let groups = percent_decode_str(groups.unwrap_or_default()).decode_utf8();
+    let groups = groups.map_err(|_| {
+        Refusal::new(
+            Code::InvalidInput,
+            "The groups of tools in the address are not UTF-8.",
+            "name groups of tools such as ?tools=tasks,boards",
+        )
+    })?;
+    Toolset::of(groups.split(','))
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Answered {
+    let mut answer = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
+    *answer.status_mut() = status;
+    answer
+}
+
+/// A request that was not let in.
+fn refused(error: &OpError) -> Answered {
+    let told = Answer::refused(error, false);
+    let mut answer = Response::new(Full::new(Bytes::from(told.document.to_string())).boxed());
+    *answer.status_mut() = match error.kind() {
+        Kind::Forbidden if error.code() == Code::Unauthorized => StatusCode::UNAUTHORIZED,
+        Kind::Forbidden => StatusCode::FORBIDDEN,
+        Kind::Invalid => StatusCode::BAD_REQUEST,
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    if error.code() == Code::Unauthorized {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    answer
+}

@@ -1,0 +1,136 @@
+//! Telling a client how a command gets on: the last lines it wrote, now and then.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use polis_ops::port::{OutputWatcher, Stream};
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::{Peer, RoleServer};
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+/// The least time between two notifications.
+const EVERY: Duration = Duration::from_millis(100);
+/// How many lines one of them has, at the most.
+const LINES: usize = 3;
+/// How many bytes of output are kept for that.
+const KEPT: usize = 1_024;
+/// How long the end of a command waits for a client that does not take its last notification.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The end of what a command has written so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tail {
+    seen: Mutex<Seen>,
+    news: Notify,
+    /// Whether a notification is on its way.
+    telling: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// How many bytes there were in all.
+    bytes: u64,
+    /// The last of them.
+    end: Vec<u8>,
+}
+
+impl OutputWatcher for Tail {
+    fn output(&self, _: Stream, bytes: &[u8]) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.bytes = seen.bytes.saturating_add(bytes.len() as u64);
+        let fresh = bytes.len().saturating_sub(KEPT);
+        seen.end
+            .extend_from_slice(bytes.get(fresh..).unwrap_or_default());
+        let old = seen.end.len().saturating_sub(KEPT);
+        seen.end.drain(..old);
+        drop(seen);
+        self.news.notify_one();
+    }
+}
+
+impl Tail {
+    /// How much there was so far, and its last lines.
+    fn look(&self) -> (u64, String) {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&seen.end);
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let first = lines.len().saturating_sub(LINES);
+        let last = lines.get(first..).unwrap_or_default().join("\n");
+        (seen.bytes, last)
+    }
+
+    /// Waits for news, and tells the client of them; again and again.
+    async fn tell(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
+        loop {
+            self.news.notified().await;
+            let (bytes, lines) = self.look();
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "the protocol counts in floating point; output is bounded far below its limit"
+            )]
+            let progress = ProgressNotificationParam::new(token.clone(), bytes as f64);
+            self.telling.store(true, Ordering::Relaxed);
+            // A client that cannot be told is noticed where its answer is sent.
+            let _ = peer.notify_progress(progress.with_message(lines)).await;
+            self.telling.store(false, Ordering::Relaxed);
+            sleep(EVERY).await;
+        }
+    }
+}
+
+/// Waits for `work` while its output is told to the client.
+///
+/// A notification that is on its way when the work ends is waited for: none comes after the answer.
+pub(crate) async fn told<T>(
+    work: impl Future<Output = T>,
+    tail: &Tail,
+    peer: &Peer<RoleServer>,
+    token: &ProgressToken,
+) -> T {
+    let mut work = pin!(work);
+    let mut telling = pin!(tail.tell(peer, token));
+    let answer = poll_fn(|cx| {
+        let _: Poll<()> = telling.as_mut().poll(cx);
+        work.as_mut().poll(cx)
+    })
+    .await;
+    let last = poll_fn(|cx| {
+        if !tail.telling.load(Ordering::Relaxed) {
+            return Poll::Ready(());
+        }
+        let _: Poll<()> = telling.as_mut().poll(cx);
+        if tail.telling.load(Ordering::Relaxed) {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
+    });
+    let _ = timeout(PATIENCE, last).await;
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_kept_whatever_comes() {
+        let tail = Tail::default();
+        assert_eq!(tail.look(), (0, String::new()));
+        tail.output(Stream::Stdout, b"one\ntwo\nthree\nfour\n");
+        assert_eq!(tail.look(), (19, "two\nthree\nfour".to_owned()));
+        tail.output(Stream::Stderr, &vec![b'x'; 5_000]);
+        let (bytes, lines) = tail.look();
+        assert_eq!(bytes, 5_019);
+        assert_eq!(lines.len(), KEPT);
+        tail.output(Stream::Stdout, "\n\u{957f}".repeat(2_000).as_bytes());
+        assert!(tail.look().1.ends_with("\u{957f}\n\u{957f}"));
+        tail.output(Stream::Stdout, b"\xff\xfe");
+        assert!(tail.look().1.ends_with('\u{fffd}'));
+    }
+}

@@ -1,0 +1,94 @@
+//! Standard input, read without a thread where that can be done.
+//!
+//! Programs start servers with pipes or sockets. Both are read through the reactor: a thread between would
+//! cost more than most requests. What is left (a terminal, a file) is read by a thread, which nobody waits
+//! for at the end.
+
+use std::io::{self, Read as _};
+use std::os::fd::AsFd as _;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+/// How much is read at once.
+pub(super) const CHUNK: usize = 64 << 10;
+/// How many chunks a thread may be ahead.
+const AHEAD: usize = 4;
+
+/// Standard input.
+#[derive(Debug)]
+pub(super) enum Input {
+    Pipe(pipe::Receiver),
+    Socket(UnixStream),
+    Thread(mpsc::Receiver<io::Result<Vec<u8>>>),
+}
+
+impl Input {
+    /// Standard input, as it is.
+    pub(super) fn open() -> io::Result<Self> {
+        // Opened again, so that not to wait is a matter of this handle alone, and not of all who share it.
+        if let Ok(pipe) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
+            return Ok(Self::Pipe(pipe));
+        }
+        match socket(io::stdin().as_fd())? {
+            Some(socket) => Ok(Self::Socket(socket)),
+            None => Ok(Self::Thread(read_by_thread()?)),
+        }
+    }
+
+    /// Adds what comes next to a buffer; how much it was, 0 at the end. May be dropped half-way: nothing
+    /// is lost then.
+    pub(super) async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
+        buffer.reserve(CHUNK);
+        match self {
+            Self::Pipe(pipe) => pipe.read_buf(buffer).await,
+            Self::Socket(socket) => socket.read_buf(buffer).await,
+            Self::Thread(chunks) => match chunks.recv().await {
+                Some(chunk) => {
+                    let chunk = chunk?;
+                    buffer.extend_from_slice(&chunk);
+                    Ok(chunk.len())
+                }
+                None => Ok(0),
+            },
+        }
+    }
+}
+
+/// A stream as a socket, if it is one.
+pub(super) fn socket(stream: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<UnixStream>> {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let file = std::fs::File::from(stream.try_clone_to_owned()?);
+    if !file.metadata()?.file_type().is_socket() {
+        return Ok(None);
+    }
+    let socket = std::os::unix::net::UnixStream::from(std::os::fd::OwnedFd::from(file));
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket).map(Some)
+}
+
+fn read_by_thread() -> io::Result<mpsc::Receiver<io::Result<Vec<u8>>>> {
+    let (chunks, receiver) = mpsc::channel(AHEAD);
+    std::thread::Builder::new()
+        .name("polis-stdin".to_owned())
+        .spawn(move || {
+            let mut buffer = vec![0; CHUNK];
+            loop {
+                let chunk = match io::stdin().lock().read(&mut buffer) {
+                    Ok(0) => return,
+                    Ok(read) => Ok(buffer.get(..read).unwrap_or_default().to_vec()),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => Err(error),
+                };
+                let failed = chunk.is_err();
+                if chunks.blocking_send(chunk).is_err() || failed {
+                    return;
+                }
+            }
+        })?;
+    Ok(receiver)
+}

@@ -1,0 +1,67 @@
+//! Standard output: whole messages, one after another.
+//!
+//! A message is written where it is sent, if the client takes it; the rest is written when it does.
+
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+
+use super::input::socket;
+
+/// Standard output.
+#[derive(Debug)]
+pub(super) enum Output {
+    Pipe(pipe::Sender),
+    Socket(UnixStream),
+    /// A terminal or a file, which take what they get.
+    Plain(io::Stdout),
+}
+
+impl Output {
+    /// Standard output, as it is.
+    pub(super) fn open() -> io::Result<Self> {
+        if let Ok(pipe) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
+            return Ok(Self::Pipe(pipe));
+        }
+        Ok(match socket(io::stdout().as_fd())? {
+            Some(socket) => Self::Socket(socket),
+            None => Self::Plain(io::stdout()),
+        })
+    }
+
+    /// Writes as much as is taken at once; how much that was.
+    pub(super) fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            let took = match self {
+                Self::Pipe(pipe) => pipe.try_write(rest),
+                Self::Socket(socket) => socket.try_write(rest),
+                Self::Plain(stdout) => stdout.write(rest).and_then(|n| stdout.flush().map(|()| n)),
+            };
+            match took {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(took) => written += took,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(written)
+    }
+
+    /// Writes all of it, as the client takes it.
+    pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut written = self.write_some(bytes)?;
+        while written < bytes.len() {
+            match self {
+                Self::Pipe(pipe) => pipe.writable().await?,
+                Self::Socket(socket) => socket.writable().await?,
+                Self::Plain(_) => {}
+            }
+            written += self.write_some(bytes.get(written..).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}

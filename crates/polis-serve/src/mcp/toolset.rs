@@ -1,0 +1,147 @@
+//! Which tools a client is shown, which it may call, and how it is told of them.
+
+use std::sync::{Arc, LazyLock};
+
+use polis_core::Refusal;
+use polis_ops::tool::{self, TOOLS, Tool};
+use rmcp::model::{Tool as Definition, ToolAnnotations};
+use serde_json::{Map, Value};
+
+use crate::identity::Identity;
+
+/// Which tools a client is shown, and which it may call.
+#[derive(Debug, Clone)]
+pub struct Toolset {
+    shown: Arc<[&'static Tool]>,
+    /// Whether the others may be called too.
+    open: bool,
+}
+
+impl Toolset {
+    /// The tools of these groups, such as `tasks` and `boards`. Whoever names none is shown the usual
+    /// ones, and may call every tool.
+    pub fn of<'a>(groups: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
+        let groups: Vec<&str> = groups
+            .into_iter()
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .collect();
+        Ok(Self {
+            shown: tool::select(&groups)?.into(),
+            open: groups.is_empty(),
+        })
+    }
+
+    /// How a client with these rights is told of the tools, always in the same order.
+    pub(crate) fn definitions(&self, identity: &Identity) -> Vec<Definition> {
+        self.shown
+            .iter()
+            .filter(|tool| identity.scopes.allow(tool.area, tool.access()))
+            .filter_map(|tool| definition(tool.name))
+            .cloned()
+            .collect()
+    }
+
+    /// The tool of this name, if the client may call it.
+    pub(crate) fn find(&self, name: &str) -> Result<&'static Tool, Refusal> {
+        let tool = Tool::find(name)?;
+        if self.open || self.shown.iter().any(|shown| shown.name == name) {
+            return Ok(tool);
+        }
+        // To this client it is as if there were no such tool.
+        Err(tool::not_found(name))
+    }
+}
+
+/// How a client is told of a tool. Made when it is first asked for: schemas take longer to make than all
+/// the rest of a start.
+pub(crate) fn definition(name: &str) -> Option<&'static Definition> {
+    static ALL: LazyLock<Vec<Definition>> = LazyLock::new(|| TOOLS.iter().map(describe).collect());
+    ALL.iter().find(|definition| definition.name == name)
+}
+
+fn describe(tool: &Tool) -> Definition {
+    let mut told = match tool.definition() {
+        Value::Object(told) => told,
+        _ => Map::new(),
+    };
+    let mut schema = |name: &str| match told.remove(name) {
+        Some(Value::Object(schema)) => schema,
+        _ => Map::new(),
+    };
+    let (input, output) = (schema("inputSchema"), schema("outputSchema"));
+    let mut definition = Definition::new(tool.name, tool.about, input);
+    if !output.is_empty() {
+        definition = definition.with_raw_output_schema(Arc::new(output));
+    }
+    let hints = told.remove("annotations").unwrap_or_default();
+    // Ours are hints of MCP; should they not be, the tool is described without.
+    match serde_json::from_value::<ToolAnnotations>(hints) {
+        Ok(hints) => definition.with_annotations(hints),
+        Err(_) => definition,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polis_core::Code;
+    use polis_core::token::Area;
+
+    use super::*;
+
+    fn names(groups: &str, scope: &str) -> Vec<String> {
+        let identity = Identity {
+            scopes: scope.parse().unwrap(),
+            ..Identity::trusted("a".parse().unwrap())
+        };
+        let set = Toolset::of(groups.split(',')).unwrap();
+        let told = set.definitions(&identity);
+        told.into_iter()
+            .map(|tool| tool.name.into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn without_a_choice_the_usual_ones_are_shown_and_all_can_be_called() {
+        let set = Toolset::of([]).unwrap();
+        assert_eq!(names("", "all"), names("usual", "all"));
+        assert!(TOOLS.iter().all(|tool| set.find(tool.name).is_ok()));
+        assert!(TOOLS.iter().any(|tool| !tool.usual));
+    }
+
+    #[test]
+    fn a_choice_is_what_is_shown_and_what_can_be_called() {
+        let set = Toolset::of(["tasks"]).unwrap();
+        for tool in TOOLS {
+            let found = set.find(tool.name);
+            let chosen = tool.area == Area::Tasks && tool.listed;
+            assert_eq!(found.is_ok(), chosen, "{}", tool.name);
+            if let Err(refusal) = found {
+                assert_eq!(refusal.code, Code::ToolNotFound);
+            }
+        }
+        assert!(names("tasks", "all").contains(&"TaskApprove".to_owned()));
+    }
+
+    #[test]
+    fn a_token_is_shown_what_it_is_good_for() {
+        let read_only = names("all", "read");
+        assert!(read_only.contains(&"TaskList".to_owned()), "{read_only:?}");
+        assert!(!read_only.contains(&"TaskUpdate".to_owned()));
+        assert!(!names("all", "boards").contains(&"TaskList".to_owned()));
+    }
+
+    #[test]
+    fn an_unknown_group_is_refused() {
+        let refusal = Toolset::of(["tasks", "everything"]).unwrap_err();
+        assert_eq!(refusal.code, Code::InvalidInput);
+    }
+
+    #[test]
+    fn hints_are_told() {
+        let hints = |name| definition(name).unwrap().annotations.clone().unwrap();
+        assert_eq!(hints("TaskList").read_only_hint, Some(true));
+        assert_eq!(hints("TaskCreate").destructive_hint, Some(false));
+        assert_eq!(hints("write_file").idempotent_hint, Some(true));
+    }
+}

@@ -1,0 +1,162 @@
+//! Readers that do not read.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use polis_serve::events::{HubSettings, SseSettings};
+use polis_testkit::run;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+
+use crate::events_ground::{Block, Blocks, Options, SOON, Server, note, until};
+
+/// A reader that has asked and reads nothing yet, with a socket that takes little.
+async fn silent(server: &Server, since: u64) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    let ask = format!(
+        "GET /v1/events HTTP/1.1\r\nhost: x\r\nx-who: user\r\nlast-event-id: {since}\r\n\r\n"
+    );
+    stream.write_all(ask.as_bytes()).await.unwrap();
+    stream
+}
+
+/// Everything that comes until an event of this place has come whole, or the end.
+async fn read_all(stream: &mut TcpStream, last: u64) -> Vec<Block> {
+    let mut bytes = Vec::new();
+    let mark = format!("id: {last}\n");
+    let mut begun = false;
+    loop {
+        let read = tokio::time::timeout(SOON, stream.read_buf(&mut bytes));
+        let more = read.await.expect("nothing came").unwrap_or(0);
+        let new = &bytes[bytes.len().saturating_sub(more + mark.len())..];
+        begun |= new.windows(mark.len()).any(|some| some == mark.as_bytes());
+        if more == 0 || begun {
+            let blocks = parse(&bytes);
+            if more == 0 || blocks.iter().any(|block| block.id == Some(last)) {
+                return blocks;
+            }
+        }
+    }
+}
+
+/// The whole blocks of an answer, taken out of its chunks.
+fn parse(bytes: &[u8]) -> Vec<Block> {
+    let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
+        return Vec::new();
+    };
+    let mut rest = &bytes[head + 4..];
+    let mut plain = Vec::new();
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        let Some(chunk) = rest.get(end + 2..end + 2 + size) else {
+            break;
+        };
+        plain.extend_from_slice(chunk);
+        let Some(after) = rest.get(end + 2 + size + 2..) else {
+            break;
+        };
+        rest = after;
+    }
+    let whole = plain
+        .windows(2)
+        .rposition(|two| two == b"\n\n")
+        .map_or(0, |at| at + 2);
+    let mut blocks = Blocks::default();
+    blocks.add(&plain[..whole]);
+    std::iter::from_fn(|| blocks.next()).collect()
+}
+
+fn places(blocks: &[Block]) -> Vec<u64> {
+    let events = blocks.iter().filter(|block| block.data.is_some());
+    events.filter_map(|block| block.id).collect()
+}
+
+#[test]
+fn a_reader_that_does_not_read_slows_nobody_and_loses_nothing() {
+    run(async {
+        let server = Server::start(Options {
+            hub: HubSettings {
+                events: 100,
+                ..HubSettings::default()
+            },
+            sse: SseSettings {
+                behind: 500,
+                ..SseSettings::default()
+            },
+            ..Options::default()
+        })
+        .await;
+        let store = &*server.polis.store;
+        let mut slow = silent(&server, 0).await;
+        until(|| server.hub.readers() == 1).await;
+        let long = "x".repeat(4_000);
+        let begin = Instant::now();
+        for _ in 0..1_500 {
+            note(store, "task.updated", 1, "user", &long).await;
+        }
+        let took = begin.elapsed();
+        // The same without it, on a store that is as full.
+        until(|| server.hub.head() == 1_500).await;
+        let mut quick = server.read("?since=1490").await;
+        assert_eq!(quick.places(10).await, (1_491..=1_500).collect::<Vec<_>>());
+        let figures = server.hub.figures();
+        assert!(
+            figures.handed_out < 1_500,
+            "the slow one took {} of 6 MB without reading",
+            figures.handed_out
+        );
+        let blocks = read_all(&mut slow, 1_500).await;
+        assert_eq!(places(&blocks), (1..=1_500).collect::<Vec<_>>());
+        let behind: Vec<&Block> = blocks
+            .iter()
+            .filter(|block| block.event.as_deref() == Some("behind"))
+            .collect();
+        assert_eq!(behind.len(), 1, "it is told once");
+        let told = behind[0].json();
+        let next = told["next"].as_u64().unwrap();
+        assert_eq!(
+            told["behind"].as_u64().unwrap(),
+            told["head"].as_u64().unwrap() + 1 - next
+        );
+        assert!(told["behind"].as_u64().unwrap() > 500);
+        // What follows the notice is what it names.
+        let at = blocks
+            .iter()
+            .position(|block| block.event.as_deref() == Some("behind"));
+        assert_eq!(blocks[at.unwrap() + 1].id, Some(next));
+        println!("1,500 writes in {took:?}");
+    });
+}
+
+#[test]
+fn a_socket_that_takes_nothing_is_closed_and_its_reader_resumes() {
+    run(async {
+        let server = Server::start(Options {
+            stalled: Duration::from_millis(200),
+            ..Options::default()
+        })
+        .await;
+        let store = &*server.polis.store;
+        let mut slow = silent(&server, 0).await;
+        until(|| server.hub.readers() == 1).await;
+        let long = "x".repeat(20_000);
+        for _ in 0..500 {
+            note(store, "task.updated", 1, "user", &long).await;
+        }
+        until(|| server.hub.readers() == 0).await;
+        until(|| server.connections.load(Ordering::SeqCst) == 0).await;
+        let got = places(&read_all(&mut slow, 500).await);
+        assert!(got.len() < 500, "the socket took everything");
+        let last = got.last().copied().unwrap_or(0);
+        assert_eq!(got, (1..=last).collect::<Vec<_>>());
+        let mut again = server.read_as("user", "", Some(last)).await;
+        let left = usize::try_from(500 - last).unwrap();
+        assert_eq!(
+            again.places(left).await,
+            (last + 1..=500).collect::<Vec<_>>()
+        );
+    });
+}

@@ -1,0 +1,176 @@
+//! Webhooks with several servers on one store.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use polis_ops::port::Clock;
+use polis_ops::{Polis, Settings, Store};
+use polis_serve::events::{Hub, WebhookSender, WebhookSettings};
+use polis_testkit::{CountedChance, MemoryStore, run};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::events_ground::until;
+use crate::events_webhook::{add, delivered, kept, tell};
+use crate::receiver::{Act, Receiver};
+
+/// The time of day.
+#[derive(Debug)]
+pub(crate) struct RealClock;
+
+impl Clock for RealClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    fn now_millis(&self) -> i64 {
+        let since = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap();
+        i64::try_from(since.as_millis()).unwrap()
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(time))
+    }
+}
+
+/// Chance of its own for each server.
+#[derive(Debug)]
+struct Lot(String, CountedChance);
+
+impl polis_ops::port::Chance for Lot {
+    fn token(&self) -> String {
+        format!("{}{}", self.0, &self.1.token()[1..])
+    }
+}
+
+fn polis(store: &Arc<dyn Store>, name: char) -> Polis {
+    Polis::new(
+        Arc::clone(store),
+        Arc::new(RealClock),
+        Arc::new(Lot(name.to_string(), CountedChance::default())),
+        Settings::default(),
+    )
+}
+
+const LEASE: Duration = Duration::from_millis(800);
+
+fn server(polis: &Polis) -> WebhookSender {
+    let settings = WebhookSettings {
+        look: Duration::from_millis(10),
+        lease: LEASE,
+        timeout: Duration::from_millis(400),
+        ..WebhookSettings::default()
+    };
+    WebhookSender::start(polis.clone(), Hub::new(polis), settings)
+}
+
+/// A server that can be killed: nothing of it is finished.
+fn mortal(polis: &Polis) -> (Runtime, WebhookSender) {
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let sender = {
+        let _inside = runtime.enter();
+        server(polis)
+    };
+    (runtime, sender)
+}
+
+async fn only_one_sends(store: Arc<dyn Store>) {
+    let (a, b, c) = (polis(&store, 'a'), polis(&store, 'b'), polis(&store, 'c'));
+    let receiver = Receiver::start(&[]).await;
+    let (id, _) = add(&a, &receiver.url(), &["task."]).await;
+    let senders = [server(&a), server(&b), server(&c)];
+    let first = tell(&*store, 1).await;
+    receiver.has(first).await;
+    let last = tell(&*store, 150).await;
+    receiver.has(last).await;
+    assert_eq!(receiver.places(), (first..=last).collect::<Vec<_>>());
+    delivered(&*store, &id, last).await;
+    let figures: Vec<u64> = senders.iter().map(|s| s.figures().delivered).collect();
+    assert_eq!(figures.iter().sum::<u64>(), last + 1 - first, "{figures:?}");
+
+    // One after another leaves; the others go on, and nothing is sent twice.
+    for sender in senders {
+        sender.stop().await;
+        let next = tell(&*store, 1).await;
+        if next < last + 3 {
+            receiver.has(next).await;
+        }
+    }
+    let left = receiver.places();
+    assert_eq!(left, (first..=last + 2).collect::<Vec<_>>());
+}
+
+#[test]
+fn of_several_servers_one_sends() {
+    run(only_one_sends(Arc::new(MemoryStore::default())));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: scripts/test starts one"]
+fn of_several_servers_one_sends_postgresql() {
+    run(async {
+        let url = polis_testkit::postgres::fresh_schema().await;
+        let store = polis_store::PostgresStore::connect(&url, Duration::from_secs(20)).await;
+        only_one_sends(Arc::new(store.unwrap())).await;
+    });
+}
+
+#[test]
+fn a_server_that_dies_is_replaced() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let (a, b) = (polis(&store, 'a'), polis(&store, 'b'));
+        let receiver = Receiver::start(&[]).await;
+        let (id, _) = add(&a, &receiver.url(), &["task."]).await;
+        let (runtime, doomed) = mortal(&a);
+        let first = tell(&*store, 1).await;
+        receiver.has(first).await;
+        delivered(&*store, &id, first).await;
+        assert!(kept(&*store, &id).await.0.sender.unwrap().starts_with('a'));
+        let sender = server(&b);
+        tell(&*store, 40).await;
+        until(|| receiver.places().len() > 10).await;
+        runtime.shutdown_background();
+        std::mem::forget(doomed);
+        let last = tell(&*store, 40).await;
+        receiver.has(last).await;
+        delivered(&*store, &id, last).await;
+        assert!(kept(&*store, &id).await.0.sender.unwrap().starts_with('b'));
+        let got = receiver.places();
+        let mut once = got.clone();
+        once.dedup();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once, (first..=last).collect::<Vec<_>>(), "nothing is lost");
+        assert!(
+            got.len() - once.len() <= 16,
+            "{} again",
+            got.len() - once.len()
+        );
+        sender.stop().await;
+    });
+}
+
+#[test]
+fn whoever_is_there_tries_again() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let (a, b) = (polis(&store, 'a'), polis(&store, 'b'));
+        let receiver = Receiver::start(&[Act::status(500)]).await;
+        let (id, _) = add(&a, &receiver.url(), &["task."]).await;
+        let (runtime, doomed) = mortal(&a);
+        let last = tell(&*store, 1).await;
+        until(|| doomed.figures().failed == 1).await;
+        crate::events_ground::until_async(async || kept(&*store, &id).await.0.failures == 1).await;
+        runtime.shutdown_background();
+        std::mem::forget(doomed);
+        let sender = server(&b);
+        delivered(&*store, &id, last).await;
+        assert_eq!(receiver.came().len(), 2);
+        assert_eq!(kept(&*store, &id).await.0.failures, 0);
+        sender.stop().await;
+    });
+}

@@ -1,0 +1,371 @@
+//! A server of MCP on a socket of its own, and a client that speaks HTTP to it.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use polis_core::AgentId;
+use polis_core::agent::{AgentAdd, Layer};
+use polis_core::token::Scopes;
+use polis_core::workspace::command::CommandRun;
+use polis_ops::port::{CommandOrder, SandboxReport, Site, Stream, Terminal};
+use polis_ops::{Polis, PortFuture, Settings, op};
+use polis_serve::events::Hub;
+use polis_serve::{Identity, mcp};
+use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service as _;
+
+/// How long anything may take before a test fails.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Commands that write a line and stay, until nobody wants them.
+#[derive(Debug, Default)]
+pub(crate) struct Staying {
+    pub(crate) running: AtomicUsize,
+    pub(crate) ended: AtomicUsize,
+}
+
+struct Runs<'a>(&'a Staying);
+
+impl Drop for Runs<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Terminal for Staying {
+    fn run<'a>(&'a self, _: &'a Site, order: CommandOrder) -> PortFuture<'a, CommandRun> {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let runs = Runs(self);
+        Box::pin(async move {
+            let _runs = runs;
+            if let Some(watcher) = &order.watcher {
+                watcher.output(Stream::Stdout, b"begun\n");
+            }
+            std::future::pending().await
+        })
+    }
+
+    fn report(&self) -> PortFuture<'_, SandboxReport> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// A running server.
+pub(crate) struct House {
+    pub(crate) address: SocketAddr,
+    pub(crate) polis: Polis,
+    pub(crate) service: mcp::HttpService,
+    pub(crate) stop: CancellationToken,
+    pub(crate) commands: Arc<Staying>,
+}
+
+impl House {
+    pub(crate) async fn open() -> Self {
+        Self::open_with(|_| {}).await
+    }
+
+    /// A server with settings. Whoever comes with `Bearer NAME` is NAME; `NAME#TOKEN` says with which
+    /// token, and `NAME:SCOPE` what it is good for.
+    pub(crate) async fn open_with(set: impl FnOnce(&mut mcp::HttpOptions)) -> Self {
+        let commands = Arc::<Staying>::default();
+        let polis = Polis::new(
+            Arc::new(MemoryStore::default()),
+            Arc::new(FixedClock::default()),
+            Arc::new(CountedChance::default()),
+            Settings::default(),
+        )
+        .with_workspaces(
+            Arc::new(MemoryWorkspaces::default()),
+            Arc::<Staying>::clone(&commands),
+        );
+        for (id, layer) in [("ann", Layer::Top), ("bob", Layer::Bottom)] {
+            let add = AgentAdd {
+                id: id.parse().unwrap(),
+                name: None,
+                role: "architect".to_owned(),
+                layer: Some(layer),
+                supervisor: None,
+                workspace_path: None,
+            };
+            op::add_agent(&polis, &AgentId::user(), &add).await.unwrap();
+        }
+        let stop = CancellationToken::new();
+        let mut options = mcp::HttpOptions::new(stop.clone());
+        set(&mut options);
+        let service = mcp::service(polis.clone(), Hub::new(&polis), options);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(accept(listener, service.clone()));
+        Self {
+            address,
+            polis,
+            service,
+            stop,
+            commands,
+        }
+    }
+
+    /// Sends a request; what comes back.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        who: Option<&str>,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Reply {
+        self.send_to("/mcp", method, who, headers, body).await
+    }
+
+    pub(crate) async fn send_to(
+        &self,
+        path: &str,
+        method: Method,
+        who: Option<&str>,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Reply {
+        let socket = TcpStream::connect(self.address).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(socket))
+            .await
+            .unwrap();
+        let connection = tokio::spawn(connection);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream");
+        if let Some(who) = who {
+            request = request.header("authorization", format!("Bearer {who}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let request = request.body(Full::new(Bytes::from(body))).unwrap();
+        let response = timeout(PATIENCE, sender.send_request(request))
+            .await
+            .unwrap()
+            .unwrap();
+        let (parts, body) = response.into_parts();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+            buffer: String::new(),
+            messages: VecDeque::new(),
+            connection: connection.abort_handle(),
+            _sender: sender,
+        }
+    }
+
+    /// A request of the era without sessions.
+    pub(crate) async fn ask(&self, who: &str, method: &str, params: Value) -> Reply {
+        let name = params.get("name").or_else(|| params.get("uri"));
+        let name = name.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut headers = vec![
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ];
+        if !name.is_empty() {
+            headers.push(("mcp-name", &name));
+        }
+        let body = request(1, method, stateless(params));
+        self.send(Method::POST, Some(who), &headers, Some(body))
+            .await
+    }
+
+    /// Begins a session; its name.
+    pub(crate) async fn begin(&self, who: &str) -> String {
+        let params = json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let mut reply = self
+            .send(
+                Method::POST,
+                Some(who),
+                &[],
+                Some(request(1, "initialize", params)),
+            )
+            .await;
+        assert_eq!(reply.status, StatusCode::OK);
+        let session = reply.headers["mcp-session-id"].to_str().unwrap().to_owned();
+        assert_eq!(
+            reply.answer(1).await["result"]["serverInfo"]["name"],
+            "polis"
+        );
+        let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let reply = self
+            .in_session(who, &session, Method::POST, Some(done))
+            .await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED);
+        session
+    }
+
+    /// A request in a session.
+    pub(crate) async fn in_session(
+        &self,
+        who: &str,
+        session: &str,
+        method: Method,
+        body: Option<Value>,
+    ) -> Reply {
+        let headers = [
+            ("mcp-session-id", session),
+            ("mcp-protocol-version", "2025-11-25"),
+        ];
+        self.send(method, Some(who), &headers, body).await
+    }
+}
+
+/// A request's text.
+pub(crate) fn request(id: i64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+/// Parameters with what the era without sessions wants.
+pub(crate) fn stateless(mut params: Value) -> Value {
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    });
+    for (key, value) in meta.as_object().unwrap() {
+        params["_meta"][key] = value.clone();
+    }
+    params
+}
+
+/// What came back.
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: Incoming,
+    buffer: String,
+    messages: VecDeque<Value>,
+    connection: tokio::task::AbortHandle,
+    _sender: hyper::client::conn::http1::SendRequest<Full<Bytes>>,
+}
+
+impl Reply {
+    fn is_stream(&self) -> bool {
+        let kind = self
+            .headers
+            .get("content-type")
+            .map(|kind| kind.to_str().unwrap());
+        kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+    }
+
+    /// All of a body that is no stream.
+    pub(crate) async fn text(mut self) -> String {
+        let bytes = timeout(PATIENCE, (&mut self.body).collect())
+            .await
+            .unwrap()
+            .unwrap();
+        String::from_utf8(bytes.to_bytes().to_vec()).unwrap()
+    }
+
+    /// The next message; none at the end.
+    pub(crate) async fn message(&mut self) -> Option<Value> {
+        loop {
+            if let Some(message) = self.messages.pop_front() {
+                return Some(message);
+            }
+            let frame = timeout(PATIENCE, self.body.frame())
+                .await
+                .expect("no message came");
+            let data = frame?.unwrap().into_data().unwrap();
+            self.buffer.push_str(std::str::from_utf8(&data).unwrap());
+            if !self.is_stream() {
+                if let Ok(message) = serde_json::from_str(&self.buffer) {
+                    self.messages.push_back(message);
+                }
+                continue;
+            }
+            while let Some((event, rest)) = self.buffer.split_once("\n\n") {
+                let data = event.lines().find_map(|line| line.strip_prefix("data:"));
+                if let Some(data) = data.map(str::trim).filter(|data| !data.is_empty()) {
+                    self.messages.push_back(serde_json::from_str(data).unwrap());
+                }
+                self.buffer = rest.to_owned();
+            }
+        }
+    }
+
+    /// The next message of a method.
+    pub(crate) async fn notification(&mut self, method: &str) -> Value {
+        while let Some(message) = self.message().await {
+            if message["method"] == method {
+                return message;
+            }
+        }
+        panic!("{method} did not come");
+    }
+
+    /// The answer to a request.
+    pub(crate) async fn answer(&mut self, id: i64) -> Value {
+        while let Some(message) = self.message().await {
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+        }
+        panic!("no answer came");
+    }
+
+    /// Drops the connection.
+    pub(crate) fn hang_up(self) {
+        self.connection.abort();
+    }
+}
+
+/// Looks until something holds.
+pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+async fn accept(listener: TcpListener, service: mcp::HttpService) {
+    while let Ok((socket, _)) = listener.accept().await {
+        let service = service.clone();
+        let answer = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+            let mut service = service.clone();
+            let header = request.headers().get("authorization");
+            let bearer = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+            if let Some(identity) = bearer.map(admitted) {
+                request.extensions_mut().insert(identity);
+            }
+            service.call(request)
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .serve_connection(TokioIo::new(socket), answer);
+        tokio::spawn(connection);
+    }
+}
+
+fn admitted(bearer: &str) -> Identity {
+    let (name, scope) = bearer.split_once(':').unwrap_or((bearer, "all"));
+    let (agent, token) = name.split_once('#').unwrap_or((name, name));
+    Identity {
+        agent: agent.parse().unwrap(),
+        scopes: scope.parse::<Scopes>().unwrap(),
+        token: Some(token.to_owned()),
+        entry: Default::default(),
+    }
+}

@@ -1,0 +1,248 @@
+//! A receiver of webhooks that behaves as a test says, and checks signatures by itself.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::PrivateKeyDer;
+use sha2::{Digest as _, Sha256};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use crate::events_ground::until;
+
+/// The authority that vouches for the receiver's certificate.
+pub(crate) const AUTHORITY: &[u8] = include_bytes!("tls/authority.der");
+
+/// What a receiver does with a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Act {
+    /// Answers with this status and these headers.
+    Answer(u16, Vec<(&'static str, String)>),
+    /// Answers success, with a body of so many bytes.
+    Long(usize),
+    /// Takes so long, then answers success.
+    Slow(Duration),
+    /// Breaks the connection off.
+    Break,
+}
+
+impl Act {
+    pub(crate) fn status(status: u16) -> Self {
+        Self::Answer(status, Vec::new())
+    }
+}
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Came {
+    pub(crate) head: http::request::Parts,
+    pub(crate) body: Bytes,
+}
+
+impl Came {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.head.headers[name].to_str().unwrap()
+    }
+
+    /// The place of the event in it.
+    pub(crate) fn seq(&self) -> u64 {
+        self.json()["seq"].as_u64().unwrap()
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// Whether it was signed with this secret.
+    pub(crate) fn is_signed(&self, secret: &str) -> bool {
+        let key = STANDARD
+            .decode(secret.strip_prefix("whsec_").unwrap())
+            .unwrap();
+        let mut text = Vec::new();
+        for part in ["webhook-id", "webhook-timestamp"] {
+            text.extend_from_slice(self.header(part).as_bytes());
+            text.push(b'.');
+        }
+        text.extend_from_slice(&self.body);
+        let wanted = format!("v1,{}", STANDARD.encode(hmac(&key, &text)));
+        self.header("webhook-signature") == wanted
+    }
+}
+
+/// HMAC-SHA256, from its definition.
+fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
+    assert!(key.len() <= 64);
+    let padded = |with: u8| {
+        let mut block = [with; 64];
+        block.iter_mut().zip(key).for_each(|(b, k)| *b ^= k);
+        block
+    };
+    let inner = Sha256::new()
+        .chain_update(padded(0x36))
+        .chain_update(text)
+        .finalize();
+    let outer = Sha256::new()
+        .chain_update(padded(0x5c))
+        .chain_update(inner)
+        .finalize();
+    outer.to_vec()
+}
+
+#[derive(Debug, Default)]
+struct State {
+    acts: VecDeque<Act>,
+    came: Vec<Came>,
+    connections: usize,
+}
+
+/// A receiver; ends when it is dropped.
+pub(crate) struct Receiver {
+    pub(crate) address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+    tls: bool,
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Receiver {
+    /// One that does these things first, and answers success from then on.
+    pub(crate) async fn start(acts: &[Act]) -> Self {
+        Self::at("127.0.0.1:0".parse().unwrap(), acts, None).await
+    }
+
+    /// The same, encrypted.
+    pub(crate) async fn start_tls() -> Self {
+        let chain = vec![include_bytes!("tls/receiver.der").to_vec().into()];
+        let key = include_bytes!("tls/receiver-key.der").to_vec();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, PrivateKeyDer::Pkcs8(key.into()))
+            .unwrap();
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        Self::at("127.0.0.1:0".parse().unwrap(), &[], Some(acceptor)).await
+    }
+
+    /// One at a certain place.
+    pub(crate) async fn at(address: SocketAddr, acts: &[Act], tls: Option<TlsAcceptor>) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let state = Arc::new(Mutex::new(State {
+            acts: acts.iter().cloned().collect(),
+            ..State::default()
+        }));
+        let shared = Arc::clone(&state);
+        let encrypted = tls.is_some();
+        let task = tokio::spawn(async move {
+            let mut open = tokio::task::JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                shared.lock().unwrap().connections += 1;
+                let state = Arc::clone(&shared);
+                let tls = tls.clone();
+                open.spawn(async move {
+                    match tls {
+                        None => serve(stream, state).await,
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, state).await;
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        Self {
+            address,
+            state,
+            task,
+            tls: encrypted,
+        }
+    }
+
+    /// Where events are to be sent.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.tls { "https" } else { "http" };
+        format!("{scheme}://localhost:{}/hook?x=1", self.address.port())
+    }
+
+    /// What came up to now.
+    pub(crate) fn came(&self) -> Vec<Came> {
+        self.state.lock().unwrap().came.clone()
+    }
+
+    /// The places of the events that came.
+    pub(crate) fn places(&self) -> Vec<u64> {
+        self.came().iter().map(Came::seq).collect()
+    }
+
+    /// How many connections were made.
+    pub(crate) fn connections(&self) -> usize {
+        self.state.lock().unwrap().connections
+    }
+
+    /// Waits until an event of this place has come.
+    pub(crate) async fn has(&self, seq: u64) {
+        until(|| self.places().contains(&seq)).await;
+    }
+}
+
+async fn serve<S>(stream: S, state: Arc<Mutex<State>>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let state = Arc::clone(&state);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            let act = {
+                let mut state = state.lock().unwrap();
+                state.came.push(Came { head, body });
+                state.acts.pop_front()
+            };
+            let text = |bytes| Full::new(Bytes::from(bytes));
+            match act.unwrap_or_else(|| Act::status(204)) {
+                Act::Answer(status, headers) => {
+                    let mut answer = Response::builder().status(status);
+                    for (name, value) in headers {
+                        answer = answer.header(name, value);
+                    }
+                    Ok(answer.body(text(Vec::new())).unwrap())
+                }
+                Act::Long(bytes) => Ok(Response::new(text(vec![b'x'; bytes]))),
+                Act::Slow(time) => {
+                    tokio::time::sleep(time).await;
+                    let mut answer = Response::new(text(Vec::new()));
+                    *answer.status_mut() = StatusCode::OK;
+                    Ok(answer)
+                }
+                Act::Break => Err("broken off"),
+            }
+        }
+    });
+    let connection = hyper::server::conn::http1::Builder::new();
+    drop(
+        connection
+            .serve_connection(TokioIo::new(stream), answer)
+            .await,
+    );
+}

@@ -1,0 +1,123 @@
+//! Messages: putting them into mailboxes and marking them as read inside a transaction, and reading
+//! mailboxes.
+
+use polis_core::AgentId;
+use polis_core::message::{Message, NewMessage};
+use polis_ops::PortError;
+use polis_ops::port::MailboxQuery;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::error::from_sqlite;
+use super::read::rows;
+use crate::message_row::{MessageRow, NEXT_DELIVERY, mailbox as mailbox_sql, one as one_sql};
+use crate::row::bound;
+
+/// Puts a message into its mailbox; its number. Messages are never removed, so the largest number is
+/// the last that was given out.
+pub(super) fn send(
+    connection: &Connection,
+    message: &NewMessage,
+    reply_to: Option<i64>,
+) -> rusqlite::Result<u64> {
+    let id: i64 = connection
+        .prepare_cached(
+            "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload) \
+             VALUES ((SELECT coalesce(max(id), 0) + 1 FROM messages), ?, ?, ?, ?, ?, ?) RETURNING id",
+        )?
+        .query_row(
+            params![
+                message.to.as_str(),
+                message.from.as_str(),
+                message.created_at.as_str(),
+                message.deliver_at,
+                reply_to,
+                message.payload.text()
+            ],
+            |row| row.get(0),
+        )?;
+    Ok(id.unsigned_abs())
+}
+
+/// The first of these that is not an unread message in this mailbox.
+pub(super) fn not_unread(
+    connection: &Connection,
+    recipient: &AgentId,
+    ids: &[u64],
+) -> Result<Option<u64>, PortError> {
+    let sql = "SELECT 1 FROM messages WHERE id = ? AND recipient = ? AND read_at IS NULL";
+    let mut select = connection.prepare_cached(sql).map_err(from_sqlite)?;
+    for id in ids {
+        let unread = select.exists(params![bound(*id), recipient.as_str()]);
+        if !unread.map_err(from_sqlite)? {
+            return Ok(Some(*id));
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn mark_read(connection: &Connection, ids: &[u64], at: &str) -> rusqlite::Result<()> {
+    let mut update = connection.prepare_cached("UPDATE messages SET read_at = ?2 WHERE id = ?1")?;
+    for id in ids {
+        update.execute(params![bound(*id), at])?;
+    }
+    Ok(())
+}
+
+fn message_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
+    Ok(MessageRow {
+        id: row.get(0)?,
+        sender: row.get(1)?,
+        recipient: row.get(2)?,
+        at: row.get(3)?,
+        deliver_at: row.get(4)?,
+        reply_to: row.get(5)?,
+        payload: row.get(6)?,
+        read_at: row.get(7)?,
+    })
+}
+
+pub(super) fn mailbox(
+    connection: &Connection,
+    query: &MailboxQuery,
+) -> Result<Vec<Message>, PortError> {
+    let parameters = params![
+        query.recipient.as_str(),
+        bound(query.after),
+        query.now,
+        query.limit
+    ];
+    rows(
+        connection,
+        &mailbox_sql(query.unread),
+        parameters,
+        message_row,
+    )?
+    .into_iter()
+    .map(MessageRow::message)
+    .collect()
+}
+
+pub(super) fn one(connection: &Connection, id: u64) -> Result<Option<Message>, PortError> {
+    let found = rows(connection, &one_sql(), [bound(id)], message_row)?;
+    found
+        .into_iter()
+        .next()
+        .map(MessageRow::message)
+        .transpose()
+}
+
+pub(super) fn next_delivery(
+    connection: &Connection,
+    recipient: &AgentId,
+    now: i64,
+) -> Result<Option<i64>, PortError> {
+    connection
+        .prepare_cached(NEXT_DELIVERY)
+        .and_then(|mut select| {
+            select
+                .query_row(params![recipient.as_str(), now], |row| row.get(0))
+                .optional()
+        })
+        .map(Option::flatten)
+        .map_err(from_sqlite)
+}

@@ -1,0 +1,191 @@
+//! Messages: deciding what a batch comes to for them, and reading mailboxes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use polis_core::message::{Message, NewMessage};
+use polis_core::{AgentId, RecordKey};
+use polis_ops::PortError;
+use polis_ops::port::MailboxQuery;
+use tokio_postgres::{Error, Row};
+
+use super::connection::Parameter;
+use super::pool::Pool;
+use super::read::column;
+use crate::message_row::{MessageRow, NEXT_DELIVERY, mailbox as mailbox_sql, one as one_sql};
+use crate::row::bound;
+
+/// The mark that is the number of the newest message. Only who has locked the head of the log moves it,
+/// so messages become visible in the order of their numbers.
+pub(super) const MESSAGE_NUMBER: &str = "message-number";
+
+/// Which of these are unread messages of these mailboxes.
+pub(super) const UNREAD: &str = "SELECT m.id, m.recipient FROM unnest($1::text[], $2::bigint[]) AS n (recipient, id) \
+     JOIN messages AS m ON m.recipient = n.recipient AND m.id = n.id WHERE m.read_at IS NULL";
+pub(super) const INSERT_MESSAGES: &str = "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])";
+// After the new ones: a batch may hold who sent a message and who read it.
+pub(super) const READ_MESSAGES: &str = "UPDATE messages SET read_at = n.at \
+     FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n (recipient, id, at) \
+     WHERE messages.recipient = n.recipient AND messages.id = n.id";
+
+/// The answer to [`UNREAD`].
+pub(super) fn found(rows: &[Row]) -> Result<HashMap<i64, String>, Error> {
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
+        .collect()
+}
+
+/// A message to be added.
+#[derive(Debug)]
+struct Sent<'a> {
+    id: i64,
+    message: &'a NewMessage,
+    reply_to: Option<i64>,
+}
+
+/// What becomes of the messages.
+#[derive(Debug, Default)]
+pub(super) struct MessagePlan<'a> {
+    /// The unread ones, and whose each is.
+    unread: HashMap<i64, String>,
+    sent: Vec<Sent<'a>>,
+    /// Those that were read: whose, and when.
+    read: BTreeMap<i64, (&'a str, &'a str)>,
+}
+
+impl<'a> MessagePlan<'a> {
+    pub(super) fn on(unread: HashMap<i64, String>) -> Self {
+        Self {
+            unread,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty() && self.read.is_empty()
+    }
+
+    /// The first of these that is not an unread message in this mailbox.
+    pub(super) fn conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
+        let unread = |id: &u64| {
+            let whose = self.unread.get(&bound(*id));
+            whose.is_some_and(|owner| owner == recipient.as_str())
+        };
+        let id = ids.iter().find(|id| !unread(id))?;
+        Some(RecordKey::Message(*id))
+    }
+
+    pub(super) fn send(&mut self, id: i64, message: &'a NewMessage, reply_to: Option<i64>) {
+        self.unread.insert(id, message.to.to_string());
+        self.sent.push(Sent {
+            id,
+            message,
+            reply_to,
+        });
+    }
+
+    pub(super) fn mark_read(&mut self, recipient: &'a AgentId, ids: &[u64], at: &'a str) {
+        for id in ids.iter().map(|id| bound(*id)) {
+            self.unread.remove(&id);
+            self.read.insert(id, (recipient.as_str(), at));
+        }
+    }
+}
+
+/// What becomes of the messages, as one array for each column.
+#[derive(Debug, Default)]
+pub(super) struct MessageColumns<'a> {
+    id: Vec<i64>,
+    recipient: Vec<&'a str>,
+    sender: Vec<&'a str>,
+    at: Vec<&'a str>,
+    deliver_at: Vec<i64>,
+    reply_to: Vec<Option<i64>>,
+    payload: Vec<&'a str>,
+    reader: Vec<&'a str>,
+    read: Vec<i64>,
+    read_at: Vec<&'a str>,
+}
+
+impl<'a> MessageColumns<'a> {
+    pub(super) fn of(plan: &'a MessagePlan<'_>) -> Self {
+        let mut all = Self::default();
+        for (id, (reader, at)) in &plan.read {
+            all.reader.push(reader);
+            all.read.push(*id);
+            all.read_at.push(at);
+        }
+        for sent in &plan.sent {
+            all.id.push(sent.id);
+            all.recipient.push(sent.message.to.as_str());
+            all.sender.push(sent.message.from.as_str());
+            all.at.push(sent.message.created_at.as_str());
+            all.deliver_at.push(sent.message.deliver_at);
+            all.reply_to.push(sent.reply_to);
+            all.payload.push(sent.message.payload.text());
+        }
+        all
+    }
+
+    pub(super) fn sends(&self) -> bool {
+        !self.id.is_empty()
+    }
+
+    pub(super) fn reads(&self) -> bool {
+        !self.read.is_empty()
+    }
+
+    pub(super) fn sent(&self) -> [Parameter<'_>; 7] {
+        [
+            &self.id,
+            &self.recipient,
+            &self.sender,
+            &self.at,
+            &self.deliver_at,
+            &self.reply_to,
+            &self.payload,
+        ]
+    }
+
+    pub(super) fn read(&self) -> [Parameter<'_>; 3] {
+        [&self.reader, &self.read, &self.read_at]
+    }
+}
+
+fn message(row: &Row) -> Result<Message, PortError> {
+    MessageRow {
+        id: column(row, 0)?,
+        sender: column(row, 1)?,
+        recipient: column(row, 2)?,
+        at: column(row, 3)?,
+        deliver_at: column(row, 4)?,
+        reply_to: column(row, 5)?,
+        payload: column(row, 6)?,
+        read_at: column(row, 7)?,
+    }
+    .message()
+}
+
+pub(super) async fn mailbox(pool: &Pool, query: &MailboxQuery) -> Result<Vec<Message>, PortError> {
+    let (recipient, after) = (query.recipient.as_str(), bound(query.after));
+    let limit = i64::from(query.limit);
+    let parameters: [Parameter<'_>; 4] = [&recipient, &after, &query.now, &limit];
+    let rows = pool.query(&mailbox_sql(query.unread), &parameters).await?;
+    rows.iter().map(message).collect()
+}
+
+pub(super) async fn one(pool: &Pool, id: u64) -> Result<Option<Message>, PortError> {
+    let rows = pool.query(&one_sql(), &[&bound(id)]).await?;
+    rows.first().map(message).transpose()
+}
+
+pub(super) async fn next_delivery(
+    pool: &Pool,
+    recipient: &AgentId,
+    now: i64,
+) -> Result<Option<i64>, PortError> {
+    let rows = pool
+        .query(NEXT_DELIVERY, &[&recipient.as_str(), &now])
+        .await?;
+    rows.first().map_or(Ok(None), |row| column(row, 0))
+}

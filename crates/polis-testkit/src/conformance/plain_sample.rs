@@ -1,0 +1,126 @@
+//! Plain records and messages to try a store with.
+
+use std::sync::Arc;
+
+use polis_core::changeset::{Receipt, Write};
+use polis_core::message::{Message, NewMessage};
+use polis_core::record::{RecordBody, RecordKind, RecordName, Stored};
+use polis_core::{Changeset, Expect, Raw, RecordKey};
+use polis_ops::port::{MailboxQuery, Outcome, Store};
+
+use super::board_sample::millis;
+use super::sample::moment;
+use crate::ground::agent;
+
+pub(super) fn reply(id: &str) -> RecordName {
+    RecordName::new(RecordKind::Reply, id)
+}
+
+/// Puts a record that stays.
+pub(super) fn put(name: &RecordName, expect: Expect, body: &str) -> Write {
+    put_until(name, expect, None, body)
+}
+
+/// Puts a record.
+pub(super) fn put_until(
+    name: &RecordName,
+    expect: Expect,
+    expires_at: Option<i64>,
+    body: &str,
+) -> Write {
+    Write::PutRecord {
+        name: name.clone(),
+        expect,
+        expires_at,
+        body: RecordBody::Text(body.to_owned()),
+    }
+}
+
+/// Puts a record that is not there yet, with the whole receipt as its body.
+pub(super) fn put_receipt(name: &RecordName) -> Write {
+    Write::PutRecord {
+        name: name.clone(),
+        expect: Expect::Absent,
+        expires_at: None,
+        body: RecordBody::OfReceipt(Arc::new(receipt_text)),
+    }
+}
+
+/// Everything a receipt says.
+pub(super) fn receipt_text(receipt: &Receipt) -> String {
+    format!("{receipt:?}")
+}
+
+pub(super) fn delete(name: &RecordName, expect: Expect) -> Write {
+    Write::DeleteRecord {
+        name: name.clone(),
+        expect,
+    }
+}
+
+pub(super) fn forget(kind: RecordKind, at: i64) -> Write {
+    Write::ForgetRecords { kind, before: at }
+}
+
+/// A record's revision and body, if it is there.
+pub(super) async fn stored(store: &Arc<dyn Store>, name: &RecordName) -> Option<(u64, String)> {
+    let found = store.record(name).await.unwrap()?;
+    assert_eq!(found.id, name.id);
+    Some((found.revision, found.body))
+}
+
+/// The records of a kind.
+pub(super) async fn all_of(store: &Arc<dyn Store>, kind: RecordKind) -> Vec<Stored> {
+    store.records(kind, None, u32::MAX).await.unwrap()
+}
+
+/// A message that is delivered at once.
+pub(super) fn letter(from: &str, to: &str, text: &str) -> NewMessage {
+    NewMessage {
+        from: agent(from),
+        to: agent(to),
+        created_at: moment(0),
+        deliver_at: millis(0),
+        reply_to: None,
+        payload: Raw::of(&text).unwrap(),
+    }
+}
+
+pub(super) fn send(message: &NewMessage) -> Write {
+    Write::SendMessage(Box::new(message.clone()))
+}
+
+pub(super) fn mark_read(recipient: &str, ids: &[u64]) -> Write {
+    Write::ReadMessages {
+        recipient: agent(recipient),
+        ids: ids.to_vec(),
+    }
+}
+
+/// A mailbox from its beginning to its end.
+pub(super) fn whole_mailbox(of: &str) -> MailboxQuery {
+    MailboxQuery {
+        recipient: agent(of),
+        unread: false,
+        now: i64::MAX,
+        after: 0,
+        limit: u32::MAX,
+    }
+}
+
+/// Everything in a mailbox.
+pub(super) async fn mailbox(store: &Arc<dyn Store>, of: &str) -> Vec<Message> {
+    store.mailbox(&whole_mailbox(of)).await.unwrap()
+}
+
+/// The numbers of what a query finds.
+pub(super) async fn numbers(store: &Arc<dyn Store>, query: &MailboxQuery) -> Vec<u64> {
+    let found = store.mailbox(query).await.unwrap();
+    found.into_iter().map(|message| message.id).collect()
+}
+
+/// Commits what must conflict.
+pub(super) async fn conflicts(store: &Arc<dyn Store>, changes: Changeset, key: RecordKey) {
+    let outcome = store.commit(changes).await.unwrap();
+    assert_eq!(outcome, Outcome::Conflict(key));
+}

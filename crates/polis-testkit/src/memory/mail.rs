@@ -1,0 +1,95 @@
+//! The mailboxes of the model store.
+
+use polis_core::changeset::RecordKey;
+use polis_core::message::{Message, NewMessage};
+use polis_core::{AgentId, Timestamp};
+use polis_ops::PortFuture;
+use polis_ops::port::{MailboxQuery, Messages};
+
+use super::MemoryStore;
+
+/// Every message, by number: the first is 1.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mail(Vec<Letter>);
+
+#[derive(Debug, Clone)]
+struct Letter {
+    message: Message,
+    deliver_at: i64,
+}
+
+impl Mail {
+    fn get(&self, id: u64) -> Option<&Letter> {
+        self.0.iter().find(|letter| letter.message.id == id)
+    }
+
+    /// The first of these that is not an unread message in this mailbox.
+    pub(super) fn conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
+        let unread = |id: u64| {
+            self.get(id).is_some_and(|letter| {
+                letter.message.to == *recipient && letter.message.read_at.is_none()
+            })
+        };
+        let id = ids.iter().find(|id| !unread(**id))?;
+        Some(RecordKey::Message(*id))
+    }
+
+    pub(super) fn send(&mut self, message: NewMessage) -> u64 {
+        let id = self.0.len() as u64 + 1;
+        self.0.push(Letter {
+            deliver_at: message.deliver_at,
+            message: message.numbered(id),
+        });
+        id
+    }
+
+    pub(super) fn mark_read(&mut self, ids: &[u64], at: &Timestamp) {
+        for letter in &mut self.0 {
+            if ids.contains(&letter.message.id) {
+                letter.message.read_at = Some(at.clone());
+            }
+        }
+    }
+
+    fn of<'a>(&'a self, recipient: &'a AgentId) -> impl Iterator<Item = &'a Letter> {
+        self.0
+            .iter()
+            .filter(move |letter| letter.message.to == *recipient)
+    }
+}
+
+impl Messages for MemoryStore {
+    fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
+        self.read(|state| {
+            let wanted = |letter: &&Letter| {
+                letter.message.id > query.after
+                    && letter.deliver_at <= query.now
+                    && !(query.unread && letter.message.read_at.is_some())
+            };
+            let found = state.mail.of(&query.recipient).filter(wanted);
+            found
+                .take(query.limit as usize)
+                .map(|letter| letter.message.clone())
+                .collect()
+        })
+    }
+
+    fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {
+        self.read(|state| state.mail.get(id).map(|letter| letter.message.clone()))
+    }
+
+    fn next_delivery<'a>(
+        &'a self,
+        recipient: &'a AgentId,
+        now: i64,
+    ) -> PortFuture<'a, Option<i64>> {
+        self.read(|state| {
+            let unread = |letter: &&Letter| letter.message.read_at.is_none();
+            let waiting = state.mail.of(recipient).filter(unread);
+            waiting
+                .map(|letter| letter.deliver_at)
+                .filter(|at| *at > now)
+                .min()
+        })
+    }
+}

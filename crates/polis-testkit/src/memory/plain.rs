@@ -1,0 +1,76 @@
+//! The plain records of the model store.
+
+use std::collections::BTreeMap;
+
+use polis_core::Expect;
+use polis_core::changeset::{Receipt, RecordKey};
+use polis_core::record::{RecordBody, RecordKind, RecordName, Stored};
+use polis_ops::PortFuture;
+use polis_ops::port::Records;
+
+use super::{MemoryStore, differs};
+
+/// Every record, by name.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plain(BTreeMap<RecordName, Kept>);
+
+#[derive(Debug, Clone)]
+struct Kept {
+    stored: Stored,
+    expires_at: Option<i64>,
+}
+
+impl Plain {
+    pub(super) fn conflict(&self, expect: Expect, name: &RecordName) -> Option<RecordKey> {
+        let found = self.0.get(name).map(|kept| kept.stored.revision);
+        differs(expect, found).then(|| RecordKey::Record(name.clone()))
+    }
+
+    pub(super) fn put(
+        &mut self,
+        name: RecordName,
+        expires_at: Option<i64>,
+        body: &RecordBody,
+        receipt: &Receipt,
+    ) {
+        let before = self.0.get(&name).map_or(0, |kept| kept.stored.revision);
+        let stored = Stored {
+            id: name.id.clone(),
+            revision: before + 1,
+            body: body.text(receipt),
+        };
+        self.0.insert(name, Kept { stored, expires_at });
+    }
+
+    pub(super) fn delete(&mut self, name: &RecordName) {
+        self.0.remove(name);
+    }
+
+    pub(super) fn forget(&mut self, kind: RecordKind, until: i64) {
+        self.0.retain(|name, kept| {
+            name.kind != kind || kept.expires_at.is_none_or(|expires| expires > until)
+        });
+    }
+}
+
+impl Records for MemoryStore {
+    fn record<'a>(&'a self, name: &'a RecordName) -> PortFuture<'a, Option<Stored>> {
+        self.read(|state| state.plain.0.get(name).map(|kept| kept.stored.clone()))
+    }
+
+    fn records<'a>(
+        &'a self,
+        kind: RecordKind,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>> {
+        self.read(|state| {
+            let of_kind = state.plain.0.iter().filter(|(name, _)| name.kind == kind);
+            of_kind
+                .filter(|(name, _)| after.is_none_or(|after| name.id.as_str() > after))
+                .take(limit as usize)
+                .map(|(_, kept)| kept.stored.clone())
+                .collect()
+        })
+    }
+}
