@@ -1,0 +1,119 @@
+# Sourced after need.sh: brings the outside programs that polis is held against (the MCP conformance suite,
+# the official Python SDK, schemathesis, the memory server of the benchmarks) into target/peers, at the
+# versions pinned in scripts/peers, and starts a polis server for them. Nothing is installed globally.
+
+PEERS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/../peers" && pwd)
+
+# peers_dir: where the programs are kept; `cargo clean` removes them.
+peers_dir() {
+  echo "${POLIS_PEERS_DIR:-${CARGO_TARGET_DIR:-$PEERS_HOME/../../target}/peers}"
+}
+
+# need_node_peers: sets PEER_NODE (Node 22 or newer) and PEER_MODULES (npm's packages).
+need_node_peers() {
+  local dir stamp log
+  dir=$(peers_dir)/node
+  stamp=$(sha256sum "$PEERS_HOME/package-lock.json" | cut -c1-64)
+  if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
+    need npm npm
+    echo "Installing npm's packages into $dir ..." >&2
+    mkdir -p "$dir" && rm -f "$dir/.stamp"
+    cp "$PEERS_HOME/package.json" "$PEERS_HOME/package-lock.json" "$dir/"
+    log=$dir/install.log
+    # Install scripts stay off: none of these packages needs one.
+    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
+      cat "$log" >&2
+      echo "npm could not install the packages. Is the network there?" >&2
+      exit 1
+    }
+    echo "$stamp" >"$dir/.stamp"
+  fi
+  PEER_MODULES=$(cd "$dir/node_modules" && pwd)
+  local node
+  # The packaged Node first: it is the pinned one. Elsewhere than Linux the system's has to do.
+  for node in "$PEER_MODULES"/node-*/bin/node "$(command -v node || true)"; do
+    if [ -x "$node" ] && [ "$("$node" -p 'parseInt(process.versions.node)')" -ge 22 ]; then
+      PEER_NODE=$node
+      return 0
+    fi
+  done
+  echo "This needs Node 22 or newer. Install it (nodejs.org), then run this again." >&2
+  exit 1
+}
+
+# need_python_peers: sets PEER_PYTHON, a Python with the packages of requirements.txt.
+need_python_peers() {
+  local dir stamp log
+  dir=$(peers_dir)/python
+  need python3 python3
+  stamp=$(python3 --version; sha256sum "$PEERS_HOME/requirements.txt" | cut -c1-64)
+  if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+      echo "This needs Python 3.10 or newer as 'python3'. Install it, then run this again." >&2
+      exit 1
+    }
+    python3 -c 'import ensurepip, venv' 2>/dev/null || install_package python3-venv
+    echo "Installing Python's packages into $dir ..." >&2
+    rm -rf "$dir" && mkdir -p "$dir"
+    log=$dir.log
+    { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet -r "$PEERS_HOME/requirements.txt"; } >"$log" 2>&1 || {
+      cat "$log" >&2
+      echo "pip could not install the packages. Is the network there?" >&2
+      exit 1
+    }
+    echo "$stamp" >"$dir/.stamp"
+  fi
+  PEER_PYTHON=$(cd "$dir/bin" && pwd)/python
+}
+
+# new_polis POLIS: makes a fresh polis directory with the agents of the tests; sets POLIS_HOME. It and the
+# servers end with the script.
+new_polis() {
+  POLIS=$1
+  POLIS_HOME=$(mktemp -d /tmp/polis-peers-XXXXXX)
+  POLIS_SERVERS=()
+  trap end_polis EXIT
+  "$POLIS" --dir "$POLIS_HOME" --json init >/dev/null
+  "$POLIS" --dir "$POLIS_HOME" --json agent add alice --role architect --layer top >/dev/null
+  "$POLIS" --dir "$POLIS_HOME" --json agent add bob --role backend-leader --layer mid --supervisor alice >/dev/null
+}
+
+# issue_token AGENT: prints a new token of an agent.
+issue_token() {
+  "$POLIS" --dir "$POLIS_HOME" --json agent token issue "$1" | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'
+}
+
+# serve_polis: starts `polis serve` on a free port; sets POLIS_URL and POLIS_SERVER_LOG.
+serve_polis() {
+  local port
+  port=$(free_port)
+  POLIS_URL=http://127.0.0.1:$port
+  POLIS_SERVER_LOG=$POLIS_HOME.serve.log
+  "$POLIS" --dir "$POLIS_HOME" serve --listen "127.0.0.1:$port" >"$POLIS_SERVER_LOG" 2>&1 &
+  POLIS_SERVERS+=($!)
+  wait_for_port "$port" $! || {
+    cat "$POLIS_SERVER_LOG" >&2
+    echo "polis serve did not start." >&2
+    exit 1
+  }
+}
+
+# wait_for_port PORT PID: until somebody listens there, or the process ended, or ten seconds passed.
+wait_for_port() {
+  local _
+  for _ in $(seq 200); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return 0
+    kill -0 "$2" 2>/dev/null || return 1
+    sleep 0.05
+  done
+  return 1
+}
+
+end_polis() {
+  local server
+  for server in "${POLIS_SERVERS[@]}"; do
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+  done
+  rm -rf "$POLIS_HOME" "$POLIS_HOME.serve.log"
+}
