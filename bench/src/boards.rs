@@ -173,12 +173,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 async fn reads(scene: &Scene, report: &mut Report, polis: &Polis) -> Fallible<()> {
-    let params = BoardRead {
-        board: board("edited")?,
-        if_newer_than: None,
-        section: None,
-        nth: None,
-    };
+    let params = BoardRead::of(board("edited")?);
     let user = AgentId::user();
     let first = op::read_board(polis, &user, &params).await?;
     let before = bytes_read()?;

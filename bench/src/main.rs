@@ -13,6 +13,8 @@ mod commands;
 mod commits;
 mod files;
 mod ground;
+mod http;
+mod mcp;
 mod pgbench;
 mod report;
 mod scale;
@@ -25,7 +27,7 @@ use scene::{Fallible, Scene};
 
 /// A part of the benchmarks: its name, and what measures it.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 10] = [
     // First, because a process is cloned with its page tables: what others leave in memory would count.
     ("commands", commands::measure),
     ("files", files::measure),
@@ -35,6 +37,8 @@ const PARTS: [Part; 8] = [
     ("pgbench", pgbench::measure),
     ("claims", claims::measure),
     ("boards", boards::measure),
+    ("mcp", mcp::measure),
+    ("http", http::measure),
 ];
 
 fn main() -> ExitCode {
