@@ -193,7 +193,7 @@ pub(super) const KEYS: &[Key] = &[
         "wrong_tokens",
         "a number from 1 to 1000000",
         "60",
-        "How many requests without a valid token an address may send in a minute.",
+        "How many wrong tokens an address may try in a minute; what has not even a token's shape is refused and not counted.",
         wrong_tokens,
         |value| count(value, 1_000_000)
     ),
