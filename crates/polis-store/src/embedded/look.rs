@@ -4,7 +4,7 @@
 //! to the file and for the right to write to the store; in a server those who wait keep no thread but
 //! one for each board.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,9 +19,6 @@ use super::{EmbeddedStore, Shared, boards, writer};
 
 /// How long a reader waits for another program that is writing to a blackboard file.
 const OTHERS_WRITE: Duration = Duration::from_secs(1);
-
-/// How many boards are looked at before others get their turn on this thread.
-const IN_A_ROW: usize = 16;
 
 /// What a glance at a board's file says.
 struct Glance {
@@ -40,6 +37,17 @@ impl Shared {
             noticed: None,
         });
         Ok(Glance { known, in_step })
+    }
+
+    /// Every board as the store has it, and those whose files differ.
+    fn glance_at_all(&self) -> Result<(BTreeMap<String, BoardHead>, Vec<BoardName>), PortError> {
+        let known = self.read(boards::heads)?;
+        let mut names: BTreeSet<BoardName> = known.iter().map(|head| head.name.clone()).collect();
+        names.extend(self.mirror.files());
+        let differs = |name: &BoardName| self.glance(name).is_ok_and(|glance| !glance.in_step);
+        let differing = names.into_iter().filter(differs).collect();
+        let all = known.into_iter().map(|head| (head.name.to_string(), head));
+        Ok((all.collect(), differing))
     }
 
     /// Finds out what became of a board's file. `waited` is taken off the time that this may take.
@@ -101,19 +109,10 @@ impl EmbeddedStore {
     }
 
     async fn all_boards(&self) -> Result<Vec<BoardHead>, PortError> {
-        let known = self.shared.read(boards::heads)?;
-        let mut all: BTreeMap<String, BoardHead> = known
-            .into_iter()
-            .map(|head| (head.name.to_string(), head))
-            .collect();
-        let on_disk = self.shared.mirror.files();
-        let names: Vec<BoardName> = all.values().map(|head| head.name.clone()).collect();
-        for (at, name) in names.into_iter().chain(on_disk).enumerate() {
-            if at % IN_A_ROW == IN_A_ROW - 1 {
-                tokio::task::yield_now().await;
-            }
+        let (mut all, differing) = self.long(Shared::glance_at_all).await?;
+        for name in differing {
             // A board whose file cannot be used is listed as the store has it; using it tells why.
-            if let Ok(Some(state)) = self.board(&name).await {
+            if let Ok(Some(state)) = self.look_closer(name.clone()).await {
                 all.insert(name.to_string(), state.head);
             }
         }

@@ -1,12 +1,13 @@
 //! The file of a program's configuration: read whole, replaced whole, with a copy of what it was.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use polis_core::{Code, Refusal};
 use polis_ops::PortError;
+use tempfile::NamedTempFile;
 
 use super::place::Named;
 use crate::error::Failure;
@@ -80,18 +81,12 @@ impl Named {
             None if private => 0o600,
             None => 0o666,
         };
-        let mut file = tempfile::Builder::new()
-            .prefix(".polis-")
-            .permissions(fs::Permissions::from_mode(mode))
-            .tempfile_in(directory)
-            .map_err(|error| self.unwritable(&error))?;
-        let filled = file.write_all(after.as_bytes());
-        let filled = filled.and_then(|()| match &existing {
+        let file = new_file(directory, mode, after).map_err(|error| self.unwritable(&error))?;
+        let kept = match &existing {
             Some(found) => keep_owner_and_mode(file.as_file(), found),
             None => Ok(()),
-        });
-        filled
-            .and_then(|()| file.as_file().sync_all())
+        };
+        kept.and_then(|()| file.as_file().sync_all())
             .map_err(|error| self.unwritable(&error))?;
         if self.read()?.as_deref() != before {
             return Ok(Written::Overtaken);
@@ -133,8 +128,17 @@ impl Named {
         ))
     }
 
-    /// A copy beside the file. One that holds the same is enough, and none is ever overwritten.
+    /// A copy beside the file. One that holds the same is enough, and none is ever overwritten. It
+    /// gets its name when it is whole: whoever copies the same at the same time takes it for theirs.
     fn copy(&self, text: &str, mode: u32) -> Result<PathBuf, Failure> {
+        let beside = self.path.parent().unwrap_or(Path::new("/"));
+        let mut whole = new_file(beside, mode, text).map_err(|error| self.unwritable(&error))?;
+        // A new file's mode is less the umask; a copy's is as the file's.
+        let kept = whole
+            .as_file()
+            .set_permissions(fs::Permissions::from_mode(mode));
+        kept.and_then(|()| whole.as_file().sync_all())
+            .map_err(|error| self.unwritable(&error))?;
         let mut name = self.path.clone().into_os_string();
         name.push(".polis-backup");
         for number in 0..MAX_COPIES {
@@ -143,24 +147,10 @@ impl Named {
                 path.push(format!(".{number}"));
             }
             let path = PathBuf::from(path);
-            let created = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(mode)
-                .open(&path);
-            match created {
-                Ok(mut file) => {
-                    let written = file
-                        .set_permissions(fs::Permissions::from_mode(mode))
-                        .and_then(|()| file.write_all(text.as_bytes()))
-                        .and_then(|()| file.sync_all());
-                    if let Err(error) = written {
-                        let _ = fs::remove_file(&path);
-                        return Err(self.unwritable(&error));
-                    }
-                    return Ok(path);
-                }
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            match whole.persist_noclobber(&path) {
+                Ok(_) => return Ok(path),
+                Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+                    whole = error.file;
                     let kept = fs::symlink_metadata(&path).is_ok_and(|m| {
                         m.is_file() && usize::try_from(m.len()).is_ok_and(|len| len == text.len())
                     });
@@ -168,7 +158,7 @@ impl Named {
                         return Ok(path);
                     }
                 }
-                Err(error) => return Err(self.unwritable(&error)),
+                Err(error) => return Err(self.unwritable(&error.error)),
             }
         }
         Err(self.refuse(
@@ -215,6 +205,16 @@ impl Named {
         .because(error.to_string())
         .into()
     }
+}
+
+/// A file with this text that has no name to be found by yet.
+fn new_file(directory: &Path, mode: u32, text: &str) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new()
+        .prefix(".polis-")
+        .permissions(fs::Permissions::from_mode(mode))
+        .tempfile_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 /// The new file is whose and for whom the old one was, as far as we may say so.
