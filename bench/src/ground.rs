@@ -36,10 +36,15 @@ impl Chance for Counted {
 
 /// The operations on a store.
 pub(crate) fn ground(store: Arc<dyn Store>) -> Polis {
+    ground_with(store, Settings::default())
+}
+
+/// The same with these settings.
+pub(crate) fn ground_with(store: Arc<dyn Store>, settings: Settings) -> Polis {
     Polis::new(
         store,
         Arc::new(SystemClock),
         Arc::new(Counted::default()),
-        Settings::default(),
+        settings,
     )
 }

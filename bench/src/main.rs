@@ -19,6 +19,7 @@ mod pgbench;
 mod report;
 mod scale;
 mod scene;
+mod society;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ use scene::{Fallible, Scene};
 
 /// A part of the benchmarks: its name, and what measures it.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     // First, because a process is cloned with its page tables: what others leave in memory would count.
     ("commands", commands::measure),
     ("files", files::measure),
@@ -39,6 +40,7 @@ const PARTS: [Part; 10] = [
     ("boards", boards::measure),
     ("mcp", mcp::measure),
     ("http", http::measure),
+    ("society", society::measure),
 ];
 
 fn main() -> ExitCode {
@@ -54,6 +56,11 @@ fn main() -> ExitCode {
 
 /// Runs the parts that are named, or all; only a whole, unhurried run is written down.
 fn run(arguments: Vec<String>) -> Fallible<bool> {
+    if let Some((part, rest)) = arguments.split_first()
+        && let Some(part) = part.strip_prefix("child:")
+    {
+        return society::child(part, rest).map(|()| true);
+    }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let named: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let scene = Scene::set(quick)?;

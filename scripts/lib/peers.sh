@@ -41,12 +41,13 @@ need_node_peers() {
   exit 1
 }
 
-# need_python_peers: sets PEER_PYTHON, a Python with the packages of requirements.txt.
-need_python_peers() {
+# need_python_packages NAME REQUIREMENTS: sets PEER_PYTHON, a Python with these packages (a file), in an environment
+# of that name.
+need_python_packages() {
   local dir stamp log
-  dir=$(peers_dir)/python
+  dir=$(peers_dir)/$1
   need python3 python3
-  stamp=$(python3 --version; sha256sum "$PEERS_HOME/requirements.txt" | cut -c1-64)
+  stamp=$(python3 --version; sha256sum "$2" | cut -c1-64)
   if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
     python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
       echo "This needs Python 3.10 or newer as 'python3'. Install it, then run this again." >&2
@@ -56,7 +57,7 @@ need_python_peers() {
     echo "Installing Python's packages into $dir ..." >&2
     rm -rf "$dir" && mkdir -p "$dir"
     log=$dir.log
-    { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet -r "$PEERS_HOME/requirements.txt"; } >"$log" 2>&1 || {
+    { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet -r "$2"; } >"$log" 2>&1 || {
       cat "$log" >&2
       echo "pip could not install the packages. Is the network there?" >&2
       exit 1
@@ -64,6 +65,11 @@ need_python_peers() {
     echo "$stamp" >"$dir/.stamp"
   fi
   PEER_PYTHON=$(cd "$dir/bin" && pwd)/python
+}
+
+# need_python_peers: sets PEER_PYTHON, a Python with the packages of requirements.txt.
+need_python_peers() {
+  need_python_packages python "$PEERS_HOME/requirements.txt"
 }
 
 # new_polis POLIS: makes a fresh polis directory with the agents of the tests; sets POLIS_HOME. It and the

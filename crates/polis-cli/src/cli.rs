@@ -125,6 +125,11 @@ pub(crate) enum Command {
     /// Places that events are sent to
     #[command(subcommand)]
     Webhook(command::webhook::Webhook),
+    /// Start a society of agents, or go on with one, and watch it work
+    Run(Box<command::run::Run>),
+    /// See and steer the societies of this store
+    #[command(subcommand)]
+    Society(Box<command::society::Society>),
     /// Serve the HTTP API to agents and programs
     Serve(command::serve::Serve),
     /// Serve an agent over MCP, or tell its program to start that server
@@ -140,7 +145,7 @@ pub(crate) enum Command {
     /// Show or check the configuration
     #[command(subcommand)]
     Config(command::config::Config),
-    /// Watch a small team of real processes work a board, one of them killed on the way
+    /// Watch a team of agents build a program, or processes work a board; needs nothing but this program
     Demo(command::demo::Demo),
     /// Print a JSON Schema
     Schema(command::schema::Schema),

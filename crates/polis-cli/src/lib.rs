@@ -9,11 +9,15 @@ mod clock;
 mod command;
 mod config;
 mod context;
+mod driving;
 mod error;
+mod live;
 mod markdown;
 mod output;
 pub mod reference;
 mod task_dir;
+mod team;
+mod thinking;
 mod yaml_text;
 
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use polis_serve::http::problem::status_of;
 
 use crate::command::schema;
 use crate::config::keys;
+use crate::config::models::ENDPOINT_KEYS;
 use crate::error::exit_code;
 
 /// Every page: its file name and its text.
@@ -138,6 +139,17 @@ fn configuration() -> String {
          --- |\n"
         .to_owned();
     for key in keys() {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | `{}` | {} |",
+            key.name, key.takes, key.default, key.about
+        );
+    }
+    page.push_str(
+        "\n## `[models.NAME]`\n\nAn endpoint of models, under a name of your choice; there may be several. Without any, `OPENAI_API_KEY` or \
+         `OPENAI_BASE_URL` in the environment make one, and `POLIS_MODEL` names its model.\n\n| key | takes | default | for |\n| --- | --- | --- | --- |\n",
+    );
+    for key in ENDPOINT_KEYS {
         let _ = writeln!(
             page,
             "| `{}` | {} | `{}` | {} |",

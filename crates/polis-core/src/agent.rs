@@ -11,6 +11,7 @@ use crate::id::AgentId;
 use crate::permission::{Permission, Policy};
 use crate::refusal::{Code, Refusal};
 use crate::role::{DEFAULT_ROLES, RoleSet, TEAM_LEAD};
+use crate::society::RunId;
 use crate::time::Timestamp;
 use crate::workspace::record::{self, Binding};
 
@@ -38,7 +39,7 @@ impl Layer {
         }
     }
 
-    fn below(self) -> Self {
+    pub(crate) fn below(self) -> Self {
         match self {
             Self::Top => Self::Mid,
             Self::Mid | Self::Bottom => Self::Bottom,
@@ -72,6 +73,9 @@ pub struct Agent {
     pub supervisor: Option<AgentId>,
     /// Whether it may act.
     pub status: AgentStatus,
+    /// The run of the society it was hired for.
+    #[serde(default, rename = "taskId", skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// When it was registered.
     pub created_at: Timestamp,
 }
@@ -207,6 +211,7 @@ pub fn decide_add(
         layer,
         supervisor: request.supervisor.clone(),
         status: AgentStatus::Active,
+        run: None,
         created_at: now.clone(),
     };
     let mut changes = Changeset::by(caller, now)
@@ -244,6 +249,10 @@ fn check_supervisor(
             format!("Supervisor \"{wanted}\" is retired."),
             "name an active agent",
         ),
+        Some(agent) if agent.run.is_some() => refuse(
+            format!("Supervisor \"{wanted}\" works for a run of the society, which hires its own."),
+            "have it call spawn_agent, or name an agent outside of the society",
+        ),
         Some(agent) if agent.layer > layer => refuse(
             format!(
                 "Supervisor \"{wanted}\" is in the {} layer, below the {} layer of the new agent.",
@@ -279,6 +288,16 @@ pub fn decide_retire(
     let mut agent = current.agent.clone();
     if agent.status == AgentStatus::Retired {
         return Ok((agent, Changeset::by(caller, now)));
+    }
+    if let Some(run) = &agent.run {
+        return Err(Refusal::new(
+            Code::AgentInUse,
+            format!(
+                "Agent \"{}\" works for the run \"{run}\" of the society.",
+                agent.id
+            ),
+            "dismiss it, with everybody below it, by terminate_agent (`polis society stop`)",
+        ));
     }
     if let Some(task) = open_tasks.first() {
         return Err(Refusal::new(

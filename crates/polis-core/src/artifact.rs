@@ -14,6 +14,7 @@ use crate::id::{AgentId, quoted};
 use crate::json::Raw;
 use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::refusal::{Code, Refusal};
+use crate::society::RunId;
 use crate::time::Timestamp;
 
 /// The largest artifact, in bytes of JSON.
@@ -62,6 +63,9 @@ pub struct Artifact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub meta: Option<Raw>,
+    /// The run of the society it belongs to; only its members, and those outside of all runs, find it.
+    #[serde(default, rename = "taskId", skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// Who put it first.
     pub created_by: AgentId,
     /// When.
@@ -73,6 +77,8 @@ pub struct Artifact {
 struct Put<'a> {
     #[serde(rename = "type")]
     artifact_type: &'a str,
+    #[serde(rename = "taskId", skip_serializing_if = "Option::is_none")]
+    run: Option<&'a RunId>,
     bytes: usize,
 }
 
@@ -109,13 +115,14 @@ pub fn make(params: &PutArtifact, by: &Caller, now: &Timestamp) -> Result<Artifa
             "put a simpler one",
         ));
     }
-    let id = id_of(kind, &params.content, params.meta.as_ref());
+    let id = id_of(kind, &params.content, params.meta.as_ref(), by.run.as_ref());
     Ok(Artifact {
         reference: format!("{PREFIX}{id}"),
         id,
         artifact_type: kind.to_owned(),
         content: params.content.clone(),
         meta: params.meta.clone(),
+        run: by.run.clone(),
         created_by: by.id.clone(),
         created_at: now.clone(),
     })
@@ -125,6 +132,7 @@ pub fn make(params: &PutArtifact, by: &Caller, now: &Timestamp) -> Result<Artifa
 pub fn keep(artifact: &Artifact, by: &Caller, now: &Timestamp) -> Changeset {
     let told = Put {
         artifact_type: &artifact.artifact_type,
+        run: artifact.run.as_ref(),
         bytes: artifact.content.text().len(),
     };
     let event = NewEvent::of(
@@ -165,8 +173,16 @@ pub fn not_found(reference: &str) -> Refusal {
     )
 }
 
-fn id_of(kind: &str, content: &Raw, meta: Option<&Raw>) -> String {
-    let mut digits = digest::of_parts(&[kind, content.text(), meta.map_or("", Raw::text)]);
+/// Whether a caller finds an artifact: members of a run do not find those of another.
+pub fn is_found(artifact: &Artifact, by: &Caller) -> bool {
+    by.run.is_none() || artifact.run.is_none() || artifact.run == by.run
+}
+
+/// The same thing put in two runs is two artifacts: each run has its own.
+fn id_of(kind: &str, content: &Raw, meta: Option<&Raw>, run: Option<&RunId>) -> String {
+    let mut parts = vec![kind, content.text(), meta.map_or("", Raw::text)];
+    parts.extend(run.map(RunId::as_str));
+    let mut digits = digest::of_parts(&parts);
     digits.truncate(DIGITS);
     digits
 }

@@ -4,6 +4,7 @@ use crate::agent::{Agent, AgentStatus};
 use crate::id::AgentId;
 use crate::refusal::{Code, Refusal};
 use crate::role::role_of_name;
+use crate::society::RunId;
 
 /// How the registry knows a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Caller {
     pub role: String,
     /// How the registry knows it.
     pub standing: Standing,
+    /// The run of the society it works for, if it does.
+    pub run: Option<RunId>,
 }
 
 impl Caller {
@@ -35,6 +38,7 @@ impl Caller {
                 role: AgentId::USER.to_owned(),
                 id,
                 standing: Standing::Human,
+                run: None,
             });
         }
         match entry {
@@ -47,11 +51,13 @@ impl Caller {
                 role: agent.role.clone(),
                 id,
                 standing: Standing::Registered,
+                run: agent.run.clone(),
             }),
             None => Ok(Self {
                 role: role_of_name(id.as_str()).to_owned(),
                 id,
                 standing: Standing::Unregistered,
+                run: None,
             }),
         }
     }

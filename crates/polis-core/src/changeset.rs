@@ -41,6 +41,13 @@ pub enum RecordKey {
     Record(RecordName),
     /// A message that was to be unread.
     Message(u64),
+    /// A turn of a conversation that was to be new.
+    Turn {
+        /// Whose.
+        member: String,
+        /// Its number.
+        turn: u64,
+    },
 }
 
 /// A record that writers touch when they could break a rule together without touching the same
@@ -117,8 +124,8 @@ pub enum Write {
     ChangeBoard(Box<BoardWrite>),
     /// A change of a board's lease.
     LeaseBoard(Box<LeaseWrite>),
-    /// The new state of a record of one of the plain kinds. At most one of a changeset's records may
-    /// have a body that is made from the receipt, and it is the last write.
+    /// The new state of a record of one of the plain kinds. Those whose body is made from the receipt
+    /// are the last writes of a changeset.
     PutRecord {
         /// Its name.
         name: RecordName,
@@ -153,6 +160,16 @@ pub enum Write {
         recipient: AgentId,
         /// Which.
         ids: Vec<u64>,
+    },
+    /// Adds a turn to a conversation; conflicts if there is one of that number. A turn whose body is made
+    /// from the receipt is, like such a record, among the last writes of a changeset.
+    AppendTurn {
+        /// Whose conversation: a [`MemberKey`](crate::society::MemberKey) as text.
+        member: String,
+        /// Its number.
+        turn: u64,
+        /// What it says.
+        body: RecordBody,
     },
     /// Moves a fence on; conflicts with everybody who read it before.
     TouchFence {
@@ -216,6 +233,39 @@ impl Changeset {
     pub fn event(mut self, event: NewEvent) -> Self {
         self.events.push(event);
         self
+    }
+
+    /// Changes the text that this changeset gives a record, if it does: `change` makes the new text of the old.
+    /// Whether it did.
+    pub fn amend(
+        &mut self,
+        record: &RecordName,
+        change: impl FnOnce(&str) -> Option<String>,
+    ) -> bool {
+        for write in &mut self.writes {
+            if let Write::PutRecord {
+                name,
+                body: RecordBody::Text(text),
+                ..
+            } = write
+                && name == record
+            {
+                return change(text).map(|new| *text = new).is_some();
+            }
+        }
+        false
+    }
+
+    /// The text that this changeset gives a record, if it does.
+    pub fn text_of(&self, record: &RecordName) -> Option<&str> {
+        self.writes.iter().find_map(|write| match write {
+            Write::PutRecord {
+                name,
+                body: RecordBody::Text(text),
+                ..
+            } if name == record => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     /// Whether there is nothing to commit.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::board::BoardName;
 use crate::id::{AgentId, TaskId};
 use crate::json::Raw;
+use crate::society::RunId;
 use crate::time::Timestamp;
 
 /// What can happen; the `kind` of an event.
@@ -105,6 +106,26 @@ pub mod kind {
     pub const FILE_DIRECTORY_MADE: &str = "file.directory-made";
     /// A file tool was asked for something outside of the workspace, or of another team's.
     pub const FILE_REFUSED: &str = "file.refused";
+    /// A run of the society began.
+    pub const SOCIETY_STARTED: &str = "society.started";
+    /// A run, or a member of it, is held up by somebody.
+    pub const SOCIETY_PAUSED: &str = "society.paused";
+    /// A run, or a member of it, goes on.
+    pub const SOCIETY_RESUMED: &str = "society.resumed";
+    /// A run is over.
+    pub const SOCIETY_STOPPED: &str = "society.stopped";
+    /// An agent was hired for a run.
+    pub const SOCIETY_HIRED: &str = "society.hired";
+    /// An agent of a run was dismissed.
+    pub const SOCIETY_DISMISSED: &str = "society.dismissed";
+    /// A member of a run stands differently: it asks, is held up or is parked.
+    pub const SOCIETY_STANDS: &str = "society.stands";
+    /// A member of a run waits for a call to be allowed.
+    pub const SOCIETY_ASKED: &str = "society.asked";
+    /// A person decided on a call.
+    pub const SOCIETY_DECIDED: &str = "society.decided";
+    /// A budget was changed.
+    pub const SOCIETY_BUDGET: &str = "society.budget";
     /// A command ran.
     pub const COMMAND_RUN: &str = "command.run";
     /// A command was not run.
@@ -130,6 +151,8 @@ pub enum Subject {
     Artifact(String),
     /// A webhook.
     Webhook(String),
+    /// A run of the society.
+    Run(RunId),
 }
 
 impl Subject {
@@ -147,6 +170,7 @@ impl Subject {
             Self::Mailbox(id) => format!("mailbox/{id}"),
             Self::Artifact(id) => format!("artifact/{id}"),
             Self::Webhook(id) => format!("webhook/{id}"),
+            Self::Run(id) => format!("run/{id}"),
         }
     }
 }

@@ -113,6 +113,16 @@ impl AgentId {
         Self(Self::USER.to_owned())
     }
 
+    /// The entry of the society.
+    pub fn root() -> Self {
+        Self(Self::ROOT.to_owned())
+    }
+
+    /// Whether it is the person.
+    pub fn is_user(&self) -> bool {
+        self.0 == Self::USER
+    }
+
     /// Whether it is the entry of the society, which is above everybody and in no registry.
     pub fn is_root(&self) -> bool {
         self.0 == Self::ROOT

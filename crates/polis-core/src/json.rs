@@ -35,6 +35,11 @@ impl Raw {
         Self::compact(value).map_err(|e| e.to_string())
     }
 
+    /// JSON's `null`.
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
     fn compact(value: Box<RawValue>) -> serde_json::Result<Self> {
         let text = value.get();
         let compact = squeeze(text);

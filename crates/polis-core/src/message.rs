@@ -13,6 +13,7 @@ use crate::event::{NewEvent, Subject, kind};
 use crate::id::{AgentId, quoted};
 use crate::json::Raw;
 use crate::refusal::{Code, Refusal};
+use crate::society::RunId;
 use crate::time::Timestamp;
 
 /// The longest payload, in bytes of JSON.
@@ -65,6 +66,21 @@ pub struct SendMessage {
     pub delay_ms: Option<u64>,
 }
 
+impl SendMessage {
+    /// The agents and the roles that are named.
+    pub fn named(&self) -> (Vec<AgentId>, Vec<&str>) {
+        let (mut agents, mut roles) = (Vec::new(), Vec::new());
+        for name in self.to.names() {
+            match name.strip_prefix(ROLE) {
+                Some(role) => roles.push(role),
+                // What is no name is refused when the sending is decided.
+                None => agents.extend(name.parse::<AgentId>()),
+            }
+        }
+        (agents, roles)
+    }
+}
+
 /// A message that a store has yet to number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
@@ -78,6 +94,8 @@ pub struct NewMessage {
     pub deliver_at: i64,
     /// The message it answers.
     pub reply_to: Option<u64>,
+    /// The run it belongs to.
+    pub run: Option<RunId>,
     /// What it says.
     pub payload: Raw,
 }
@@ -93,6 +111,7 @@ impl NewMessage {
                 .then(|| Timestamp::from_millis(self.deliver_at)),
             created_at: self.created_at,
             reply_to: self.reply_to,
+            run: self.run,
             payload: self.payload,
             read_at: None,
         }
@@ -117,6 +136,9 @@ pub struct Message {
     /// The message it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<u64>,
+    /// The run of the society it belongs to.
+    #[serde(default, rename = "taskId", skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// What it says.
     #[schemars(with = "serde_json::Value")]
     pub payload: Raw,
@@ -133,14 +155,18 @@ struct Sent<'a> {
     to: &'a AgentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_to: Option<u64>,
+    #[serde(rename = "taskId", skip_serializing_if = "Option::is_none")]
+    run: Option<&'a RunId>,
     bytes: usize,
 }
 
 /// What sending is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// The registry.
+    /// The agents that are named, and those of the roles that are named; see [`SendMessage::named`].
     pub agents: &'a [Agent],
+    /// The run whose `root` is meant: the sender's, or the one that somebody outside of it named.
+    pub run: Option<&'a RunId>,
     /// The message it answers, if it is in the sender's mailbox, or was sent by it.
     pub answered: Option<&'a Message>,
 }
@@ -165,36 +191,44 @@ pub fn decide_send(
     {
         return Err(not_found(id));
     }
-    let recipients = resolve(&params.to, known.agents, sender)?;
+    let recipients = resolve(&params.to, known, sender)?;
     let created_at = Timestamp::from_millis(now);
     let deliver_at = now.saturating_add(i64::try_from(delay).unwrap_or(i64::MAX));
     let mut changes = Changeset::by(sender, created_at.clone());
     let mut messages = Vec::with_capacity(recipients.len());
-    for to in recipients {
+    for (to, run) in recipients {
         let message = NewMessage {
             from: sender.id.clone(),
             to,
             created_at: created_at.clone(),
             deliver_at,
             reply_to: params.reply_to,
+            run,
             payload: params.payload.clone(),
         };
-        let told = Sent {
-            from: &message.from,
-            to: &message.to,
-            reply_to: message.reply_to,
-            bytes: message.payload.text().len(),
-        };
-        let subject = Subject::Mailbox(message.to.clone());
-        changes
-            .events
-            .push(NewEvent::of(kind::MESSAGE_SENT, subject, &told));
+        changes.events.push(sent_event(&message));
         changes
             .writes
             .push(Write::SendMessage(Box::new(message.clone())));
         messages.push(message);
     }
     Ok((messages, changes))
+}
+
+/// What the log tells of a message.
+pub fn sent_event(message: &NewMessage) -> NewEvent {
+    let told = Sent {
+        from: &message.from,
+        to: &message.to,
+        reply_to: message.reply_to,
+        run: message.run.as_ref(),
+        bytes: message.payload.text().len(),
+    };
+    NewEvent::of(
+        kind::MESSAGE_SENT,
+        Subject::Mailbox(message.to.clone()),
+        &told,
+    )
 }
 
 /// Marks messages as read.
@@ -248,23 +282,32 @@ fn check_payload(payload: &Raw) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Who is meant, each once, in the order they were named.
-fn resolve(to: &Recipients, agents: &[Agent], sender: &Caller) -> Result<Vec<AgentId>, Refusal> {
-    let mut found: Vec<AgentId> = Vec::new();
-    let mut add = |id: AgentId| {
-        if !found.contains(&id) {
-            found.push(id);
+/// Who is meant, each once, in the order they were named, with the run the message belongs to.
+fn resolve(
+    to: &Recipients,
+    known: Known<'_>,
+    sender: &Caller,
+) -> Result<Vec<(AgentId, Option<RunId>)>, Refusal> {
+    let mut found: Vec<(AgentId, Option<RunId>)> = Vec::new();
+    let mut add = |one: (AgentId, Option<RunId>)| {
+        if !found.contains(&one) {
+            found.push(one);
         }
     };
+    let run = || sender.run.clone();
     for name in to.names() {
         match name.strip_prefix(ROLE) {
             Some(role) => {
                 let mut any = false;
-                for agent in agents.iter().filter(|a| is_active(a) && a.role == role) {
+                let held = known
+                    .agents
+                    .iter()
+                    .filter(|a| is_active(a) && a.role == role);
+                for agent in held.filter(|agent| reaches(sender, agent)) {
                     any = true;
                     // Who writes to its own role means the others.
                     if agent.id != sender.id {
-                        add(agent.id.clone());
+                        add((agent.id.clone(), agent.run.clone().or_else(run)));
                     }
                 }
                 if !any {
@@ -274,7 +317,7 @@ fn resolve(to: &Recipients, agents: &[Agent], sender: &Caller) -> Result<Vec<Age
                     )));
                 }
             }
-            None => add(one(name, agents)?),
+            None => add(one(name, known, sender)?),
         }
     }
     if found.is_empty() {
@@ -289,16 +332,37 @@ fn resolve(to: &Recipients, agents: &[Agent], sender: &Caller) -> Result<Vec<Age
     Ok(found)
 }
 
-fn one(name: &str, agents: &[Agent]) -> Result<AgentId, Refusal> {
+/// Whether a sender's messages reach an agent: those of a run do not reach other runs.
+fn reaches(sender: &Caller, agent: &Agent) -> bool {
+    sender.run.is_none() || agent.run.is_none() || sender.run == agent.run
+}
+
+fn one(name: &str, known: Known<'_>, sender: &Caller) -> Result<(AgentId, Option<RunId>), Refusal> {
     let id: AgentId = name.parse()?;
-    if id.as_str() == AgentId::USER {
-        return Ok(id);
+    if id.is_user() {
+        return Ok((id, sender.run.clone()));
     }
-    match agents.iter().find(|agent| agent.id == id) {
-        Some(agent) if is_active(agent) => Ok(id),
-        Some(_) => Err(unknown(&format!(
+    if id.is_root() {
+        let answered = known.answered.and_then(|message| message.run.as_ref());
+        let run = sender.run.as_ref().or(known.run).or(answered);
+        return match run {
+            Some(run) => Ok((id, Some(run.clone()))),
+            None => Err(unknown(
+                "Root has a mailbox in every run, and it was not said which is meant.",
+            )),
+        };
+    }
+    match known.agents.iter().find(|agent| agent.id == id) {
+        Some(agent) if !is_active(agent) => Err(unknown(&format!(
             "Agent \"{id}\" is retired and gets no messages."
         ))),
+        Some(agent) if !reaches(sender, agent) => Err(unknown(&format!(
+            "Agent \"{id}\" works for another run, and messages do not go from run to run."
+        ))),
+        Some(agent) => {
+            let run = agent.run.clone().or_else(|| sender.run.clone());
+            Ok((id, run))
+        }
         None => Err(unknown(&format!("Nobody is called \"{id}\"."))),
     }
 }
@@ -311,7 +375,7 @@ fn unknown(message: &str) -> Refusal {
     Refusal::new(
         Code::RecipientNotFound,
         message,
-        "see who is there with list_agents (`polis agent list`); `user` is the person",
+        "see who is there with `polis agent list`; `user` is the person",
     )
 }
 

@@ -1,7 +1,7 @@
 //! Records of the plain kinds: a name, a revision, a JSON body, and nothing a store must know more of.
 //!
 //! What they hold is the matter of the files that own each kind: [`crate::token`], [`crate::webhook`],
-//! [`crate::artifact`]; replies belong to the operations.
+//! [`crate::artifact`], [`crate::society`]; replies belong to the operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,11 +19,34 @@ pub enum RecordKind {
     Artifact,
     /// The answer to a request that may come again.
     Reply,
+    /// A run of the society.
+    Run,
+    /// A role of a run.
+    Role,
+    /// Who a member of a run is.
+    Member,
+    /// How a member of a run stands.
+    MemberState,
+    /// A call that a person has to allow.
+    Approval,
+    /// Which worker has a run, and until when.
+    Lease,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Token, Self::Webhook, Self::Artifact, Self::Reply];
+    pub const ALL: [Self; 10] = [
+        Self::Token,
+        Self::Webhook,
+        Self::Artifact,
+        Self::Reply,
+        Self::Run,
+        Self::Role,
+        Self::Member,
+        Self::MemberState,
+        Self::Approval,
+        Self::Lease,
+    ];
 
     /// The kind's name in a store.
     pub fn as_str(self) -> &'static str {
@@ -32,6 +55,12 @@ impl RecordKind {
             Self::Webhook => "webhook",
             Self::Artifact => "artifact",
             Self::Reply => "reply",
+            Self::Run => "run",
+            Self::Role => "role",
+            Self::Member => "member",
+            Self::MemberState => "member-state",
+            Self::Approval => "approval",
+            Self::Lease => "lease",
         }
     }
 }

@@ -158,6 +158,32 @@ codes! {
     SectionNotFound = "section_not_found", NotFound;
     /// No such agent.
     AgentNotFound = "agent_not_found", NotFound;
+    /// No such run of the society.
+    RunNotFound = "run_not_found", NotFound;
+    /// No such role in this run.
+    RoleNotFound = "role_not_found", NotFound;
+    /// No such team of roles.
+    TeamNotFound = "team_not_found", NotFound;
+    /// No model is configured, or not the one that was named.
+    ModelNotConfigured = "model_not_configured", Invalid;
+    /// No such call waits to be allowed.
+    ApprovalNotFound = "approval_not_found", NotFound;
+    /// The run has a role of this name with another prompt.
+    RoleExists = "role_exists", Conflict;
+    /// Hiring another agent would go beyond a limit of the run.
+    HireLimit = "hire_limit", Conflict;
+    /// Only those above an agent may dismiss it, redirect it or look into it.
+    NotDescendant = "not_descendant", Forbidden;
+    /// A budget is used up.
+    BudgetExhausted = "budget_exhausted", Conflict;
+    /// The brief or the role lacks something it must say.
+    InvalidBrief = "invalid_brief", Invalid;
+    /// The same call with the same arguments came to the same again and again.
+    RepeatedCall = "repeated_call", Conflict;
+    /// The process ended while the call was carried out; nobody knows how far it came.
+    CallInterrupted = "call_interrupted", Conflict;
+    /// A person did not allow the call.
+    CallDenied = "call_denied", Forbidden;
     /// No such tool.
     ToolNotFound = "tool_not_found", NotFound;
     /// There is nothing at this address.

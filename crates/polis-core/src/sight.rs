@@ -3,12 +3,15 @@
 //! The log names things: boards, files, commands, mailboxes. Whoever may not read a thing does not learn
 //! from the log what happens to it.
 
+use serde::Deserialize;
+
 use crate::agent::Agent;
 use crate::board::BoardName;
 use crate::board::access::{AccessRules, Act, judge};
 use crate::caller::{Caller, Standing};
 use crate::event::{Event, kind};
 use crate::id::AgentId;
+use crate::society::RunId;
 
 /// What a caller may see of the log. Made of the registry as it was at one moment.
 #[derive(Debug, Clone)]
@@ -39,7 +42,10 @@ impl Sight {
             return false;
         };
         match class {
-            "task" | "artifact" | "blackboard" => true,
+            "task" | "blackboard" => true,
+            // What belongs to a run is not told to those of another.
+            "artifact" => !self.is_of_another_run(event),
+            "agent" if self.is_of_another_run(event) => false,
             "agent"
                 if matches!(
                     event.kind.as_str(),
@@ -54,9 +60,28 @@ impl Sight {
                 .workspace
                 .as_ref()
                 .is_some_and(|own| own.as_str() == name),
+            "mailbox" if name == AgentId::ROOT || event.actor == AgentId::ROOT => {
+                let mine = own || name == self.caller.id.as_str();
+                mine && (!self.caller.id.is_root() || self.is_of_own_run(event))
+            }
             "mailbox" => own || name == self.caller.id.as_str(),
+            "run" => {
+                let run = self.caller.run.as_ref();
+                run.is_some_and(|run| run.as_str() == name) || name == self.caller.id.as_str()
+            }
             _ => false,
         }
+    }
+
+    /// Whether an event names another run than the caller's. Who is in none is outside of all.
+    fn is_of_another_run(&self, event: &Event) -> bool {
+        let run = run_of(event);
+        run.is_some() && self.caller.run.is_some() && run != self.caller.run
+    }
+
+    fn is_of_own_run(&self, event: &Event) -> bool {
+        let run = run_of(event);
+        run.is_some() && run == self.caller.run
     }
 
     /// Whether the caller may read a board.
@@ -68,6 +93,16 @@ impl Sight {
     pub fn is_outdated_by(event: &Event) -> bool {
         event.kind.starts_with("agent.") || event.kind.starts_with("workspace.")
     }
+}
+
+/// The run that an event names.
+fn run_of(event: &Event) -> Option<RunId> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(rename = "taskId")]
+        run: Option<RunId>,
+    }
+    event.data.to::<Named>()?.run
 }
 
 #[cfg(test)]
@@ -114,6 +149,8 @@ mod tests {
             ("token.issued", "agent/a", "user", true),
             ("webhook.added", "webhook/x", "user", false),
             ("artifact.put", "artifact/x", "b", true),
+            ("society.hired", "run/r", "b", false),
+            ("society.hired", "run/a", "b", true),
             ("odd", "nothing", "b", false),
             ("odd", "new-thing/x", "b", false),
         ];
@@ -125,6 +162,45 @@ mod tests {
                 "{kind} {subject} by {actor}"
             );
             assert!(sight("user").shows(&event));
+        }
+    }
+
+    #[test]
+    fn a_run_is_told_to_its_own() {
+        let of = |run: &str, kind: &str, subject: &str| {
+            let data = format!(r#"{{"taskId":"{run}"}}"#);
+            Event {
+                data: Raw::parse(&data).unwrap(),
+                ..event(kind, subject, "b")
+            }
+        };
+        let mut member = sight("a");
+        member.caller.run = Some("one".parse().unwrap());
+        let mut root = sight("root");
+        root.caller.run = Some("one".parse().unwrap());
+        let outside = sight("c");
+        for (event, to_member, to_root, to_outside) in [
+            (of("one", "artifact.put", "artifact/x"), true, true, true),
+            (of("two", "artifact.put", "artifact/x"), false, false, true),
+            (of("two", "agent.added", "agent/y"), false, false, true),
+            (of("one", "agent.added", "agent/y"), true, true, true),
+            (
+                of("one", "message.sent", "mailbox/root"),
+                false,
+                true,
+                false,
+            ),
+            (
+                of("two", "message.sent", "mailbox/root"),
+                false,
+                false,
+                false,
+            ),
+            (of("one", "society.hired", "run/one"), true, true, false),
+            (of("two", "society.hired", "run/two"), false, false, false),
+        ] {
+            let shown = [&member, &root, &outside].map(|sight| sight.shows(&event));
+            assert_eq!(shown, [to_member, to_root, to_outside], "{event:?}");
         }
     }
 }

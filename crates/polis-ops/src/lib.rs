@@ -4,6 +4,7 @@
 //! Every surface (command line, MCP, HTTP, society) calls these functions, so a permission is
 //! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
 
+pub mod alongside;
 mod claiming;
 pub mod error;
 pub mod no_workspaces;
@@ -13,7 +14,8 @@ pub mod polis;
 pub mod port;
 pub mod tool;
 
+pub use alongside::{Alongside, AnswerOf};
 pub use error::OpError;
 pub use no_workspaces::NoWorkspaces;
-pub use polis::{BoardSettings, Polis, Settings};
+pub use polis::{BoardSettings, Polis, Settings, SocietyRules};
 pub use port::{Outcome, PortError, PortFuture, Receipt, Store};

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::alongside::{Alongside, AnswerOf};
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::Outcome;
@@ -28,7 +29,7 @@ const MAX_KEY: usize = 255;
 
 /// A request that may come again.
 #[derive(Debug, Clone)]
-pub(crate) struct Once {
+struct Once {
     name: RecordName,
     request: String,
     expect: Expect,
@@ -56,18 +57,6 @@ pub struct Replied {
 }
 
 impl Once {
-    /// The write that keeps the answer to this request.
-    pub(crate) fn reply(
-        &self,
-        now: i64,
-        answer: impl Fn(&Receipt) -> String + Send + Sync + 'static,
-    ) -> Write {
-        let request = self.request.clone();
-        let until = now.saturating_add(KEPT_MS);
-        let body = move |receipt: &Receipt| body(&request, until, Some(&answer(receipt)));
-        self.put(until, RecordBody::OfReceipt(Arc::new(body)))
-    }
-
     fn put(&self, until: i64, body: RecordBody) -> Write {
         Write::PutRecord {
             name: self.name.clone(),
@@ -78,6 +67,22 @@ impl Once {
     }
 }
 
+/// The answer to the request is kept in the commit that carries it out.
+impl Alongside for Once {
+    fn join(&self, changes: Changeset, now: i64, answer: AnswerOf) -> Changeset {
+        let request = self.request.clone();
+        let until = now.saturating_add(KEPT_MS);
+        let body = move |receipt: &Receipt| body(&request, until, Some(&answer(receipt)));
+        changes.write(self.put(until, RecordBody::OfReceipt(Arc::new(body))))
+    }
+
+    fn lost(&self, key: &RecordKey) -> Option<Refusal> {
+        is_reply(key).then(unknown)
+    }
+
+    fn committed(&self, _: &Receipt) {}
+}
+
 /// An answer as it is kept.
 pub(crate) fn kept(answer: &impl Serialize) -> String {
     // Our own types serialise; should one not, the caller hears that nobody knows.
@@ -85,12 +90,12 @@ pub(crate) fn kept(answer: &impl Serialize) -> String {
 }
 
 /// Whether a conflict is about a request that came a second time.
-pub(crate) fn is_reply(key: &RecordKey) -> bool {
+fn is_reply(key: &RecordKey) -> bool {
     matches!(key, RecordKey::Record(name) if name.kind == RecordKind::Reply)
 }
 
 /// What is told when an earlier request is not finished.
-pub(crate) fn unknown() -> Refusal {
+fn unknown() -> Refusal {
     Refusal::new(
         Code::OutcomeUnknown,
         "An earlier request with this key is still being carried out, or was cut off; what it did is not known.",
@@ -131,8 +136,7 @@ pub async fn call_once(
         return outside(polis, tool, ask, once).await;
     }
     let (name, request) = (once.name.clone(), once.request.clone());
-    let mut ground = polis.clone();
-    ground.once = Some(Arc::new(once));
+    let ground = polis.alongside(Arc::new(once));
     match tool.call(&ground, ask).await {
         Ok(answer) => Ok(Replied {
             document: answer.document,

@@ -8,18 +8,21 @@ use std::sync::Arc;
 use polis_core::board::access::AccessRules;
 use polis_core::board::decision::Quorum;
 use polis_core::board::words::Language;
+use polis_core::society::budget::Limits;
+use polis_core::society::run::HireLimits;
 use polis_core::task::history::Refused;
 use polis_core::task::update::Rules;
 use polis_core::workspace::policy::CommandPolicies;
 use polis_core::{
-    AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, Subject,
-    TaskId, TaskType, Timestamp,
+    AgentId, Caller, Changeset, Code, NewEvent, Policy, Refusal, Registered, RoleSet, RunId,
+    Subject, TaskId, TaskType, Timestamp,
 };
 
+use crate::alongside::Alongside;
 use crate::claiming::Claiming;
 use crate::error::OpError;
 use crate::no_workspaces::NoWorkspaces;
-use crate::once::{self, Once};
+use crate::once;
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
 
 /// What an installation has set.
@@ -41,6 +44,19 @@ pub struct Settings {
     pub boards: BoardSettings,
     /// What commands may do.
     pub commands: CommandPolicies,
+    /// What is set about the society.
+    pub society: SocietyRules,
+}
+
+/// What an installation has set about the society.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SocietyRules {
+    /// How many may be hired for a run.
+    pub hire: HireLimits,
+    /// Tools that a person has to allow call by call.
+    pub approve: Vec<String>,
+    /// The budget of a run that names none.
+    pub limits: Limits,
 }
 
 /// What an installation has set about boards.
@@ -90,6 +106,7 @@ impl Default for Settings {
             patience_ms: 30_000,
             boards: BoardSettings::default(),
             commands: CommandPolicies::default(),
+            society: SocietyRules::default(),
         }
     }
 }
@@ -109,8 +126,10 @@ pub struct Polis {
     pub terminal: Arc<dyn Terminal>,
     /// What is set.
     pub settings: Arc<Settings>,
-    /// The request that is carried out, if it may come again.
-    pub(crate) once: Option<Arc<Once>>,
+    /// What is committed together with the operation.
+    alongside: Option<Arc<dyn Alongside>>,
+    /// The run in which `root` acts.
+    run: Option<RunId>,
     /// What claimers of this process are about to take.
     pub(crate) claiming: Arc<Claiming>,
     /// Whose entry of the registry was looked up for this request already.
@@ -132,7 +151,8 @@ impl Polis {
             files: Arc::new(NoWorkspaces),
             terminal: Arc::new(NoWorkspaces),
             settings: Arc::new(settings),
-            once: None,
+            alongside: None,
+            run: None,
             claiming: Arc::default(),
             known: None,
         }
@@ -145,6 +165,28 @@ impl Polis {
         let mut ground = self.clone();
         ground.known = Some(Arc::new((agent, entry)));
         ground
+    }
+
+    /// The same ground for one operation, whose commit takes this along.
+    #[must_use]
+    pub fn alongside(&self, joined: Arc<dyn Alongside>) -> Self {
+        let mut ground = self.clone();
+        ground.alongside = Some(joined);
+        ground
+    }
+
+    /// The same ground for `root` of this run, or for somebody outside who means this run's `root`. Members have
+    /// their run by their entry in the registry.
+    #[must_use]
+    pub fn within(&self, run: RunId) -> Self {
+        let mut ground = self.clone();
+        ground.run = Some(run);
+        ground
+    }
+
+    /// The run in which `root` acts, if one is set.
+    pub fn run_of_root(&self) -> Option<&RunId> {
+        self.run.as_ref()
     }
 
     /// The same ground with files and a terminal.
@@ -192,11 +234,13 @@ impl Polis {
         id: &AgentId,
         entry: Option<&Registered>,
     ) -> Result<Caller, OpError> {
-        self.may_own(id, entry)?;
-        Ok(Caller::resolve(
-            id.clone(),
-            entry.map(|found| &found.agent),
-        )?)
+        let run = self.run.as_ref().filter(|_| id.is_root());
+        if run.is_none() {
+            self.may_own(id, entry)?;
+        }
+        let mut caller = Caller::resolve(id.clone(), entry.map(|found| &found.agent))?;
+        caller.run = caller.run.or_else(|| run.cloned());
+        Ok(caller)
     }
 
     /// Refuses a name that is not registered, where only registered ones count.
@@ -238,8 +282,7 @@ impl Polis {
         }
     }
 
-    /// Commits what was decided; `None` on a conflict. If the request may come again, its answer is kept in
-    /// the same commit.
+    /// Commits what was decided, with what goes alongside; `None` on a conflict.
     pub(crate) async fn commit<T, V, F>(
         &self,
         changes: Changeset,
@@ -251,19 +294,27 @@ impl Polis {
         V: Serialize,
         F: Fn(T, &Receipt) -> V + Send + Sync + 'static,
     {
-        let changes = match &self.once {
+        let changes = match &self.alongside {
             None if changes.is_empty() => return Ok(Some(finish(answer, &Receipt::default()))),
             None => changes,
-            Some(once) => {
+            Some(joined) => {
                 let (kept, finish) = (answer.clone(), Arc::clone(finish));
                 let reply = move |receipt: &Receipt| once::kept(&finish(kept.clone(), receipt));
-                changes.write(once.reply(self.clock.now_millis(), reply))
+                joined.join(changes, self.clock.now_millis(), Arc::new(reply))
             }
         };
+        let joined = self.alongside.as_deref();
         match self.store.commit(changes).await? {
-            Outcome::Committed(receipt) => Ok(Some(finish(answer, &receipt))),
-            Outcome::Conflict(key) if once::is_reply(&key) => Err(once::unknown().into()),
-            Outcome::Conflict(_) => Ok(None),
+            Outcome::Committed(receipt) => {
+                if let Some(joined) = joined {
+                    joined.committed(&receipt);
+                }
+                Ok(Some(finish(answer, &receipt)))
+            }
+            Outcome::Conflict(key) => match joined.and_then(|joined| joined.lost(&key)) {
+                Some(refusal) => Err(refusal.into()),
+                None => Ok(None),
+            },
         }
     }
 

@@ -1,11 +1,13 @@
 //! A message as columns, and the questions about mailboxes, the same in both stores.
 
 use polis_core::message::{Message, NewMessage};
-use polis_core::{Code, Raw, Timestamp};
+use polis_core::society::RunId;
+use polis_core::{AgentId, Code, Raw, Timestamp};
 use polis_ops::PortError;
+use polis_ops::port::{Mailbox, MailboxQuery};
 
 /// The columns of a message, in the order of [`MessageRow`].
-const COLUMNS: &str = "id, sender, recipient, at, deliver_at, reply_to, payload, read_at";
+const COLUMNS: &str = "id, sender, recipient, at, deliver_at, reply_to, payload, read_at, task";
 
 /// When the next unread message of `$1` that is still to come at `$2` will be delivered.
 pub(crate) const NEXT_DELIVERY: &str = "SELECT min(deliver_at) FROM messages WHERE recipient = $1 AND read_at IS NULL AND deliver_at > $2";
@@ -15,14 +17,51 @@ pub(crate) fn one() -> String {
     format!("SELECT {COLUMNS} FROM messages WHERE id = $1")
 }
 
-/// Messages of mailbox `$1` after number `$2` that are delivered by `$3`, at most `$4`.
-pub(crate) fn mailbox(unread: bool) -> String {
-    let unread = if unread { "AND read_at IS NULL" } else { "" };
+/// When the next unread message that is still to come at `$1` will be delivered.
+pub(crate) const NEXT_DELIVERY_OF_ANY: &str =
+    "SELECT min(deliver_at) FROM messages WHERE read_at IS NULL AND deliver_at > $1";
+
+/// What the index of those to be woken is of.
+pub(crate) const WAITING: &str = "read_at IS NULL AND recipient <> 'user'";
+
+/// A row of [`Messages::waiting`](polis_ops::port::Messages::waiting).
+pub(crate) fn waiting_mailbox(task: &str, recipient: &str) -> Result<Mailbox, PortError> {
+    let run = (!task.is_empty()).then(|| task.parse()).transpose();
+    let damaged = || damaged_row("The row of a message is damaged.".to_owned());
+    Ok(Mailbox {
+        run: run.map_err(|_| damaged())?,
+        recipient: recipient.parse().map_err(|_| damaged())?,
+    })
+}
+
+/// The key after which mailboxes are sought.
+pub(crate) fn mailbox_key(after: Option<&Mailbox>) -> (&str, &str) {
+    after.map_or(("", ""), |mailbox| {
+        let run = mailbox.run.as_ref().map_or("", RunId::as_str);
+        (run, mailbox.recipient.as_str())
+    })
+}
+
+/// Messages of mailbox `$1` after number `$2` that are delivered by `$3`; those of run `$4` if one is asked
+/// for; at most so many as the last parameter says. Parameters stand in their order: SQLite counts them so.
+pub(crate) fn mailbox(query: &MailboxQuery) -> String {
+    let mut unread = match (query.unread, &query.run) {
+        (true, Some(_)) if query.recipient.as_str() != AgentId::USER => format!("AND {WAITING}"),
+        (true, _) => "AND read_at IS NULL".to_owned(),
+        (false, _) => String::new(),
+    };
+    let limit = match query.run {
+        Some(_) => {
+            unread.push_str(" AND task = $4");
+            "$5"
+        }
+        None => "$4",
+    };
     // The sum keeps the condition from being looked up in an index by delivery, which would have to be
     // sorted by number.
     format!(
         "SELECT {COLUMNS} FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 {unread} \
-         ORDER BY id LIMIT $4"
+         ORDER BY id LIMIT {limit}"
     )
 }
 
@@ -37,6 +76,7 @@ pub(crate) struct MessageRow {
     pub(crate) reply_to: Option<i64>,
     pub(crate) payload: String,
     pub(crate) read_at: Option<String>,
+    pub(crate) task: String,
 }
 
 impl MessageRow {
@@ -50,6 +90,10 @@ impl MessageRow {
             created_at: Timestamp::from_stored(self.at),
             deliver_at: self.deliver_at,
             reply_to: self.reply_to.map(i64::unsigned_abs),
+            run: match self.task.as_str() {
+                "" => None,
+                task => Some(task.parse().map_err(|_| damaged(id))?),
+            },
             payload: Raw::parse(&self.payload).map_err(|e| damaged(id).because(e))?,
         };
         Ok(Message {
@@ -60,9 +104,9 @@ impl MessageRow {
 }
 
 fn damaged(id: i64) -> PortError {
-    PortError::new(
-        Code::StoreCorrupt,
-        format!("The row of message {id} is damaged."),
-        "restore the store from a backup",
-    )
+    damaged_row(format!("The row of message {id} is damaged."))
+}
+
+fn damaged_row(what: String) -> PortError {
+    PortError::new(Code::StoreCorrupt, what, "restore the store from a backup")
 }

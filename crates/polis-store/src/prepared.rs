@@ -9,7 +9,7 @@ use polis_core::changeset::{Fence, Receipt, Write};
 use polis_core::message::NewMessage;
 use polis_core::record::{RecordBody, RecordKind, RecordName};
 use polis_core::task::NewComment;
-use polis_core::{AgentId, Changeset, Code, Expect, Subject, TaskId};
+use polis_core::{AgentId, Changeset, Code, Expect, RecordKey, Subject, TaskId};
 use polis_ops::PortError;
 
 use crate::row::{TaskRow, number};
@@ -43,11 +43,7 @@ pub(crate) enum Row {
         task: i64,
         comment: NewComment,
     },
-    Agent {
-        expect: Expect,
-        id: AgentId,
-        body: String,
-    },
+    Agent(Box<AgentPut>),
     Workspace {
         expect: Expect,
         id: AgentId,
@@ -76,6 +72,36 @@ pub(crate) enum Row {
         recipient: AgentId,
         ids: Vec<u64>,
     },
+    Turn(Box<TurnPut>),
+}
+
+/// The new state of an agent.
+#[derive(Debug)]
+pub(crate) struct AgentPut {
+    pub(crate) expect: Expect,
+    pub(crate) id: AgentId,
+    /// The empty text if it was hired for none.
+    pub(crate) run: String,
+    pub(crate) role: String,
+    pub(crate) body: String,
+}
+
+/// A new turn of a conversation.
+#[derive(Debug)]
+pub(crate) struct TurnPut {
+    pub(crate) member: String,
+    pub(crate) turn: i64,
+    pub(crate) body: RecordBody,
+}
+
+impl TurnPut {
+    /// What a conflict is named by.
+    pub(crate) fn key(&self) -> RecordKey {
+        RecordKey::Turn {
+            member: self.member.clone(),
+            turn: self.turn.unsigned_abs(),
+        }
+    }
 }
 
 /// The new state of a record.
@@ -87,13 +113,19 @@ pub(crate) struct RecordPut {
     pub(crate) body: RecordBody,
 }
 
-impl RecordPut {
-    /// The body to write.
-    pub(crate) fn text(&self, receipt: &Receipt) -> Cow<'_, str> {
-        match &self.body {
-            RecordBody::Text(text) => Cow::Borrowed(text),
-            made @ RecordBody::OfReceipt(_) => Cow::Owned(made.text(receipt)),
-        }
+/// The text to write.
+pub(crate) fn text_of<'a>(body: &'a RecordBody, receipt: &Receipt) -> Cow<'a, str> {
+    match body {
+        RecordBody::Text(text) => Cow::Borrowed(text),
+        made @ RecordBody::OfReceipt(_) => Cow::Owned(made.text(receipt)),
+    }
+}
+
+/// About how many bytes a body has.
+fn size_of(body: &RecordBody) -> usize {
+    match body {
+        RecordBody::Text(text) => 100 + text.len(),
+        RecordBody::OfReceipt(_) => 1_000,
     }
 }
 
@@ -129,12 +161,11 @@ impl Prepared {
             }
             Row::Settle(dependents) => 16 * dependents.len(),
             Row::Comment { comment, .. } => 100 + comment.body.len(),
-            Row::Agent { body, .. } | Row::Workspace { body, .. } => 50 + body.len(),
+            Row::Agent(put) => 80 + put.body.len(),
+            Row::Workspace { body, .. } => 50 + body.len(),
             Row::Board(write) => 300 + write.change.text().len(),
-            Row::Record(put) => match &put.body {
-                RecordBody::Text(text) => 100 + text.len(),
-                RecordBody::OfReceipt(_) => 1_000,
-            },
+            Row::Record(put) => size_of(&put.body),
+            Row::Turn(put) => size_of(&put.body),
             Row::Send { message, .. } => 150 + message.payload.text().len(),
             Row::Read { ids, .. } => 16 * ids.len(),
             Row::Raise(_)
@@ -175,12 +206,14 @@ impl Row {
                 task: number(task.number())?,
                 comment,
             },
-            Write::PutAgent { expect, agent } => Self::Agent {
+            Write::PutAgent { expect, agent } => Self::Agent(Box::new(AgentPut {
                 expect,
-                id: agent.id.clone(),
                 body: serde_json::to_string(&agent)
                     .map_err(|e| PortError::internal("Writing an agent", e))?,
-            },
+                run: (agent.run.as_ref()).map_or_else(String::new, ToString::to_string),
+                role: agent.role,
+                id: agent.id,
+            })),
             Write::PutWorkspace { expect, workspace } => Self::Workspace {
                 expect,
                 id: workspace.workspace_id.clone(),
@@ -214,6 +247,11 @@ impl Row {
                 message,
             },
             Write::ReadMessages { recipient, ids } => Self::Read { recipient, ids },
+            Write::AppendTurn { member, turn, body } => Self::Turn(Box::new(TurnPut {
+                member,
+                turn: number(turn)?,
+                body,
+            })),
         })
     }
 }
@@ -228,7 +266,28 @@ pub(crate) fn holds(expect: Expect, found: Option<i64>) -> bool {
 
 /// Whether a write can only be made when its changeset's receipt is complete.
 pub(crate) fn waits_for_receipt(write: &Row) -> bool {
-    matches!(write, Row::Record(put) if matches!(put.body, RecordBody::OfReceipt(_)))
+    let body = match write {
+        Row::Record(put) => &put.body,
+        Row::Turn(put) => &put.body,
+        _ => return false,
+    };
+    matches!(body, RecordBody::OfReceipt(_))
+}
+
+/// The turn that a changeset adds twice.
+pub(crate) fn turn_added_twice(writes: &[Row]) -> Option<RecordKey> {
+    let mut before = Vec::new();
+    for row in writes {
+        let Row::Turn(put) = row else {
+            continue;
+        };
+        let name = (put.member.as_str(), put.turn);
+        if before.contains(&name) {
+            return Some(put.key());
+        }
+        before.push(name);
+    }
+    None
 }
 
 /// The refusal when the numbers have run out.

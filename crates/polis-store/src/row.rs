@@ -235,3 +235,13 @@ pub(crate) fn damaged(id: i64) -> PortError {
         "restore the store from a backup; `polis task export` saves what can still be read",
     )
 }
+
+/// Between which ids, both left out, the ids `OWNER/…` after this one are: `0` follows `/`.
+pub(crate) fn ids_of(owner: &str, after: Option<&str>) -> (String, String) {
+    let first = format!("{owner}/");
+    let from = match after {
+        Some(after) if after > first.as_str() => after.to_owned(),
+        _ => first,
+    };
+    (from, format!("{owner}0"))
+}

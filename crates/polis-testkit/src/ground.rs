@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use polis_core::AgentId;
+use polis_core::society::{MemberKey, RunId};
 use polis_ops::port::Store;
 use polis_ops::{Polis, PortFuture, Settings};
 
@@ -53,6 +54,22 @@ pub fn polis(store: Arc<dyn Store>) -> Polis {
         Arc::new(CountedChance::default()),
         Settings::default(),
     )
+}
+
+/// A run's name.
+///
+/// # Panics
+/// If it is not one.
+pub fn run_named(name: &str) -> RunId {
+    name.parse().unwrap()
+}
+
+/// A member's name: `RUN/AGENT`.
+///
+/// # Panics
+/// If it is not one.
+pub fn member(name: &str) -> MemberKey {
+    name.parse().unwrap()
 }
 
 /// An agent's name.

@@ -2,8 +2,8 @@
 //!
 //! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
 //! function for each promise of the ports, [`cases`] the test cases of document 004 by their
-//! numbers, [`exchange`] what agents send each other, and [`linear`] checks recorded histories of concurrent clients. Each runs over every
-//! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`] and [`history_tests!`].
+//! numbers, [`exchange`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. Each runs over every
+//! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and [`history_tests!`].
 
 #![expect(
     clippy::unwrap_used,
@@ -20,7 +20,9 @@ pub mod ground;
 pub mod linear;
 mod listing;
 pub mod memory;
+pub mod model_server;
 pub mod postgres;
+pub mod society;
 mod suites;
 pub mod task_files;
 pub mod workspaces;

@@ -100,7 +100,20 @@ macro_rules! conformance_tests {
             a_read_message_says_when
             reading_conflicts_with_the_first_that_is_not_unread
             of_readers_of_a_message_one_is_committed
-            records_and_messages_are_those_of_the_model
+            records_of_an_owner_are_listed
+            the_messages_of_a_run_are_read
+            mailboxes_that_wait_are_told_in_order
+            a_delayed_message_wakes_nobody_early
+            agents_are_read_by_name
+            agents_of_a_run_are_read
+            a_turn_keeps_what_it_was_given
+            turns_are_read_by_number
+            the_newest_turns_are_read
+            a_turn_is_added_once
+            a_step_is_committed_whole_or_not_at_all
+            a_turn_is_made_of_the_whole_receipt
+            of_processes_that_drive_a_member_one_wins_each_turn
+            records_messages_and_turns_are_those_of_the_model
         );
     };
 }
@@ -154,6 +167,34 @@ macro_rules! exchange_tests {
             a_token_counts_until_it_ends
             a_request_that_comes_again_is_done_once
             twins_are_answered_alike
+        );
+    };
+}
+
+/// One test for each promise about runs of the society, and who is hired and dismissed for them.
+#[macro_export]
+macro_rules! society_tests {
+    ($fresh:expr) => { $crate::society_tests!($fresh, []); };
+    ($fresh:expr, $attributes:tt) => {
+        $crate::tests_of!(society, $fresh, $attributes,
+            a_run_begins_with_its_requirement
+            hiring_at_once_stays_within_the_limits
+            the_rate_of_hiring_is_limited
+            two_runs_have_roles_of_their_own
+            root_has_one_child_and_a_mailbox_in_every_run
+            who_is_outside_hires_for_a_run_of_its_own
+            a_dismissal_takes_the_whole_subtree
+            only_those_above_dismiss_and_look_in
+            a_hire_and_a_dismissal_of_the_same_subtree_are_one_after_the_other
+            messages_stay_within_a_run
+            an_artifact_belongs_to_its_run
+            drawing_at_once_stays_within_the_budget
+            what_the_dismissed_did_not_spend_goes_back
+            a_budget_counts_what_was_spent_before
+            holding_up_and_going_on
+            a_call_is_allowed_once_and_by_a_person
+            a_run_ends_for_everybody
+            what_goes_alongside_is_there_with_the_deed_or_neither_is
         );
     };
 }

@@ -4,6 +4,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::Globals;
+use crate::config::models::{ENDPOINT_KEYS, EndpointConfig};
 use crate::config::{RBAC, keys};
 use crate::context::Place;
 use crate::error::Failure;
@@ -39,6 +40,9 @@ impl Config {
                             key.name, key.about, key.takes, key.default
                         ));
                     }
+                    for (name, endpoint) in &config.models.endpoints {
+                        text.push_str(&endpoint_text(name, endpoint));
+                    }
                     text
                 })
             }
@@ -59,6 +63,22 @@ impl Config {
             }
         }
     }
+}
+
+/// An endpoint of models, key by key; the key to it is only named.
+fn endpoint_text(name: &str, endpoint: &EndpointConfig) -> String {
+    let values = serde_json::to_value(endpoint).unwrap_or_default();
+    let mut text = String::new();
+    for key in ENDPOINT_KEYS {
+        let value = values
+            .get(key.name)
+            .map_or_else(|| "not set".to_owned(), ToString::to_string);
+        text.push_str(&format!(
+            "models.{name}.{} = {value}\n    {} Takes {}; default {}.\n",
+            key.name, key.about, key.takes, key.default
+        ));
+    }
+    text
 }
 
 /// A store's URL as it may be shown: where it is, not how to get in.

@@ -150,7 +150,7 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
 }
 
 /// Whether commands are confined as strongly as is required.
-fn confined(context: &Context, report: &SandboxReport) -> Result<String, Failure> {
+pub(crate) fn confined(context: &Context, report: &SandboxReport) -> Result<String, Failure> {
     let commands = &context.polis.settings.commands;
     let wanted = commands
         .roles

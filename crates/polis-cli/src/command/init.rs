@@ -23,8 +23,9 @@ pub(crate) struct Init {
     lang: Option<Language>,
 }
 
+/// The language of templates.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Language {
+pub(crate) enum Language {
     En,
     Zh,
 }
@@ -53,8 +54,9 @@ impl Language {
     }
 }
 
+/// What was set up.
 #[derive(Debug, Serialize)]
-struct Answer {
+pub(crate) struct Answer {
     dir: String,
     language: String,
     created: bool,
@@ -62,53 +64,7 @@ struct Answer {
 
 impl Init {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let postgres = globals
-            .store
-            .as_deref()
-            .filter(|store| context::is_postgres(store));
-        let directory = match (&globals.store, &globals.dir) {
-            (Some(store), _) if postgres.is_none() => PathBuf::from(store),
-            (_, Some(directory)) => directory.clone(),
-            _ => std::env::current_dir()?,
-        };
-        let workspace = workspace_of(&directory);
-        // The server first: if it cannot be reached nothing is left half made.
-        if let Some(url) = postgres {
-            connect(url, Config::load(&workspace)?.patience())?;
-        }
-        let created = !workspace.join(config::FILE).exists();
-        std::fs::create_dir_all(&workspace).map_err(|e| cannot_create(&e))?;
-        keep_private(&workspace);
-        if created {
-            let language = self.lang.unwrap_or_else(Language::of_locale);
-            let file = config::template(language.as_str());
-            std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
-        }
-        let config = Config::load(&workspace)?;
-        let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
-        match (postgres, configured) {
-            (Some(_), _) => {}
-            (None, Some(url)) => connect(url, config.patience())?,
-            (None, None) => {
-                EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
-                for directory in BOARDS {
-                    std::fs::create_dir_all(workspace.join(directory))
-                        .map_err(|e| cannot_create(&e))?;
-                }
-            }
-        }
-        keep_workspaces(&workspace)?;
-        let root = workspace.parent().unwrap_or(Path::new("."));
-        let dir = root
-            .canonicalize()
-            .unwrap_or_else(|_| root.to_owned())
-            .display()
-            .to_string();
-        let answer = Answer {
-            dir,
-            language: config.language,
-            created,
-        };
+        let answer = set_up(globals, self.lang)?;
         out.answer(&answer, |a| {
             let what = if a.created { "Created" } else { "Found" };
             format!(
@@ -119,6 +75,57 @@ impl Init {
             )
         })
     }
+}
+
+/// Sets a directory up: what is missing is made, what is there stays.
+pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer, Failure> {
+    let postgres = globals
+        .store
+        .as_deref()
+        .filter(|store| context::is_postgres(store));
+    let directory = match (&globals.store, &globals.dir) {
+        (Some(store), _) if postgres.is_none() => PathBuf::from(store),
+        (_, Some(directory)) => directory.clone(),
+        _ => std::env::current_dir()?,
+    };
+    let workspace = workspace_of(&directory);
+    // The server first: if it cannot be reached nothing is left half made.
+    if let Some(url) = postgres {
+        connect(url, Config::load(&workspace)?.patience())?;
+    }
+    let created = !workspace.join(config::FILE).exists();
+    std::fs::create_dir_all(&workspace).map_err(|e| cannot_create(&e))?;
+    keep_private(&workspace);
+    if created {
+        let language = lang.unwrap_or_else(Language::of_locale);
+        let file = config::template(language.as_str());
+        std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
+    }
+    let config = Config::load(&workspace)?;
+    let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
+    match (postgres, configured) {
+        (Some(_), _) => {}
+        (None, Some(url)) => connect(url, config.patience())?,
+        (None, None) => {
+            EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
+            for directory in BOARDS {
+                std::fs::create_dir_all(workspace.join(directory))
+                    .map_err(|e| cannot_create(&e))?;
+            }
+        }
+    }
+    keep_workspaces(&workspace)?;
+    let root = workspace.parent().unwrap_or(Path::new("."));
+    let dir = root
+        .canonicalize()
+        .unwrap_or_else(|_| root.to_owned())
+        .display()
+        .to_string();
+    Ok(Answer {
+        dir,
+        language: config.language,
+        created,
+    })
 }
 
 /// Where boards will be, so that people find the place before there is one.

@@ -130,8 +130,18 @@ fn letter(message: &Letter, out: &Output) -> String {
         clean(message.from.as_str()),
         message.created_at.as_str()
     );
-    let said = message.payload.to::<String>();
-    let said = said.unwrap_or_else(|| message.payload.text().to_owned());
+    let said = words(&message.payload);
     let said: Vec<String> = said.lines().map(clean).collect();
     format!("{}\n{}\n\n", out.paint(Style::Bold, &head), said.join("\n"))
+}
+
+/// What a payload says: its text, or whatever else it is.
+pub(crate) fn words(payload: &Raw) -> String {
+    #[derive(serde::Deserialize)]
+    struct Said {
+        text: String,
+    }
+    let text = payload.to::<String>();
+    let text = text.or_else(|| payload.to::<Said>().map(|said| said.text));
+    text.unwrap_or_else(|| payload.text().to_owned())
 }

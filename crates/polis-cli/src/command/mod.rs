@@ -13,9 +13,11 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod message;
+pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod shell;
+pub(crate) mod society;
 pub(crate) mod stats;
 pub(crate) mod task;
 mod token;
@@ -45,6 +47,8 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Message(args) => args.run(globals, out),
         Command::Artifact(args) => args.run(&Context::open(globals)?, out),
         Command::Webhook(args) => args.run(&Context::open(globals)?, out),
+        Command::Run(args) => args.run(globals, out),
+        Command::Society(args) => args.run(globals, out),
         Command::Serve(args) => args.run(globals, out),
         Command::Mcp(args) => args.run(globals, out),
         Command::Log(args) => args.run(globals, out),

@@ -13,10 +13,12 @@ use polis_serve::http::{App, Listen, Listener, Live, Options, Server};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Globals;
-use crate::config::ServeConfig;
+use crate::config::{Config, ServeConfig};
 use crate::context::{Context, Place};
+use crate::driving::{Drive, Driven};
 use crate::error::{Failure, invalid};
 use crate::output::Output;
+use crate::thinking::{self, Here};
 
 /// How often answers that are kept for requests that may come again are forgotten.
 const FORGET: Duration = Duration::from_secs(3_600);
@@ -44,6 +46,17 @@ pub(crate) struct Serve {
     /// Log every request, not only failures and slow ones
     #[arg(long)]
     access_log: bool,
+    /// What the societies of the store think with: an endpoint of the configuration, a model's name, or replay:FILE
+    #[arg(
+        long,
+        value_name = "MODEL",
+        env = "POLIS_MODEL",
+        hide_env_values = true
+    )]
+    model: Option<String>,
+    /// Drive no societies, even if there is a model
+    #[arg(long, conflicts_with = "model")]
+    no_society: bool,
 }
 
 /// How the log looks.
@@ -63,16 +76,20 @@ struct Listening {
 
 impl Serve {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let config = Place::find(globals)?.config()?.serve;
+        let place = Place::find(globals)?;
+        let whole = place.config()?;
+        let config = &whole.serve;
         let listen = self.listen.as_deref().unwrap_or(&config.listen);
         let listen = Listen::parse(listen)?;
-        let tls = match self.certificate(&config)? {
+        let tls = match self.certificate(config)? {
             Some((chain, key)) => Some(tls::acceptor(&chain, &key)?),
             None => None,
         };
         listen.check(tls.is_some(), self.allow_plaintext)?;
         let mut options = config.options();
         options.access_log |= self.access_log;
+        let grace = options.grace;
+        let drive = self.drive(&place, &whole)?;
         let context = Context::open_serving(globals)?;
         let _log = log::start(match self.log_format {
             Format::Text => LogFormat::Text,
@@ -82,9 +99,37 @@ impl Serve {
             let listener = listen.bind().await.map_err(|error| cannot_listen(&error))?;
             let server = server(&context.polis, options, listener, tls)?;
             let signals = Signals::new()?;
+            let driven = match drive {
+                Some(drive) => Some(drive.start(&context).await?),
+                None => {
+                    tracing::info!(target: "polis", "no model is configured: runs of societies wait");
+                    None
+                }
+            };
             tell(out, &server.url())?;
-            serve(context.polis.clone(), server, signals).await
+            serve(context.polis.clone(), server, (driven, grace), signals).await
         })
+    }
+
+    /// What drives the societies of the store; nothing if there is no model to think with.
+    fn drive(&self, place: &Place, config: &Config) -> Result<Option<Drive>, Failure> {
+        if self.no_society {
+            return Ok(None);
+        }
+        let here = Here(place.directory());
+        let chosen = match thinking::choose(config, self.model.as_deref(), &here) {
+            // Without a word about models a server serves boards, and nothing is wrong with that.
+            Err(refusal)
+                if refusal.code == Code::ModelNotConfigured
+                    && self.model.is_none()
+                    && config.models.endpoints.is_empty() =>
+            {
+                return Ok(None);
+            }
+            chosen => chosen?,
+        };
+        let model = chosen.model(config, &here)?;
+        Ok(Some(Drive::new("serve", model, config, Vec::new(), &here)))
     }
 
     /// The files of the certificate, from the flags or the configuration.
@@ -125,7 +170,12 @@ fn server(
 }
 
 /// Serves until the first signal, and ends in good order; or at once with the second.
-async fn serve(polis: Polis, server: Server, mut signals: Signals) -> Result<(), Failure> {
+async fn serve(
+    polis: Polis,
+    server: Server,
+    (driven, grace): (Option<Driven>, Duration),
+    mut signals: Signals,
+) -> Result<(), Failure> {
     let forgetting = tokio::spawn(forget(polis));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let running = server.run(async {
@@ -137,8 +187,13 @@ async fn serve(polis: Polis, server: Server, mut signals: Signals) -> Result<(),
         () = signals.next() => {
             tracing::info!(target: "polis", "a signal came: what was accepted is finished");
             let _ = stop.send(());
+            let society = async {
+                if let Some(driven) = driven {
+                    driven.stop(grace).await;
+                }
+            };
             tokio::select! {
-                finished = running.as_mut() => {
+                (finished, ()) = async { tokio::join!(running.as_mut(), society) } => {
                     if !finished {
                         tracing::warn!(target: "polis", "the time was up before everything was finished");
                     }
@@ -162,20 +217,21 @@ async fn forget(polis: Polis) {
 }
 
 /// The signals that end a server.
-struct Signals {
+#[derive(Debug)]
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

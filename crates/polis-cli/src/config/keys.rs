@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::sandbox::{self, ROLES};
-use super::{Config, FILE, nearest, serve};
+use super::{Config, FILE, models, nearest, serve, society};
 use crate::context::is_postgres;
 
 /// A key of the configuration.
@@ -25,7 +25,11 @@ pub(crate) struct Key {
 
 /// All keys, table by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(sandbox::KEYS).chain(serve::KEYS)
+    KEYS.iter()
+        .chain(sandbox::KEYS)
+        .chain(serve::KEYS)
+        .chain(society::KEYS)
+        .chain(models::KEYS)
 }
 
 /// The keys but those of tables with a file of their own.
@@ -305,6 +309,7 @@ pub(super) fn parse(source: &str) -> Result<Config, Refusal> {
     let mut config = Config::default();
     read_table(source, "", table.get_ref(), &mut config)?;
     check_roles(source, table.get_ref(), &config)?;
+    check_default(source, table.get_ref(), &config)?;
     Ok(config)
 }
 
@@ -326,6 +331,11 @@ fn read_table(
                     &format!("{name}: {why}"),
                 )
             })?;
+        } else if let Some(endpoint) = value.get_ref().as_table().filter(|_| prefix == ENDPOINTS) {
+            models::read(config, key.get_ref(), endpoint).map_err(|(at, why)| {
+                let line = if at == 0 { line } else { line_of(source, at) };
+                fault(line, &why)
+            })?;
         } else if let Some(inner) = table_of(&name, value) {
             read_table(source, &format!("{name}."), inner, config)?;
         } else {
@@ -339,6 +349,9 @@ fn read_table(
     }
     Ok(())
 }
+
+/// What stands before the name of an endpoint.
+const ENDPOINTS: &str = "models.";
 
 /// Reads the tables of roles below `sandbox.roles`.
 fn read_roles(source: &str, roles: &DeTable<'_>, config: &mut Config) -> Result<(), Refusal> {
@@ -389,6 +402,27 @@ fn check_roles(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(),
     Ok(())
 }
 
+/// Refuses a default that is no endpoint.
+fn check_default(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(), Refusal> {
+    let models = &config.models;
+    if models.default.is_empty() || models.endpoints.contains_key(&models.default) {
+        return Ok(());
+    }
+    let written = below(table, models::TABLE).and_then(|models| {
+        models
+            .iter()
+            .find(|(key, _)| key.get_ref() == "default")
+            .map(|(key, _)| key.span().start)
+    });
+    let meant = nearest(&models.default, models.endpoints.keys().map(String::as_str))
+        .map_or_else(String::new, |n| format!("; did you mean {n:?}?"));
+    let why = format!(
+        "models.default: there is no [models.{}]{meant}",
+        models.default
+    );
+    Err(fault(line_of(source, written.unwrap_or(0)), &why))
+}
+
 /// The value as a table, if there are keys below its name.
 fn table_of<'a, 'i>(name: &str, value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
     let below = format!("{name}.");
@@ -434,45 +468,15 @@ pub(crate) fn template(language: &str) -> String {
             key.about, key.takes
         ));
     }
+    out.push_str("\n# An endpoint of models; there may be several.\n# [models.NAME]\n");
+    for key in models::ENDPOINT_KEYS {
+        out.push_str(&format!(
+            "\n# {} Takes {}.\n# {} = {}\n",
+            key.about, key.takes, key.name, key.default
+        ));
+    }
     out
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_template_is_a_valid_file_with_every_key() {
-        let config = parse(&template("zh")).unwrap();
-        assert_eq!(config.language, "zh");
-        let all = template("en")
-            .lines()
-            .map(|l| l.trim_start_matches("# "))
-            .filter(|l| l.contains(" = ") || l.starts_with('['))
-            .collect::<Vec<_>>()
-            .join("\n");
-        assert!(parse(&all).is_ok(), "{all}");
-        for key in super::all() {
-            let name = key.name.rsplit('.').next().unwrap();
-            assert!(all.contains(&format!("{name} = ")), "{name}");
-        }
-    }
-
-    #[test]
-    fn faults_name_their_line_and_what_was_meant() {
-        let message = |text: &str| parse(text).unwrap_err().message;
-        assert_eq!(
-            message("\nlangage = \"en\""),
-            "polis.toml, line 2: unknown key \"langage\"; did you mean \"language\"?"
-        );
-        assert!(message("[tasks]\n\napproval_reqired = []").contains("line 3"));
-        assert!(message("language = \"fr\"").contains("not one of en, zh"));
-        assert!(message("patience = 5").contains("expected a text"));
-        assert!(message("[tasks]\ndefault_lease = \"soon\"").contains("line 2"));
-        assert!(message("a = = b").contains("line 1"));
-        assert!(
-            message("[tasks]\napproval_required = [\"deploy\"]")
-                .contains("did you mean \"deployment\"")
-        );
-    }
-}
+mod tests;

@@ -1,9 +1,11 @@
 //! The configuration: `.agent-workspace/polis.toml`, and who may do what in `rbac.yaml`.
 
 mod keys;
+pub(crate) mod models;
 mod rbac;
 mod sandbox;
 mod serve;
+pub(crate) mod society;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +21,10 @@ use polis_workspace::files::FileLimits;
 use serde::Serialize;
 
 pub(crate) use keys::{all as keys, template};
+use models::ModelsConfig;
 use sandbox::{SandboxConfig, parse_size};
 pub(crate) use serve::ServeConfig;
+use society::SocietyConfig;
 
 /// The configuration's file name.
 pub(crate) const FILE: &str = "polis.toml";
@@ -54,6 +58,10 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxConfig,
     /// Settings of servers.
     pub(crate) serve: ServeConfig,
+    /// Settings of societies.
+    pub(crate) society: SocietyConfig,
+    /// Where the models are.
+    pub(crate) models: ModelsConfig,
 }
 
 /// Settings of the task board.
@@ -143,6 +151,8 @@ impl Default for Config {
             },
             sandbox: SandboxConfig::default(),
             serve: ServeConfig::default(),
+            society: SocietyConfig::default(),
+            models: ModelsConfig::default(),
         }
     }
 }
@@ -187,6 +197,7 @@ impl Config {
     /// What the operations need of it, with the permissions; `project` is the directory's name.
     pub(crate) fn settings(&self, policy: Policy, project: &str) -> Settings {
         Settings {
+            society: self.society.rules(),
             boards: self.board_settings(project),
             commands: self.sandbox.policies(),
             roles: RoleSet::with(self.roles.iter().cloned()),

@@ -275,8 +275,10 @@ pub(crate) fn bare_command(directory: &Path) -> Command {
 pub(crate) fn bare_program(program: &str, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).stdin(Stdio::null());
+    let others = ["POLIS_", "OPENAI_", "OTEL_"];
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("POLIS_") {
+        let text = name.to_string_lossy();
+        if others.iter().any(|other| text.starts_with(other)) {
             command.env_remove(name);
         }
     }

@@ -45,6 +45,12 @@ fn the_configuration_is_shown_with_its_defaults() {
                 "body_timeout": "30s", "write_timeout": "30s", "operation_timeout": "90s", "grace": "20s",
                 "access_log": false, "slow": "1s",
             },
+            "society": {
+                "team": "dev-team", "language": "", "depth": 5, "agents": 50, "spawns_a_minute": 30, "approve": [],
+                "budget": {"tokens": 0, "money": 0.0, "turns": 0, "commands": 0, "wall": ""},
+                "lease": "10s", "concurrency": 32, "telemetry": "",
+            },
+            "models": {"default": ""},
         })
     );
     std::fs::write(

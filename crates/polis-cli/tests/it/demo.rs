@@ -6,7 +6,7 @@ use std::process::Command;
 fn a_killed_workers_task_is_taken_over_and_nothing_is_left_behind() {
     let room = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_polis"))
-        .arg("demo")
+        .args(["demo", "board"])
         .env("TMPDIR", room.path())
         .output()
         .unwrap();

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -39,7 +39,12 @@ impl Server {
     pub(crate) fn start_with(board: &Board, flags: &[&str]) -> Self {
         let mut args = vec!["serve"];
         args.extend(flags);
-        let mut child = start(&mut board.json_command("user", &args));
+        Self::start_by(&mut board.json_command("user", &args))
+    }
+
+    /// Starts one by this command.
+    pub(crate) fn start_by(command: &mut Command) -> Self {
+        let mut child = start(command);
         let line = read_line(&mut child);
         let Ok(said) = serde_json::from_str::<Value>(&line) else {
             let mut error = String::new();

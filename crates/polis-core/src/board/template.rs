@@ -235,6 +235,7 @@ mod tests {
             layer,
             supervisor: supervisor.map(|id| id.parse().unwrap()),
             status: AgentStatus::Active,
+            run: None,
             created_at: Timestamp::from_millis(0),
         }
     }

@@ -138,6 +138,13 @@ pub fn decide_release(
     ))
 }
 
+/// Adds the release of a task whose owner is dismissed: it stays as far as it came, and may be claimed again.
+pub(crate) fn let_go(current: &TaskRecord, changes: Changeset, now: &Timestamp) -> Changeset {
+    let mut record = current.clone();
+    release(&mut record);
+    seal(current, record, 0, kind::TASK_RELEASED, None, changes, now).changes
+}
+
 /// Decides a heartbeat: the lease runs on from now. The version stays, so that what the owner has
 /// read stays current.
 pub fn decide_heartbeat(

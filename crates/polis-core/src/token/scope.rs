@@ -29,6 +29,8 @@ pub enum Area {
     Artifacts,
     /// The registry of agents.
     Agents,
+    /// The society: runs, and who works for them.
+    Society,
     /// The commit log.
     Events,
     /// The server itself: metrics, webhooks.
@@ -37,7 +39,7 @@ pub enum Area {
 
 impl Area {
     /// Every area, with its name.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Tasks, "tasks"),
         (Self::Boards, "boards"),
         (Self::Blackboard, "blackboard"),
@@ -46,6 +48,7 @@ impl Area {
         (Self::Messages, "messages"),
         (Self::Artifacts, "artifacts"),
         (Self::Agents, "agents"),
+        (Self::Society, "society"),
         (Self::Events, "events"),
         (Self::Server, "server"),
     ];

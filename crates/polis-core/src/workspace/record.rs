@@ -144,13 +144,17 @@ pub struct Binding {
 }
 
 impl Binding {
+    fn check(&self, owner: &AgentId) -> Result<(), Refusal> {
+        self.check_for(Some(owner))
+    }
+
     /// Refuses a directory that is another's, or inside of it, or around it. Compared part by
     /// part: `/a/bc` is not inside of `/a/b`.
-    fn check(&self, owner: &AgentId) -> Result<(), Refusal> {
+    pub fn check_for(&self, owner: Option<&AgentId>) -> Result<(), Refusal> {
         let others = self
             .workspaces
             .iter()
-            .filter(|other| other.workspace_id != *owner);
+            .filter(|other| Some(&other.workspace_id) != owner);
         for other in others {
             let Some(theirs) = &other.workspace_path else {
                 continue;
@@ -177,7 +181,8 @@ impl Binding {
         Ok(())
     }
 
-    fn touch(&self) -> Write {
+    /// The write that conflicts with every other binding decided at the same time.
+    pub fn touch(&self) -> Write {
         Write::TouchFence {
             fence: Fence::Workspaces,
             expected: self.fence,

@@ -101,7 +101,7 @@ pub async fn get_artifact(
     caller: &AgentId,
     params: &GetArtifact,
 ) -> Result<ArtifactView, OpError> {
-    polis.caller(caller).await?;
+    let caller = polis.caller(caller).await?;
     let id = artifact::parse_reference(&params.reference)?;
     let name = RecordName::new(RecordKind::Artifact, id);
     let Some(stored) = polis.store.record(&name).await? else {
@@ -115,6 +115,9 @@ pub async fn get_artifact(
         )
         .because(e.to_string())
     })?;
+    if !artifact::is_found(&artifact, &caller) {
+        return Err(artifact::not_found(&params.reference).into());
+    }
     let part = window_of(&artifact.content, params.offset, params.max_bytes);
     let (size, next_offset) = (part.size, part.next);
     if let Some(part) = part.as_json() {

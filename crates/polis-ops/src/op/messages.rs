@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use polis_core::AgentId;
 use polis_core::message::{self, Known, Message, NewMessage, SendMessage};
+use polis_core::{Agent, AgentId, Caller, RunId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,14 +71,17 @@ pub async fn send_message(
     let caller = &polis.caller(caller).await?;
     let decide = || -> Attempt<'_, Vec<NewMessage>> {
         Box::pin(async move {
-            let agents = polis.store.agents().await?;
+            let (agents, run) = addressed(polis, caller, params).await?;
             let answered = match params.reply_to {
                 Some(id) => polis.store.message(id).await?,
                 None => None,
             };
-            let answered = answered.filter(|m| m.to == caller.id || m.from == caller.id);
+            let own_run = |m: &Message| !caller.id.is_root() || m.run == caller.run;
+            let answered =
+                answered.filter(|m| (m.to == caller.id || m.from == caller.id) && own_run(m));
             let known = Known {
                 agents: &agents,
+                run: run.as_ref(),
                 answered: answered.as_ref(),
             };
             let now = polis.clock.now_millis();
@@ -96,6 +99,32 @@ pub async fn send_message(
     polis.settle(decide, sent).await
 }
 
+/// Whom a message may be for: the agents that are named, those of the roles that are named, and the run whose
+/// `root` is meant. However many others there are, they are not looked at.
+async fn addressed(
+    polis: &Polis,
+    caller: &Caller,
+    params: &SendMessage,
+) -> Result<(Vec<Agent>, Option<RunId>), OpError> {
+    let (names, roles) = params.named();
+    let mut agents = match names.is_empty() {
+        true => Vec::new(),
+        false => polis.store.named(&names).await?,
+    };
+    let run = caller.run.as_ref().or(polis.run_of_root());
+    for role in roles {
+        // Those of the sender's run; without one, those that are in none.
+        agents.extend(polis.store.agents_of_run(run, Some(role)).await?);
+    }
+    if let Some(run) = run
+        && names.iter().any(AgentId::is_root)
+    {
+        let open = polis.open_run(run).await?;
+        return Ok((agents, Some(open.value.id)));
+    }
+    Ok((agents, run.cloned()))
+}
+
 /// The caller's unread messages, which are marked as read in the same step: of two that ask at the same
 /// moment, each message goes to one. They stay in the mailbox and can be read again.
 pub async fn check_messages(
@@ -106,7 +135,7 @@ pub async fn check_messages(
     let caller = &polis.caller(caller).await?;
     let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
     if let Some(since) = params.since {
-        let (mut messages, more) = page(polis, &caller.id, false, since, limit).await?;
+        let (mut messages, more) = page(polis, caller, false, since, limit).await?;
         if let (Some(first), Some(offset)) = (messages.first_mut(), params.offset)
             && let Some(rest) = window_of(&first.payload, Some(offset), None).as_json()
         {
@@ -120,7 +149,7 @@ pub async fn check_messages(
         let seen = polis.store.last_sequence().await?;
         let decide = || -> Attempt<'_, Mail> {
             Box::pin(async move {
-                let (messages, more) = page(polis, &caller.id, true, 0, limit).await?;
+                let (messages, more) = page(polis, caller, true, 0, limit).await?;
                 let ids: Vec<u64> = messages.iter().map(|m| m.id).collect();
                 let changes = match ids.is_empty() {
                     true => polis_core::Changeset::by(caller, polis.now()),
@@ -148,13 +177,15 @@ pub async fn check_messages(
 /// A page of a mailbox, and whether there is more.
 async fn page(
     polis: &Polis,
-    of: &AgentId,
+    of: &Caller,
     unread: bool,
     after: u64,
     limit: u32,
 ) -> Result<(Vec<Message>, bool), OpError> {
     let query = MailboxQuery {
-        recipient: of.clone(),
+        recipient: of.id.clone(),
+        // Root has a mailbox in every run.
+        run: of.run.clone().filter(|_| of.id.is_root()),
         unread,
         now: polis.clock.now_millis(),
         after,

@@ -36,6 +36,7 @@ mod recommend_tasks;
 mod release_task;
 mod retire_agent;
 mod run_command;
+mod society;
 mod task_history;
 mod task_stats;
 mod tokens;
@@ -95,6 +96,14 @@ pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
 pub use retire_agent::{OfAgent, retire_agent};
 pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
+pub use society::{
+    ApprovalList, Conversation, DecideApproval, FindRole, FoundRole, GetOrg, Held, HoldSociety,
+    ListApprovals, ListMembers, ListRoles, ListRuns, MemberBudget, MemberList, OfRun, Org,
+    OrgMember, ReadConversation, RoleList, RunList, SetBudget, Spoken, TellRun, ToolCall, TurnView,
+    create_role, decide_approval, draw_budget, find_role_by_name, get_org, list_approvals,
+    list_members, list_roles, list_runs, pause_society, read_conversation, resume_society,
+    set_budget, show_run, spawn_agent, start_run, stop_run, tell_run, terminate_agent,
+};
 pub use task_history::{History, TaskHistory, task_history};
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
 pub use tokens::{Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token};

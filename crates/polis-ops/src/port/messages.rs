@@ -2,6 +2,7 @@
 
 use polis_core::AgentId;
 use polis_core::message::Message;
+use polis_core::society::RunId;
 
 use super::PortFuture;
 
@@ -10,6 +11,8 @@ use super::PortFuture;
 pub struct MailboxQuery {
     /// Whose mailbox.
     pub recipient: AgentId,
+    /// Only those that belong to this run.
+    pub run: Option<RunId>,
     /// Only those not yet read.
     pub unread: bool,
     /// Only those delivered by this moment (milliseconds).
@@ -18,6 +21,15 @@ pub struct MailboxQuery {
     pub after: u64,
     /// At most so many.
     pub limit: u32,
+}
+
+/// A mailbox, or the part of it that belongs to a run. By run first; those of no run come before all.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mailbox {
+    /// The run its messages belong to.
+    pub run: Option<RunId>,
+    /// Whose it is.
+    pub recipient: AgentId,
 }
 
 /// The mailboxes.
@@ -31,4 +43,18 @@ pub trait Messages {
     /// When the next unread message that is still to come will be delivered (milliseconds).
     fn next_delivery<'a>(&'a self, recipient: &'a AgentId, now: i64)
     -> PortFuture<'a, Option<i64>>;
+
+    /// The mailboxes with unread messages that are delivered by `now`, in order, those after `after`, at
+    /// most `limit`. The person's is not among them: nobody drives a person. Takes as long as the answer
+    /// is, however many messages wait in each.
+    fn waiting<'a>(
+        &'a self,
+        now: i64,
+        after: Option<&'a Mailbox>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Mailbox>>;
+
+    /// When the next unread message of any mailbox that is still to come will be delivered
+    /// (milliseconds).
+    fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>>;
 }

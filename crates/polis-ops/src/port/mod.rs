@@ -17,6 +17,7 @@ mod records;
 mod task_files;
 mod tasks;
 mod terminal;
+mod turns;
 mod workspaces;
 
 use std::pin::Pin;
@@ -29,11 +30,12 @@ pub use error::PortError;
 pub use events::{EventQuery, Events};
 pub use files::{Files, Site};
 pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
-pub use messages::{MailboxQuery, Messages};
+pub use messages::{Mailbox, MailboxQuery, Messages};
 pub use records::Records;
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
 pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
 pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Stream, Terminal};
+pub use turns::{StoredTurn, Turns};
 pub use workspaces::Workspaces;
 
 /// What a port's method answers, some time.
@@ -48,6 +50,7 @@ pub trait Store:
     + Boards
     + Records
     + Messages
+    + Turns
     + Events
     + Send
     + Sync
@@ -63,6 +66,7 @@ impl<T> Store for T where
         + Boards
         + Records
         + Messages
+        + Turns
         + Events
         + Send
         + Sync

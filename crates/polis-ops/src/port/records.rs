@@ -16,4 +16,14 @@ pub trait Records {
         after: Option<&'a str>,
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>>;
+
+    /// The records of a kind whose id is `OWNER/…`, by id (as bytes), those after the id `after`, at most
+    /// `limit`.
+    fn records_of<'a>(
+        &'a self,
+        kind: RecordKind,
+        owner: &'a str,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>>;
 }

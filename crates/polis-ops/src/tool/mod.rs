@@ -18,6 +18,7 @@ mod messages;
 mod params;
 mod schema;
 mod select;
+mod society;
 mod table;
 mod tasks;
 
@@ -28,7 +29,7 @@ use polis_core::{AgentId, Code, Refusal};
 use serde_json::{Map, Value, json};
 
 pub use answer::Answer;
-pub use select::{groups, select};
+pub use select::{check_names, groups, select};
 pub use table::TOOLS;
 
 use crate::error::OpError;

@@ -7,7 +7,9 @@ use super::{TOOLS, Tool};
 
 /// What everybody is shown who did not ask for something else.
 const USUAL: &str = "usual";
-/// Whatever is shown to agents.
+/// What the runtime of a society offers by itself.
+const RUNTIME: [&str; 2] = ["compress_context", "get_context_status"];
+/// Whatever is shown to agents that do not hire others.
 const ALL: &str = "all";
 
 /// The groups there are: `usual`, `all`, and one for each area that has tools.
@@ -33,11 +35,33 @@ pub fn select(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Refusal> 
         }
     }
     let named = |group: &str| names.iter().any(|name| name.as_ref() == group);
+    // The society's are for those who hire: others need not read what they are.
+    let of_all = |tool: &Tool| named(ALL) && tool.area != Area::Society;
     let shown = |tool: &&Tool| {
         tool.listed
-            && (named(ALL)
+            && (of_all(tool)
                 || named(tool.area.as_str())
                 || (tool.usual && (names.is_empty() || named(USUAL))))
     };
     Ok(TOOLS.iter().filter(shown).collect())
+}
+
+/// Refuses what is neither the name of a tool nor, where `grouped`, of a group. A misspelt tool in a list of those that
+/// need a person's approval would otherwise be a door that stands open.
+pub fn check_names(names: &[String], grouped: bool) -> Result<(), Refusal> {
+    let groups = groups();
+    let known = |name: &str| {
+        TOOLS.iter().any(|tool| tool.name == name)
+            || RUNTIME.contains(&name)
+            || name == ALL
+            || (grouped && groups.contains(&name))
+    };
+    match names.iter().find(|name| !known(name)) {
+        None => Ok(()),
+        Some(name) => Err(Refusal::new(
+            Code::InvalidInput,
+            format!("There is no tool {}.", id::quoted(name)),
+            "docs/reference/tools.md lists them; `all` stands for every one",
+        )),
+    }
 }

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use super::brief::{bound, note};
 use super::document;
-use super::{Answer, Tool, agents, blackboard, boards, commands, events, files, messages, tasks};
+use super::{
+    Answer, Tool, agents, blackboard, boards, commands, events, files, messages, society, tasks,
+};
 use crate::error::OpError;
 use crate::op::{Desk, Follow};
 use crate::polis::Polis;
@@ -102,7 +104,7 @@ pub(super) fn answer<T: Serialize>(reply: Reply<T>, brief: bool) -> Result<Answe
     Ok(answer)
 }
 
-const AREAS: [&[Tool]; 8] = [
+const AREAS: [&[Tool]; 9] = [
     tasks::TOOLS,
     boards::TOOLS,
     blackboard::TOOLS,
@@ -110,6 +112,7 @@ const AREAS: [&[Tool]; 8] = [
     commands::TOOLS,
     messages::TOOLS,
     agents::TOOLS,
+    society::TOOLS,
     events::TOOLS,
 ];
 

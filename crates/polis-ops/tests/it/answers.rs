@@ -14,7 +14,7 @@ type Scene = (&'static str, &'static str, Value, &'static str);
 
 /// One call after the other.
 fn story() -> Vec<Scene> {
-    [tasks(), boards(), files(), others()].concat()
+    [tasks(), boards(), files(), others(), society(), steering()].concat()
 }
 
 /// What happens to tasks.
@@ -324,10 +324,166 @@ fn others() -> Vec<Scene> {
     ]
 }
 
+/// What happens in the society.
+fn society() -> Vec<Scene> {
+    let brief = json!({ "objective": "build it", "constraints": "none" });
+    vec![
+        (
+            "user",
+            "start_run",
+            json!({ "requirement": "a shop", "taskId": "shop", "budget": { "turns": 9 } }),
+            "Started run shop.",
+        ),
+        (
+            "user",
+            "list_runs",
+            json!({}),
+            "shop: active, 0 agents: a shop",
+        ),
+        (
+            "user",
+            "show_run",
+            json!({ "taskId": "shop" }),
+            "shop: active",
+        ),
+        (
+            "lead",
+            "create_role",
+            json!({ "name": "程序员", "rolePrompt": "Write code." }),
+            "Role 程序员 is role-",
+        ),
+        (
+            "lead",
+            "find_role_by_name",
+            json!({ "name": "程序员" }),
+            "Role 程序员 is role-",
+        ),
+        (
+            "lead",
+            "find_role_by_name",
+            json!({ "name": "nobody" }),
+            "There is no role",
+        ),
+        (
+            "lead",
+            "spawn_agent",
+            json!({ "role": "程序员", "taskBrief": brief }),
+            "Hired 程序员-1 as 程序员. 程序员-1 waits for its first message",
+        ),
+        (
+            "程序员-1",
+            "create_role",
+            json!({ "name": "tester", "rolePrompt": "Test." }),
+            "Role tester is role-",
+        ),
+        (
+            "程序员-1",
+            "spawn_agent",
+            json!({ "roleId": "tester", "taskBrief": "test it", "name": "Tess" }),
+            "Hired tess as tester.",
+        ),
+        (
+            "tess",
+            "get_org",
+            json!({}),
+            "Run lead, active:\nlead [team-lead] idle\n  程序员-1 [程序员] idle\n    tess [tester] idle",
+        ),
+    ]
+}
+
+/// How people look on and steer.
+fn steering() -> Vec<Scene> {
+    vec![
+        (
+            "user",
+            "list_members",
+            json!({}),
+            "lead/lead [team-lead] idle\nlead/tess",
+        ),
+        ("user", "list_roles", json!({ "taskId": "lead" }), "role-"),
+        (
+            "程序员-1",
+            "read_conversation",
+            json!({ "agentId": "tess" }),
+            "Nothing was said",
+        ),
+        (
+            "user",
+            "tell_run",
+            json!({ "taskId": "shop", "payload": "hurry" }),
+            "Sent to root",
+        ),
+        (
+            "程序员-1",
+            "pause_society",
+            json!({ "agentId": "tess" }),
+            "Run lead is active; changed: tess.",
+        ),
+        (
+            "lead",
+            "resume_society",
+            json!({ "agentId": "程序员-1", "subtree": true }),
+            "Run lead is active; changed: tess.",
+        ),
+        (
+            "user",
+            "set_budget",
+            json!({ "taskId": "shop", "budget": { "tokens": 1000 } }),
+            "root may spend 1000 tokens, 9 turns.",
+        ),
+        (
+            "user",
+            "list_approvals",
+            json!({}),
+            "shop/root/0.0 waits: root wants run_command",
+        ),
+        (
+            "user",
+            "decide_approval",
+            json!({ "id": "shop/root/0.0", "allowed": false, "note": "no" }),
+            "shop/root/0.0 denied",
+        ),
+        (
+            "lead",
+            "terminate_agent",
+            json!({ "agentId": "程序员-1", "reason": "done" }),
+            "Dismissed 程序员-1, tess;",
+        ),
+        (
+            "user",
+            "stop_run",
+            json!({ "taskId": "shop" }),
+            "Dismissed root; 2 unread",
+        ),
+    ]
+}
+
+/// A call that waits to be allowed, as the runtime writes it.
+async fn ask_for_a_call(world: &World) {
+    use polis_core::society::approval::{Approval, record_name};
+    use polis_core::{AgentId, Caller, Changeset, MemberKey, Raw};
+    let key: MemberKey = "shop/root".parse().unwrap();
+    let name = record_name(&key, 0, 0);
+    let approval = Approval {
+        id: name.id.clone(),
+        run: key.run,
+        agent: key.agent,
+        tool: "run_command".to_owned(),
+        arguments: Raw::parse(r#"{"command":"ls"}"#).unwrap(),
+        asked_at: world.polis.now(),
+        decision: None,
+    };
+    let user = Caller::resolve(AgentId::user(), None).unwrap();
+    let changes = Changeset::by(&user, world.polis.now());
+    let changes = changes.write(polis_core::society::kept::add(name, &approval));
+    world.polis.store.commit(changes).await.unwrap();
+}
+
 #[test]
 fn every_tool_answers_what_its_schema_says() {
     run(async {
         let world = World::new().await;
+        ask_for_a_call(&world).await;
         let mut called = BTreeSet::new();
         let mut check = |tool: &Tool, document: &Value| {
             for schema in [

@@ -60,6 +60,24 @@ const ROWS: &[(&str, Area, &str)] = &[
     ("show_agent", Area::Agents, "-"),
     ("add_agent", Area::Agents, "+-"),
     ("retire_agent", Area::Agents, "!-"),
+    ("create_role", Area::Society, "+="),
+    ("find_role_by_name", Area::Society, ""),
+    ("spawn_agent", Area::Society, "+"),
+    ("terminate_agent", Area::Society, "!"),
+    ("get_org", Area::Society, ""),
+    ("start_run", Area::Society, "+-"),
+    ("list_runs", Area::Society, "-"),
+    ("show_run", Area::Society, "-"),
+    ("stop_run", Area::Society, "!=-"),
+    ("tell_run", Area::Society, "+-"),
+    ("pause_society", Area::Society, "!=-"),
+    ("resume_society", Area::Society, "+=-"),
+    ("set_budget", Area::Society, "!=-"),
+    ("list_members", Area::Society, "-"),
+    ("list_roles", Area::Society, "-"),
+    ("read_conversation", Area::Society, "-"),
+    ("list_approvals", Area::Society, "-"),
+    ("decide_approval", Area::Society, "!=-"),
     ("read_log", Area::Events, ""),
     ("get_overview", Area::Server, "-"),
     ("add_webhook", Area::Server, "+-"),
@@ -177,6 +195,7 @@ fn groups_choose_tools() {
             "messages",
             "artifacts",
             "agents",
+            "society",
             "events"
         ]
     );
@@ -192,7 +211,19 @@ fn groups_choose_tools() {
         assert!(!chosen.is_empty(), "{group}");
         every.extend(chosen);
     }
-    assert_eq!(every, names(&["all"]).into_iter().collect());
+    // The society's tools are for those who ask for them.
+    let of_all = [names(&["all"]), names(&["society"])].concat();
+    assert_eq!(every, of_all.into_iter().collect());
+    assert_eq!(
+        names(&["society"]),
+        [
+            "create_role",
+            "find_role_by_name",
+            "spawn_agent",
+            "terminate_agent",
+            "get_org"
+        ]
+    );
     for bad in ["", "server", "Tasks", "tasks ", "everything"] {
         let refusal = tool::select(&["usual", bad]).unwrap_err();
         assert_eq!(refusal.code, Code::InvalidInput, "{bad}");

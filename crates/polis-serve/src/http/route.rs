@@ -270,6 +270,43 @@ pub(crate) const ROUTES: &[Route] = &[
     post("/v1/agents", "add_agent").creates("/v1/agents/{id}"),
     get("/v1/agents/{id}", "show_agent"),
     delete("/v1/agents/{id}", "retire_agent"),
+    get("/v1/society/runs", "list_runs").paged("cursor"),
+    post("/v1/society/runs", "start_run").creates("/v1/society/runs/{taskId}"),
+    get("/v1/society/runs/{taskId}", "show_run"),
+    get("/v1/society/runs/{taskId}/tree", "get_org"),
+    get("/v1/society/runs/{taskId}/roles", "list_roles"),
+    post("/v1/society/runs/{taskId}/messages", "tell_run").creates(""),
+    post("/v1/society/runs/{taskId}/stop", "stop_run"),
+    Route {
+        hidden: &["agentId", "subtree"],
+        ..post("/v1/society/runs/{taskId}/pause", "pause_society").also(
+            "pause_run",
+            "Hold up a run: nobody thinks until it is resumed.",
+        )
+    },
+    Route {
+        hidden: &["agentId", "subtree"],
+        ..post("/v1/society/runs/{taskId}/resume", "resume_society")
+            .also("resume_run", "Let a run go on.")
+    },
+    Route {
+        hidden: &["agentId"],
+        ..put("/v1/society/runs/{taskId}/budget", "set_budget").also(
+            "set_run_budget",
+            "Set what everybody of a run may spend together.",
+        )
+    },
+    get("/v1/society/roles", "find_role_by_name"),
+    post("/v1/society/roles", "create_role").creates(""),
+    get("/v1/society/agents", "list_members").paged("cursor"),
+    post("/v1/society/agents", "spawn_agent").creates("/v1/agents/{id}"),
+    delete("/v1/society/agents/{agentId}", "terminate_agent"),
+    get("/v1/society/agents/{agentId}/log", "read_conversation").paged("from"),
+    post("/v1/society/agents/{agentId}/pause", "pause_society"),
+    post("/v1/society/agents/{agentId}/resume", "resume_society"),
+    put("/v1/society/agents/{agentId}/budget", "set_budget"),
+    get("/v1/society/approvals", "list_approvals"),
+    post("/v1/society/approvals", "decide_approval"),
     get("/v1/webhooks", "list_webhooks"),
     post("/v1/webhooks", "add_webhook").creates(""),
     delete("/v1/webhooks/{id}", "remove_webhook"),

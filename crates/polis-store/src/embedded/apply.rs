@@ -10,8 +10,10 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::board_batch::{BoardBatch, Closed, News};
 use super::error::from_sqlite;
 use super::mirror::Mirror;
-use super::{messages, records};
-use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left, waits_for_receipt};
+use super::{messages, records, turns};
+use crate::prepared::{
+    Prepared, Row, TASK_NUMBER, holds, no_numbers_left, turn_added_twice, waits_for_receipt,
+};
 use crate::row::{TaskKeys, TaskRow, number};
 
 /// An open transaction that changesets are applied to, one after another.
@@ -76,6 +78,9 @@ impl<'a> Batch<'a> {
         if let Some(key) = self.boards.conflict(&changes.writes, &changes.actor)? {
             return Ok(Outcome::Conflict(key));
         }
+        if let Some(key) = turn_added_twice(&changes.writes) {
+            return Ok(Outcome::Conflict(key));
+        }
         let mut found = Vec::with_capacity(changes.writes.len());
         for write in &changes.writes {
             match self.check(write)? {
@@ -125,12 +130,12 @@ impl<'a> Batch<'a> {
                     Err(RecordKey::Task(*id))
                 }
             }
-            Row::Agent { expect, id, .. } => {
+            Row::Agent(put) => {
                 let sql = "SELECT revision FROM agents WHERE id = ?";
-                if holds(*expect, revision_of(self.connection, sql, id)?) {
+                if holds(put.expect, revision_of(self.connection, sql, &put.id)?) {
                     Ok(None)
                 } else {
-                    Err(RecordKey::Agent(id.clone()))
+                    Err(RecordKey::Agent(put.id.clone()))
                 }
             }
             Row::Workspace { expect, id, .. } => {
@@ -157,7 +162,9 @@ impl<'a> Batch<'a> {
                     Some(id) => Err(RecordKey::Message(id)),
                 }
             }
-            Row::Create(_)
+            Row::Turn(put) if turns::exists(self.connection, put)? => Err(put.key()),
+            Row::Turn(_)
+            | Row::Create(_)
             | Row::Settle(_)
             | Row::Raise(_)
             | Row::Reserve
@@ -214,13 +221,13 @@ impl<'a> Batch<'a> {
             }
             Row::Raise(to) => raise(self.connection, *to),
             Row::Comment { task, comment } => add_comment(self.connection, *task, comment, receipt),
-            Row::Agent { id, body, .. } => self
+            Row::Agent(put) => self
                 .connection
                 .prepare_cached(
-                    "INSERT INTO agents (id, revision, body) VALUES (?1, 1, ?2) \
-                     ON CONFLICT (id) DO UPDATE SET revision = revision + 1, body = ?2",
+                    "INSERT INTO agents (id, revision, body, run, role) VALUES (?1, 1, ?2, ?3, ?4) \
+                     ON CONFLICT (id) DO UPDATE SET revision = revision + 1, body = ?2, run = ?3, role = ?4",
                 )?
-                .execute(params![id.as_str(), body])
+                .execute(params![put.id.as_str(), put.body, put.run, put.role])
                 .map(|_| ()),
             Row::Workspace { id, body, .. } => self
                 .connection
@@ -243,6 +250,7 @@ impl<'a> Batch<'a> {
                 receipt.messages.push(id);
                 Ok(())
             }
+            Row::Turn(put) => turns::append(self.connection, put, receipt),
             // Boards are written at the end of the batch, see `BoardBatch`; marking needs the time.
             Row::Board(_) | Row::Lease(_) | Row::Read { .. } => Ok(()),
         }

@@ -3,13 +3,17 @@
 
 use polis_core::AgentId;
 use polis_core::message::{Message, NewMessage};
+use polis_core::society::RunId;
 use polis_ops::PortError;
-use polis_ops::port::MailboxQuery;
+use polis_ops::port::{Mailbox, MailboxQuery};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::error::from_sqlite;
 use super::read::rows;
-use crate::message_row::{MessageRow, NEXT_DELIVERY, mailbox as mailbox_sql, one as one_sql};
+use crate::message_row::{
+    MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
+    one as one_sql, waiting_mailbox,
+};
 use crate::row::bound;
 
 /// Puts a message into its mailbox; its number. Messages are never removed, so the largest number is
@@ -21,8 +25,8 @@ pub(super) fn send(
 ) -> rusqlite::Result<u64> {
     let id: i64 = connection
         .prepare_cached(
-            "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload) \
-             VALUES ((SELECT coalesce(max(id), 0) + 1 FROM messages), ?, ?, ?, ?, ?, ?) RETURNING id",
+            "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload, task) \
+             VALUES ((SELECT coalesce(max(id), 0) + 1 FROM messages), ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         )?
         .query_row(
             params![
@@ -31,7 +35,8 @@ pub(super) fn send(
                 message.created_at.as_str(),
                 message.deliver_at,
                 reply_to,
-                message.payload.text()
+                message.payload.text(),
+                message.run.as_ref().map_or("", RunId::as_str)
             ],
             |row| row.get(0),
         )?;
@@ -73,6 +78,7 @@ fn message_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         reply_to: row.get(5)?,
         payload: row.get(6)?,
         read_at: row.get(7)?,
+        task: row.get(8)?,
     })
 }
 
@@ -80,21 +86,19 @@ pub(super) fn mailbox(
     connection: &Connection,
     query: &MailboxQuery,
 ) -> Result<Vec<Message>, PortError> {
-    let parameters = params![
-        query.recipient.as_str(),
-        bound(query.after),
-        query.now,
-        query.limit
-    ];
-    rows(
-        connection,
-        &mailbox_sql(query.unread),
-        parameters,
-        message_row,
-    )?
-    .into_iter()
-    .map(MessageRow::message)
-    .collect()
+    let sql = mailbox_sql(query);
+    let (recipient, after) = (query.recipient.as_str(), bound(query.after));
+    let found = match &query.run {
+        None => {
+            let parameters = params![recipient, after, query.now, query.limit];
+            rows(connection, &sql, parameters, message_row)
+        }
+        Some(run) => {
+            let parameters = params![recipient, after, query.now, run.as_str(), query.limit];
+            rows(connection, &sql, parameters, message_row)
+        }
+    };
+    found?.into_iter().map(MessageRow::message).collect()
 }
 
 pub(super) fn one(connection: &Connection, id: u64) -> Result<Option<Message>, PortError> {
@@ -120,4 +124,43 @@ pub(super) fn next_delivery(
         })
         .map(Option::flatten)
         .map_err(from_sqlite)
+}
+
+pub(super) fn next_delivery_of_any(
+    connection: &Connection,
+    now: i64,
+) -> Result<Option<i64>, PortError> {
+    connection
+        .prepare_cached(NEXT_DELIVERY_OF_ANY)
+        .and_then(|mut select| select.query_row([now], |row| row.get(0)))
+        .map_err(from_sqlite)
+}
+
+/// The mailboxes that wait. One step of the index for each: it jumps to the next, past all messages of the one
+/// before.
+pub(super) fn waiting(
+    connection: &Connection,
+    now: i64,
+    after: Option<&Mailbox>,
+    limit: u32,
+) -> Result<Vec<Mailbox>, PortError> {
+    let sql = format!(
+        "SELECT task, recipient FROM messages WHERE {WAITING} AND (task, recipient) > (?1, ?2) \
+         AND deliver_at + 0 <= ?3 ORDER BY task, recipient LIMIT 1"
+    );
+    let mut select = connection.prepare_cached(&sql).map_err(from_sqlite)?;
+    let (task, recipient) = mailbox_key(after);
+    let mut last = (task.to_owned(), recipient.to_owned());
+    let mut found = Vec::new();
+    for _ in 0..limit {
+        let next = select.query_row(params![last.0, last.1, now], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        });
+        let Some(next) = next.optional().map_err(from_sqlite)? else {
+            break;
+        };
+        last = next;
+        found.push(waiting_mailbox(&last.0, &last.1)?);
+    }
+    Ok(found)
 }

@@ -17,6 +17,7 @@ mod messages;
 mod mirror;
 mod read;
 mod records;
+mod turns;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -26,13 +27,15 @@ use std::time::Duration;
 use polis_core::changeset::Fence;
 use polis_core::message::Message;
 use polis_core::record::{RecordKind, RecordName, Stored};
+use polis_core::society::{MemberKey, RunId};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
 use polis_ops::PortError;
 use polis_ops::port::{
-    Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, MailboxQuery, Messages,
-    Outcome, PortFuture, Records, StatusCounts, TaskQuery, Tasks, Workspaces,
+    self, Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Mailbox,
+    MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts, StoredTurn, TaskQuery,
+    Tasks, Workspaces,
 };
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
@@ -292,6 +295,21 @@ impl Agents for EmbeddedStore {
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         self.read(read::agents)
     }
+
+    fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
+        let ids = ids.to_vec();
+        let weight = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+        self.read_rows(weight, move |c| read::named(c, &ids))
+    }
+
+    fn agents_of_run<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+        role: Option<&'a str>,
+    ) -> PortFuture<'a, Vec<Agent>> {
+        let (run, role) = (run.cloned(), role.map(str::to_owned));
+        self.read_long(move |c| read::agents_of_run(c, run.as_ref(), role.as_deref()))
+    }
 }
 
 impl Workspaces for EmbeddedStore {
@@ -326,6 +344,24 @@ impl Records for EmbeddedStore {
         let after = after.map(str::to_owned);
         self.read_long(move |c| records::page(c, kind, after.as_deref(), limit))
     }
+
+    fn records_of<'a>(
+        &'a self,
+        kind: RecordKind,
+        owner: &'a str,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>> {
+        let (owner, after) = (owner.to_owned(), after.map(str::to_owned));
+        // What is handed over may be megabytes; the other kinds are small.
+        let weight = match kind {
+            RecordKind::Artifact | RecordKind::Reply => u32::MAX,
+            _ => limit.saturating_mul(2),
+        };
+        self.read_rows(weight, move |c| {
+            records::page_of(c, kind, &owner, after.as_deref(), limit)
+        })
+    }
 }
 
 impl Messages for EmbeddedStore {
@@ -345,6 +381,43 @@ impl Messages for EmbeddedStore {
         now: i64,
     ) -> PortFuture<'a, Option<i64>> {
         self.read(|c| messages::next_delivery(c, recipient, now))
+    }
+
+    fn waiting<'a>(
+        &'a self,
+        now: i64,
+        after: Option<&'a Mailbox>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Mailbox>> {
+        let after = after.cloned();
+        self.read_rows(limit, move |c| {
+            messages::waiting(c, now, after.as_ref(), limit)
+        })
+    }
+
+    fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>> {
+        self.read(|c| messages::next_delivery_of_any(c, now))
+    }
+}
+
+impl port::Turns for EmbeddedStore {
+    fn turns<'a>(
+        &'a self,
+        member: &'a MemberKey,
+        from: u64,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<StoredTurn>> {
+        let member = member.clone();
+        self.read_rows(limit, move |c| turns::from(c, &member, from, limit))
+    }
+
+    fn last_turns<'a>(
+        &'a self,
+        member: &'a MemberKey,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<StoredTurn>> {
+        let member = member.clone();
+        self.read_rows(limit, move |c| turns::last(c, &member, limit))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading the tables.
 
+use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -282,6 +283,39 @@ pub(super) fn workspaces(connection: &Connection) -> Result<Vec<Workspace>, Port
 
 pub(super) fn agents(connection: &Connection) -> Result<Vec<Agent>, PortError> {
     bodies(connection, "SELECT body FROM agents ORDER BY id", [])
+}
+
+pub(super) fn named(connection: &Connection, ids: &[AgentId]) -> Result<Vec<Agent>, PortError> {
+    let mut ids: Vec<&str> = ids.iter().map(AgentId::as_str).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        found.extend(bodies(
+            connection,
+            "SELECT body FROM agents WHERE id = ?",
+            [id],
+        )?);
+    }
+    Ok(found)
+}
+
+pub(super) fn agents_of_run(
+    connection: &Connection,
+    run: Option<&RunId>,
+    role: Option<&str>,
+) -> Result<Vec<Agent>, PortError> {
+    let run = run.map_or("", RunId::as_str);
+    match role {
+        None => {
+            let sql = "SELECT body FROM agents WHERE run = ? ORDER BY id";
+            bodies(connection, sql, [run])
+        }
+        Some(role) => {
+            let sql = "SELECT body FROM agents WHERE run = ? AND role = ? ORDER BY id";
+            bodies(connection, sql, [run, role])
+        }
+    }
 }
 
 pub(super) fn events(connection: &Connection, query: &EventQuery) -> Result<Vec<Event>, PortError> {

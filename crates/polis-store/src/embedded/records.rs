@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::error::from_sqlite;
 use super::read::rows;
-use crate::prepared::RecordPut;
+use crate::prepared::{RecordPut, text_of};
+use crate::row::ids_of;
 
 /// A record's revision, if it is there.
 pub(super) fn revision(
@@ -38,7 +39,7 @@ pub(super) fn put(
             put.name.kind.as_str(),
             put.name.id,
             put.expires_at,
-            put.text(receipt)
+            text_of(&put.body, receipt)
         ])
         .map(|_| ())
 }
@@ -124,4 +125,22 @@ pub(super) fn page(
             rows(connection, sql, params![kind, after, limit], stored)
         }
     }
+}
+
+/// The records of a kind whose id is `OWNER/…`.
+pub(super) fn page_of(
+    connection: &Connection,
+    kind: RecordKind,
+    owner: &str,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Stored>, PortError> {
+    let sql = "SELECT id, revision, body FROM records WHERE kind = ? AND id > ? AND id < ? ORDER BY id LIMIT ?";
+    let (from, end) = ids_of(owner, after);
+    rows(
+        connection,
+        sql,
+        params![kind.as_str(), from, end, limit],
+        stored,
+    )
 }

@@ -3,15 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 
 use polis_core::message::{Message, NewMessage};
+use polis_core::society::RunId;
 use polis_core::{AgentId, RecordKey};
 use polis_ops::PortError;
-use polis_ops::port::MailboxQuery;
+use polis_ops::port::{Mailbox, MailboxQuery};
 use tokio_postgres::{Error, Row};
 
 use super::connection::Parameter;
 use super::pool::Pool;
 use super::read::column;
-use crate::message_row::{MessageRow, NEXT_DELIVERY, mailbox as mailbox_sql, one as one_sql};
+use crate::message_row::{
+    MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
+    one as one_sql, waiting_mailbox,
+};
 use crate::row::bound;
 
 /// The mark that is the number of the newest message. Only who has locked the head of the log moves it,
@@ -21,8 +25,8 @@ pub(super) const MESSAGE_NUMBER: &str = "message-number";
 /// Which of these are unread messages of these mailboxes.
 pub(super) const UNREAD: &str = "SELECT m.id, m.recipient FROM unnest($1::text[], $2::bigint[]) AS n (recipient, id) \
      JOIN messages AS m ON m.recipient = n.recipient AND m.id = n.id WHERE m.read_at IS NULL";
-pub(super) const INSERT_MESSAGES: &str = "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload) \
-     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[])";
+pub(super) const INSERT_MESSAGES: &str = "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload, task) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])";
 // After the new ones: a batch may hold who sent a message and who read it.
 pub(super) const READ_MESSAGES: &str = "UPDATE messages SET read_at = n.at \
      FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n (recipient, id, at) \
@@ -102,6 +106,7 @@ pub(super) struct MessageColumns<'a> {
     deliver_at: Vec<i64>,
     reply_to: Vec<Option<i64>>,
     payload: Vec<&'a str>,
+    task: Vec<&'a str>,
     reader: Vec<&'a str>,
     read: Vec<i64>,
     read_at: Vec<&'a str>,
@@ -123,6 +128,8 @@ impl<'a> MessageColumns<'a> {
             all.deliver_at.push(sent.message.deliver_at);
             all.reply_to.push(sent.reply_to);
             all.payload.push(sent.message.payload.text());
+            let run = sent.message.run.as_ref();
+            all.task.push(run.map_or("", RunId::as_str));
         }
         all
     }
@@ -135,7 +142,7 @@ impl<'a> MessageColumns<'a> {
         !self.read.is_empty()
     }
 
-    pub(super) fn sent(&self) -> [Parameter<'_>; 7] {
+    pub(super) fn sent(&self) -> [Parameter<'_>; 8] {
         [
             &self.id,
             &self.recipient,
@@ -144,6 +151,7 @@ impl<'a> MessageColumns<'a> {
             &self.deliver_at,
             &self.reply_to,
             &self.payload,
+            &self.task,
         ]
     }
 
@@ -162,6 +170,7 @@ fn message(row: &Row) -> Result<Message, PortError> {
         reply_to: column(row, 5)?,
         payload: column(row, 6)?,
         read_at: column(row, 7)?,
+        task: column(row, 8)?,
     }
     .message()
 }
@@ -169,8 +178,13 @@ fn message(row: &Row) -> Result<Message, PortError> {
 pub(super) async fn mailbox(pool: &Pool, query: &MailboxQuery) -> Result<Vec<Message>, PortError> {
     let (recipient, after) = (query.recipient.as_str(), bound(query.after));
     let limit = i64::from(query.limit);
-    let parameters: [Parameter<'_>; 4] = [&recipient, &after, &query.now, &limit];
-    let rows = pool.query(&mailbox_sql(query.unread), &parameters).await?;
+    let mut parameters: Vec<Parameter<'_>> = vec![&recipient, &after, &query.now];
+    let run = query.run.as_ref().map(RunId::as_str);
+    if let Some(run) = &run {
+        parameters.push(run);
+    }
+    parameters.push(&limit);
+    let rows = pool.query(&mailbox_sql(query), &parameters).await?;
     rows.iter().map(message).collect()
 }
 
@@ -188,4 +202,39 @@ pub(super) async fn next_delivery(
         .query(NEXT_DELIVERY, &[&recipient.as_str(), &now])
         .await?;
     rows.first().map_or(Ok(None), |row| column(row, 0))
+}
+
+pub(super) async fn next_delivery_of_any(pool: &Pool, now: i64) -> Result<Option<i64>, PortError> {
+    let rows = pool.query(NEXT_DELIVERY_OF_ANY, &[&now]).await?;
+    rows.first().map_or(Ok(None), |row| column(row, 0))
+}
+
+/// The mailboxes that wait. One step of the index for each: it jumps to the next, past all messages of the one
+/// before; the limit ends the recursion.
+pub(super) async fn waiting(
+    pool: &Pool,
+    now: i64,
+    after: Option<&Mailbox>,
+    limit: u32,
+) -> Result<Vec<Mailbox>, PortError> {
+    let next = |task: &str, recipient: &str| {
+        format!(
+            "SELECT task, recipient FROM messages WHERE {WAITING} AND (task, recipient) > ({task}, {recipient}) \
+             AND deliver_at + 0 <= $3 ORDER BY task, recipient LIMIT 1"
+        )
+    };
+    let sql = format!(
+        "WITH RECURSIVE waiting AS (({}) UNION ALL \
+         SELECT n.task, n.recipient FROM waiting AS w CROSS JOIN LATERAL ({}) AS n) \
+         SELECT task, recipient FROM waiting LIMIT $4",
+        next("$1", "$2"),
+        next("w.task", "w.recipient"),
+    );
+    let (task, recipient) = mailbox_key(after);
+    let rows = pool
+        .query(&sql, &[&task, &recipient, &now, &i64::from(limit)])
+        .await?;
+    rows.iter()
+        .map(|row| waiting_mailbox(column(row, 0)?, column(row, 1)?))
+        .collect()
 }

@@ -19,6 +19,7 @@ mod read;
 mod records;
 mod task_columns;
 mod transaction;
+mod turns;
 mod writer;
 
 use std::sync::{Arc, OnceLock};
@@ -28,6 +29,7 @@ use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
 use polis_core::message::Message;
 use polis_core::record::{RecordKind, RecordName, Stored};
+use polis_core::society::{MemberKey, RunId};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -36,8 +38,8 @@ use polis_core::{
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts, TaskQuery,
-    Tasks, Workspaces,
+    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts,
+    StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -152,6 +154,18 @@ impl Agents for PostgresStore {
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         Box::pin(read::agents(&self.pool))
     }
+
+    fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
+        Box::pin(read::named(&self.pool, ids))
+    }
+
+    fn agents_of_run<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+        role: Option<&'a str>,
+    ) -> PortFuture<'a, Vec<Agent>> {
+        Box::pin(read::agents_of_run(&self.pool, run, role))
+    }
 }
 
 impl Workspaces for PostgresStore {
@@ -212,6 +226,16 @@ impl Records for PostgresStore {
     ) -> PortFuture<'a, Vec<Stored>> {
         Box::pin(records::page(&self.pool, kind, after, limit))
     }
+
+    fn records_of<'a>(
+        &'a self,
+        kind: RecordKind,
+        owner: &'a str,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>> {
+        Box::pin(records::page_of(&self.pool, kind, owner, after, limit))
+    }
 }
 
 impl Messages for PostgresStore {
@@ -229,6 +253,38 @@ impl Messages for PostgresStore {
         now: i64,
     ) -> PortFuture<'a, Option<i64>> {
         Box::pin(messages::next_delivery(&self.pool, recipient, now))
+    }
+
+    fn waiting<'a>(
+        &'a self,
+        now: i64,
+        after: Option<&'a Mailbox>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Mailbox>> {
+        Box::pin(messages::waiting(&self.pool, now, after, limit))
+    }
+
+    fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>> {
+        Box::pin(messages::next_delivery_of_any(&self.pool, now))
+    }
+}
+
+impl Turns for PostgresStore {
+    fn turns<'a>(
+        &'a self,
+        member: &'a MemberKey,
+        from: u64,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<StoredTurn>> {
+        Box::pin(turns::from(&self.pool, member, from, limit))
+    }
+
+    fn last_turns<'a>(
+        &'a self,
+        member: &'a MemberKey,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<StoredTurn>> {
+        Box::pin(turns::last(&self.pool, member, limit))
     }
 }
 

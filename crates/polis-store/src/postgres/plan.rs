@@ -4,7 +4,7 @@
 //! writes all that they come to. In between, here, they are applied one after another to what was
 //! read, so that each sees what those before it did.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use polis_core::record::RecordName;
 use polis_core::{RecordKey, TaskId};
@@ -14,8 +14,12 @@ use polis_ops::{PortError, Receipt};
 use super::board_plan::{BoardPlan, Staged};
 use super::messages::{MESSAGE_NUMBER, MessagePlan};
 use super::records::{RecordPlan, SeenRecord};
+use super::turns::{TurnName, TurnPlan};
 use crate::board_row::HeadRow;
-use crate::prepared::{Prepared, Row, TASK_NUMBER, holds, no_numbers_left, waits_for_receipt};
+use crate::prepared::{
+    AgentPut, Prepared, Row, TASK_NUMBER, holds, no_numbers_left, turn_added_twice,
+    waits_for_receipt,
+};
 use crate::row::{TaskRow, bound, number};
 
 /// The mark that is the place of the newest event.
@@ -38,7 +42,9 @@ pub(super) struct Needs<'a> {
     pub(super) records: BTreeSet<&'a RecordName>,
     /// Whether these messages of these mailboxes are unread.
     pub(super) messages: BTreeSet<(&'a str, i64)>,
-    /// Whether there is any write of a record or a message, so that their statements are needed.
+    /// Whether there are these turns.
+    pub(super) turns: BTreeSet<TurnName<'a>>,
+    /// Whether there is any write of a record, a message or a turn, so that their statements are needed.
     pub(super) plain: bool,
     /// The highest number of a task.
     pub(super) last_task: bool,
@@ -57,8 +63,8 @@ impl<'a> Needs<'a> {
                 Row::Comment { task, .. } => {
                     needs.comments.insert(*task);
                 }
-                Row::Agent { id, .. } => {
-                    needs.agents.insert(id.as_str());
+                Row::Agent(put) => {
+                    needs.agents.insert(put.id.as_str());
                 }
                 Row::Workspace { id, .. } => {
                     needs.workspaces.insert(id.as_str());
@@ -83,6 +89,10 @@ impl<'a> Needs<'a> {
                     needs.messages.extend(ids.iter().map(of));
                     needs.plain = true;
                 }
+                Row::Turn(put) => {
+                    needs.turns.insert((put.member.as_str(), put.turn));
+                    needs.plain = true;
+                }
                 // Marks are few, and always read.
                 Row::Raise(_) | Row::Fence { .. } => {}
             }
@@ -101,7 +111,7 @@ pub(super) struct Seen {
 
 /// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     pub(super) tasks: HashMap<i64, Seen>,
     pub(super) agents: HashMap<String, i64>,
     pub(super) workspaces: HashMap<String, i64>,
@@ -109,6 +119,7 @@ pub(super) struct Found {
     pub(super) comments: HashMap<i64, i64>,
     pub(super) records: HashMap<RecordName, SeenRecord>,
     pub(super) messages: HashMap<i64, String>,
+    pub(super) turns: HashSet<TurnName<'a>>,
     pub(super) marks: HashMap<String, i64>,
     pub(super) last_task: i64,
 }
@@ -145,38 +156,49 @@ pub(super) struct EventChange<'a> {
     pub(super) data: &'a str,
 }
 
-/// The last event of a batch: if the log has it, the batch was committed.
+/// Something only this batch can have added: if it is there, the batch was committed.
 #[derive(Debug)]
-pub(super) struct Witness {
-    pub(super) seq: i64,
-    pub(super) at: String,
-    pub(super) actor: String,
-    pub(super) kind: String,
-    pub(super) subject: String,
-    pub(super) data: String,
+pub(super) enum Witness {
+    /// Its last event.
+    Event {
+        seq: i64,
+        at: String,
+        actor: String,
+        kind: String,
+        subject: String,
+        data: String,
+    },
+    /// A turn.
+    Turn {
+        member: String,
+        turn: i64,
+        body: String,
+    },
 }
 
 /// What a batch comes to.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
-    found: Found,
+    found: Found<'a>,
     sequence: i64,
     pub(super) tasks: BTreeMap<i64, TaskChange<'a>>,
     pub(super) comments: Vec<CommentChange>,
-    pub(super) agents: BTreeMap<&'a str, (i64, &'a str)>,
+    pub(super) agents: BTreeMap<&'a str, (i64, &'a AgentPut)>,
     pub(super) workspaces: BTreeMap<&'a str, (i64, &'a str)>,
     pub(super) boards: BoardPlan<'a>,
     pub(super) records: RecordPlan<'a>,
     pub(super) messages: MessagePlan<'a>,
+    pub(super) turns: TurnPlan<'a>,
     pub(super) marks: BTreeMap<&'static str, i64>,
     pub(super) events: Vec<EventChange<'a>>,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn on(mut found: Found) -> Self {
+    pub(super) fn on(mut found: Found<'a>) -> Self {
         let boards = BoardPlan::on(std::mem::take(&mut found.boards));
         let records = RecordPlan::on(std::mem::take(&mut found.records));
         let messages = MessagePlan::on(std::mem::take(&mut found.messages));
+        let turns = TurnPlan::on(std::mem::take(&mut found.turns));
         Self {
             sequence: found.marks.get(LOG_HEAD).copied().unwrap_or(0),
             found,
@@ -187,6 +209,7 @@ impl<'a> Plan<'a> {
             boards,
             records,
             messages,
+            turns,
             marks: BTreeMap::new(),
             events: Vec::new(),
         }
@@ -201,24 +224,37 @@ impl<'a> Plan<'a> {
             && self.boards.is_empty()
             && self.records.is_empty()
             && self.messages.is_empty()
+            && self.turns.is_empty()
             && self.marks.is_empty()
             && self.events.is_empty()
     }
 
-    /// The event that proves the batch.
+    /// What proves the batch.
     pub(super) fn witness(&self) -> Option<Witness> {
-        self.events.last().map(|event| Witness {
+        let event = self.events.last().map(|event| Witness::Event {
             seq: event.seq,
             at: event.at.to_owned(),
             actor: event.actor.to_owned(),
             kind: event.kind.to_owned(),
             subject: event.subject.clone(),
             data: event.data.to_owned(),
-        })
+        });
+        let turn = || {
+            let ((member, turn), body) = self.turns.last()?;
+            Some(Witness::Turn {
+                member: member.to_owned(),
+                turn,
+                body: body.to_owned(),
+            })
+        };
+        event.or_else(turn)
     }
 
     /// Applies a changeset, or finds a conflict and applies nothing of it.
     pub(super) fn apply(&mut self, changes: &'a Prepared) -> Result<Outcome, PortError> {
+        if let Some(key) = turn_added_twice(&changes.writes) {
+            return Ok(Outcome::Conflict(key));
+        }
         let mut staged = Staged::default();
         for write in &changes.writes {
             let conflict = match write {
@@ -290,9 +326,9 @@ impl<'a> Plan<'a> {
                 let seen = self.found.tasks.get(&row.id);
                 (!holds(*expect, seen.map(|s| s.revision))).then_some(RecordKey::Task(*id))
             }
-            Row::Agent { expect, id, .. } => {
-                let revision = self.found.agents.get(id.as_str()).copied();
-                (!holds(*expect, revision)).then(|| RecordKey::Agent(id.clone()))
+            Row::Agent(put) => {
+                let revision = self.found.agents.get(put.id.as_str()).copied();
+                (!holds(put.expect, revision)).then(|| RecordKey::Agent(put.id.clone()))
             }
             Row::Workspace { expect, id, .. } => {
                 let revision = self.found.workspaces.get(id.as_str()).copied();
@@ -304,6 +340,7 @@ impl<'a> Plan<'a> {
             Row::Record(put) => self.records.conflict(put.expect, &put.name),
             Row::Delete { expect, name } => self.records.conflict(*expect, name),
             Row::Read { recipient, ids } => self.messages.conflict(recipient, ids),
+            Row::Turn(put) => self.turns.conflict(put),
             Row::Create(_)
             | Row::Settle(_)
             | Row::Raise(_)
@@ -357,10 +394,11 @@ impl<'a> Plan<'a> {
                 });
                 receipt.comment = Some(id.unsigned_abs());
             }
-            Row::Agent { id, body, .. } => {
-                let revision = self.found.agents.get(id.as_str()).map_or(1, |r| r + 1);
-                self.found.agents.insert(id.to_string(), revision);
-                self.agents.insert(id.as_str(), (revision, body));
+            Row::Agent(put) => {
+                let id = put.id.as_str();
+                let revision = self.found.agents.get(id).map_or(1, |r| r + 1);
+                self.found.agents.insert(id.to_owned(), revision);
+                self.agents.insert(id, (revision, put));
             }
             Row::Workspace { id, body, .. } => {
                 let revision = self.found.workspaces.get(id.as_str()).map_or(1, |r| r + 1);
@@ -377,6 +415,7 @@ impl<'a> Plan<'a> {
                 self.messages.send(id, message, *reply_to);
                 receipt.messages.push(id.unsigned_abs());
             }
+            Row::Turn(put) => self.turns.append(put, receipt),
             // Boards were staged, and kept, already; marking needs the time.
             Row::Board(_) | Row::Lease(_) | Row::Read { .. } => {}
         }

@@ -1,10 +1,13 @@
 //! The few connections that reads share, replaced when they break.
+//!
+//! Nobody who asks ever holds a lock while it waits: a caller may stop being polled at any await (one arm of a
+//! `select!` runs while the others stand still), and whoever asked next would wait for it. Opening, which many wait
+//! for, is a task of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use polis_ops::PortError;
-use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Row;
 
@@ -22,16 +25,63 @@ const BRIEF: usize = 32;
 #[derive(Debug)]
 pub(super) struct Pool {
     address: Arc<Address>,
-    slots: [Mutex<Option<Arc<Session>>>; CONNECTIONS],
+    slots: [Arc<Slot>; CONNECTIONS],
     turn: AtomicUsize,
+}
+
+/// A connection's place.
+#[derive(Debug, Default)]
+struct Slot {
+    /// The connection, if there is one. Locked for a moment only.
+    current: Mutex<Option<Arc<Session>>>,
+    /// Held by the one that opens it.
+    opening: tokio::sync::Mutex<()>,
+}
+
+impl Slot {
+    /// The connection, unless it has ended.
+    fn current(&self) -> Option<Arc<Session>> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.clone().filter(|session| !session.is_closed())
+    }
+
+    fn put(&self, session: Option<Arc<Session>>) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = session;
+    }
+
+    /// Takes a connection out, unless somebody has replaced it already.
+    fn discard(&self, broken: &Arc<Session>) {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|s| Arc::ptr_eq(s, broken)) {
+            *current = None;
+        }
+    }
+
+    /// The connection, opened if there is none.
+    async fn opened(
+        &self,
+        address: &Address,
+        deadline: Instant,
+    ) -> Result<Arc<Session>, PortError> {
+        let _opening = self.opening.lock().await;
+        if let Some(session) = self.current() {
+            return Ok(session);
+        }
+        let session = Arc::new(address.open(Purpose::Read, deadline).await?);
+        self.put(Some(Arc::clone(&session)));
+        Ok(session)
+    }
 }
 
 impl Pool {
     /// A pool that begins with this connection.
     pub(super) fn new(address: Arc<Address>, first: Session) -> Self {
+        let slots = [Arc::default(), Arc::default()];
+        let [slot, _]: &[Arc<Slot>; CONNECTIONS] = &slots;
+        slot.put(Some(Arc::new(first)));
         Self {
             address,
-            slots: [Mutex::new(Some(Arc::new(first))), Mutex::new(None)],
+            slots,
             turn: AtomicUsize::new(0),
         }
     }
@@ -44,12 +94,13 @@ impl Pool {
     ) -> Result<Vec<Row>, PortError> {
         let deadline = self.address.deadline();
         let slot = self.slot();
+        let mut used = None;
         let asked = timeout_at(deadline, async {
-            let session = self.session(slot, deadline).await?;
+            let session = used.insert(self.session(slot, deadline).await?);
             match session.query(sql, parameters).await {
                 Err(error) if is_broken(&error) => {
-                    discard(slot, &session).await;
-                    let session = self.session(slot, deadline).await?;
+                    slot.discard(session);
+                    *session = self.session(slot, deadline).await?;
                     session.query(sql, parameters).await.map_err(from_postgres)
                 }
                 answer => answer.map_err(from_postgres),
@@ -59,14 +110,14 @@ impl Pool {
             return answer;
         }
         // It may never answer again; whoever comes next shall not wait for it.
-        if let Ok(mut kept) = slot.try_lock() {
-            *kept = None;
+        if let Some(session) = &used {
+            slot.discard(session);
         }
         Err(silent())
     }
 
     /// The connection whose turn it is.
-    fn slot(&self) -> &Mutex<Option<Arc<Session>>> {
+    fn slot(&self) -> &Arc<Slot> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let [first, second] = &self.slots;
         // A command asks a few questions and ends: opening a second connection is not worth it.
@@ -79,24 +130,14 @@ impl Pool {
 
     async fn session(
         &self,
-        slot: &Mutex<Option<Arc<Session>>>,
+        slot: &Arc<Slot>,
         deadline: Instant,
     ) -> Result<Arc<Session>, PortError> {
-        let mut kept = slot.lock().await;
-        if let Some(session) = kept.as_ref().filter(|session| !session.is_closed()) {
-            return Ok(Arc::clone(session));
+        if let Some(session) = slot.current() {
+            return Ok(session);
         }
-        *kept = None;
-        let session = Arc::new(self.address.open(Purpose::Read, deadline).await?);
-        *kept = Some(Arc::clone(&session));
-        Ok(session)
-    }
-}
-
-/// Takes a broken connection out, unless somebody has replaced it already.
-async fn discard(slot: &Mutex<Option<Arc<Session>>>, broken: &Arc<Session>) {
-    let mut kept = slot.lock().await;
-    if kept.as_ref().is_some_and(|s| Arc::ptr_eq(s, broken)) {
-        *kept = None;
+        let (slot, address) = (Arc::clone(slot), Arc::clone(&self.address));
+        let opened = tokio::spawn(async move { slot.opened(&address, deadline).await });
+        opened.await.map_err(|_| silent())?
     }
 }

@@ -1,5 +1,6 @@
 //! Reading the tables.
 
+use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -268,6 +269,30 @@ pub(super) async fn workspaces(pool: &Pool) -> Result<Vec<Workspace>, PortError>
 
 pub(super) async fn agents(pool: &Pool) -> Result<Vec<Agent>, PortError> {
     bodies(pool, "SELECT body FROM agents ORDER BY id", &[]).await
+}
+
+pub(super) async fn named(pool: &Pool, ids: &[AgentId]) -> Result<Vec<Agent>, PortError> {
+    let ids: Vec<&str> = ids.iter().map(AgentId::as_str).collect();
+    let sql = "SELECT body FROM agents WHERE id = ANY($1::text[]) ORDER BY id";
+    bodies(pool, sql, &[&ids]).await
+}
+
+pub(super) async fn agents_of_run(
+    pool: &Pool,
+    run: Option<&RunId>,
+    role: Option<&str>,
+) -> Result<Vec<Agent>, PortError> {
+    let run = run.map_or("", RunId::as_str);
+    match role {
+        None => {
+            let sql = "SELECT body FROM agents WHERE run = $1 ORDER BY id";
+            bodies(pool, sql, &[&run]).await
+        }
+        Some(role) => {
+            let sql = "SELECT body FROM agents WHERE run = $1 AND role = $2 ORDER BY id";
+            bodies(pool, sql, &[&run, &role]).await
+        }
+    }
 }
 
 pub(super) async fn events(pool: &Pool, query: &EventQuery) -> Result<Vec<Event>, PortError> {

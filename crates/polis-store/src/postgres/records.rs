@@ -12,7 +12,8 @@ use tokio_postgres::{Error, Row};
 use super::connection::Parameter;
 use super::pool::Pool;
 use super::read::column;
-use crate::prepared::{RecordPut, holds};
+use crate::prepared::{RecordPut, holds, text_of};
+use crate::row::ids_of;
 
 /// What a batch has to know of records by name.
 pub(super) const RECORDS: &str = "SELECT n.place, r.revision, r.expires_at \
@@ -96,7 +97,7 @@ impl<'a> RecordPlan<'a> {
         };
         self.found.insert(put.name.clone(), seen);
         self.changes
-            .insert(&put.name, Some((seen, put.text(receipt))));
+            .insert(&put.name, Some((seen, text_of(&put.body, receipt))));
     }
 
     pub(super) fn delete(&mut self, name: &'a RecordName) {
@@ -213,5 +214,21 @@ pub(super) async fn page(
             pool.query(sql, &[&kind, &after, &limit]).await?
         }
     };
+    rows.iter().map(stored).collect()
+}
+
+/// The records of a kind whose id is `OWNER/…`.
+pub(super) async fn page_of(
+    pool: &Pool,
+    kind: RecordKind,
+    owner: &str,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<Stored>, PortError> {
+    let sql = "SELECT id, revision, body FROM records WHERE kind = $1 AND id > $2 AND id < $3 ORDER BY id LIMIT $4";
+    let (from, end) = ids_of(owner, after);
+    let rows = pool
+        .query(sql, &[&kind.as_str(), &from, &end, &i64::from(limit)])
+        .await?;
     rows.iter().map(stored).collect()
 }

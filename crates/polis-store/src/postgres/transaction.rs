@@ -19,6 +19,8 @@ use super::messages::{self, INSERT_MESSAGES, MessageColumns, READ_MESSAGES, UNRE
 use super::plan::{Found, LOG_HEAD, Needs, Plan, Seen};
 use super::records::{self, DELETE_RECORDS, FORGET_RECORDS, PUT_RECORDS, RECORDS, RecordColumns};
 use super::task_columns::TaskColumns;
+use super::turns::{self, INSERT_TURNS, TURNS, TurnColumns, TurnName};
+use crate::prepared::AgentPut;
 
 /// Locks the place of the newest event: committers of all processes queue here.
 const LOCK: &str =
@@ -53,9 +55,10 @@ const SETTLE_TASKS: &str = "UPDATE tasks SET open_blockers = tasks.open_blockers
      FROM unnest($1::bigint[], $2::bigint[]) AS n (id, change) WHERE tasks.id = n.id";
 const INSERT_COMMENTS: &str = "INSERT INTO comments (task_id, id, body) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[])";
-const PUT_AGENTS: &str = "INSERT INTO agents (id, revision, body) \
-     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
-     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, body = excluded.body";
+const PUT_AGENTS: &str = "INSERT INTO agents (id, revision, run, role, body) \
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) \
+     ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, run = excluded.run, \
+     role = excluded.role, body = excluded.body";
 const PUT_WORKSPACES: &str = "INSERT INTO workspaces (id, revision, body) \
      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[]) \
      ON CONFLICT (id) DO UPDATE SET revision = excluded.revision, body = excluded.body";
@@ -88,8 +91,8 @@ const ALL: [&str; 20] = [
     NOTIFY,
 ];
 
-/// The statements of records and messages; a command that has none of them does not prepare them.
-const PLAIN: [&str; 7] = [
+/// The statements of records, messages and turns; a command that has none of them does not prepare them.
+const PLAIN: [&str; 9] = [
     RECORDS,
     FORGET_RECORDS,
     DELETE_RECORDS,
@@ -97,6 +100,8 @@ const PLAIN: [&str; 7] = [
     UNREAD,
     INSERT_MESSAGES,
     READ_MESSAGES,
+    TURNS,
+    INSERT_TURNS,
 ];
 
 /// A commit is durable when it is answered, whatever the server's default is.
@@ -200,11 +205,11 @@ fn number_of(lock: &[Row]) -> Result<String, Error> {
 
 /// Reads what a batch needs. With `begin`, begins the transaction in the same round trip and answers
 /// its number.
-pub(super) async fn read(
+pub(super) async fn read<'a>(
     session: &Session,
     begin: bool,
-    needs: &Needs<'_>,
-) -> Result<(String, Found), Error> {
+    needs: &Needs<'a>,
+) -> Result<(String, Found<'a>), Error> {
     let tasks: Vec<i64> = needs.tasks.iter().copied().collect();
     let agents: Vec<&str> = needs.agents.iter().copied().collect();
     let comments: Vec<i64> = needs.comments.iter().copied().collect();
@@ -223,6 +228,9 @@ pub(super) async fn read(
     let of_records: [Parameter<'_>; 2] = [&kinds, &ids];
     let (readers, unread): (Vec<&str>, Vec<i64>) = needs.messages.iter().copied().unzip();
     let of_unread: [Parameter<'_>; 2] = [&readers, &unread];
+    let turns: Vec<TurnName<'a>> = needs.turns.iter().copied().collect();
+    let (members, numbers): (Vec<&str>, Vec<i64>) = turns.iter().copied().unzip();
+    let of_turns: [Parameter<'_>; 2] = [&members, &numbers];
     let mut steps = if begin {
         beginning(session)
     } else {
@@ -230,7 +238,7 @@ pub(super) async fn read(
     };
     let before = steps.len();
     steps.push(Box::pin(session.query(MARKS, &[])));
-    let wanted: [(bool, &str, &[Parameter<'_>]); 8] = [
+    let wanted: [(bool, &str, &[Parameter<'_>]); 9] = [
         (!tasks.is_empty(), TASKS, &of_tasks),
         (!agents.is_empty(), AGENTS, &of_agents),
         (!workspaces.is_empty(), WORKSPACES, &of_workspaces),
@@ -239,6 +247,7 @@ pub(super) async fn read(
         (!boards.is_empty(), BOARDS, &of_boards),
         (!names.is_empty(), RECORDS, &of_records),
         (!unread.is_empty(), UNREAD, &of_unread),
+        (!turns.is_empty(), TURNS, &of_turns),
     ];
     for (_, sql, parameters) in wanted.iter().filter(|(needed, _, _)| *needed) {
         steps.push(Box::pin(session.query(sql, parameters)));
@@ -274,6 +283,7 @@ pub(super) async fn read(
             .collect::<Result<_, Error>>()?,
         records: records::found(&names, &next(!names.is_empty()))?,
         messages: messages::found(&next(!unread.is_empty()))?,
+        turns: turns::found(&turns, &next(!turns.is_empty()))?,
     };
     Ok((xid, found))
 }
@@ -288,7 +298,7 @@ where
 }
 
 /// Whether what was read has the place that every committer locks.
-pub(super) fn check(found: &Found) -> Result<(), PortError> {
+pub(super) fn check(found: &Found<'_>) -> Result<(), PortError> {
     if found.marks.contains_key(LOG_HEAD) {
         return Ok(());
     }
@@ -318,7 +328,13 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
         plan.comments.iter().map(|c| (c.task, c.id)).unzip();
     let bodies: Vec<&str> = plan.comments.iter().map(|c| c.body.as_str()).collect();
     let agents: Vec<&str> = plan.agents.keys().copied().collect();
-    let (revisions, entries): (Vec<i64>, Vec<&str>) = plan.agents.values().copied().unzip();
+    let revisions: Vec<i64> = plan.agents.values().map(|(r, _)| *r).collect();
+    let of_agents = |of: fn(&AgentPut) -> &str| -> Vec<&str> {
+        plan.agents.values().map(|(_, put)| of(put)).collect()
+    };
+    let runs = of_agents(|put| &put.run);
+    let roles = of_agents(|put| &put.role);
+    let entries = of_agents(|put| &put.body);
     let workspaces: Vec<&str> = plan.workspaces.keys().copied().collect();
     let (workspace_revisions, places): (Vec<i64>, Vec<&str>) =
         plan.workspaces.values().copied().unzip();
@@ -336,10 +352,11 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
     let cut = CutColumns::of(&plan.boards);
     let records = RecordColumns::of(&plan.records);
     let messages = MessageColumns::of(&plan.messages);
+    let added = TurnColumns::of(&plan.turns);
 
     let inserts = inserted.all();
     let updates = updated.without_creation();
-    let statements: [(bool, &str, &[Parameter<'_>]); 17] = [
+    let statements: [(bool, &str, &[Parameter<'_>]); 18] = [
         (!inserted.id.is_empty(), INSERT_TASKS, &inserts),
         (!updated.id.is_empty(), UPDATE_TASKS, &updates),
         (!settled.is_empty(), SETTLE_TASKS, &[&settled, &settled_by]),
@@ -351,7 +368,7 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
         (
             !agents.is_empty(),
             PUT_AGENTS,
-            &[&agents, &revisions, &entries],
+            &[&agents, &revisions, &runs, &roles, &entries],
         ),
         (
             !workspaces.is_empty(),
@@ -366,6 +383,7 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
         (records.puts(), PUT_RECORDS, &records.put()),
         (messages.sends(), INSERT_MESSAGES, &messages.sent()),
         (messages.reads(), READ_MESSAGES, &messages.read()),
+        (!plan.turns.is_empty(), INSERT_TURNS, &added.all()),
         (!marks.is_empty(), PUT_MARKS, &[&marks, &values]),
         (
             !seqs.is_empty(),

@@ -220,7 +220,7 @@ fn cause_of<T>(unanswered: Result<Result<T, Failure>, Elapsed>) -> PortError {
 /// Learns what became of a transaction whose end was never answered: `Ok` if it was committed.
 ///
 /// After a crash the server may give a lost transaction's number to another one. So its number alone
-/// proves nothing; the log must also have its last event, the witness.
+/// proves nothing; what only it can have added must be there too, the witness.
 async fn fate(
     address: &Address,
     xid: &str,
@@ -263,19 +263,28 @@ async fn ask(
     match (status.as_deref(), witness) {
         (Some("aborted"), _) => Ok(Some(false)),
         (Some("committed"), Some(witness)) => {
-            let sql = "SELECT count(*) FROM events WHERE seq = $1 AND at = $2 AND actor = $3 \
-                       AND kind = $4 AND subject = $5 AND data = $6";
-            let Witness {
-                seq,
-                at,
-                actor,
-                kind,
-                subject,
-                data,
-            } = witness;
-            let of_event: [Parameter<'_>; 6] = [seq, at, actor, kind, subject, data];
-            let sought = session.query(sql, &of_event);
-            let Ok(Ok(rows)) = timeout_at(deadline, sought).await else {
+            let found = match witness {
+                Witness::Event {
+                    seq,
+                    at,
+                    actor,
+                    kind,
+                    subject,
+                    data,
+                } => {
+                    let sql = "SELECT count(*) FROM events WHERE seq = $1 AND at = $2 AND actor = $3 \
+                               AND kind = $4 AND subject = $5 AND data = $6";
+                    let of_event: [Parameter<'_>; 6] = [seq, at, actor, kind, subject, data];
+                    timeout_at(deadline, session.query(sql, &of_event)).await
+                }
+                Witness::Turn { member, turn, body } => {
+                    let sql =
+                        "SELECT count(*) FROM turns WHERE member = $1 AND turn = $2 AND body = $3";
+                    let of_turn: [Parameter<'_>; 3] = [member, turn, body];
+                    timeout_at(deadline, session.query(sql, &of_turn)).await
+                }
+            };
+            let Ok(Ok(rows)) = found else {
                 return Err(());
             };
             let there: i64 = rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?;

@@ -5,6 +5,7 @@
     reason = "everything here is test code: a panic is a failed test"
 )]
 
+mod conversations;
 mod embedded;
 mod many;
 mod migrations;

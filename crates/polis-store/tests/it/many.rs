@@ -301,6 +301,7 @@ fn many_readers_and_writers_share_few_connections() {
                         created_at: Timestamp::from_millis(0),
                         deliver_at: 0,
                         reply_to: None,
+                        run: None,
                         payload: Raw::of(&round).unwrap(),
                     };
                     let id = format!("{request}.{round}");
@@ -321,6 +322,7 @@ fn many_readers_and_writers_share_few_connections() {
                     assert!(!store.events(&page).await.unwrap().is_empty());
                     let mailbox = MailboxQuery {
                         recipient: me.clone(),
+                        run: None,
                         unread: true,
                         now: 0,
                         after: sent - 1,

@@ -5,8 +5,9 @@ use std::time::Duration;
 use polis_core::changeset::{Changeset, Expect, Write};
 use polis_core::message::NewMessage;
 use polis_core::record::{RecordBody, RecordKind, RecordName};
+use polis_core::society::{MemberKey, RunId};
 use polis_core::{Agent, AgentId, Raw, TaskId, Timestamp};
-use polis_ops::port::{Outcome, Store};
+use polis_ops::port::{Mailbox, Outcome, Store};
 use polis_store::embedded::{DATABASE, Use};
 use polis_store::{EmbeddedStore, PostgresStore};
 use polis_testkit::postgres::fresh_schema;
@@ -94,6 +95,7 @@ async fn check_three(store: &dyn Store, round: u64) {
                 created_at: at,
                 deliver_at: 1_000,
                 reply_to: None,
+                run: None,
                 payload: Raw::of(&round).unwrap(),
             })),
             Write::PutRecord {
@@ -179,6 +181,153 @@ fn records_and_messages_come_to_an_older_server() {
             .collect();
         for (store, round) in opening.into_iter().zip(1..) {
             check_three(&store.await.unwrap(), round).await;
+        }
+    });
+}
+
+/// What a polis without societies has kept, as both databases understand it: an unread message, one that was
+/// read, and one that is still to come.
+const FOUR: &str = r#"
+INSERT INTO records (kind, id, revision, expires_at, body) VALUES ('token', 'old', 2, NULL, '{}');
+INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, read_at, payload) VALUES
+  (1, 'ada', 'bob', '2026-01-02T03:04:05.678Z', 1767323045678, NULL, NULL, '"unread"'),
+  (2, 'bob', 'ada', '2026-01-02T03:04:05.678Z', 1767323045678, 1, '2026-01-02T03:04:05.679Z', '"read"'),
+  (3, 'bob', 'ada', '2026-01-02T03:04:05.678Z', 1767323055678, NULL, NULL, '"to come"');
+"#;
+/// When the messages of [`FOUR`] were sent.
+const SENT: i64 = 1_767_323_045_678;
+
+/// What was there is there, and what is new works.
+async fn check_four(store: &dyn Store, round: u64) {
+    let (ada, bob) = (
+        "ada".parse::<AgentId>().unwrap(),
+        "bob".parse::<AgentId>().unwrap(),
+    );
+    let record = RecordName::new(RecordKind::Token, "old");
+    assert_eq!(store.record(&record).await.unwrap().unwrap().revision, 2);
+    for (id, read) in [(1, false), (2, true), (3, false)] {
+        let found = store.message(id).await.unwrap().unwrap();
+        assert_eq!((found.run, found.read_at.is_some()), (None, read));
+    }
+    let waits = |name: &AgentId| Mailbox {
+        run: None,
+        recipient: name.clone(),
+    };
+    let waiting = store.waiting(SENT, None, 1).await.unwrap();
+    assert_eq!(waiting, [waits(&ada)]);
+    let waiting = store.waiting(SENT + 10_000, None, 2).await.unwrap();
+    assert_eq!(waiting, [waits(&ada), waits(&bob)]);
+    let next = SENT + 10_000;
+    assert_eq!(store.next_delivery(&ada, SENT).await.unwrap(), None);
+    assert_eq!(store.next_delivery(&bob, SENT).await.unwrap(), Some(next));
+    assert_eq!(store.next_delivery_of_any(SENT).await.unwrap(), Some(next));
+    // Agents are found by the role they had.
+    let found = store.agents_of_run(None, Some("architect")).await.unwrap();
+    assert_eq!(found, store.agents().await.unwrap());
+    assert_eq!(found.len(), AGENTS.len());
+    let found = store.agents_of_run(None, Some("tester")).await.unwrap();
+    assert_eq!(found, []);
+    let run: RunId = format!("run-{round}").parse().unwrap();
+    let member = MemberKey::new(run.clone(), ada.clone());
+    assert_eq!(store.turns(&member, 0, 9).await.unwrap(), []);
+    let at = Timestamp::from_millis(SENT);
+    let changes = Changeset {
+        actor: ada.clone(),
+        at: at.clone(),
+        writes: vec![
+            Write::SendMessage(Box::new(NewMessage {
+                from: ada.clone(),
+                to: ada.clone(),
+                created_at: at,
+                deliver_at: SENT,
+                reply_to: None,
+                run: Some(run.clone()),
+                payload: Raw::of(&round).unwrap(),
+            })),
+            Write::AppendTurn {
+                member: member.to_string(),
+                turn: 0,
+                body: RecordBody::Text("{}".to_owned()),
+            },
+        ],
+        events: Vec::new(),
+    };
+    let Outcome::Committed(receipt) = store.commit(changes).await.unwrap() else {
+        panic!("a conflict");
+    };
+    assert_eq!(receipt.messages, [round + 3]);
+    let found = store.message(round + 3).await.unwrap().unwrap();
+    assert_eq!(found.run, Some(run));
+    assert_eq!(store.turns(&member, 0, 9).await.unwrap().len(), 1);
+}
+
+#[test]
+fn societies_come_to_an_older_embedded_store() {
+    run(async {
+        let directory = tempfile::tempdir().unwrap();
+        let old = Connection::open(directory.path().join(DATABASE)).unwrap();
+        old.pragma_update(None, "journal_mode", "wal").unwrap();
+        for step in [
+            include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
+            include_str!("../../migrations/sqlite/0002_boards.sql"),
+            include_str!("../../migrations/sqlite/0003_workspaces.sql"),
+            include_str!("../../migrations/sqlite/0004_records_messages.sql"),
+            "PRAGMA user_version = 4",
+            FOUR,
+        ] {
+            old.execute_batch(step).unwrap();
+        }
+        for row in AGENTS {
+            let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
+            old.execute(sql, row).unwrap();
+        }
+        drop(old);
+        let opening: Vec<_> = (0..4)
+            .map(|_| {
+                let directory = directory.path().to_owned();
+                let open = move || EmbeddedStore::open(&directory, Use::Long, PATIENCE).unwrap();
+                tokio::task::spawn_blocking(open)
+            })
+            .collect();
+        for (store, round) in opening.into_iter().zip(1..) {
+            check_four(&store.await.unwrap(), round).await;
+        }
+        let again = EmbeddedStore::open(directory.path(), Use::Brief, PATIENCE).unwrap();
+        assert_eq!(again.check().unwrap(), [""; 0]);
+        check_four(&again, 5).await;
+    });
+}
+
+#[test]
+#[ignore = "needs PostgreSQL: scripts/test starts one"]
+fn societies_come_to_an_older_server() {
+    run(async {
+        let url = fresh_schema().await;
+        let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        for step in [
+            include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
+            include_str!("../../migrations/postgres/0002_boards.sql"),
+            include_str!("../../migrations/postgres/0003_workspaces.sql"),
+            include_str!("../../migrations/postgres/0004_records_messages.sql"),
+            "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); INSERT INTO polis_schema VALUES (1), (2), (3), (4)",
+            FOUR,
+            "INSERT INTO marks (name, value) VALUES ('message-number', 3)",
+        ] {
+            old.batch_execute(step).await.unwrap();
+        }
+        for (id, body) in AGENTS {
+            let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
+            old.execute(sql, &[&id, &body]).await.unwrap();
+        }
+        let opening: Vec<_> = (0..4)
+            .map(|_| {
+                let url = url.clone();
+                tokio::spawn(async move { PostgresStore::connect(&url, PATIENCE).await.unwrap() })
+            })
+            .collect();
+        for (store, round) in opening.into_iter().zip(1..) {
+            check_four(&store.await.unwrap(), round).await;
         }
     });
 }

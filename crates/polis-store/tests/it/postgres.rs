@@ -28,4 +28,5 @@ async fn fresh() -> Schema {
 polis_testkit::conformance_tests!(fresh, [#[ignore = "needs PostgreSQL: scripts/test starts one"]]);
 polis_testkit::case_tests!(fresh, [#[ignore = "needs PostgreSQL: scripts/test starts one"]]);
 polis_testkit::exchange_tests!(fresh, [#[ignore = "needs PostgreSQL: scripts/test starts one"]]);
+polis_testkit::society_tests!(fresh, [#[ignore = "needs PostgreSQL: scripts/test starts one"]]);
 polis_testkit::history_tests!(fresh, [#[ignore = "needs PostgreSQL: scripts/test starts one"]]);

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use polis_core::changeset::{Fence, Write};
+use polis_core::record::RecordBody;
+use polis_core::society::MemberKey;
 use polis_core::task::NewComment;
 use polis_core::{
     AgentId, Changeset, Code, Expect, Fields, NewEvent, RecordKey, Subject, Task, TaskId,
@@ -18,7 +20,7 @@ use polis_core::{
 };
 use polis_ops::port::{
     CandidateQuery, ChangesetSource, EventQuery, Events as _, Ledger as _, Outcome, TaskQuery,
-    Tasks as _,
+    Tasks as _, Turns as _,
 };
 use polis_ops::{PortError, Receipt};
 use polis_store::PostgresStore;
@@ -565,6 +567,31 @@ async fn a_cut_wire_is_answered_honestly() {
     let mut stream = Many(vec![put(4, 0)].into_iter());
     let error = store.commit_stream(&mut stream).await.unwrap_err();
     assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
+
+    // A turn proves what it was committed with, as an event does.
+    let turn = |n: u64| {
+        changes().write(Write::AppendTurn {
+            member: "run/a".to_owned(),
+            turn: n,
+            body: RecordBody::Text(format!("turn {n}")),
+        })
+    };
+    let member: MemberKey = "run/a".parse().unwrap();
+    let spoken = async || store.last_turns(&member, 9).await.unwrap().len();
+    done(&store, turn(0)).await;
+    wire.is(LOSE_ANSWER);
+    done(&store, turn(1)).await;
+    assert_eq!(spoken().await, 2);
+    wire.is(LOSE_COMMIT);
+    let error = store.commit(turn(2)).await.unwrap_err();
+    assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
+    assert_eq!(spoken().await, 2);
+    done(&store, turn(2)).await;
+    // Without either nobody can know.
+    wire.is(LOSE_ANSWER);
+    let unproven = changes().write(Write::RaiseTaskNumber(3));
+    let error = store.commit(unproven).await.unwrap_err();
+    assert_eq!(error.code, Code::CommitUnknown, "{error:?}");
 
     wire.is(FROZEN);
     let begun = Instant::now();

@@ -11,8 +11,11 @@ use polis_ops::port::{ChangesetSource, Outcome, Store};
 use polis_ops::{PortError, PortFuture};
 
 use super::board_sample::millis;
-use super::plain_sample::{delete, forget, letter, mark_read, put_receipt, put_until, send};
-use super::sample::{changes, contents, create, event, open};
+use super::plain_sample::{
+    append, delete, forget, letter, mark_read, put_receipt, put_until, send,
+};
+use super::sample::{MEMBERS, changes, contents, create, event, open};
+use crate::ground::run_named;
 use crate::{Dice, Ground, MemoryStore};
 
 const CASES: u64 = 256;
@@ -32,19 +35,22 @@ fn any_changeset(dice: &mut Dice) -> Changeset {
         let end = dice.maybe(&[1, 2, 3]).map(millis);
         let body = dice.below(100).to_string();
         let to = *dice.pick(&["architect", "helper"]);
-        let write = match dice.below(9) {
+        let of = *dice.pick(&MEMBERS);
+        let write = match dice.below(11) {
             0..=2 => put_until(&name, any_expect(dice), end, &body),
             3 => delete(&name, any_expect(dice)),
             4 => forget(name.kind, millis(dice.below(4) as i64)),
             5 | 6 => send(&NewMessage {
                 deliver_at: millis(dice.below(3) as i64),
                 reply_to: dice.maybe(&[1, 2]),
+                run: dice.maybe(&["run", "run-2"]).map(run_named),
                 ..letter("architect", to, &body)
             }),
             7 => {
                 let last = dice.below(6);
                 mark_read(to, &[last, dice.below(6)][..=usize::from(dice.once_in(2))])
             }
+            8 | 9 => append(of, dice.below(60), &body),
             _ => create(&body),
         };
         all.writes.push(write);
@@ -89,9 +95,9 @@ impl ChangesetSource for Source {
     }
 }
 
-/// Records and messages, written one changeset after another, in streams and at the same time, come to
+/// Records, messages and turns, written one changeset after another, in streams and at the same time, come to
 /// what they come to in the model.
-pub async fn records_and_messages_are_those_of_the_model(ground: &dyn Ground) {
+pub async fn records_messages_and_turns_are_those_of_the_model(ground: &dyn Ground) {
     let store = open(ground).await;
     let model: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let mut dice = Dice::of(7);

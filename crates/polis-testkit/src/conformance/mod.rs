@@ -5,6 +5,7 @@
 //! crate checks that none is left out of it.
 
 mod against_model;
+mod agents;
 mod blockers;
 mod board_changes;
 mod board_history;
@@ -21,8 +22,11 @@ mod plain_sample;
 mod records;
 mod sample;
 mod streams;
+mod turns;
+mod waiting;
 
 pub use against_model::*;
+pub use agents::*;
 pub use blockers::*;
 pub use board_changes::*;
 pub use board_history::*;
@@ -36,3 +40,5 @@ pub use numbers::*;
 pub use plain_records::*;
 pub use records::*;
 pub use streams::*;
+pub use turns::*;
+pub use waiting::*;

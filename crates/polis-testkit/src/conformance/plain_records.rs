@@ -107,6 +107,40 @@ pub async fn records_are_listed_by_id(ground: &dyn Ground) {
     assert_eq!(all_of(&store, RecordKind::Webhook).await, []);
 }
 
+/// "The records of a kind whose id is `OWNER/…`, by id (as bytes), those after the id `after`, at most `limit`."
+pub async fn records_of_an_owner_are_listed(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let mut all = changes();
+    for id in [
+        "run", "run-", "run-/a", "run.", "run/", "run/a", "run/ab", "run/b", "run/程", "run0",
+        "run0/a", "ru", "s/a", "程/a", "程/b",
+    ] {
+        for kind in [RecordKind::Member, RecordKind::Role] {
+            let name = RecordName::new(kind, id);
+            all.writes.push(put(&name, Expect::Absent, id));
+        }
+    }
+    commit(&store, all).await;
+    let list = async |owner: &str, after: Option<&str>, limit: u32| -> Vec<String> {
+        let found = store.records_of(RecordKind::Member, owner, after, limit);
+        let found = found.await.unwrap();
+        for one in &found {
+            assert_eq!((one.revision, &one.body), (1, &one.id));
+        }
+        found.into_iter().map(|one| one.id).collect()
+    };
+    let whole = ["run/a", "run/ab", "run/b", "run/程"];
+    assert_eq!(list("run", None, u32::MAX).await, whole);
+    assert_eq!(list("run", None, 2).await, whole[..2]);
+    assert_eq!(list("run", Some("run/ab"), 2).await, whole[2..]);
+    assert_eq!(list("run", Some("run/aa"), 1).await, ["run/ab"]);
+    assert_eq!(list("run", Some("run/程"), 9).await, [""; 0]);
+    assert_eq!(list("run", Some("s"), 9).await, [""; 0]);
+    assert_eq!(list("run", Some("a"), 9).await, whole);
+    assert_eq!(list("程", None, 9).await, ["程/a", "程/b"]);
+    assert_eq!(list("nobody", None, 9).await, [""; 0]);
+}
+
 /// A record that is not what a write was decided on is a conflict that names it, and nothing of the
 /// changeset is kept.
 pub async fn a_conflict_names_the_plain_record(ground: &dyn Ground) {

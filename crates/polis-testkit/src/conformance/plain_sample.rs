@@ -6,11 +6,11 @@ use polis_core::changeset::{Receipt, Write};
 use polis_core::message::{Message, NewMessage};
 use polis_core::record::{RecordBody, RecordKind, RecordName, Stored};
 use polis_core::{Changeset, Expect, Raw, RecordKey};
-use polis_ops::port::{MailboxQuery, Outcome, Store};
+use polis_ops::port::{MailboxQuery, Outcome, Store, StoredTurn};
 
 use super::board_sample::millis;
 use super::sample::moment;
-use crate::ground::agent;
+use crate::ground::{agent, member};
 
 pub(super) fn reply(id: &str) -> RecordName {
     RecordName::new(RecordKind::Reply, id)
@@ -82,6 +82,7 @@ pub(super) fn letter(from: &str, to: &str, text: &str) -> NewMessage {
         created_at: moment(0),
         deliver_at: millis(0),
         reply_to: None,
+        run: None,
         payload: Raw::of(&text).unwrap(),
     }
 }
@@ -101,6 +102,7 @@ pub(super) fn mark_read(recipient: &str, ids: &[u64]) -> Write {
 pub(super) fn whole_mailbox(of: &str) -> MailboxQuery {
     MailboxQuery {
         recipient: agent(of),
+        run: None,
         unread: false,
         now: i64::MAX,
         after: 0,
@@ -117,6 +119,31 @@ pub(super) async fn mailbox(store: &Arc<dyn Store>, of: &str) -> Vec<Message> {
 pub(super) async fn numbers(store: &Arc<dyn Store>, query: &MailboxQuery) -> Vec<u64> {
     let found = store.mailbox(query).await.unwrap();
     found.into_iter().map(|message| message.id).collect()
+}
+
+pub(super) fn append(member: &str, turn: u64, body: &str) -> Write {
+    Write::AppendTurn {
+        member: member.to_owned(),
+        turn,
+        body: RecordBody::Text(body.to_owned()),
+    }
+}
+
+pub(super) fn turn_of(turn: u64, body: &str) -> StoredTurn {
+    StoredTurn {
+        turn,
+        body: body.to_owned(),
+    }
+}
+
+/// Turns of a conversation.
+pub(super) async fn turns_of(
+    store: &Arc<dyn Store>,
+    of: &str,
+    from: u64,
+    limit: u32,
+) -> Vec<StoredTurn> {
+    store.turns(&member(of), from, limit).await.unwrap()
 }
 
 /// Commits what must conflict.

@@ -13,9 +13,9 @@ use polis_core::{
     Task, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::Receipt;
-use polis_ops::port::{BoardText, EventQuery, Outcome, Store};
+use polis_ops::port::{BoardText, EventQuery, Mailbox, Outcome, Store, StoredTurn};
 
-use super::plain_sample::{all_of, mailbox};
+use super::plain_sample::{all_of, mailbox, turns_of};
 use crate::clock::BEGINNING;
 use crate::ground::agent;
 use crate::{Dice, Ground};
@@ -27,6 +27,9 @@ pub(super) const TYPES: [TaskType; 3] = [TaskType::BugFix, TaskType::Testing, Ta
 
 /// Others who get messages.
 const MAILBOXES: [&str; 3] = ["b", "c", "user"];
+
+/// Who converses.
+pub(super) const MEMBERS: [&str; 3] = ["run/a", "run/b", "run-2/a"];
 
 pub(super) async fn open(ground: &dyn Ground) -> Arc<dyn Store> {
     ground.open().await.unwrap()
@@ -145,6 +148,7 @@ pub(super) fn member(name: &str) -> Agent {
         layer: Layer::Mid,
         supervisor: None,
         status: AgentStatus::Active,
+        run: None,
         created_at: moment(0),
     }
 }
@@ -192,6 +196,8 @@ pub(super) struct Contents {
     texts: Vec<Option<BoardText>>,
     records: Vec<Vec<Stored>>,
     mail: Vec<Vec<Message>>,
+    waiting: Vec<Vec<Mailbox>>,
+    turns: Vec<Vec<StoredTurn>>,
     log: Vec<Event>,
     last_number: u64,
     fences: [u64; 2],
@@ -216,7 +222,17 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
     for name in AGENTS.into_iter().chain(MAILBOXES) {
         mail.push(mailbox(store, name).await);
     }
+    let (mut waiting, mut turns) = (Vec::new(), Vec::new());
+    for now in [0, 1, 2] {
+        let now = BEGINNING + now;
+        waiting.push(store.waiting(now, None, u32::MAX).await.unwrap());
+    }
+    for of in MEMBERS {
+        turns.push(turns_of(store, of, 0, u32::MAX).await);
+    }
     Contents {
+        waiting,
+        turns,
         records,
         mail,
         tasks,

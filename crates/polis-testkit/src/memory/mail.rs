@@ -1,10 +1,12 @@
 //! The mailboxes of the model store.
 
+use std::collections::BTreeSet;
+
 use polis_core::changeset::RecordKey;
 use polis_core::message::{Message, NewMessage};
 use polis_core::{AgentId, Timestamp};
 use polis_ops::PortFuture;
-use polis_ops::port::{MailboxQuery, Messages};
+use polis_ops::port::{Mailbox, MailboxQuery, Messages};
 
 use super::MemoryStore;
 
@@ -63,6 +65,7 @@ impl Messages for MemoryStore {
         self.read(|state| {
             let wanted = |letter: &&Letter| {
                 letter.message.id > query.after
+                    && (query.run.is_none() || letter.message.run == query.run)
                     && letter.deliver_at <= query.now
                     && !(query.unread && letter.message.read_at.is_some())
             };
@@ -86,6 +89,42 @@ impl Messages for MemoryStore {
         self.read(|state| {
             let unread = |letter: &&Letter| letter.message.read_at.is_none();
             let waiting = state.mail.of(recipient).filter(unread);
+            waiting
+                .map(|letter| letter.deliver_at)
+                .filter(|at| *at > now)
+                .min()
+        })
+    }
+
+    fn waiting<'a>(
+        &'a self,
+        now: i64,
+        after: Option<&'a Mailbox>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Mailbox>> {
+        self.read(|state| {
+            let waits = |letter: &&Letter| {
+                letter.message.read_at.is_none()
+                    && letter.deliver_at <= now
+                    && letter.message.to.as_str() != AgentId::USER
+            };
+            let all: BTreeSet<Mailbox> = (state.mail.0.iter().filter(waits))
+                .map(|letter| Mailbox {
+                    run: letter.message.run.clone(),
+                    recipient: letter.message.to.clone(),
+                })
+                .collect();
+            all.into_iter()
+                .filter(|mailbox| after.is_none_or(|after| mailbox > after))
+                .take(limit as usize)
+                .collect()
+        })
+    }
+
+    fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>> {
+        self.read(|state| {
+            let unread = |letter: &&Letter| letter.message.read_at.is_none();
+            let waiting = state.mail.0.iter().filter(unread);
             waiting
                 .map(|letter| letter.deliver_at)
                 .filter(|at| *at > now)

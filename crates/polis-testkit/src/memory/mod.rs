@@ -2,10 +2,11 @@
 //! with.
 //!
 //! A commit copies the whole state, changes the copy and keeps it if nothing conflicts. Plain records
-//! are in `plain`, mailboxes in `mail`.
+//! are in `plain`, mailboxes in `mail`, conversations in `turns`.
 
 mod mail;
 mod plain;
+mod turns;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +15,7 @@ use std::time::Duration;
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::{Fence, Write};
 use polis_core::record::RecordBody;
+use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
@@ -56,6 +58,7 @@ struct State {
     boards: boards::Boards,
     plain: plain::Plain,
     mail: mail::Mail,
+    turns: turns::Conversations,
     events: Vec<Event>,
     raised_to: u64,
     fences: HashMap<Fence, u64>,
@@ -123,6 +126,7 @@ impl State {
                 self.plain.conflict(*expect, name)
             }
             Write::ReadMessages { recipient, ids } => self.mail.conflict(recipient, ids),
+            Write::AppendTurn { member, turn, .. } => self.turns.conflict(member, *turn),
             Write::ForgetRecords { .. }
             | Write::SendMessage(_)
             | Write::CreateTask(_)
@@ -138,6 +142,9 @@ impl State {
     /// Applies a changeset to this copy of the state, or finds the record it conflicts on.
     fn apply(&mut self, changes: Changeset) -> Result<Receipt, Stopped> {
         let mut receipt = Receipt::default();
+        if let Some(key) = turns::added_twice(&changes.writes) {
+            return Err(Stopped::Conflict(key));
+        }
         for write in &changes.writes {
             if let Some(key) = self.conflict(write) {
                 return Err(Stopped::Conflict(key));
@@ -146,7 +153,9 @@ impl State {
                 .map_err(Stopped::Conflict)?;
         }
         let of_receipt = |write: &Write| match write {
-            Write::PutRecord { body, .. } => matches!(body, RecordBody::OfReceipt(_)),
+            Write::PutRecord { body, .. } | Write::AppendTurn { body, .. } => {
+                matches!(body, RecordBody::OfReceipt(_))
+            }
             _ => false,
         };
         let (last, writes): (Vec<_>, Vec<_>) = changes.writes.into_iter().partition(of_receipt);
@@ -262,6 +271,9 @@ impl State {
             Write::ForgetRecords { kind, before } => self.plain.forget(kind, before),
             Write::SendMessage(message) => receipt.messages.push(self.mail.send(*message)),
             Write::ReadMessages { ids, .. } => self.mail.mark_read(&ids, at),
+            Write::AppendTurn { member, turn, body } => {
+                self.turns.append(member, turn, &body, receipt);
+            }
             // Written already.
             Write::ChangeBoard(_) | Write::LeaseBoard(_) => {}
         }
@@ -424,6 +436,29 @@ impl Agents for MemoryStore {
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
         self.read(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
+    }
+
+    fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
+        self.read(|state| {
+            let all = state.agents.values().map(|(agent, _)| agent);
+            all.filter(|agent| ids.contains(&agent.id))
+                .cloned()
+                .collect()
+        })
+    }
+
+    fn agents_of_run<'a>(
+        &'a self,
+        run: Option<&'a RunId>,
+        role: Option<&'a str>,
+    ) -> PortFuture<'a, Vec<Agent>> {
+        self.read(|state| {
+            let all = state.agents.values().map(|(agent, _)| agent);
+            all.filter(|agent| agent.run.as_ref() == run)
+                .filter(|agent| role.is_none_or(|role| agent.role == role))
+                .cloned()
+                .collect()
+        })
     }
 }
 

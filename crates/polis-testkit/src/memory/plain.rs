@@ -73,4 +73,26 @@ impl Records for MemoryStore {
                 .collect()
         })
     }
+
+    fn records_of<'a>(
+        &'a self,
+        kind: RecordKind,
+        owner: &'a str,
+        after: Option<&'a str>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Stored>> {
+        self.read(|state| {
+            let of_owner = |name: &RecordName| {
+                let rest = name.id.strip_prefix(owner);
+                name.kind == kind
+                    && rest.is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+            };
+            let found = state.plain.0.iter().filter(|(name, _)| of_owner(name));
+            found
+                .filter(|(name, _)| after.is_none_or(|after| name.id.as_str() > after))
+                .take(limit as usize)
+                .map(|(_, kept)| kept.stored.clone())
+                .collect()
+        })
+    }
 }

@@ -7,6 +7,7 @@ fn every_function_of_a_suite_is_named_by_its_macro() {
     let sources = [
         include_str!("../../src/cases.rs"),
         include_str!("../../src/conformance/against_model.rs"),
+        include_str!("../../src/conformance/agents.rs"),
         include_str!("../../src/conformance/blockers.rs"),
         include_str!("../../src/conformance/board_changes.rs"),
         include_str!("../../src/conformance/board_history.rs"),
@@ -20,6 +21,8 @@ fn every_function_of_a_suite_is_named_by_its_macro() {
         include_str!("../../src/conformance/plain_records.rs"),
         include_str!("../../src/conformance/records.rs"),
         include_str!("../../src/conformance/streams.rs"),
+        include_str!("../../src/conformance/turns.rs"),
+        include_str!("../../src/conformance/waiting.rs"),
         include_str!("../../src/exchange.rs"),
         include_str!("../../src/linear/record.rs"),
     ];

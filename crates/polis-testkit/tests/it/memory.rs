@@ -9,4 +9,5 @@ async fn fresh() -> MemoryGround {
 polis_testkit::conformance_tests!(fresh);
 polis_testkit::case_tests!(fresh);
 polis_testkit::exchange_tests!(fresh);
+polis_testkit::society_tests!(fresh);
 polis_testkit::history_tests!(fresh);

@@ -21,6 +21,7 @@ fn agent(name: &str, supervisor: Option<&str>) -> Agent {
         layer: Layer::Mid,
         supervisor: supervisor.map(id),
         status: AgentStatus::Active,
+        run: None,
         created_at: moment(0),
     }
 }

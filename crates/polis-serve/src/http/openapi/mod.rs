@@ -73,6 +73,7 @@ fn tags() -> Vec<Value> {
         Area::Messages => "Messages between agents.",
         Area::Artifacts => "What agents hand over by reference.",
         Area::Agents => "The registry.",
+        Area::Society => "Runs of the society, and who works for them.",
         Area::Events => "The commit log, as pages and live.",
         Area::Server => "The server itself.",
     };

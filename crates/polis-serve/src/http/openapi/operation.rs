@@ -237,6 +237,7 @@ fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
         | Area::Messages
         | Area::Artifacts
         | Area::Agents
+        | Area::Society
         | Area::Events
         | Area::Server => {}
     }

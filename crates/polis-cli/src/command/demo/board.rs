@@ -1,4 +1,4 @@
-//! `polis demo`: a small team of real processes works a board and writes on a whiteboard, one of them is
+//! `polis demo board`: a small team of real processes works a board and writes on a whiteboard, one of them is
 //! killed, and one runs a program in the team's workspace.
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
@@ -26,8 +26,8 @@ use polis_ops::{OpError, PortError};
 use polis_store::embedded::Use;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::log;
 use crate::cli::Globals;
+use crate::command::log;
 use crate::context::{Context, WORKSPACE};
 use crate::error::Failure;
 use crate::output::{Output, Style};
@@ -122,7 +122,7 @@ const PLAN: [Step; 16] = [
 
 /// Watch a small team of real processes work a board in a throw-away directory.
 #[derive(Debug, Args)]
-pub(crate) struct Demo {
+pub(crate) struct Board {
     /// Keep the directory afterwards
     #[arg(long)]
     keep: bool,
@@ -131,7 +131,7 @@ pub(crate) struct Demo {
     worker: bool,
 }
 
-impl Demo {
+impl Board {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         if self.worker {
             return work_on(&Context::open_for(globals, Use::Brief)?);
@@ -254,7 +254,7 @@ impl Team {
             let child = Command::new(&program)
                 .arg("--dir")
                 .arg(directory)
-                .args(["--as", name, "demo", "--worker"])
+                .args(["--as", name, "demo", "board", "--worker"])
                 .env_remove("POLIS_STORE")
                 .stdin(Stdio::null())
                 .stdout(Stdio::null())

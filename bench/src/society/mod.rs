@@ -1,0 +1,322 @@
+//! The society against a bare loop that makes the same requests, and the official Python client.
+//!
+//! All three are processes of their own that ask the same scripted server, which has nothing to think about. Processor
+//! time is that of the process, all its threads together. Ours is durable: every step is in the store before the next.
+
+mod kills;
+mod ours;
+mod server;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::report::Report;
+use crate::scene::{Fallible, Scene, median};
+
+/// How many agents there are, and how many calls each makes.
+const AGENTS: usize = 100;
+const TURNS: usize = 20;
+/// What every agent is asked to call: it keeps something in the store that was not there.
+const TOOL: &str = "put_artifact";
+const ARGUMENTS: &str = r#"{"type":"note","content":"AGENT has done step N of its work, and this is what it says about it."}"#;
+
+/// Measures the society.
+pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
+    beside(scene, report)?;
+    idle(scene, report)?;
+    many(scene, report)?;
+    kills::measure(scene, report)
+}
+
+/// What a process of this benchmark does: the first argument says which one.
+pub(crate) fn child(part: &str, rest: &[String]) -> Fallible<()> {
+    let text = |n: usize| {
+        rest.get(n)
+            .map(String::as_str)
+            .ok_or("an argument is missing")
+    };
+    let number = |n: usize| Fallible::Ok(text(n)?.parse::<usize>()?);
+    match part {
+        "server" => server::serve(number(0)?, text(1)?, text(2)?),
+        "ours" => {
+            println!("{}", ours::run(text(0)?, Path::new(text(1)?), number(2)?)?);
+            Ok(())
+        }
+        "idle" => {
+            println!("{}", ours::idle(Path::new(text(0)?), number(1)?)?);
+            Ok(())
+        }
+        _ => Err("no such part".into()),
+    }
+}
+
+/// 100 agents, 20 calls each: processor time and wall time beside the two loops.
+fn beside(scene: &Scene, report: &mut Report) -> Fallible<()> {
+    let (mut ours, mut bare, mut python) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..scene.times(5).max(2) {
+        let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
+        let place = scene.place(&format!("society-{round}"));
+        let figures =
+            start("ours", &[&server.base, &shown(&place), &AGENTS.to_string()])?.figures()?;
+        complete(&figures, AGENTS, TURNS)?;
+        let first = scene.place("first-request.json");
+        std::fs::write(&first, server.get("/first")?)?;
+        ours.push((server.figures()?, figures));
+        // A server of its own for each, so that the figures are that loop's.
+        let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
+        let figures =
+            Process::of(peer("POLIS_BENCH_BARE_LOOP", &server.base, &first)?)?.figures()?;
+        complete(&figures, AGENTS, TURNS)?;
+        bare.push((server.figures()?, figures));
+        let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
+        let figures =
+            Process::of(peer("POLIS_BENCH_OPENAI_LOOP", &server.base, &first)?)?.figures()?;
+        complete(&figures, AGENTS, TURNS)?;
+        python.push((server.figures()?, figures));
+    }
+    let each = |of: &[(Value, Value)], name: &str| {
+        let mut values: Vec<f64> = of
+            .iter()
+            .map(|(_, f)| number(f, name) / number(f, "turns"))
+            .collect();
+        median(&mut values) * 1e6
+    };
+    let (cpu, wall) = (each(&ours, "cpu"), each(&ours, "wall"));
+    let (floor, floor_wall) = (each(&bare, "cpu"), each(&bare, "wall"));
+    let openai = each(&python, "cpu");
+    let bytes = |of: &[(Value, Value)]| {
+        of.first()
+            .map_or(0.0, |(s, _)| number(s, "bytes") / number(s, "requests"))
+    };
+    let sizes = format!(
+        "requests of {:.0} bytes beside {:.0}",
+        bytes(&ours),
+        bytes(&bare)
+    );
+    report.at_most(
+        "society, 100 agents x 20 calls, processor time of a turn / bare tokio + reqwest loop",
+        cpu / floor,
+        3.0,
+        &format!("{cpu:.0} µs, durable, beside {floor:.0} µs; {sizes}"),
+    );
+    report.at_most(
+        "the same, wall time",
+        wall / floor_wall,
+        3.0,
+        &format!("{wall:.0} µs a turn beside {floor_wall:.0} µs, the server on the same two cores"),
+    );
+    report.at_least(
+        "bare Python `openai` loop / society, processor time of a turn",
+        openai / cpu,
+        15.0,
+        &format!("{openai:.0} µs beside {cpu:.0} µs"),
+    );
+    Ok(())
+}
+
+/// Agents that have nothing to do.
+fn idle(scene: &Scene, report: &mut Report) -> Fallible<()> {
+    let agents = if scene.quick { 1_000 } else { 10_000 };
+    let place = scene.place("society-idle");
+    let figures = start("idle", &[&shown(&place), &agents.to_string()])?.figures()?;
+    let resident = number(&figures, "resident") / 1e6;
+    report.add(
+        &format!("memory of a process that holds {agents} idle agents"),
+        format!("{resident:.0} MB"),
+        "≤ 200 MB".to_owned(),
+        resident <= 200.0,
+        &format!(
+            "resident, {:.0} MB before the first was hired",
+            number(&figures, "before") / 1e6
+        ),
+    );
+    Ok(())
+}
+
+/// 1,000 agents, 20 calls each: memory, and what the store grows by. The calls look, so that what the store grows by is
+/// the conversations and nothing else.
+fn many(scene: &Scene, report: &mut Report) -> Fallible<()> {
+    let agents = if scene.quick { 200 } else { 1_000 };
+    let look = r#"{"taskId":"1","offset":N}"#;
+    let server = Server::start(TURNS, "TaskGet", look)?;
+    let place = scene.place("society-many");
+    let figures = start("ours", &[&server.base, &shown(&place), &agents.to_string()])?.figures()?;
+    complete(&figures, agents, TURNS)?;
+    let (half, end) = (
+        number(&figures, "residentHalf"),
+        number(&figures, "resident"),
+    );
+    report.at_most(
+        &format!("{agents} agents x 20 calls, memory at the end / half-way"),
+        end / half,
+        1.25,
+        &format!(
+            "{:.0} MB beside {:.0} MB; nothing lost",
+            end / 1e6,
+            half / 1e6
+        ),
+    );
+    let (grown, talked) = (number(&figures, "grown"), number(&figures, "conversations"));
+    report.at_most(
+        "the same, what the store grew by / the bytes of the conversations",
+        grown / talked,
+        2.0,
+        &format!(
+            "{:.1} MB beside {:.1} MB of messages as they go to the model; calls that look",
+            grown / 1e6,
+            talked / 1e6
+        ),
+    );
+    Ok(())
+}
+
+/// Whether everybody made all its calls and every one was kept once.
+fn complete(figures: &Value, agents: usize, turns: usize) -> Fallible<()> {
+    let expected = (agents * (turns + 1)) as f64;
+    if number(figures, "turns") != expected {
+        return Err(format!("{figures}: not {expected} turns").into());
+    }
+    // Calls that look leave nothing.
+    if let Some(effects) = figures["effects"].as_u64().filter(|effects| *effects > 0)
+        && effects != (agents * turns) as u64
+    {
+        return Err(format!("{figures}: effects are missing").into());
+    }
+    Ok(())
+}
+
+fn number(figures: &Value, name: &str) -> f64 {
+    figures[name].as_f64().unwrap_or(f64::NAN)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Processor seconds of this process so far.
+fn spent() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    #[expect(clippy::cast_precision_loss, reason = "seconds of a benchmark")]
+    let (seconds, nanos) = (time.tv_sec as f64, time.tv_nsec as f64);
+    seconds + nanos / 1e9
+}
+
+/// Bytes of this process that are in memory.
+fn resident() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|n| n.parse::<f64>().ok());
+    pages.unwrap_or(f64::NAN) * 4_096.0
+}
+
+fn itself(part: &str, arguments: &[&str]) -> Fallible<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(format!("child:{part}")).args(arguments);
+    Ok(command)
+}
+
+fn start(part: &str, arguments: &[&str]) -> Fallible<Process> {
+    Process::of(itself(part, arguments)?)
+}
+
+/// A loop to measure against.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "bench/run says where the peer is"
+)]
+fn peer(name: &str, base: &str, first: &Path) -> Fallible<Command> {
+    let peer = std::env::var(name).map_err(|_| format!("{name} is not set: use bench/run"))?;
+    let mut words = peer.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command
+        .args(words)
+        .arg(base)
+        .arg(first)
+        .arg(AGENTS.to_string());
+    Ok(command)
+}
+
+/// A process of this benchmark; ended when it is dropped.
+struct Process(Child);
+
+impl Process {
+    fn of(mut command: Command) -> Fallible<Self> {
+        Ok(Self(
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .spawn()?,
+        ))
+    }
+
+    /// What it printed at its end.
+    fn figures(mut self) -> Fallible<Value> {
+        let mut text = String::new();
+        self.0
+            .stdout
+            .take()
+            .ok_or("no output")?
+            .read_to_string(&mut text)?;
+        if !self.0.wait()?.success() {
+            return Err("a process of the benchmark failed".into());
+        }
+        Ok(serde_json::from_str(text.trim())?)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It is ours, and its work is done.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The scripted server, ended when it is dropped.
+struct Server {
+    _process: Process,
+    address: String,
+    base: String,
+}
+
+impl Server {
+    fn start(turns: usize, tool: &str, arguments: &str) -> Fallible<Self> {
+        let mut process = start("server", &[&turns.to_string(), tool, arguments])?;
+        let mut line = String::new();
+        let output = process.0.stdout.take().ok_or("no output")?;
+        BufReader::new(output).read_line(&mut line)?;
+        let address = format!("127.0.0.1:{}", line.trim());
+        Ok(Self {
+            _process: process,
+            base: format!("http://{address}/v1"),
+            address,
+        })
+    }
+
+    fn get(&self, path: &str) -> Fallible<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: bench\r\n\r\n")?;
+        let mut reader = BufReader::new(stream);
+        let (mut length, mut line) = (0, String::new());
+        loop {
+            line.clear();
+            reader.read_line(&mut line)?;
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse()?;
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        Ok(String::from_utf8(body)?)
+    }
+
+    fn figures(&self) -> Fallible<Value> {
+        Ok(serde_json::from_str(&self.get("/figures")?)?)
+    }
+}

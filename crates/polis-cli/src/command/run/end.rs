@@ -1,0 +1,155 @@
+//! What is said when looking on at a run ends: what came of it, and where it is.
+
+use polis_core::society::member::MemberStatus;
+use polis_core::society::run::Run;
+use polis_ops::op::{self, WorkspaceEntry};
+use serde_json::json;
+
+use super::typed::asks;
+use super::watch::{Ended, Watch};
+use crate::command::society::total;
+use crate::context::Context;
+use crate::error::Failure;
+use crate::live::{block, count, elapsed, money, tokens};
+use crate::output::{Output, Style, clean, clean_lines};
+
+/// Says how it ended.
+pub(crate) fn tell(
+    context: &Context,
+    run: &Run,
+    ended: Ended,
+    watch: &Watch<'_>,
+    out: &Output,
+) -> Result<(), Failure> {
+    let place = workspace(context, run, watch)?;
+    let directory = place.and_then(|place| place.workspace_path);
+    let spent = watch.org.as_ref().map(total).unwrap_or_default();
+    let answer = json!({
+        "kind": "ended",
+        "taskId": run.id,
+        "how": how(ended),
+        "workspacePath": directory,
+        "spent": spent,
+        "said": watch.letters.last().map(|letter| json!({
+            "id": letter.id, "from": letter.from, "text": letter.text,
+        })),
+    });
+    out.answer(&answer, |_| {
+        let mut facts = format!(
+            "{} after {}: {}, {} tokens",
+            headline(ended),
+            elapsed(watch.lasted()),
+            count(spent.turns, "turn"),
+            tokens(spent.tokens)
+        );
+        if spent.micros > 0 {
+            facts.push_str(&format!(", cost {}", money(spent.micros)));
+        }
+        let mut text = format!("\n{}.\n", out.paint(Style::Bold, &facts));
+        for line in [said(watch, ended), held(watch, ended)]
+            .into_iter()
+            .flatten()
+        {
+            text.push_str(&clean_lines(&line));
+            text.push('\n');
+        }
+        if let Some(directory) = &directory {
+            text.push_str(&format!("Files: {}\n", clean(directory)));
+        }
+        if watch.hints {
+            text.push_str(&next(run, ended));
+        }
+        text
+    })
+}
+
+fn how(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Done => "done",
+        Ended::Held => "held",
+        Ended::Over => "over",
+        Ended::Quit | Ended::Interrupted => "stopped",
+    }
+}
+
+fn headline(ended: Ended) -> &'static str {
+    match ended {
+        Ended::Done => "Everybody is done",
+        Ended::Held => "Somebody waits for you",
+        Ended::Over => "The run was ended",
+        Ended::Quit | Ended::Interrupted => "Stopped",
+    }
+}
+
+/// The last word to the person.
+fn said(watch: &Watch<'_>, ended: Ended) -> Option<String> {
+    let last = watch.letters.last()?;
+    let open = watch.last.as_ref().is_some_and(|l| asks(&l.text)) && ended != Ended::Over;
+    let answer = if open {
+        format!("\nAnswer with: polis society send {} TEXT", last.from)
+    } else {
+        String::new()
+    };
+    Some(format!("{} said: {}{answer}", last.from, last.text))
+}
+
+/// Who is held up, and why.
+fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
+    let org = watch.org.as_ref().filter(|_| ended != Ended::Over)?;
+    let stuck = |status| {
+        matches!(
+            status,
+            MemberStatus::Asking | MemberStatus::Paused | MemberStatus::Parked
+        )
+    };
+    let lines: Vec<String> = org
+        .members
+        .iter()
+        .filter(|member| stuck(member.status))
+        .map(|member| {
+            let why = member.why.as_deref();
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            format!("{} {}{why}", member.agent_id, block::held(member.status))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn next(run: &Run, ended: Ended) -> String {
+    let id = &run.id;
+    match ended {
+        Ended::Done => format!(
+            "See who did what: polis society tree {id} --all, polis society log AGENT. More to do: polis society send root TEXT --run {id}, then polis run --resume {id}"
+        ),
+        Ended::Over => format!("See who did what: polis society tree {id} --all"),
+        Ended::Held => format!(
+            "polis society approvals, budget and resume let it go on; then: polis run --resume {id}"
+        ),
+        Ended::Quit | Ended::Interrupted => {
+            format!("Nothing is lost. It goes on with: polis run --resume {id}")
+        }
+    }
+}
+
+/// The workspace of the run: that of root's child.
+pub(crate) fn workspace(
+    context: &Context,
+    run: &Run,
+    watch: &Watch<'_>,
+) -> Result<Option<WorkspaceEntry>, Failure> {
+    let heads: Vec<_> = watch
+        .org
+        .iter()
+        .flat_map(|org| &org.members)
+        .filter(|member| member.depth == 1)
+        .map(|member| &member.agent_id)
+        .collect();
+    let list = context.run(op::list_workspaces(&context.polis, &context.agent))?;
+    let bound = |entry: &WorkspaceEntry| {
+        run.workspace_path.is_some() && entry.workspace_path == run.workspace_path
+    };
+    Ok(list
+        .workspaces
+        .into_iter()
+        .find(|entry| bound(entry) || heads.contains(&&entry.workspace_id)))
+}

@@ -1,0 +1,328 @@
+//! `polis run`: starts a society on this directory's store, or goes on with one, and shows it while it works.
+//!
+//! What is to be done, and how far it is, is in the store. This command starts a run there, drives it, and looks on; when it
+//! ends, or is killed, `polis run --resume` or a `polis serve` goes on.
+
+pub(crate) mod end;
+mod person;
+pub(crate) mod typed;
+pub(crate) mod watch;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use polis_core::society::budget::Limits;
+use polis_core::society::member::MemberStatus;
+use polis_core::society::run::{Run as Record, RunStatus};
+use polis_core::society::start::StartRun;
+use polis_core::{Code, Refusal};
+use polis_ops::op::{self, GetOrg, HoldSociety, SetBudget};
+use polis_society::model::Model;
+use serde_json::json;
+
+use super::society::{BudgetFlags, which};
+use super::text_or_stdin;
+use super::ws::directory;
+use crate::cli::Globals;
+use crate::config::Config;
+use crate::context::{Context, Place, WORKSPACE};
+use crate::driving::Drive;
+use crate::error::{Failure, invalid};
+use crate::live::face::Face;
+use crate::output::Output;
+use crate::team::{self, Team};
+use crate::thinking::{self, Here, Surroundings as _};
+use watch::{Ended, Watch};
+
+/// How long an end in good order may take.
+const GRACE: Duration = Duration::from_secs(10);
+/// What an interrupted run ends with.
+const INTERRUPTED: u8 = 130;
+
+/// Start a society, or go on with one, and watch it work.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What is to be done, in plain words; `-` reads it from standard input
+    #[arg(value_name = "REQUIREMENT")]
+    requirement: Option<String>,
+    /// The directory it works in, made if it is not there; default: one below .agent-workspace
+    #[arg(long, value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    workspace: Option<PathBuf>,
+    /// The team it begins with; default: dev-team
+    #[arg(long, value_name = "TEAM")]
+    team: Option<String>,
+    /// What it thinks with: an endpoint of the configuration, a model's name, or replay:FILE
+    #[arg(
+        long,
+        value_name = "MODEL",
+        env = "POLIS_MODEL",
+        hide_env_values = true
+    )]
+    model: Option<String>,
+    /// Record what the model answers, for replay:FILE
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    record: Option<PathBuf>,
+    /// A tool whose calls wait until you allow them; may be given several times
+    #[arg(long, value_name = "TOOL")]
+    approve: Vec<String>,
+    /// Go on with a run: the one named, or the newest that is not over
+    #[arg(long, value_name = "RUN", num_args = 0..=1, conflicts_with_all = ["team", "workspace", "approve"])]
+    #[expect(
+        clippy::option_option,
+        reason = "the flag, and whether a run is named with it"
+    )]
+    resume: Option<Option<String>>,
+    /// Only start it; a `polis serve` on this store drives it
+    #[arg(long)]
+    detach: bool,
+    /// Allow every call that waits to be allowed
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    budget: BudgetFlags,
+}
+
+impl Run {
+    /// A run of a team, as if it had been typed.
+    pub(crate) fn of_team(team: &str, workspace: Option<PathBuf>, requirement: String) -> Self {
+        Self {
+            requirement: Some(requirement),
+            workspace,
+            team: Some(team.to_owned()),
+            model: Here(None).variable("POLIS_MODEL"),
+            record: None,
+            approve: Vec::new(),
+            resume: None,
+            detach: false,
+            yes: false,
+            budget: BudgetFlags::default(),
+        }
+    }
+
+    pub(crate) fn run(mut self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        let requirement = self.requirement.take().map(text_or_stdin).transpose()?;
+        self.check(requirement.as_deref())?;
+        let limits = self.budget.limits()?;
+        let place = ground(globals, out)?;
+        let config = place.config()?;
+        if self.detach {
+            return self.leave(
+                requirement.unwrap_or_default(),
+                limits,
+                (globals, &place, &config),
+                out,
+            );
+        }
+        let model = self.model(&place, &config, &limits)?;
+        let context = Context::open_serving(globals)?;
+        let since = context.run(watch::newest_mail(&context))?;
+        let resumed = requirement.is_none();
+        let run = match requirement {
+            Some(text) => self.start(&context, &place, &config, text, limits)?,
+            None => go_on(&context, self.resume.flatten().as_deref(), limits)?,
+        };
+        let model = match &self.record {
+            Some(file) => thinking::recorded(model, file)?,
+            None => model,
+        };
+        let mut face = Face::of(out);
+        greet(&mut face, &run, resumed)?;
+        let watch = Watch::new(&context, &run, face, since.filter(|_| !resumed)).yes(self.yes);
+        let here = Here(place.directory());
+        let drive = Drive::new("run", model, &config, vec![run.id.clone()], &here);
+        follow(&context, drive, &run, watch, out)
+    }
+
+    fn check(&self, requirement: Option<&str>) -> Result<(), Failure> {
+        match (requirement, &self.resume) {
+            (Some(text), _) if text.trim().is_empty() => Err(invalid(
+                "The requirement is empty.",
+                "say what is to be done: polis run \"a command line calculator\"",
+            )),
+            (Some(_), Some(_)) => Err(invalid(
+                "A run that goes on has its requirement already.",
+                "write to it with `polis society send root TEXT`, or leave --resume out to start another",
+            )),
+            (None, None) => Err(invalid(
+                "It was not said what is to be done.",
+                "polis run \"REQUIREMENT\" starts a society; polis run --resume goes on with the newest",
+            )),
+            (None, Some(_)) if self.detach => Err(invalid(
+                "A run that is there already is left to `polis serve` without being started.",
+                "start `polis serve`; it goes on with every run of the store",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn model(
+        &self,
+        place: &Place,
+        config: &Config,
+        limits: &Limits,
+    ) -> Result<Arc<dyn Model>, Failure> {
+        let here = Here(place.directory());
+        let chosen = thinking::choose(config, self.model.as_deref(), &here)?;
+        chosen.check_money(limits.micros.is_some())?;
+        chosen.model(config, &here)
+    }
+
+    /// Starts a run in the store.
+    fn start(
+        &self,
+        context: &Context,
+        place: &Place,
+        config: &Config,
+        requirement: String,
+        limits: Limits,
+    ) -> Result<Record, Failure> {
+        let name = self.team.as_deref().unwrap_or(&config.society.team);
+        let team = Team::find(place.workspace.as_deref(), name, team::language(config))?;
+        let workspace = self.workspace.as_deref().map(directory).transpose()?;
+        let mut params = begin(&team, requirement, workspace);
+        params.approve.clone_from(&self.approve);
+        params.budget = Some(limits).filter(|limits| *limits != Limits::default());
+        Ok(context.run(op::start_run(&context.polis, &context.agent, &params))?)
+    }
+
+    /// Starts a run and leaves it to a server.
+    fn leave(
+        &self,
+        requirement: String,
+        limits: Limits,
+        (globals, place, config): (&Globals, &Place, &Config),
+        out: &Output,
+    ) -> Result<(), Failure> {
+        let context = Context::open(globals)?;
+        let run = self.start(&context, place, config, requirement, limits)?;
+        out.answer(&run, |run| {
+            format!(
+                "Run {} is started. A `polis serve` on this store drives it, as soon as there is one.\n\
+                 See it with `polis society tree {}`, or drive it here with `polis run --resume {}`.",
+                run.id, run.id, run.id
+            )
+        })
+    }
+}
+
+/// What a run of a team begins with.
+pub(crate) fn begin(team: &Team, requirement: String, workspace: Option<String>) -> StartRun {
+    StartRun {
+        message: Some(team.requirement(&requirement)),
+        requirement,
+        workspace_path: workspace,
+        team: Some(team.name.clone()),
+        roles: team.create_roles(),
+        ..StartRun::default()
+    }
+}
+
+/// Where the run is to be: a directory that is no polis yet is made one.
+fn ground(globals: &Globals, out: &Output) -> Result<Place, Failure> {
+    match Place::find(globals) {
+        Err(Failure::Op(error)) if error.code() == Code::NotInitialized => {
+            super::init::set_up(globals, None)?;
+            if !out.is_json() {
+                out.warn(&format!("Created {WORKSPACE} here, as `polis init` does."));
+            }
+            Place::find(globals)
+        }
+        found => found,
+    }
+}
+
+/// Lets a run go on that was left, and whoever of it can be helped by trying again.
+fn go_on(context: &Context, named: Option<&str>, limits: Limits) -> Result<Record, Failure> {
+    let run = which(context, named)?;
+    if run.status == RunStatus::Stopped {
+        return Err(Refusal::new(
+            Code::RunNotFound,
+            format!("Run {} is over.", run.id),
+            "start another with `polis run \"REQUIREMENT\"`; `polis society ps` shows those that go on",
+        )
+        .into());
+    }
+    let (polis, caller) = (&context.polis, &context.agent);
+    let more = limits != Limits::default();
+    if more {
+        let budget = SetBudget {
+            task_id: Some(run.id.clone()),
+            agent_id: None,
+            budget: limits,
+            replace: false,
+        };
+        context.run(op::set_budget(polis, caller, &budget))?;
+    }
+    let hold = |agent| HoldSociety {
+        task_id: Some(run.id.clone()),
+        agent_id: agent,
+        subtree: false,
+        reason: None,
+    };
+    if run.status == RunStatus::Paused {
+        context.run(op::resume_society(polis, caller, &hold(None)))?;
+    }
+    let org = GetOrg {
+        task_id: Some(run.id.clone()),
+        all: false,
+    };
+    for member in context.run(op::get_org(polis, caller, &org))?.members {
+        let again = match member.status {
+            MemberStatus::Parked => true,
+            MemberStatus::Paused => more,
+            _ => false,
+        };
+        if again {
+            let params = hold(Some(member.agent_id));
+            context.run(op::resume_society(polis, caller, &params))?;
+        }
+    }
+    Ok(run)
+}
+
+fn greet(face: &mut Face<'_>, run: &Record, resumed: bool) -> Result<(), Failure> {
+    let kind = if resumed { "resumed" } else { "started" };
+    face.document(&json!({"kind": kind, "taskId": run.id, "requirement": run.requirement}))?;
+    let what = if resumed { "goes on" } else { "begins" };
+    face.say(&format!(
+        "Run {} {what}. Type to answer, /help for more; Ctrl-C stops it, and it can go on later.",
+        run.id
+    ))
+}
+
+/// Drives a run and looks on until it ends, and says how.
+pub(crate) fn follow(
+    context: &Context,
+    drive: Drive,
+    run: &Record,
+    mut watch: Watch<'_>,
+    out: &Output,
+) -> Result<(), Failure> {
+    let ended = context.run(async {
+        let driven = drive.start(context).await?;
+        let mut signals = super::serve::Signals::new()?;
+        let ended = watch.follow(&driven.society, &mut signals).await;
+        watch.stopping(ended.as_ref().ok().copied())?;
+        tokio::select! {
+            () = driven.stop(GRACE) => {}
+            () = signals.next() => {
+                watch.close();
+                return Err(Failure::Exit(INTERRUPTED));
+            }
+        }
+        ended
+    });
+    watch.close();
+    let ended = ended?;
+    end::tell(context, run, ended, &watch, out)?;
+    match ended {
+        Ended::Done | Ended::Over | Ended::Quit => Ok(()),
+        Ended::Held => Err(Failure::Exit(crate::error::exit_code(
+            polis_core::Kind::Conflict,
+        ))),
+        Ended::Interrupted => Err(Failure::Exit(INTERRUPTED)),
+    }
+}

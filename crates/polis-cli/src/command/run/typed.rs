@@ -1,0 +1,143 @@
+//! What a person types while a society runs: answers, and commands that begin with a slash.
+
+/// What was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// Nothing.
+    Nothing,
+    /// A text for whoever asked last.
+    Answer(String),
+    /// A text for somebody.
+    To(String, String),
+    /// A call is allowed: its approval, or the oldest that waits.
+    Approve(Option<String>),
+    /// A call is not allowed, and why.
+    Deny(Option<String>, Option<String>),
+    /// Somebody, or everybody, is to wait.
+    Pause(Option<String>),
+    /// Somebody, or everybody, is to go on.
+    Resume(Option<String>),
+    /// Stop looking on, and driving.
+    Quit,
+    /// What can be typed.
+    Help,
+    /// No such command.
+    Unknown(String),
+}
+
+/// What can be typed.
+pub(crate) const HELP: &str = "\
+TEXT              answers whoever wrote to you last
+@AGENT TEXT       writes to an agent
+/approve [ID]     allows the call that waits longest, or the one named
+/deny [ID] [WHY]  does not allow it
+/pause [AGENT]    lets an agent, or everybody, wait
+/resume [AGENT]   lets them go on
+/quit             stops here; `polis run --resume` goes on";
+
+/// Reads a line.
+pub(crate) fn read(line: &str) -> Typed {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix('@') {
+        let (agent, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let text = text.trim();
+        return if agent.is_empty() || text.is_empty() {
+            Typed::Unknown(line.to_owned())
+        } else {
+            Typed::To(agent.to_owned(), text.to_owned())
+        };
+    }
+    let Some(command) = line.strip_prefix('/') else {
+        return match line {
+            "" => Typed::Nothing,
+            text => Typed::Answer(text.to_owned()),
+        };
+    };
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    let rest = rest.trim();
+    let one = || Some(rest.to_owned()).filter(|text| !text.is_empty());
+    match name {
+        "approve" | "yes" | "y" => Typed::Approve(one()),
+        "deny" | "no" | "n" => {
+            let (first, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            // An approval's name has a slash in it, a reason's first word hardly ever.
+            if first.contains('/') {
+                let why = Some(more.trim().to_owned()).filter(|why| !why.is_empty());
+                Typed::Deny(Some(first.to_owned()), why)
+            } else {
+                Typed::Deny(None, one())
+            }
+        }
+        "pause" => Typed::Pause(one()),
+        "resume" => Typed::Resume(one()),
+        "quit" | "exit" | "q" => Typed::Quit,
+        "help" | "h" | "?" => Typed::Help,
+        _ => Typed::Unknown(line.to_owned()),
+    }
+}
+
+/// Whether a message to the person wants an answer: one of its lines ends with a question mark.
+pub(crate) fn asks(text: &str) -> bool {
+    let closing = ['"', '\'', ')', '*', '_', '`', '”', '’', '）', '」', '»'];
+    text.lines().any(|line| {
+        line.trim_end()
+            .trim_end_matches(closing)
+            .ends_with(['?', '？'])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_are_meant() {
+        let text = |text: &str| text.to_owned();
+        for (line, typed) in [
+            ("", Typed::Nothing),
+            ("  ", Typed::Nothing),
+            (" Use Rust. ", Typed::Answer(text("Use Rust."))),
+            (
+                "@架构师-1 用 Rust 写",
+                Typed::To(text("架构师-1"), text("用 Rust 写")),
+            ),
+            ("@nobody", Typed::Unknown(text("@nobody"))),
+            ("@ x", Typed::Unknown(text("@ x"))),
+            ("/approve", Typed::Approve(None)),
+            ("/approve r/a/3.0", Typed::Approve(Some(text("r/a/3.0")))),
+            ("/deny", Typed::Deny(None, None)),
+            (
+                "/deny too risky",
+                Typed::Deny(None, Some(text("too risky"))),
+            ),
+            (
+                "/deny r/a/3.0 no",
+                Typed::Deny(Some(text("r/a/3.0")), Some(text("no"))),
+            ),
+            ("/pause", Typed::Pause(None)),
+            ("/resume lexer-dev", Typed::Resume(Some(text("lexer-dev")))),
+            ("/quit", Typed::Quit),
+            ("/help", Typed::Help),
+            ("/halp", Typed::Unknown(text("/halp"))),
+        ] {
+            assert_eq!(read(line), typed, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_question_wants_an_answer() {
+        for (text, wants) in [
+            ("Which language?", true),
+            ("用什么语言？", true),
+            ("Which one?\n- Rust\n- Go", true),
+            ("Shall I go on (yes or no?)", true),
+            ("Delivered: see README.md.", false),
+            ("The function `a?b` is done.", false),
+            ("", false),
+        ] {
+            assert_eq!(asks(text), wants, "{text}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A real terminal: the block is kept at its bottom with the line that is being typed below it, everything else
+//! scrolls above.
+
+use std::io::{IsTerminal as _, Read as _, Write as _};
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use tokio::sync::mpsc;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// A terminal that is drawn on. Dropping it gives it back as it was.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    before: Option<Termios>,
+    /// How many lines of the block are above the cursor's.
+    drawn: Option<usize>,
+    lines: Vec<String>,
+    editor: Editor,
+}
+
+impl Terminal {
+    /// The terminal of this process, if both its input and its output are one.
+    pub(crate) fn open() -> Option<Self> {
+        if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+            return None;
+        }
+        let before = tcgetattr(std::io::stdin()).ok();
+        if let Some(mut modes) = before.clone() {
+            // Keys come one by one and are shown by us; signals still come from the keyboard.
+            modes
+                .local_modes
+                .remove(LocalModes::ICANON | LocalModes::ECHO);
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &modes);
+        }
+        Some(Self {
+            before,
+            drawn: None,
+            lines: Vec::new(),
+            editor: Editor::default(),
+        })
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let size = tcgetwinsize(std::io::stdout()).ok();
+        let or = |number: Option<u16>, usual: usize| {
+            number.map(usize::from).filter(|n| *n > 0).unwrap_or(usual)
+        };
+        (
+            or(size.map(|s| s.ws_col), 80),
+            or(size.map(|s| s.ws_row), 24),
+        )
+    }
+
+    /// Prints above the block.
+    pub(crate) fn above(&mut self, text: &str) -> std::io::Result<()> {
+        let mut page = self.erased();
+        page.push_str(text);
+        page.push('\n');
+        self.drawn = None;
+        self.put(&page)
+    }
+
+    /// Draws the block anew.
+    pub(crate) fn draw(&mut self, lines: Vec<String>) -> std::io::Result<()> {
+        let mut page = self.erased();
+        for line in &lines {
+            page.push_str(line);
+            page.push('\n');
+        }
+        page.push_str(&self.editor.shown(self.size().0));
+        self.drawn = Some(lines.len());
+        self.lines = lines;
+        self.put(&page)
+    }
+
+    /// Takes a key's bytes; answers the lines that were finished with it.
+    pub(crate) fn keys(&mut self, bytes: &[u8]) -> std::io::Result<Vec<String>> {
+        let finished = self.editor.keys(bytes);
+        let lines = std::mem::take(&mut self.lines);
+        self.draw(lines)?;
+        Ok(finished)
+    }
+
+    /// Takes the block away and gives the terminal back.
+    pub(crate) fn close(&mut self) {
+        let page = self.erased();
+        self.drawn = None;
+        let _ = self.put(&page);
+        if let Some(before) = self.before.take() {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &before);
+        }
+    }
+
+    fn erased(&self) -> String {
+        match self.drawn {
+            None => String::new(),
+            Some(0) => "\r\x1b[J".to_owned(),
+            Some(above) => format!("\r\x1b[{above}A\x1b[J"),
+        }
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "whoever draws has the terminal, not only a handle on it"
+    )]
+    fn put(&mut self, page: &str) -> std::io::Result<()> {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(page.as_bytes())?;
+        stdout.flush()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What is typed, as it comes: bytes from a terminal, anything from a pipe. The channel ends with the input.
+pub(crate) fn typed() -> mpsc::Receiver<Vec<u8>> {
+    let (send, receive) = mpsc::channel(16);
+    // A thread of its own: reading cannot be given up, and must not keep the program from ending.
+    std::thread::spawn(move || {
+        let mut bytes = [0; 4_096];
+        while let Ok(count) = std::io::stdin().read(&mut bytes) {
+            let read = bytes.get(..count).unwrap_or_default().to_vec();
+            if count == 0 || send.blocking_send(read).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+/// A line that is being typed.
+#[derive(Debug, Default)]
+pub(crate) struct Editor {
+    text: String,
+    /// Bytes of a character that is not whole yet.
+    rest: Vec<u8>,
+    escape: Escape,
+}
+
+/// Where in an escape sequence the input is.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Escape {
+    #[default]
+    None,
+    Begun,
+    Within,
+}
+
+impl Editor {
+    /// Takes what was typed; answers the lines that were finished.
+    pub(crate) fn keys(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut finished = Vec::new();
+        self.rest.extend_from_slice(bytes);
+        let (text, rest) = whole_characters(&self.rest);
+        self.rest = rest;
+        for c in text.chars() {
+            if self.skips(c) {
+                continue;
+            }
+            match c {
+                '\n' | '\r' => finished.push(std::mem::take(&mut self.text)),
+                '\u{7f}' | '\u{8}' => {
+                    self.text.pop();
+                }
+                '\u{15}' => self.text.clear(),
+                '\u{17}' => {
+                    let kept = self.text.trim_end();
+                    let end = kept.rfind(' ').map_or(0, |at| at + 1);
+                    self.text.truncate(end);
+                }
+                c if c.is_control() => {}
+                c => self.text.push(c),
+            }
+        }
+        finished
+    }
+
+    /// Whether a character belongs to a key that does nothing here, such as an arrow.
+    fn skips(&mut self, c: char) -> bool {
+        match (self.escape, c) {
+            (Escape::None, '\u{1b}') => self.escape = Escape::Begun,
+            (Escape::None, _) => return false,
+            (Escape::Begun, '[' | 'O') => self.escape = Escape::Within,
+            (Escape::Begun, _) | (Escape::Within, '@'..='~') => self.escape = Escape::None,
+            (Escape::Within, _) => {}
+        }
+        true
+    }
+
+    /// The line with its mark, its end in view.
+    fn shown(&self, columns: usize) -> String {
+        let room = columns.saturating_sub(3);
+        let mut text = self.text.as_str();
+        let mut width = text.width();
+        while width > room {
+            let mut rest = text.chars();
+            let Some(first) = rest.next() else { break };
+            width = width.saturating_sub(first.width().unwrap_or(0));
+            text = rest.as_str();
+        }
+        format!("> {text}")
+    }
+}
+
+/// The whole characters at the beginning, and the bytes of one that is not whole yet. What is no character at all is
+/// left out.
+fn whole_characters(bytes: &[u8]) -> (String, Vec<u8>) {
+    let mut text = String::new();
+    let mut rest = bytes;
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(all) => {
+                text.push_str(all);
+                return (text, Vec::new());
+            }
+            Err(error) => {
+                let (good, bad) = rest.split_at(error.valid_up_to());
+                text.push_str(std::str::from_utf8(good).unwrap_or_default());
+                match error.error_len() {
+                    None => return (text, bad.to_vec()),
+                    Some(length) => rest = bad.get(length..).unwrap_or_default(),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Societies from the command line: the real program, a scripted model behind a real address.
+
+mod crash;
+mod play;
+mod runs;
+mod steer;
+mod team;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Command, Stdio};
+
+use polis_testkit::model_server::{ModelServer, Reply, Request};
+use serde_json::{Value, json};
+
+use crate::board::{Answer, Board, start};
+
+/// The key that must be seen by the model alone.
+const KEY: &str = "sk-s3cret";
+
+/// How many answers of the model are in a request's conversation.
+fn answers(request: &Request) -> usize {
+    let said = request.messages().iter();
+    said.filter(|message| message["role"] == "assistant")
+        .count()
+}
+
+/// A model that answers the first time with the first of these, and so on; the last one is said from then on.
+fn saying(replies: impl Fn(usize) -> Reply + Send + Sync + 'static) -> ModelServer {
+    ModelServer::start(move |request| replies(answers(request)))
+}
+
+/// A call that writes to the person.
+fn to_user(id: &str, text: &str) -> Reply {
+    Reply::call(
+        id,
+        "send_message",
+        &json!({"to": "user", "payload": {"text": text}}),
+    )
+}
+
+/// The program with `--json` on a board, told where the model is.
+fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> Command {
+    let mut command = board.json_command("user", args);
+    command
+        .env("OPENAI_BASE_URL", model.base_url())
+        .env("OPENAI_API_KEY", KEY);
+    command
+}
+
+/// A `polis run` that goes on.
+struct Running {
+    child: Child,
+    lines: BufReader<std::process::ChildStdout>,
+    /// Every document so far.
+    seen: Vec<Value>,
+}
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        let mut child = start(command.stdin(Stdio::piped()));
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            child,
+            lines,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads documents until one is of this kind.
+    fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let mut line = String::new();
+            let read = self.lines.read_line(&mut line).unwrap();
+            if read == 0 {
+                let error = self.error();
+                panic!("it ended before {kind}: {:?} {error}", self.seen);
+            }
+            assert!(!line.contains("s3cret"), "{line}");
+            let document: Value = serde_json::from_str(&line).unwrap();
+            self.seen.push(document.clone());
+            if document["kind"] == kind {
+                return document;
+            }
+        }
+    }
+
+    /// The run's name.
+    fn id(&mut self) -> String {
+        let started = self.until("started");
+        started["taskId"].as_str().unwrap().to_owned()
+    }
+
+    /// Types a line.
+    fn types(&mut self, line: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        let id = i32::try_from(self.child.id()).unwrap();
+        let id = rustix::process::Pid::from_raw(id).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+    }
+
+    fn error(&mut self) -> String {
+        let mut text = String::new();
+        let pipe = self.child.stderr.as_mut().unwrap();
+        std::io::Read::read_to_string(pipe, &mut text).unwrap();
+        text
+    }
+
+    /// Waits for its end: the last document and the exit code.
+    fn end(mut self) -> (Value, Option<i32>) {
+        let last = self.until("ended");
+        let output = self.child.wait_with_output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            !error.contains("panicked") && !error.contains("s3cret"),
+            "{error}"
+        );
+        (last, output.status.code())
+    }
+}
+
+/// The documents of a stream.
+fn documents(answer: &Answer) -> Vec<Value> {
+    let lines = answer.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}

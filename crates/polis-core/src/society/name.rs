@@ -1,0 +1,83 @@
+//! Names: of runs, and of members.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::carried::from_text;
+use crate::id::{AgentId, quoted};
+use crate::refusal::{Code, Refusal};
+
+/// A run's name: the `taskId` of the source documents. Of the same letters as an agent's, because who hires
+/// without being in a run has one of its own, named after it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RunId(String);
+
+impl RunId {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        match text.parse::<AgentId>() {
+            Ok(name) => Ok(Self(name.as_str().to_owned())),
+            Err(_) => Err(Refusal::new(
+                Code::InvalidInput,
+                format!("Not a run's name: {}.", quoted(text)),
+                "see the runs there are with `polis society ps`",
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RunId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        from_text(deserializer, str::parse)
+    }
+}
+
+/// A member of a run. `root` is a member of every run, with a conversation of its own in each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberKey {
+    /// The run.
+    pub run: RunId,
+    /// The agent.
+    pub agent: AgentId,
+}
+
+impl MemberKey {
+    /// A member's name.
+    pub fn new(run: RunId, agent: AgentId) -> Self {
+        Self { run, agent }
+    }
+}
+
+/// As records are named by it: `RUN/AGENT`. Neither has a slash in it.
+impl fmt::Display for MemberKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.run, self.agent)
+    }
+}
+
+impl FromStr for MemberKey {
+    type Err = Refusal;
+
+    fn from_str(text: &str) -> Result<Self, Refusal> {
+        let (run, agent) = text.split_once('/').unwrap_or((text, ""));
+        Ok(Self::new(run.parse()?, agent.parse()?))
+    }
+}

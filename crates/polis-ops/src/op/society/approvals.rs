@@ -1,0 +1,110 @@
+//! Calls that a person has to allow: what waits, and deciding on it.
+
+use polis_core::record::{RecordKind, RecordName};
+use polis_core::society::approval::{self, Approval, Decision};
+use polis_core::society::member::{self, MemberState};
+use polis_core::society::{Kept, MemberKey, RunId};
+use polis_core::{AgentId, Standing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{PAGE, read};
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+
+/// The parameters of listing approvals.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListApprovals {
+    /// Only of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<RunId>,
+    /// Those that were decided, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+}
+
+/// Calls that wait to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ApprovalList {
+    /// The calls, by run, agent and turn.
+    pub approvals: Vec<Approval>,
+}
+
+/// The parameters of deciding on a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DecideApproval {
+    /// The call: an approval's id.
+    pub id: String,
+    /// Whether it may be carried out.
+    pub allowed: bool,
+    /// Why not, or what to mind; the agent is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The calls that wait to be allowed, of all runs the caller may look into.
+pub async fn list_approvals(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &ListApprovals,
+) -> Result<ApprovalList, OpError> {
+    let caller = polis.caller(caller).await?;
+    let run = match (&params.task_id, caller.standing) {
+        (None, Standing::Human) => None,
+        (named, _) => Some(polis.meant(&caller, named.as_ref()).await?.value.id),
+    };
+    let kind = RecordKind::Approval;
+    let mut approvals = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let found = match &run {
+            Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
+            None => polis.store.records(kind, after.as_deref(), PAGE),
+        };
+        let found = found.await?;
+        let Some(last) = found.last() else {
+            return Ok(ApprovalList { approvals });
+        };
+        after = Some(last.id.clone());
+        for stored in &found {
+            let approval = read::<Approval>(stored)?.value;
+            if params.all || approval.decision.is_none() {
+                approvals.push(approval);
+            }
+        }
+    }
+}
+
+/// Decides on a call. The agent that asked goes on.
+pub async fn decide_approval(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &DecideApproval,
+) -> Result<Approval, OpError> {
+    let caller = &polis.caller(caller).await?;
+    let decide = || -> Attempt<'_, Approval> {
+        Box::pin(async move {
+            let name = RecordName::new(RecordKind::Approval, params.id.as_str());
+            let found: Option<Kept<Approval>> = polis.kept(&name).await?;
+            let found = found.ok_or_else(|| approval::not_found(&params.id))?;
+            let key = MemberKey::new(found.value.run.clone(), found.value.agent.clone());
+            let state: Option<Kept<MemberState>> = polis.kept(&member::state_name(&key)).await?;
+            let decision = Decision {
+                allowed: params.allowed,
+                note: params.note.clone(),
+                by: caller.id.clone(),
+                at: polis.now(),
+            };
+            Ok(approval::decide(
+                &found,
+                state.as_ref(),
+                decision,
+                caller,
+                &polis.now(),
+            )?)
+        })
+    };
+    polis.settle(decide, |approval, _| approval).await
+}

@@ -1,0 +1,233 @@
+//! The operations of the society: one file each. Here is what they have in common: reading the records of a run, and
+//! who may look into it or steer.
+
+mod approvals;
+mod budget;
+mod conversation;
+mod hold;
+mod org;
+mod roles;
+mod runs;
+mod spawn_agent;
+mod start_run;
+mod tell_run;
+mod terminate_agent;
+
+pub use approvals::{ApprovalList, DecideApproval, ListApprovals, decide_approval, list_approvals};
+pub use budget::{MemberBudget, SetBudget, draw_budget, set_budget};
+pub use conversation::{
+    Conversation, ReadConversation, Spoken, ToolCall, TurnView, read_conversation,
+};
+pub use hold::{Held, HoldSociety, pause_society, resume_society};
+pub use org::{GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members};
+pub use roles::{
+    FindRole, FoundRole, ListRoles, RoleList, create_role, find_role_by_name, list_roles,
+};
+pub use runs::{ListRuns, OfRun, RunList, list_runs, show_run};
+pub use spawn_agent::spawn_agent;
+pub use start_run::start_run;
+pub use tell_run::{TellRun, tell_run};
+pub use terminate_agent::{stop_run, terminate_agent};
+
+use polis_core::record::{RecordKind, RecordName, Stored};
+use polis_core::society::dismiss::{self, Someone};
+use polis_core::society::member::{self, Member, MemberState};
+use polis_core::society::run::{self, Run};
+use polis_core::society::{Kept, MemberKey, RunId};
+use polis_core::{AgentId, Caller, Code, Refusal, Standing};
+use serde::de::DeserializeOwned;
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::PortError;
+
+/// How many records are read at a time.
+const PAGE: u32 = 500;
+
+/// A record of the society, read.
+fn read<T: DeserializeOwned>(stored: &Stored) -> Result<Kept<T>, PortError> {
+    Kept::read(stored).map_err(|e| {
+        PortError::new(
+            Code::StoreCorrupt,
+            "A record of the society cannot be read.",
+            "run `polis doctor`; a newer polis may have written it",
+        )
+        .because(e.to_string())
+    })
+}
+
+impl Polis {
+    /// A record of the society.
+    pub(in crate::op) async fn kept<T: DeserializeOwned>(
+        &self,
+        name: &RecordName,
+    ) -> Result<Option<Kept<T>>, OpError> {
+        match self.store.record(name).await? {
+            Some(stored) => Ok(Some(read(&stored)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// All records of a kind that a run has, by id.
+    async fn kept_of<T: DeserializeOwned>(
+        &self,
+        kind: RecordKind,
+        run: &RunId,
+    ) -> Result<Vec<(String, Kept<T>)>, OpError> {
+        let mut found: Vec<(String, Kept<T>)> = Vec::new();
+        loop {
+            let after = found.last().map(|(id, _)| id.as_str());
+            let page = self.store.records_of(kind, run.as_str(), after, PAGE);
+            let page = page.await?;
+            let more = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+            for stored in page {
+                found.push((stored.id.clone(), read(&stored)?));
+            }
+            if !more {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// A run.
+    pub(in crate::op) async fn run(&self, id: &RunId) -> Result<Kept<Run>, OpError> {
+        let found = self.kept(&run::record_name(id)).await?;
+        found.ok_or_else(|| run::not_found(id).into())
+    }
+
+    /// A run that is not over, for a message to its `root`.
+    pub(in crate::op) async fn open_run(&self, id: &RunId) -> Result<Kept<Run>, OpError> {
+        let found = self.run(id).await?;
+        if found.value.check_open().is_err() {
+            return Err(Refusal::new(
+                Code::RecipientNotFound,
+                format!("Run \"{id}\" is over; its root gets no messages."),
+                "start a new run, or write to somebody else",
+            )
+            .into());
+        }
+        Ok(found)
+    }
+
+    /// Everybody of a run, those who are gone too.
+    async fn everybody(&self, run: &RunId) -> Result<Vec<Someone>, OpError> {
+        let members = self.kept_of::<Member>(RecordKind::Member, run).await?;
+        let states = self.kept_of::<MemberState>(RecordKind::MemberState, run);
+        let mut states = states.await?.into_iter().peekable();
+        let mut found = Vec::with_capacity(members.len());
+        for (id, member) in members {
+            // Both lists are by id. Who was hired between the two readings is left out.
+            while states.peek().is_some_and(|(other, _)| *other < id) {
+                states.next();
+            }
+            if let Some((_, state)) = states.next_if(|(other, _)| *other == id) {
+                found.push(Someone {
+                    member: member.value,
+                    state,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Somebody of a run.
+    async fn somebody(&self, key: &MemberKey) -> Result<Option<Someone>, OpError> {
+        let Some(member) = self.kept::<Member>(&member::record_name(key)).await? else {
+            return Ok(None);
+        };
+        let state = self.kept::<MemberState>(&member::state_name(key)).await?;
+        Ok(state.map(|state| Someone {
+            member: member.value,
+            state,
+        }))
+    }
+
+    /// The run somebody means: the one it names, its own, the one it is spoken to in, or the one named after it.
+    async fn meant(&self, caller: &Caller, named: Option<&RunId>) -> Result<Kept<Run>, OpError> {
+        let id = match named.or(caller.run.as_ref()).or(self.run_of_root()) {
+            Some(id) => id.clone(),
+            None => own_run(caller)?,
+        };
+        let run = match self.run(&id).await {
+            Err(error) if error.code() == Code::RunNotFound && named.is_none() => {
+                return Err(Refusal::new(
+                    Code::RunNotFound,
+                    "It was not said which run is meant.",
+                    "name it with taskId; `polis society ps` shows the runs there are",
+                )
+                .into());
+            }
+            run => run?,
+        };
+        check_sight(caller, &run.value)?;
+        Ok(run)
+    }
+
+    /// The run of an agent that is to be looked into or steered, which for `root` has to be named.
+    async fn run_of(
+        &self,
+        caller: &Caller,
+        agent: &AgentId,
+        named: Option<&RunId>,
+    ) -> Result<Kept<Run>, OpError> {
+        if agent.is_root() || named.is_some() {
+            return self.meant(caller, named).await;
+        }
+        let entry = self.entry(agent).await?;
+        let Some(run) = entry.and_then(|found| found.agent.run) else {
+            return match own_run_name(agent) {
+                Some(run) if self.run(&run).await.is_ok() => self.meant(caller, Some(&run)).await,
+                _ => Err(no_member(agent).into()),
+            };
+        };
+        let run = self.run(&run).await?;
+        if check_sight(caller, &run.value).is_err() {
+            return Err(dismiss::not_above(&caller.id, agent).into());
+        }
+        Ok(run)
+    }
+}
+
+/// The run of one who is in none: it is named after it.
+fn own_run(caller: &Caller) -> Result<RunId, Refusal> {
+    caller.id.as_str().parse()
+}
+
+fn own_run_name(agent: &AgentId) -> Option<RunId> {
+    agent.as_str().parse().ok()
+}
+
+/// Nobody of this name works for a run.
+fn no_member(agent: &AgentId) -> Refusal {
+    Refusal::new(
+        Code::AgentNotFound,
+        format!("Nobody called \"{agent}\" works for a run."),
+        "see who does with get_org (`polis society tree`)",
+    )
+}
+
+/// Refuses to show a run to one who neither works for it nor asked for it: for such a caller it is not there.
+fn check_sight(caller: &Caller, run: &Run) -> Result<(), Refusal> {
+    let own = caller.run.as_ref() == Some(&run.id);
+    let asked = caller.run.is_none() && (run.created_by == caller.id || run.head == caller.id);
+    if caller.standing == Standing::Human || own || asked {
+        return Ok(());
+    }
+    Err(run::not_found(&run.id))
+}
+
+/// Refuses one who is neither the person, nor who asked for the run, nor above the agent.
+fn check_steer(
+    caller: &Caller,
+    run: &Run,
+    members: &[Someone],
+    agent: &AgentId,
+) -> Result<(), Refusal> {
+    check_sight(caller, run)?;
+    let asked = caller.run.is_none() && run.created_by == caller.id;
+    let human = caller.standing == Standing::Human;
+    if human || asked || dismiss::is_above(members, &caller.id, agent) {
+        return Ok(());
+    }
+    Err(dismiss::not_above(&caller.id, agent))
+}

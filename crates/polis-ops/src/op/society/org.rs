@@ -1,0 +1,279 @@
+//! Who works for a run, and how they stand.
+
+use polis_core::record::RecordKind;
+use polis_core::society::budget::{Amount, Limits};
+use polis_core::society::dismiss::Someone;
+use polis_core::society::member::{self, Member, MemberState, MemberStatus};
+use polis_core::society::run::RunStatus;
+use polis_core::society::{MemberKey, RunId};
+use polis_core::{AgentId, Standing, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{PAGE, check_sight, read};
+use crate::error::OpError;
+use crate::polis::Polis;
+
+/// The most members of one page.
+const MAX_LISTED: u32 = 1_000;
+
+/// The parameters of `get_org`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GetOrg {
+    /// The run; your own if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<RunId>,
+    /// Those who were dismissed, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all: bool,
+}
+
+/// The tree of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Org {
+    /// The run.
+    #[serde(rename = "taskId")]
+    pub run: RunId,
+    /// Whether it goes on.
+    pub status: RunStatus,
+    /// Its members, each after the one that hired it.
+    pub members: Vec<OrgMember>,
+}
+
+/// A member of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrgMember {
+    /// Who.
+    pub agent_id: AgentId,
+    /// The run, in a list over several.
+    #[serde(rename = "taskId", skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Who hired it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_agent_id: Option<AgentId>,
+    /// Its role.
+    pub role_name: String,
+    /// How far below the top it is.
+    pub depth: u32,
+    /// What it does.
+    pub status: MemberStatus,
+    /// Why, if it is held up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The outside call it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doing: Option<String>,
+    /// What it is to reach.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub objective: String,
+    /// Whom it hired.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<AgentId>,
+    /// What it has spent itself.
+    pub spent: Amount,
+    /// What it and everybody ever below it have spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent_below: Option<Amount>,
+    /// What it and those below it may spend.
+    #[serde(skip_serializing_if = "is_unlimited")]
+    pub limits: Limits,
+    /// Tokens of its context when a model last said so.
+    pub context_tokens: u64,
+    /// How many turns its conversation has.
+    pub turns: u64,
+    /// When it was hired.
+    pub created_at: Timestamp,
+}
+
+fn is_unlimited(limits: &Limits) -> bool {
+    *limits == Limits::default()
+}
+
+impl OrgMember {
+    fn of(member: Member, state: MemberState) -> Self {
+        Self {
+            agent_id: member.agent,
+            run: None,
+            parent_agent_id: member.parent,
+            role_name: member.role,
+            depth: member.depth,
+            status: state.status,
+            why: state.why,
+            doing: state.doing,
+            objective: member.brief.objective,
+            children: state.children,
+            spent: state.account.spent,
+            spent_below: None,
+            limits: state.account.limits,
+            context_tokens: state.context_tokens,
+            turns: state.next_turn,
+            created_at: member.created_at,
+        }
+    }
+}
+
+/// The tree of a run.
+pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result<Org, OpError> {
+    let caller = polis.caller(caller).await?;
+    let run = polis.meant(&caller, params.task_id.as_ref()).await?.value;
+    let everybody = polis.everybody(&run.id).await?;
+    let totals = totals(&everybody);
+    let mut members: Vec<OrgMember> = Vec::new();
+    for at in in_order(&everybody) {
+        let (Some(one), Some(total)) = (everybody.get(at), totals.get(at)) else {
+            continue;
+        };
+        if one.state.value.status == MemberStatus::Gone && !params.all {
+            continue;
+        }
+        let mut view = OrgMember::of(one.member.clone(), one.state.value.clone());
+        view.spent_below = Some(*total);
+        members.push(view);
+    }
+    Ok(Org {
+        run: run.id,
+        status: run.status,
+        members,
+    })
+}
+
+/// The places of all members, each after the one that hired it, in the order they were hired.
+fn in_order(everybody: &[Someone]) -> Vec<usize> {
+    let place = |id: &AgentId| everybody.iter().position(|one| one.member.agent == *id);
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); everybody.len()];
+    let mut tops = Vec::new();
+    let mut by_age: Vec<usize> = (0..everybody.len()).collect();
+    let age = |at: &usize| {
+        let one = everybody.get(*at);
+        one.map(|one| (one.member.created_at.as_str(), one.member.agent.as_str()))
+    };
+    by_age.sort_by(|a, b| age(a).cmp(&age(b)));
+    for at in by_age {
+        let parent = everybody.get(at).and_then(|one| one.member.parent.as_ref());
+        match parent
+            .and_then(place)
+            .and_then(|above| below.get_mut(above))
+        {
+            Some(children) => children.push(at),
+            None => tops.push(at),
+        }
+    }
+    let mut order = Vec::with_capacity(everybody.len());
+    let mut left: Vec<usize> = tops.into_iter().rev().collect();
+    while let Some(at) = left.pop() {
+        order.push(at);
+        if let Some(children) = below.get_mut(at) {
+            left.extend(std::mem::take(children).into_iter().rev());
+        }
+    }
+    order
+}
+
+/// What each member and everybody ever below it have spent.
+fn totals(everybody: &[Someone]) -> Vec<Amount> {
+    let leaves = polis_core::society::dismiss::leaves(everybody);
+    let mut totals: Vec<Amount> = leaves.iter().map(|leaf| leaf.account.spent).collect();
+    let mut deepest: Vec<usize> = (0..leaves.len()).collect();
+    deepest.sort_by_key(|at| std::cmp::Reverse(leaves.get(*at).map_or(0, |leaf| leaf.depth)));
+    for at in deepest {
+        let above = leaves.get(at).and_then(|leaf| leaf.above);
+        let Some(spent) = totals.get(at).copied() else {
+            continue;
+        };
+        if let Some(total) = above.and_then(|above| totals.get_mut(above)) {
+            total.add(&spent);
+        }
+    }
+    totals
+}
+
+/// The parameters of listing members.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListMembers {
+    /// Only of this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<RunId>,
+    /// Only those that stand like this; all that are not gone if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<MemberStatus>,
+    /// Go on after this: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many; 1,000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Members of runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MemberList {
+    /// The members, by run and name.
+    pub members: Vec<OrgMember>,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Who works for runs, over all that the caller may look into.
+pub async fn list_members(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &ListMembers,
+) -> Result<MemberList, OpError> {
+    let caller = polis.caller(caller).await?;
+    // Only the person sees more than one run at a time.
+    let run = match (&params.task_id, caller.standing) {
+        (None, Standing::Human) => None,
+        (named, _) => {
+            let run = polis.meant(&caller, named.as_ref()).await?.value;
+            check_sight(&caller, &run)?;
+            Some(run.id)
+        }
+    };
+    let limit = params.limit.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let kind = RecordKind::MemberState;
+    let mut members = Vec::new();
+    let mut after = params.cursor.clone();
+    loop {
+        let found = match &run {
+            Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
+            None => polis.store.records(kind, after.as_deref(), PAGE),
+        };
+        let found = found.await?;
+        if found.is_empty() {
+            return Ok(MemberList {
+                members,
+                next: None,
+            });
+        }
+        for stored in found {
+            if members.len() >= most {
+                return Ok(MemberList {
+                    members,
+                    next: after,
+                });
+            }
+            let state = read::<MemberState>(&stored)?.value;
+            let wanted = match params.status {
+                Some(status) => state.status == status,
+                None => state.status != MemberStatus::Gone,
+            };
+            after = Some(stored.id.clone());
+            let key: MemberKey = stored.id.parse()?;
+            if !wanted {
+                continue;
+            }
+            let member = polis.kept::<Member>(&member::record_name(&key)).await?;
+            if let Some(member) = member {
+                let mut view = OrgMember::of(member.value, state);
+                view.run = Some(key.run);
+                members.push(view);
+            }
+        }
+    }
+}

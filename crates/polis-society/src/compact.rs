@@ -1,0 +1,279 @@
+//! Making a context smaller: when, where it is cut, and what stands in the place of what goes.
+//!
+//! Pure. A cut is only ever before an entry that begins a step, so no result is parted from the call it belongs to.
+//! Each further try takes more away, down to a few lines made without a model: no context is ever too long
+//! for good, unless what a member is told always is.
+
+use crate::context::{Context, Sort, estimate};
+use crate::message;
+use crate::words::Words;
+
+/// At how many tenths of its limit a context is made smaller.
+const TENTHS: u64 = 7;
+/// What part of the limit stays as it is: a fifth.
+const KEPT: u64 = 5;
+/// What part of the limit the last step may have to stay as it is: a quarter.
+const LAST_STEP: u64 = 4;
+/// The shortest shortened entry, in bytes.
+const SHORTEST: usize = 160;
+/// The smallest digest, in bytes; if that is too much, nothing helps.
+const SMALLEST: usize = 400;
+
+/// How a context is made smaller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plan {
+    /// The model is asked for a summary. Turns from `since` on stay.
+    Ask {
+        /// The first turn that stays.
+        since: u64,
+        /// The messages it is asked with; none if it is the prompt as always, with the question at its end.
+        messages: Option<String>,
+    },
+    /// This text stands for everything.
+    Digest(String),
+    /// What is told always is too long already.
+    Hopeless,
+}
+
+/// Whether a context has to be made smaller before the model is asked.
+pub fn needed(tokens: u64, limit: u64) -> bool {
+    tokens.saturating_mul(10) >= limit.saturating_mul(TENTHS)
+}
+
+/// How to make a context smaller, at the `attempt`th try (from 0). `next` is the turn that is not committed yet.
+pub fn plan(context: &Context, limit: u64, attempt: u32, next: u64, words: Words) -> Plan {
+    let steps = beginnings(context);
+    let last = steps.last().copied().unwrap_or(0);
+    if attempt == 0 {
+        let small = |step: &&usize| estimate(context.bytes_from(**step)) <= limit / KEPT;
+        let keep = steps.iter().find(small).copied().unwrap_or(last);
+        // Room for the question and the answer has to be there.
+        if keep > 0 && context.tokens().saturating_mul(20) <= limit.saturating_mul(19) {
+            return Plan::Ask {
+                since: turn_of(context, keep, next),
+                messages: None,
+            };
+        }
+    }
+    if attempt <= 1 {
+        let fits = estimate(context.bytes_from(last)) <= limit / LAST_STEP;
+        let keep = match fits && last > 0 {
+            true => last,
+            false => context.marks().len(),
+        };
+        let room = bytes(limit / 2).saturating_sub(context.fixed());
+        let text = format!(
+            "{}\n\n{}\n{}",
+            words.transcript(),
+            transcript(context, keep, room),
+            words.summarise()
+        );
+        let messages = format!("{},{}", context.head(), message::user(&text).text());
+        return Plan::Ask {
+            since: turn_of(context, keep, next),
+            messages: Some(messages),
+        };
+    }
+    let halvings = attempt.saturating_sub(1).min(40);
+    let room = bytes(limit.checked_shr(halvings).unwrap_or(0)).saturating_sub(context.fixed() / 2);
+    if room < SMALLEST && attempt > 2 {
+        return Plan::Hopeless;
+    }
+    let room = room.max(SMALLEST);
+    let text = transcript(context, context.marks().len(), room);
+    Plan::Digest(format!("{}\n{text}", words.digest()))
+}
+
+fn bytes(tokens: u64) -> usize {
+    usize::try_from(tokens.saturating_mul(7) / 2).unwrap_or(usize::MAX)
+}
+
+/// Where steps begin: the first entry of a turn, unless it is a result.
+fn beginnings(context: &Context) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut before = None;
+    for (at, mark) in context.marks().iter().enumerate() {
+        if before != Some(mark.turn) && mark.sort != Sort::Did {
+            found.push(at);
+        }
+        before = Some(mark.turn);
+    }
+    found
+}
+
+fn turn_of(context: &Context, mark: usize, next: u64) -> u64 {
+    context.marks().get(mark).map_or(next, |mark| mark.turn)
+}
+
+/// The summary and the entries before this mark in at most about so many bytes: each shortened, the newest first
+/// to be there.
+fn transcript(context: &Context, until: usize, room: usize) -> String {
+    let summary = context.summary().map(message::content);
+    let summary = summary.map(|text| shortened(&text, room / 3));
+    let mut left = room.saturating_sub(summary.as_ref().map_or(0, String::len));
+    let marks = context.marks().get(..until).unwrap_or_default();
+    let each = (left / marks.len().clamp(1, 24)).max(SHORTEST);
+    let mut lines = Vec::new();
+    for mark in marks.iter().rev() {
+        let line = shortened(context.message(mark), each);
+        if line.len() > left {
+            break;
+        }
+        left = left.saturating_sub(line.len().saturating_add(1));
+        lines.push(line);
+    }
+    lines.extend(summary);
+    lines.reverse();
+    lines.join("\n")
+}
+
+/// The beginning and the end of a text that is too long.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let head = text
+        .get(..text.floor_char_boundary(half))
+        .unwrap_or_default();
+    let from = text.ceil_char_boundary(text.len().saturating_sub(half));
+    let tail = text.get(from..).unwrap_or_default();
+    let gone = text.len().saturating_sub(head.len() + tail.len());
+    format!("{head}[… {gone} bytes …]{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use polis_core::Raw;
+    use polis_core::board::words::Language;
+    use polis_core::society::turn::{CallEnd, Entry, Used};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const WORDS: Words = Words(Language::En);
+
+    fn said(calls: usize) -> Entry {
+        let calls: Vec<_> = (0..calls)
+            .map(|n| serde_json::json!({"id": n.to_string()}))
+            .collect();
+        let m = serde_json::json!({"role":"assistant","content":null,"tool_calls":calls});
+        Entry::Said {
+            m: Raw::of(&m).unwrap(),
+            used: Used {
+                estimated: true,
+                ..Used::default()
+            },
+        }
+    }
+
+    fn did(size: usize) -> Entry {
+        Entry::Did {
+            m: message::tool("0", &"x".repeat(size)),
+            end: CallEnd::Ok,
+            ms: 0,
+        }
+    }
+
+    fn heard(size: usize) -> Entry {
+        Entry::Heard {
+            ids: vec![1],
+            m: message::user(&"y".repeat(size)),
+        }
+    }
+
+    /// A conversation of steps with one call each, its results of these sizes.
+    fn conversation(sizes: &[usize]) -> (Context, u64) {
+        let mut context = Context::new(message::system("be good").text(), 0);
+        let mut turn = 0;
+        context.add(turn, &heard(10));
+        for (n, size) in sizes.iter().enumerate() {
+            context.add(turn, &said(1));
+            // Every other result is in a turn of its own.
+            if n % 2 == 1 {
+                turn += 1;
+            }
+            context.add(turn, &did(*size));
+            turn += 1;
+        }
+        (context, turn)
+    }
+
+    #[test]
+    fn it_is_needed_at_seven_tenths() {
+        assert!(!needed(699, 1_000));
+        assert!(needed(700, 1_000));
+        assert!(needed(1, 0));
+    }
+
+    #[test]
+    fn the_newest_fifth_stays() {
+        let (context, next) = conversation(&[700; 10]);
+        let limit = estimate(10 * 800) * 10 / 7;
+        let Plan::Ask { since, messages } = plan(&context, limit, 0, next, WORDS) else {
+            panic!("the model is asked");
+        };
+        assert_eq!(messages, None);
+        assert!(since > 5 && since < next, "{since} of {next}");
+    }
+
+    #[test]
+    fn one_step_that_is_too_long_is_cut_within() {
+        let (context, next) = conversation(&[100_000]);
+        let Plan::Ask { since, messages } = plan(&context, 10_000, 0, next, WORDS) else {
+            panic!("the model is asked");
+        };
+        assert_eq!(since, next);
+        assert!(estimate(messages.unwrap().len()) < 6_000);
+    }
+
+    #[test]
+    fn further_tries_take_more_away_until_nothing_helps() {
+        let (context, next) = conversation(&[5_000; 20]);
+        let mut before = usize::MAX;
+        for attempt in 2.. {
+            match plan(&context, 10_000, attempt, next, WORDS) {
+                Plan::Digest(text) => {
+                    assert!(text.len() < before, "{attempt}");
+                    before = text.len();
+                }
+                Plan::Hopeless => return assert!(attempt > 4),
+                Plan::Ask { .. } => panic!("no model helps here"),
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// After a cut every result still has its answer before it, and every answer its results.
+        #[test]
+        fn calls_and_results_are_never_parted(
+            sizes in prop::collection::vec(1_usize..5_000, 0..30),
+            limit in 100_u64..20_000,
+            attempt in 0_u32..6,
+        ) {
+            let (mut context, next) = conversation(&sizes);
+            let since = match plan(&context, limit, attempt, next, WORDS) {
+                Plan::Ask { since, .. } => since,
+                Plan::Digest(_) | Plan::Hopeless => next,
+            };
+            context.cut(since);
+            let mut open = 0;
+            for mark in context.marks() {
+                match mark.sort {
+                    Sort::Said(calls) => {
+                        prop_assert_eq!(open, 0);
+                        open = calls;
+                    }
+                    Sort::Did => {
+                        prop_assert!(open > 0);
+                        open -= 1;
+                    }
+                    Sort::Heard | Sort::Told => prop_assert_eq!(open, 0),
+                }
+            }
+            prop_assert_eq!(open, 0);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The turn of a member in the commit of the operation that it called: both are durable, or neither is.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use polis_core::changeset::{Receipt, Write};
+use polis_core::record::{RecordBody, RecordName};
+use polis_core::society::MemberKey;
+use polis_core::society::member::{self, MemberState};
+use polis_core::society::turn::CallEnd;
+use polis_core::{Changeset, Code, Expect, RecordKey, Refusal};
+use polis_ops::{Alongside, AnswerOf};
+
+use crate::compact::shortened;
+use crate::machine::{Draft, Outcome, with_result};
+
+/// The most bytes of an answer that go into a conversation.
+const MOST: usize = 24_000;
+
+/// What goes along, and what came of it.
+pub(super) struct Joined {
+    key: MemberKey,
+    call: String,
+    draft: Draft,
+    begun: Instant,
+    came: Arc<Mutex<Came>>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(super) struct Came {
+    /// What the model is told.
+    outcome: Option<Outcome>,
+    /// How the member stands afterwards.
+    state: Option<MemberState>,
+    committed: bool,
+    lost: bool,
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Joined({})", self.key)
+    }
+}
+
+impl Joined {
+    pub(super) fn new(key: MemberKey, call: String, draft: Draft) -> Self {
+        Self {
+            key,
+            call,
+            draft,
+            begun: Instant::now(),
+            came: Arc::default(),
+        }
+    }
+
+    /// What was committed, if anything was.
+    pub(super) fn committed(&self) -> Option<(Outcome, MemberState)> {
+        let mut came = lock(&self.came);
+        if !came.committed {
+            return None;
+        }
+        Some((came.outcome.take()?, came.state.take()?))
+    }
+
+    /// Whether it was not committed because the member stands differently.
+    pub(super) fn is_lost(&self) -> bool {
+        lock(&self.came).lost
+    }
+}
+
+fn lock(came: &Mutex<Came>) -> std::sync::MutexGuard<'_, Came> {
+    came.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The writes of a draft beside its turn: how the member stands, and what it read.
+pub(super) fn writes(key: &MemberKey, draft: &Draft, changes: &mut Changeset) {
+    changes.writes.push(put_state(key, draft, &draft.state));
+    if !draft.read.is_empty() {
+        changes.writes.push(Write::ReadMessages {
+            recipient: key.agent.clone(),
+            ids: draft.read.clone(),
+        });
+    }
+}
+
+fn put_state(key: &MemberKey, draft: &Draft, state: &MemberState) -> Write {
+    Write::PutRecord {
+        name: member::state_name(key),
+        expect: Expect::Revision(draft.revision),
+        expires_at: None,
+        body: RecordBody::Text(text_of(state)),
+    }
+}
+
+fn text_of(state: &MemberState) -> String {
+    // Our own types serialise.
+    serde_json::to_string(state).unwrap_or_default()
+}
+
+/// A turn as it is kept.
+pub(super) fn turn_body(at: i64, entries: &str) -> String {
+    format!("{{\"at\":{at},\"of\":[{entries}]}}")
+}
+
+/// Whether a conflict is about the member itself.
+pub(super) fn is_own(key: &MemberKey, draft: &Draft, of: &RecordKey) -> bool {
+    match of {
+        RecordKey::Record(name) => *name == member::state_name(key),
+        RecordKey::Turn { member, .. } => *member == key.to_string(),
+        RecordKey::Message(id) => draft.read.contains(id),
+        _ => false,
+    }
+}
+
+impl Alongside for Joined {
+    fn join(&self, mut changes: Changeset, now: i64, answer: AnswerOf) -> Changeset {
+        let name = member::state_name(&self.key);
+        let state = self.merged(&mut changes, &name);
+        match &state {
+            Some(_) => {
+                if !self.draft.read.is_empty() {
+                    changes.writes.push(Write::ReadMessages {
+                        recipient: self.key.agent.clone(),
+                        ids: self.draft.read.clone(),
+                    });
+                }
+            }
+            None => writes(&self.key, &self.draft, &mut changes),
+        }
+        lock(&self.came).state = Some(state.unwrap_or_else(|| self.draft.state.clone()));
+        let Some(turn) = self.draft.turn else {
+            return changes;
+        };
+        let (came, begun) = (Arc::clone(&self.came), self.begun);
+        let (call, entries) = (self.call.clone(), self.draft.entries.clone());
+        let body = move |receipt: &Receipt| {
+            let outcome = Outcome {
+                text: shortened(&answer(receipt), MOST),
+                end: CallEnd::Ok,
+                ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            };
+            let body = turn_body(now, &with_result(&entries, &call, &outcome));
+            lock(&came).outcome = Some(outcome);
+            body
+        };
+        changes.write(Write::AppendTurn {
+            member: self.key.to_string(),
+            turn,
+            body: RecordBody::OfReceipt(Arc::new(body)),
+        })
+    }
+
+    fn lost(&self, key: &RecordKey) -> Option<Refusal> {
+        if !is_own(&self.key, &self.draft, key) {
+            return None;
+        }
+        lock(&self.came).lost = true;
+        Some(Refusal::new(
+            Code::OutcomeUnknown,
+            "The member stands differently by now.",
+            "decide again",
+        ))
+    }
+
+    fn committed(&self, _: &Receipt) {
+        lock(&self.came).committed = true;
+    }
+}
+
+impl Joined {
+    /// If the operation itself writes how the member stands (it hired somebody): both changes in one. Where it was
+    /// decided on another revision than ours, ours is added as it is, and conflicts.
+    fn merged(&self, changes: &mut Changeset, name: &RecordName) -> Option<MemberState> {
+        let ours = Expect::Revision(self.draft.revision);
+        let same = changes.writes.iter().any(|write| {
+            matches!(write, Write::PutRecord { name: written, expect, .. }
+                if written == name && *expect == ours)
+        });
+        if !same {
+            return None;
+        }
+        let mut merged = None;
+        changes.amend(name, |text| {
+            let theirs: MemberState = serde_json::from_str(text).ok()?;
+            let mut state = self.draft.state.clone();
+            state.account = theirs.account;
+            state.account.spend(&self.draft.spend);
+            state.children = theirs.children;
+            let text = text_of(&state);
+            merged = Some(state);
+            Some(text)
+        });
+        merged
+    }
+}

@@ -1,0 +1,184 @@
+//! What a driver reads when a member wakes: who it is, how it stands, where, and what was said.
+
+use polis_core::record::RecordName;
+use polis_core::society::budget::{self, Limits, Resource};
+use polis_core::society::member::{self, Member, MemberState, MemberStatus};
+use polis_core::society::role::{self, SocietyRole};
+use polis_core::society::run::{self, Run, RunStatus};
+use polis_core::society::turn::Turn;
+use polis_core::society::{Kept, MemberKey};
+use polis_core::task::TaskSummary;
+use polis_core::{AgentId, TaskStatus};
+use polis_ops::port::{MailboxQuery, TaskQuery};
+use polis_ops::{OpError, Polis};
+use serde::de::DeserializeOwned;
+
+use super::damaged;
+use crate::prompt::SHOWN_TASKS;
+
+/// How many turns are read at once.
+const PAGE: u32 = 64;
+/// How many messages are heard at once; a store reads so few where it is asked.
+pub(super) const MAIL: u32 = 20;
+
+/// Who a member is, and its role.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) member: Member,
+    pub(super) role: Option<SocietyRole>,
+    pub(super) run: Run,
+}
+
+/// What those above a member, and it itself, limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Bounds {
+    /// Whether any of them limits this.
+    limited: [bool; 4],
+    /// When time is up (milliseconds).
+    pub(super) deadline: Option<i64>,
+}
+
+impl Bounds {
+    pub(super) fn any(&self) -> bool {
+        self.limited.contains(&true)
+    }
+
+    pub(super) fn limits(&self, what: Resource) -> bool {
+        let at = Resource::ALL.iter().position(|one| *one == what);
+        at.and_then(|at| self.limited.get(at)).is_some_and(|is| *is)
+    }
+}
+
+async fn read<T: DeserializeOwned>(
+    polis: &Polis,
+    name: &RecordName,
+) -> Result<Option<Kept<T>>, OpError> {
+    let stored = polis.store.record(name).await?;
+    let read = stored.as_ref().map(Kept::read).transpose();
+    read.map_err(|_| damaged(&format!("The record {}", name.id)))
+}
+
+/// How a member stands.
+pub(super) async fn state(
+    polis: &Polis,
+    key: &MemberKey,
+) -> Result<Option<Kept<MemberState>>, OpError> {
+    read(polis, &member::state_name(key)).await
+}
+
+/// Who a member is; `None` if nobody drives it: its run is not active, or it thinks for itself.
+pub(super) async fn place(polis: &Polis, key: &MemberKey) -> Result<Option<Place>, OpError> {
+    let Some(run) = read::<Run>(polis, &run::record_name(&key.run)).await? else {
+        return Ok(None);
+    };
+    if run.value.status != RunStatus::Active {
+        return Ok(None);
+    }
+    let Some(member) = read::<Member>(polis, &member::record_name(key)).await? else {
+        return Ok(None);
+    };
+    if member.value.outside {
+        return Ok(None);
+    }
+    let role = match &member.value.role_id {
+        Some(id) => read::<SocietyRole>(polis, &role::record_name(&key.run, id)).await?,
+        None => None,
+    };
+    Ok(Some(Place {
+        member: member.value,
+        role: role.map(|kept| kept.value),
+        run: run.value,
+    }))
+}
+
+/// What is limited on the way from a member up to the top.
+pub(super) async fn bounds(
+    polis: &Polis,
+    key: &MemberKey,
+    own: &Member,
+    account: &Limits,
+) -> Result<Bounds, OpError> {
+    let created = |member: &Member| member.created_at.millis().unwrap_or(0);
+    let mut chain = vec![(*account, created(own))];
+    let mut parent = own.parent.clone();
+    // A way up is never longer than a tree is deep; a circle would end here.
+    while let Some(agent) = parent.filter(|_| chain.len() < 100) {
+        let above = MemberKey::new(key.run.clone(), agent);
+        let Some(member) = read::<Member>(polis, &member::record_name(&above)).await? else {
+            break;
+        };
+        if let Some(state) = state(polis, &above).await? {
+            chain.push((state.value.account.limits, created(&member.value)));
+        }
+        parent = member.value.parent;
+    }
+    let limits = |what: Resource| chain.iter().any(|(limits, _)| limits.of(what).is_some());
+    Ok(Bounds {
+        limited: Resource::ALL.map(limits),
+        deadline: budget::deadline(chain.iter().copied()),
+    })
+}
+
+/// A conversation from this turn on.
+pub(super) async fn turns(
+    polis: &Polis,
+    key: &MemberKey,
+    state: &MemberState,
+) -> Result<Vec<(u64, Turn)>, OpError> {
+    let mut found = Vec::new();
+    let mut from = state.since;
+    while from < state.next_turn {
+        let page = polis.store.turns(key, from, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        from = last.turn + 1;
+        for stored in page {
+            // What was added after the state was read is of another life.
+            if stored.turn >= state.next_turn {
+                break;
+            }
+            let turn = serde_json::from_str(&stored.body);
+            let turn = turn.map_err(|_| damaged(&format!("Turn {} of {key}", stored.turn)))?;
+            found.push((stored.turn, turn));
+        }
+    }
+    Ok(found)
+}
+
+/// Which of a mailbox's messages a member hears: of `root`'s those of its run.
+pub(super) fn mailbox(key: &MemberKey, now: i64) -> MailboxQuery {
+    MailboxQuery {
+        recipient: key.agent.clone(),
+        run: key.agent.is_root().then(|| key.run.clone()),
+        unread: true,
+        now,
+        after: 0,
+        limit: MAIL,
+    }
+}
+
+/// The tasks that an agent holds and has not completed.
+pub(super) async fn open_tasks(
+    polis: &Polis,
+    agent: &AgentId,
+) -> Result<Vec<TaskSummary>, OpError> {
+    let query = |status| TaskQuery {
+        owner: Some(agent.as_str().to_owned()),
+        status: Some(status),
+        limit: SHOWN_TASKS,
+        ..TaskQuery::default()
+    };
+    let mut found = polis
+        .store
+        .list_tasks(&query(TaskStatus::InProgress))
+        .await?;
+    found.extend(polis.store.list_tasks(&query(TaskStatus::Pending)).await?);
+    Ok(found)
+}
+
+/// Whether a member in this state does anything by itself, or when it hears something.
+pub(super) fn may_act(status: MemberStatus) -> bool {
+    matches!(
+        status,
+        MemberStatus::Idle | MemberStatus::Working | MemberStatus::Asking
+    )
+}

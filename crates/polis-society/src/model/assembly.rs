@@ -1,0 +1,406 @@
+//! An answer while it comes: pieces go in, a sound answer comes out, or none.
+//!
+//! An answer is whole when its reason (`finish_reason`) came, and after it the end mark (`[DONE]`) or the end of the
+//! body as HTTP sees it. The end mark alone is not enough: servers send it after an answer that broke off.
+//! Nothing of an answer that is not whole is ever given out.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use polis_core::Raw;
+use serde_json::value::RawValue;
+
+use super::chunk::{CallPart, Chunk, Function, Part, Text};
+use super::sse::TooLongALine;
+use super::{Call, Finish, Watch};
+
+/// The longest name of a tool that providers take.
+const LONGEST_NAME: usize = 64;
+/// The longest id of a call that providers take.
+const LONGEST_ID: usize = 64;
+/// More calls than any model asks for at once.
+const MOST_CALLS: usize = 128;
+
+/// What came of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    any: bool,
+    marked: bool,
+    text: String,
+    /// Whether something was said, and whether it was refused to say something.
+    said: bool,
+    refused: bool,
+    reasoning: String,
+    calls: Vec<Building>,
+    finish: Option<Finish>,
+    usage: Option<(u64, u64)>,
+    model: String,
+    torn: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Building {
+    index: Option<u64>,
+    id: String,
+    tool: String,
+    arguments: String,
+    extra: Option<String>,
+}
+
+/// An answer that came whole, made sound.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) message: Raw,
+    pub(super) text: String,
+    pub(super) calls: Vec<Call>,
+    pub(super) finish: Finish,
+    pub(super) usage: Option<(u64, u64)>,
+    pub(super) model: String,
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// It is not JSON, or not an answer.
+    Garbage,
+    /// It says itself that it failed: the error's JSON.
+    Failed(String),
+    /// It broke off: no reason came.
+    BrokeOff,
+    /// There is no choice in it.
+    NoChoice,
+}
+
+impl From<TooLongALine> for Flaw {
+    fn from(_: TooLongALine) -> Self {
+        Self::Garbage
+    }
+}
+
+impl Assembly {
+    /// Whether the end mark came.
+    pub(super) fn marked(&self) -> bool {
+        self.marked
+    }
+
+    /// Takes the data of one event.
+    pub(super) fn data(&mut self, data: &[u8], watch: Option<&dyn Watch>) -> Result<(), Flaw> {
+        if data == b"[DONE]" {
+            self.marked = true;
+            return Ok(());
+        }
+        if self.torn.is_empty() {
+            return match serde_json::from_slice(data) {
+                Ok(chunk) => self.chunk(chunk, watch),
+                // An event may have several lines of data, and be cut anywhere.
+                Err(error) if error.is_eof() => {
+                    self.torn.extend_from_slice(data);
+                    Ok(())
+                }
+                Err(_) => Err(Flaw::Garbage),
+            };
+        }
+        let mut torn = std::mem::take(&mut self.torn);
+        torn.push(b'\n');
+        torn.extend_from_slice(data);
+        match serde_json::from_slice(&torn) {
+            Ok(chunk) => self.chunk(chunk, watch),
+            Err(error) if error.is_eof() => {
+                self.torn = torn;
+                Ok(())
+            }
+            Err(_) => Err(Flaw::Garbage),
+        }
+    }
+
+    /// Takes an answer that came in one piece.
+    pub(super) fn whole(&mut self, body: &[u8], watch: Option<&dyn Watch>) -> Result<(), Flaw> {
+        let chunk = serde_json::from_slice(body).map_err(|_| Flaw::Garbage)?;
+        self.chunk(chunk, watch)
+    }
+
+    fn chunk(&mut self, chunk: Chunk<'_>, watch: Option<&dyn Watch>) -> Result<(), Flaw> {
+        if let Some(error) = chunk.error {
+            return Err(Flaw::Failed(error.get().to_owned()));
+        }
+        if let (true, Some(model)) = (self.model.is_empty(), chunk.model) {
+            self.model = model.0.into_owned();
+        }
+        if let Some(counts) = chunk.usage.and_then(super::chunk::Usage::counts) {
+            self.usage = Some(counts);
+        }
+        let Some(choice) = chunk.choices.and_then(|first| first.0) else {
+            return Ok(());
+        };
+        self.any = true;
+        if let Some(counts) = choice.usage.and_then(super::chunk::Usage::counts) {
+            self.usage = Some(counts);
+        }
+        if let Some(part) = choice.delta.or(choice.message) {
+            self.part(part, watch)?;
+        }
+        if let Some(reason) = choice.finish_reason {
+            self.finish = match reason.0.as_ref() {
+                "" => self.finish,
+                "length" | "max_tokens" | "model_length" => Some(Finish::Length),
+                "content_filter" | "safety" | "refusal" => Some(Finish::Filtered),
+                "error" => return Err(Flaw::BrokeOff),
+                // "stop" with calls is common; others have words of their own. The calls decide in the end.
+                _ => Some(Finish::Stop),
+            };
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part<'_>, watch: Option<&dyn Watch>) -> Result<(), Flaw> {
+        for (text, refused) in [(part.content, false), (part.refusal, true)] {
+            let Some(text) = text.filter(|text| !text.0.is_empty()) else {
+                continue;
+            };
+            if refused {
+                self.refused = true;
+            } else if !text.0.trim().is_empty() {
+                self.said = true;
+            }
+            if let Some(watch) = watch {
+                watch.words(&text.0);
+            }
+            self.text.push_str(&text.0);
+        }
+        if let Some(text) = part.reasoning_content {
+            self.reasoning.push_str(&text.0);
+        }
+        for call in part.tool_calls.into_iter().flatten() {
+            self.call(call)?;
+        }
+        if let Some(function) = part.function_call {
+            self.call(CallPart {
+                index: Some(0),
+                id: None,
+                function: Some(function),
+                extra_content: None,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Finds which call a part is of, and adds it.
+    fn call(&mut self, part: CallPart<'_>) -> Result<(), Flaw> {
+        let id = part.id.as_ref().map_or("", |id| id.0.as_ref());
+        let function = part.function.unwrap_or(Function {
+            name: None,
+            arguments: None,
+        });
+        let Text(name) = function.name.unwrap_or_default();
+        let belongs = |call: &Building| {
+            let same_id = id.is_empty() || call.id.is_empty() || call.id == id;
+            let same_name = name.is_empty() || call.tool.is_empty() || call.tool == name;
+            match part.index {
+                // Some servers give the same index to all calls of an answer: then id and name tell them apart.
+                Some(index) => call.index == Some(index) && same_id && same_name,
+                None if !id.is_empty() => call.id == id,
+                // Without index and id, a name begins a new call.
+                None => name.is_empty(),
+            }
+        };
+        let at = match self.calls.iter().rposition(belongs) {
+            Some(at) => at,
+            None if self.calls.len() >= MOST_CALLS => return Err(Flaw::Garbage),
+            None => {
+                self.calls.push(Building {
+                    index: part.index,
+                    ..Building::default()
+                });
+                self.calls.len() - 1
+            }
+        };
+        let Some(call) = self.calls.get_mut(at) else {
+            return Ok(());
+        };
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if call.tool.is_empty() {
+            call.tool = name.into_owned();
+        }
+        if let Some(arguments) = function.arguments {
+            push_arguments(&mut call.arguments, arguments)?;
+        }
+        if let Some(extra) = part.extra_content {
+            call.extra = Some(extra.get().to_owned());
+        }
+        Ok(())
+    }
+
+    /// The answer, if it came whole. `number` is the answer's, for ids that nobody gave.
+    pub(super) fn end(mut self, number: u64, keep_reasoning: bool) -> Result<Draft, Flaw> {
+        if !self.torn.is_empty() {
+            return Err(Flaw::Garbage);
+        }
+        if !self.any {
+            return Err(Flaw::NoChoice);
+        }
+        let Some(mut finish) = self.finish else {
+            return Err(Flaw::BrokeOff);
+        };
+        // A call without a name and without arguments is a server's slip of the pen.
+        self.calls
+            .retain(|call| !(call.tool.is_empty() && call.arguments.trim().is_empty()));
+        if finish == Finish::Stop && !self.calls.is_empty() {
+            finish = Finish::Calls;
+        }
+        // A refusal in a field of its own comes with the reason of a usual end.
+        if finish == Finish::Stop && self.refused && !self.said {
+            finish = Finish::Filtered;
+        }
+        let mut taken = HashSet::new();
+        let mut calls = Vec::with_capacity(self.calls.len());
+        let mut extras = Vec::with_capacity(self.calls.len());
+        for (at, call) in self.calls.into_iter().enumerate() {
+            let sound =
+                call.id.len() <= LONGEST_ID && call.id.bytes().all(|c| c.is_ascii_graphic());
+            let mut id = call.id;
+            if id.is_empty() || !sound || taken.contains(&id) {
+                id = made_id(number, at);
+            }
+            taken.insert(id.clone());
+            extras.push(call.extra);
+            calls.push(Call {
+                id,
+                tool: call.tool,
+                arguments: plain_arguments(call.arguments),
+            });
+        }
+        let reasoning = if keep_reasoning { &self.reasoning } else { "" };
+        let message = message(&self.text, reasoning, &calls, &extras, None)?;
+        Ok(Draft {
+            message,
+            text: self.text,
+            calls,
+            finish,
+            usage: self.usage,
+            model: self.model,
+        })
+    }
+}
+
+/// Nine letters and digits: what the strictest provider takes for an id.
+pub(super) fn made_id(number: u64, at: usize) -> String {
+    format!("c{:05}{:03}", number % 100_000, at % 1000)
+}
+
+fn push_arguments(all: &mut String, part: &RawValue) -> Result<(), Flaw> {
+    let text = part.get();
+    if text.starts_with('"') {
+        let Text(text) = serde_json::from_str(text).map_err(|_| Flaw::Garbage)?;
+        all.push_str(&text);
+    } else if text != "null" {
+        all.push_str(text);
+    }
+    Ok(())
+}
+
+/// Arguments without wrappings that mean nothing: none at all is an empty object, and an object that was
+/// written as a text once too often is the object.
+fn plain_arguments(arguments: String) -> String {
+    let trimmed = arguments.trim();
+    if trimmed.is_empty() || trimmed == "null" {
+        return "{}".to_owned();
+    }
+    if trimmed.starts_with('"')
+        && let Ok(inner) = serde_json::from_str::<String>(trimmed)
+        && is_object(&inner)
+    {
+        return inner;
+    }
+    arguments
+}
+
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// The message as it goes into the conversation.
+pub(super) fn message(
+    text: &str,
+    reasoning: &str,
+    calls: &[Call],
+    extras: &[Option<String>],
+    name: Option<&str>,
+) -> Result<Raw, Flaw> {
+    let mut out = Vec::with_capacity(text.len() + 160 * calls.len() + 64);
+    out.extend_from_slice(br#"{"role":"assistant""#);
+    if let Some(name) = name {
+        out.extend_from_slice(br#","name":"#);
+        quote(&mut out, name)?;
+    }
+    out.extend_from_slice(br#","content":"#);
+    if text.is_empty() && !calls.is_empty() {
+        out.extend_from_slice(b"null");
+    } else {
+        quote(&mut out, text)?;
+    }
+    if !reasoning.is_empty() {
+        out.extend_from_slice(br#","reasoning_content":"#);
+        quote(&mut out, reasoning)?;
+    }
+    for (at, call) in calls.iter().enumerate() {
+        let begin: &[u8] = if at == 0 {
+            br#","tool_calls":[{"id":"#
+        } else {
+            br#",{"id":"#
+        };
+        out.extend_from_slice(begin);
+        quote(&mut out, &call.id)?;
+        out.extend_from_slice(br#","type":"function","function":{"name":"#);
+        quote(&mut out, &sound_name(&call.tool))?;
+        out.extend_from_slice(br#","arguments":"#);
+        quote(&mut out, &sound_arguments(&call.arguments))?;
+        out.push(b'}');
+        if let Some(Some(extra)) = extras.get(at) {
+            out.extend_from_slice(br#","extra_content":"#);
+            out.extend_from_slice(extra.as_bytes());
+        }
+        out.push(b'}');
+    }
+    if !calls.is_empty() {
+        out.push(b']');
+    }
+    out.push(b'}');
+    let text = String::from_utf8(out).map_err(|_| Flaw::Garbage)?;
+    Raw::parse(&text).map_err(|_| Flaw::Garbage)
+}
+
+fn quote(out: &mut Vec<u8>, text: &str) -> Result<(), Flaw> {
+    serde_json::to_writer(out, text).map_err(|_| Flaw::Garbage)
+}
+
+/// A tool's name that every provider takes back.
+fn sound_name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits) {
+        return Cow::Borrowed(name);
+    }
+    let made: String = name
+        .chars()
+        .take(LONGEST_NAME)
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
+    if made.is_empty() {
+        Cow::Borrowed("unknown")
+    } else {
+        Cow::Owned(made)
+    }
+}
+
+/// Arguments that every provider takes back: some read them as JSON, and refuse the conversation if they are none.
+fn sound_arguments(arguments: &str) -> Cow<'_, str> {
+    if is_object(arguments) {
+        return Cow::Borrowed(arguments);
+    }
+    let wrapped = serde_json::json!({ "malformed": arguments });
+    Cow::Owned(wrapped.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! A piece of an answer as servers send it, read without copying. Reads what servers send, not only what they should.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// A piece of a stream, or an answer that came whole.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) model: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<First<'a>>,
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+/// The first choice: more than one is never asked for.
+#[derive(Debug, Default)]
+pub(super) struct First<'a>(pub(super) Option<Choice<'a>>);
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Choice<'a> {
+    /// The next part, in a stream.
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Part<'a>>,
+    /// All of it, in an answer that came whole.
+    #[serde(borrow, default)]
+    pub(super) message: Option<Part<'a>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Option<Text<'a>>,
+    /// Some say here what was used.
+    #[serde(default)]
+    pub(super) usage: Option<Usage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Part<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<CallPart<'a>>>,
+    /// As calls were asked for before there were several.
+    #[serde(borrow, default)]
+    pub(super) function_call: Option<Function<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct CallPart<'a> {
+    #[serde(default)]
+    pub(super) index: Option<u64>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<Function<'a>>,
+    /// What a provider wants back with the call.
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Option<Text<'a>>,
+    /// A text with JSON in it; some servers send the JSON itself.
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub(super) struct Usage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    input_tokens: Option<u64>,
+    #[serde(default)]
+    output_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Tokens of prompt and answer, if it says both.
+    pub(super) fn counts(self) -> Option<(u64, u64)> {
+        Some((
+            self.prompt_tokens.or(self.input_tokens)?,
+            self.completion_tokens.or(self.output_tokens)?,
+        ))
+    }
+}
+
+/// A text, or what can be read as one: a number, or a list of parts with texts.
+#[derive(Debug, Default)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor).map(Text)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text))
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(""))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(number.to_string()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
+        let mut all = String::new();
+        while let Some(part) = parts.next_element::<Text<'de>>()? {
+            all.push_str(&part.0);
+        }
+        Ok(Cow::Owned(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
+        let mut found = Cow::Borrowed("");
+        while let Some(key) = fields.next_key::<Text<'de>>()? {
+            if key.0 == "text" {
+                found = fields.next_value::<Text<'de>>()?.0;
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(FirstVisitor).map(First)
+    }
+}
+
+struct FirstVisitor;
+
+impl<'de> Visitor<'de> for FirstVisitor {
+    type Value = Option<Choice<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of choices")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut choices: A) -> Result<Self::Value, A::Error> {
+        let first = choices.next_element()?;
+        while choices.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(first)
+    }
+}

@@ -1,0 +1,376 @@
+//! All endpoints: which of them is asked, how often, and what is done when one fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use polis_core::society::role::ModelChoice;
+use polis_core::{Code, Refusal};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, sleep};
+
+use super::assembly::Draft;
+use super::endpoint::{Endpoint, EndpointSettings, Patience};
+use super::estimate;
+use super::gate::{CLOSED_IN_VAIN, LONGEST_CLOSED, Permit, Ticket};
+use super::http::attempt;
+use super::line::Proxies;
+use super::refusal::Failure;
+use super::trust::Trust;
+use super::{Answer, Answering, Ask, Held, Model, ModelError, ModelFault};
+
+/// What the endpoints are, together.
+#[derive(Debug, Clone, Default)]
+pub struct EndpointsSettings {
+    /// The endpoints; at least one.
+    pub endpoints: Vec<EndpointSettings>,
+    /// The name of the one that is asked when a role asks for none; the first if left out.
+    pub default: Option<String>,
+    /// How many requests may be under way at all of them together; not limited if left out.
+    pub concurrency: Option<usize>,
+    /// How long they are waited for.
+    pub patience: Patience,
+    /// Which proxies are asked.
+    pub proxies: Proxies,
+    /// Certificates (DER) that are trusted besides the system's.
+    pub trust: Vec<Vec<u8>>,
+}
+
+/// Endpoints at work.
+#[derive(Debug)]
+pub struct Endpoints {
+    all: Vec<Arc<Endpoint>>,
+    default: usize,
+    places: Option<Arc<Semaphore>>,
+    patience: Patience,
+}
+
+impl Endpoints {
+    /// Endpoints by their settings. Nothing is asked yet.
+    pub fn new(settings: EndpointsSettings) -> Result<Self, Refusal> {
+        let EndpointsSettings {
+            endpoints,
+            default,
+            concurrency,
+            patience,
+            proxies,
+            trust,
+        } = settings;
+        let named = default.as_deref();
+        let place = endpoints
+            .iter()
+            .position(|one| named.is_none_or(|name| one.name == name));
+        let Some(place) = place else {
+            let what = match named {
+                Some(name) => format!("There is no model's endpoint {name}, which is the default."),
+                None => "There is no model's endpoint.".to_owned(),
+            };
+            return Err(Refusal::new(
+                Code::InvalidConfig,
+                what,
+                "name one in the configuration, with base_url and model",
+            ));
+        };
+        let trust = Arc::new(Trust::with(trust));
+        let all = endpoints
+            .into_iter()
+            .map(|one| Endpoint::new(one, &proxies, Arc::clone(&trust), &patience).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self {
+            all,
+            default: place,
+            places: concurrency.map(|count| Arc::new(Semaphore::new(count.max(1)))),
+            patience,
+        })
+    }
+
+    /// Those that a role may be asked at: the one of that name, else all with that tag, else the default.
+    fn fitting(&self, choice: Option<&ModelChoice>) -> Vec<&Arc<Endpoint>> {
+        let Some(wanted) = choice.and_then(|choice| choice.endpoint.as_deref()) else {
+            return self.all.get(self.default).into_iter().collect();
+        };
+        let named = self.all.iter().find(|one| one.settings.name == wanted);
+        match named {
+            Some(one) => vec![one],
+            None => self
+                .all
+                .iter()
+                .filter(|one| one.settings.tags.iter().any(|tag| tag == wanted))
+                .collect(),
+        }
+    }
+
+    async fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ModelError> {
+        let began = Instant::now();
+        let mut trials: Vec<Trial<'_>> = self
+            .fitting(ask.choice)
+            .into_iter()
+            .map(Trial::of)
+            .collect();
+        if trials.is_empty() {
+            let wanted = ask.choice.and_then(|choice| choice.endpoint.as_deref());
+            let message = format!(
+                "There is no model's endpoint with the name or tag {}.",
+                wanted.unwrap_or_default()
+            );
+            return Err(ModelError {
+                kind: ModelFault::Permanent,
+                message,
+            });
+        }
+        let mut ticket = Ticket::draw();
+        let mut tries = 0;
+        loop {
+            let Some(at) = next(&trials) else {
+                let round = trials.iter().map(|trial| trial.failures).min().unwrap_or(0);
+                // All failed since the last pause.
+                for trial in &mut trials {
+                    trial.failed_now = false;
+                }
+                sleep(self.pause(round)).await;
+                continue;
+            };
+            let Some(trial) = trials.get_mut(at) else {
+                continue;
+            };
+            let endpoint = trial.endpoint;
+            let permit = endpoint.gate.enter(ticket).await;
+            let place = match &self.places {
+                Some(places) => Arc::clone(places).acquire_owned().await.ok(),
+                None => None,
+            };
+            tries += 1;
+            let body = trial.body.get_or_insert_with(|| endpoint.body(ask)).clone();
+            let failure = match attempt(endpoint, &self.patience, ask, body).await {
+                Ok(draft) => {
+                    permit.went_well();
+                    let held = Held::of((permit, place));
+                    return Ok(answer(endpoint, ask, draft, began, tries, held));
+                }
+                Err(failure) => failure,
+            };
+            let given_up = match failure {
+                Failure::TooLong(message) => {
+                    return Err(ModelError {
+                        kind: ModelFault::TooLong,
+                        message,
+                    });
+                }
+                Failure::Permanent(message) => Some(message),
+                Failure::Quirk(quirk) => {
+                    trial.body = None;
+                    trial.quirks += 1;
+                    let new = endpoint.learn(quirk);
+                    // Others that were under way with the same field are told the same.
+                    if new || trial.quirks < 4 {
+                        None
+                    } else {
+                        Some(format!(
+                            "The model's endpoint {} refuses the request, whatever is left out.",
+                            endpoint.settings.name
+                        ))
+                    }
+                }
+                Failure::Passing { why, limited } => {
+                    let out = match limited {
+                        Some(pause) => {
+                            // Behind all that wait: whoever is always told so would else keep them out.
+                            ticket = Ticket::draw();
+                            trial.limited(&why, pause, &permit, &self.patience)
+                        }
+                        None => trial.failed(&why, &self.patience),
+                    };
+                    if let (Some(watch), None) = (&ask.watch, &out) {
+                        watch.again(&why);
+                    }
+                    out
+                }
+            };
+            drop((permit, place));
+            let Some(message) = given_up else { continue };
+            trials.remove(at);
+            if trials.is_empty() {
+                return Err(ModelError {
+                    kind: ModelFault::Permanent,
+                    message,
+                });
+            }
+            if let Some(watch) = &ask.watch {
+                watch.again(&message);
+            }
+        }
+    }
+
+    /// How long is waited before another round: anything up to a time that doubles, so that those who failed together do
+    /// not come back together.
+    fn pause(&self, failures: u32) -> Duration {
+        let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
+        let most = self.patience.backoff.saturating_mul(doubled);
+        most.min(self.patience.longest_backoff)
+            .mul_f64(fastrand::f64())
+    }
+}
+
+impl Model for Endpoints {
+    fn complete<'a>(&'a self, ask: Ask<'a>) -> Answering<'a> {
+        Box::pin(async move {
+            let cancel = ask.cancel.clone();
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(ModelError {
+                    kind: ModelFault::Cancelled,
+                    message: "The answer is not wanted any more.".to_owned(),
+                }),
+                answer = self.ask(&ask) => answer,
+            }
+        })
+    }
+
+    fn context_limit(&self, choice: Option<&ModelChoice>) -> u64 {
+        let limits = self
+            .fitting(choice)
+            .into_iter()
+            .map(|one| one.settings.context);
+        // Whoever asks for an endpoint that is not there gets an error from asking, not from counting.
+        limits.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// How it goes with one endpoint.
+struct Trial<'a> {
+    endpoint: &'a Arc<Endpoint>,
+    body: Option<Bytes>,
+    failures: u32,
+    limits: u32,
+    /// Of these, those while others were answered: they are the call's own.
+    own_limits: u32,
+    /// How many had been answered at the last limit.
+    answers: Option<u64>,
+    since: Option<Instant>,
+    failed_now: bool,
+    quirks: u32,
+}
+
+impl<'a> Trial<'a> {
+    fn of(endpoint: &'a Arc<Endpoint>) -> Self {
+        Self {
+            endpoint,
+            body: None,
+            failures: 0,
+            limits: 0,
+            own_limits: 0,
+            answers: None,
+            since: None,
+            failed_now: false,
+            quirks: 0,
+        }
+    }
+
+    /// Counts a limit and tells the gate, which does the waiting; another endpoint may be free in the meantime. Why it
+    /// is given up, if it is.
+    fn limited(
+        &mut self,
+        why: &str,
+        pause: Option<Duration>,
+        permit: &Permit,
+        patience: &Patience,
+    ) -> Option<String> {
+        let longest = LONGEST_CLOSED.min(patience.total);
+        if let Some(pause) = pause.filter(|pause| *pause > longest) {
+            permit.limited_alone(Some(CLOSED_IN_VAIN.min(pause)));
+            return Some(format!(
+                "{why} It is to be asked again in {} s.",
+                pause.as_secs()
+            ));
+        }
+        let answers = self.endpoint.gate.answers();
+        self.limits += 1;
+        if self
+            .answers
+            .replace(answers)
+            .is_some_and(|then| then < answers)
+        {
+            self.own_limits += 1;
+            permit.limited_alone(pause);
+        } else {
+            permit.limited(pause);
+        }
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        // A long queue takes time too, and is no failure: there must be several limits as well.
+        let over = now - since >= patience.total && self.limits >= patience.tries;
+        (over || self.own_limits >= patience.tries)
+            .then(|| format!("{why} It was so for {} s.", (now - since).as_secs()))
+    }
+
+    /// Counts a failure; why it is given up, if it is.
+    fn failed(&mut self, why: &str, patience: &Patience) -> Option<String> {
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        let over = now - since >= patience.total;
+        self.failures += 1;
+        self.failed_now = true;
+        if self.failures < patience.tries && !over {
+            return None;
+        }
+        let (failures, seconds) = (self.failures, (now - since).as_secs());
+        Some(format!(
+            "{why} It was tried {failures} times in {seconds} s."
+        ))
+    }
+}
+
+/// The one to ask: open before closed, then with the fewest requests, of those that did not just fail.
+fn next(trials: &[Trial<'_>]) -> Option<usize> {
+    if let [trial] = trials {
+        return (!trial.failed_now).then_some(0);
+    }
+    trials
+        .iter()
+        .enumerate()
+        .filter(|(_, trial)| !trial.failed_now)
+        .min_by_key(|(_, trial)| {
+            let gate = &trial.endpoint.gate;
+            (gate.closed_for(), gate.load())
+        })
+        .map(|(at, _)| at)
+}
+
+fn answer(
+    endpoint: &Endpoint,
+    ask: &Ask<'_>,
+    draft: Draft,
+    began: Instant,
+    tries: u64,
+    held: Held,
+) -> Answer {
+    let paid = endpoint.settings.price_in != 0.0 || endpoint.settings.price_out != 0.0;
+    let micros = match draft.usage {
+        _ if !paid => 0,
+        Some(usage) => endpoint.cost(usage),
+        None => {
+            let prompt = estimate::tokens(ask.messages) + estimate::tokens(ask.tools);
+            endpoint.cost((prompt, estimate::tokens(draft.message.text())))
+        }
+    };
+    let model = if draft.model.is_empty() {
+        endpoint.model(ask.choice).to_owned()
+    } else {
+        draft.model
+    };
+    Answer {
+        message: draft.message,
+        text: draft.text,
+        calls: draft.calls,
+        finish: draft.finish,
+        usage: draft.usage,
+        micros,
+        model,
+        ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        tries,
+        held,
+    }
+}
+
+#[cfg(test)]
+mod tests;

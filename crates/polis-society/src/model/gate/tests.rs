@@ -1,0 +1,280 @@
+//! The gate with a stopped clock: order, limits, and what a rate limit does.
+
+use std::sync::atomic::AtomicUsize;
+
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+use tokio::time::{advance, sleep};
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn paused() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+}
+
+/// Lets all tasks run as far as they come without time passing.
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_places_are_open_at_first_and_more_when_somebody_waits() {
+    let gate = Gate::new(5, None);
+    let mut held = Vec::new();
+    for _ in 0..FIRST {
+        held.push(gate.enter(Ticket::draw()).await);
+    }
+    let began = Instant::now();
+    held.push(gate.enter(Ticket::draw()).await);
+    assert!(began.elapsed() >= PATIENCE && began.elapsed() < PATIENCE * 2);
+    held.push(gate.enter(Ticket::draw()).await);
+    assert!(began.elapsed() >= PATIENCE * 2);
+    let sixth = gate.enter(Ticket::draw());
+    let waited = tokio::time::timeout(Duration::from_secs(5), sixth).await;
+    assert!(waited.is_err(), "there is a limit");
+    held.clear();
+    sleep(IDLE + MS).await;
+    for _ in 0..FIRST {
+        held.push(gate.enter(Ticket::draw()).await);
+    }
+    let began = Instant::now();
+    held.push(gate.enter(Ticket::draw()).await);
+    assert!(began.elapsed() >= PATIENCE, "few again after a rest");
+}
+
+/// A queue of many: places open one after another, not all at once because all have waited.
+#[tokio::test(start_paused = true)]
+async fn places_open_one_by_one() {
+    let gate = Gate::new(100, None);
+    let mut tasks = JoinSet::new();
+    for _ in 0..50 {
+        let gate = Arc::clone(&gate);
+        tasks.spawn(async move {
+            let permit = gate.enter(Ticket::draw()).await;
+            sleep(Duration::from_secs(60)).await;
+            drop(permit);
+        });
+    }
+    settle().await;
+    assert_eq!(gate.state().busy, FIRST);
+    for more in 1..=10 {
+        advance(PATIENCE).await;
+        settle().await;
+        assert_eq!(gate.state().busy, FIRST + more);
+    }
+}
+
+/// Whoever is answered faster than others wait never makes a place open.
+#[tokio::test(start_paused = true)]
+async fn a_fast_endpoint_is_asked_by_few() {
+    let gate = Gate::new(100, None);
+    let most = Arc::new(AtomicUsize::new(0));
+    let mut tasks = JoinSet::new();
+    for _ in 0..100 {
+        let (gate, most) = (Arc::clone(&gate), Arc::clone(&most));
+        tasks.spawn(async move {
+            for _ in 0..20 {
+                let permit = gate.enter(Ticket::draw()).await;
+                most.fetch_max(gate.state().busy, Ordering::Relaxed);
+                sleep(MS).await;
+                drop(permit);
+            }
+        });
+    }
+    tasks.join_all().await;
+    assert_eq!(most.load(Ordering::Relaxed), FIRST);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_closes_the_gate_for_all_and_halves_the_pace() {
+    let gate = Gate::new(50, None);
+    let permit = gate.enter(Ticket::draw()).await;
+    let stale = gate.enter(Ticket::draw()).await;
+    let began = Instant::now();
+    permit.limited(Some(Duration::from_secs(7)));
+    let pace = gate.state().pace.unwrap();
+    // The other one that was under way says the same; that is no news.
+    stale.limited(None);
+    stale.went_well();
+    assert_eq!(gate.state().pace, Some(pace));
+    drop((permit, stale));
+    let mut entered = Vec::new();
+    for _ in 0..10 {
+        let permit = gate.enter(Ticket::draw()).await;
+        entered.push(began.elapsed());
+        drop(permit);
+    }
+    assert!(entered[0] >= Duration::from_secs(7), "{entered:?}");
+    assert!(entered[0] <= Duration::from_secs(8), "{entered:?}");
+    for pair in entered.windows(2) {
+        assert!(pair[1] - pair[0] >= pace, "one after another: {entered:?}");
+    }
+    // Limited again: half the pace there was.
+    let permit = gate.enter(Ticket::draw()).await;
+    permit.limited(Some(pace * 2));
+    assert_eq!(gate.state().pace, Some(pace * 2));
+    drop(permit);
+    // But not slower than one in the time that is named.
+    let permit = gate.enter(Ticket::draw()).await;
+    permit.limited(Some(pace * 3));
+    assert_eq!(gate.state().pace, Some(pace * 3));
+    drop(permit);
+    let mut answers = 0;
+    while gate.state().pace.is_some() {
+        let permit = gate.enter(Ticket::draw()).await;
+        permit.went_well();
+        answers += 1;
+    }
+    assert!(
+        (10..200).contains(&answers),
+        "it recovers, slowly: {answers}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_without_a_time_close_for_longer_and_longer() {
+    let gate = Gate::new(5, None);
+    let mut before = Duration::ZERO;
+    for _ in 0..4 {
+        let permit = gate.enter(Ticket::draw()).await;
+        permit.limited(None);
+        drop(permit);
+        let closed = gate.closed_for().unwrap();
+        assert!(closed > before + before / 2, "{closed:?} after {before:?}");
+        before = closed;
+    }
+    for _ in 0..10 {
+        let permit = gate.enter(Ticket::draw()).await;
+        permit.limited(None);
+        assert!(gate.closed_for().unwrap() <= LONGEST_DOUBLED * 2);
+    }
+    // Whoever is answered, if it came in before or after, ends that.
+    let old = gate.enter(Ticket::draw()).await;
+    sleep(LONGEST_DOUBLED).await;
+    old.limited(None);
+    old.went_well();
+    drop(old);
+    let permit = gate.enter(Ticket::draw()).await;
+    permit.limited(None);
+    drop(permit);
+    assert!(gate.closed_for().unwrap() < CLOSED * 2);
+    // A time that is named is kept as it is, however often.
+    for _ in 0..5 {
+        let permit = gate.enter(Ticket::draw()).await;
+        permit.limited(Some(Duration::from_secs(1)));
+        drop(permit);
+        let closed = gate.closed_for().unwrap();
+        assert!(closed >= Duration::from_secs(1) && closed <= MS * 1200);
+    }
+    let permit = gate.enter(Ticket::draw()).await;
+    permit.limited(Some(Duration::from_secs(100_000)));
+    assert!(gate.closed_for().unwrap() <= LONGEST_CLOSED * 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_a_minute_are_kept() {
+    let gate = Gate::new(50, Some(30));
+    let began = Instant::now();
+    for _ in 0..31 {
+        drop(gate.enter(Ticket::draw()).await);
+    }
+    assert!(began.elapsed() >= Duration::from_secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_again_keeps_its_place_in_the_order() {
+    let gate = Gate::new(1, None);
+    let early = Ticket::draw();
+    let held = gate.enter(Ticket::draw()).await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let mut tasks = JoinSet::new();
+    for ticket in [Ticket::draw(), Ticket::draw(), early] {
+        let (gate, order) = (Arc::clone(&gate), Arc::clone(&order));
+        tasks.spawn(async move {
+            let _permit = gate.enter(ticket).await;
+            order.lock().unwrap().push(ticket);
+        });
+        settle().await;
+    }
+    drop(held);
+    tasks.join_all().await;
+    let order = order.lock().unwrap().clone();
+    assert!(order.is_sorted(), "{order:?}");
+    assert_eq!(order[0], early);
+}
+
+/// What one caller does.
+#[derive(Debug, Clone)]
+struct Caller {
+    comes_at: u64,
+    stays: u64,
+    leaves_queue_after: Option<u64>,
+    limited: Option<u64>,
+}
+
+fn caller() -> impl Strategy<Value = Caller> {
+    let limited = prop_oneof![9 => Just(None), 1 => (0_u64..400).prop_map(Some)];
+    let leaves = prop_oneof![5 => Just(None), 1 => (0_u64..60).prop_map(Some)];
+    (0_u64..300, 0_u64..40, leaves, limited).prop_map(
+        |(comes_at, stays, leaves_queue_after, limited)| Caller {
+            comes_at,
+            stays,
+            leaves_queue_after,
+            limited,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn all_are_served_in_order_and_never_too_many_at_once(
+        callers in prop::collection::vec(caller(), 1..60),
+        most in 1_usize..12,
+    ) {
+        let gate = paused().block_on(async {
+            let gate = Gate::new(most, None);
+            let came_in = Arc::new(Mutex::new(Vec::new()));
+            let mut tasks = JoinSet::new();
+            for caller in callers {
+                let (gate, came_in) = (Arc::clone(&gate), Arc::clone(&came_in));
+                tasks.spawn(async move {
+                    sleep(MS * u32::try_from(caller.comes_at).unwrap()).await;
+                    let ticket = Ticket::draw();
+                    let entering = gate.enter(ticket);
+                    let permit = match caller.leaves_queue_after {
+                        Some(ms) => tokio::time::timeout(MS * u32::try_from(ms).unwrap(), entering).await.ok(),
+                        None => Some(entering.await),
+                    };
+                    let Some(permit) = permit else { return caller.leaves_queue_after.is_some() };
+                    let busy = gate.state().busy;
+                    assert!(busy <= gate.most, "{busy}");
+                    came_in.lock().unwrap().push(ticket);
+                    sleep(MS * u32::try_from(caller.stays).unwrap()).await;
+                    match caller.limited {
+                        Some(ms) => permit.limited(Some(MS * u32::try_from(ms).unwrap())),
+                        None => permit.went_well(),
+                    }
+                    true
+                });
+            }
+            // All end: with a stopped clock a lost waiter would wait for ever, and this with it.
+            let ended = tokio::time::timeout(Duration::from_secs(100_000), tasks.join_all()).await;
+            assert!(ended.expect("everybody is served").into_iter().all(|served| served));
+            // Nobody overtakes: tickets are drawn right before entering, so the order of tickets is that of coming.
+            let came_in = came_in.lock().unwrap().clone();
+            assert!(came_in.is_sorted(), "{came_in:?}");
+            gate
+        });
+        let state = gate.state();
+        prop_assert_eq!((state.busy, state.queue.len()), (0, 0));
+    }
+}

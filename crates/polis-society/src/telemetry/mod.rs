@@ -1,0 +1,203 @@
+//! Traces for OpenTelemetry: what a society does, as spans of the GenAI conventions, sent to a collector (OTLP over
+//! HTTP, as JSON).
+//!
+//! It only looks on: it reads the progress that anybody may read, so it can neither hold up a member nor make one
+//! fail. What a collector does not take in time is dropped and counted. Prompts and answers are not sent:
+//! they stay in the store.
+
+mod export;
+mod follow;
+mod span;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
+use polis_core::{Code, Refusal};
+use polis_ops::port::Clock;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::model::Proxies;
+use crate::progress::Progress;
+use export::Exporter;
+
+/// How many spans may wait for the collector.
+const WAITING: usize = 4096;
+
+/// Where traces go.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// The address that takes traces, such as `http://localhost:4318/v1/traces`.
+    pub endpoint: String,
+    /// Further headers of every request: keys, mostly.
+    pub headers: Vec<(String, String)>,
+    /// How this service is called.
+    pub service: String,
+    /// What tells this store from others: runs of two stores may have the same name.
+    pub store: String,
+    /// Which proxies are asked.
+    pub proxies: Proxies,
+}
+
+/// Headers are keys, and addresses may have passwords in them.
+impl fmt::Debug for TelemetrySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TelemetrySettings")
+            .field("service", &self.service)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TelemetrySettings {
+    /// By a collector's base address, as `OTEL_EXPORTER_OTLP_ENDPOINT` has it.
+    pub fn of(base: &str) -> Self {
+        Self {
+            endpoint: format!("{}/v1/traces", base.trim().trim_end_matches('/')),
+            headers: Vec::new(),
+            service: "polis".to_owned(),
+            store: String::new(),
+            proxies: Proxies::default(),
+        }
+    }
+
+    /// As the variables of OpenTelemetry say; nothing if they do not ask for traces.
+    pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let get = |name: &str| get(name).filter(|value| !value.trim().is_empty());
+        let off = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let none = get("OTEL_TRACES_EXPORTER").is_some_and(|value| value == "none");
+        if off || none {
+            return None;
+        }
+        let mut settings = match get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
+            Some(whole) => Self {
+                endpoint: whole.trim().to_owned(),
+                ..Self::of("")
+            },
+            None => Self::of(&get("OTEL_EXPORTER_OTLP_ENDPOINT")?),
+        };
+        let headers = get("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
+            .or_else(|| get("OTEL_EXPORTER_OTLP_HEADERS"))
+            .unwrap_or_default();
+        settings.headers = headers.split(',').filter_map(header).collect();
+        if let Some(service) = get("OTEL_SERVICE_NAME") {
+            settings.service = service;
+        }
+        Some(settings)
+    }
+}
+
+/// A header as OpenTelemetry's variables have it: `name=value`, percent-encoded.
+fn header(pair: &str) -> Option<(String, String)> {
+    let (name, value) = pair.split_once('=')?;
+    let plain = |text: &str| {
+        percent_decode_str(text.trim())
+            .decode_utf8_lossy()
+            .into_owned()
+    };
+    Some((plain(name), plain(value)))
+}
+
+/// Traces on their way to a collector.
+#[derive(Debug)]
+pub struct Telemetry {
+    stop: oneshot::Sender<()>,
+    follow: JoinHandle<()>,
+    export: JoinHandle<u64>,
+}
+
+impl Telemetry {
+    /// Sends what happens from now on. `progress` is what [`Society::progress`](crate::Society::progress) gives.
+    pub fn start(
+        settings: &TelemetrySettings,
+        progress: broadcast::Receiver<Progress>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Refusal> {
+        let exporter = Exporter::new(settings)?;
+        let (spans, waiting) = mpsc::channel(WAITING);
+        let (stop, stopped) = oneshot::channel();
+        let store = settings.store.clone();
+        Ok(Self {
+            stop,
+            follow: tokio::spawn(follow::follow(progress, spans, clock, store, stopped)),
+            export: tokio::spawn(exporter.run(waiting)),
+        })
+    }
+
+    /// Ends, and sends what is waiting, as far as this time allows. How many spans were dropped since the start; none is
+    /// known if the time was too short.
+    pub async fn stop(self, within: Duration) -> Option<u64> {
+        let Self {
+            stop,
+            follow,
+            mut export,
+        } = self;
+        drop(stop);
+        let _ = follow.await;
+        let ended = tokio::time::timeout(within, &mut export).await;
+        export.abort();
+        ended.ok()?.ok()
+    }
+}
+
+/// A header's name and value, or why it is none.
+fn sound_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
+    let pair = HeaderName::try_from(name)
+        .ok()
+        .zip(HeaderValue::try_from(value).ok());
+    let Some((name, mut value)) = pair else {
+        return Err(Refusal::new(
+            Code::InvalidConfig,
+            "A header for the collector of traces is none.",
+            "write them as name=value, with commas between them",
+        ));
+    };
+    value.set_sensitive(true);
+    Ok((name, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variables_of_opentelemetry_are_understood() {
+        let read = |all: &[(&str, &str)]| {
+            let all: Vec<(String, String)> = all
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect();
+            TelemetrySettings::from_variables(|name| {
+                all.iter()
+                    .find(|(key, _)| key == name)
+                    .map(|(_, value)| value.clone())
+            })
+        };
+        assert_eq!(read(&[]), None);
+        assert_eq!(read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]), None);
+        let base = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:4318/");
+        assert_eq!(read(&[base, ("OTEL_SDK_DISABLED", "TRUE")]), None);
+        assert_eq!(read(&[base, ("OTEL_TRACES_EXPORTER", "none")]), None);
+        assert_eq!(read(&[base]).unwrap().endpoint, "http://h:4318/v1/traces");
+        let all = read(&[
+            base,
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://x/traces"),
+            (
+                "OTEL_EXPORTER_OTLP_HEADERS",
+                "authorization=Bearer%20secret, x-a=b",
+            ),
+            ("OTEL_SERVICE_NAME", "team"),
+        ])
+        .unwrap();
+        assert_eq!(all.endpoint, "https://x/traces");
+        assert_eq!(all.service, "team");
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(
+            all.headers,
+            [pair("authorization", "Bearer secret"), pair("x-a", "b")]
+        );
+        assert!(!format!("{all:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The sentences of the runtime in both languages: what members, their parents and the person are told. Refusals
+//! are not here: they have one language everywhere.
+
+use polis_core::AgentId;
+use polis_core::board::words::Language;
+use polis_core::message::Message;
+
+/// A language's sentences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words(pub Language);
+
+impl Words {
+    fn pick<'a>(self, english: &'a str, chinese: &'a str) -> &'a str {
+        match self.0 {
+            Language::En => english,
+            Language::Zh => chinese,
+        }
+    }
+
+    /// The line above a message that was heard.
+    pub fn letter(self, letter: &Message) -> String {
+        let (id, from) = (letter.id, &letter.from);
+        match (self.0, letter.reply_to) {
+            (Language::En, None) => format!("[message {id} from {from}]\n"),
+            (Language::En, Some(to)) => format!("[message {id} from {from}, answering {to}]\n"),
+            (Language::Zh, None) => format!("[消息 {id}，来自 {from}]\n"),
+            (Language::Zh, Some(to)) => format!("[消息 {id}，来自 {from}，回复 {to}]\n"),
+        }
+    }
+
+    /// That a message is cut.
+    pub fn letter_cut(self, letter: &Message, shown: usize, all: usize) -> String {
+        let before = letter.id.saturating_sub(1);
+        let how = format!("check_messages since={before} limit=1 offset={shown}");
+        match self.0 {
+            Language::En => format!("[cut: {shown} of {all} bytes; for the rest: {how}]"),
+            Language::Zh => format!("[已截断：{all} 字节中的 {shown} 字节；其余部分：{how}]"),
+        }
+    }
+
+    /// What a model that is to summarise is asked.
+    pub fn summarise(self) -> &'static str {
+        match self.0 {
+            Language::En => {
+                "Your context is nearly full. Write a summary of the conversation so far, for yourself: what was asked, \
+                 what is decided, what is done (files, tasks, artifacts and messages by name or number), what is open, \
+                 what you were about to do next. Answer with the summary alone and call no tool. Your role, brief and \
+                 open tasks are told to you anyway."
+            }
+            Language::Zh => {
+                "你的上下文快满了。请为你自己写一份到目前为止的对话摘要：要求是什么，已决定什么，已完成什么（按名称或编号列出文件、任务、工件和消息），\
+                 还有什么未完成，下一步要做什么。只回答摘要，不要调用工具。你的岗位、任务委托书和未完成任务会另外告诉你。"
+            }
+        }
+    }
+
+    /// What stands before a conversation that is to be summarised in one piece.
+    pub fn transcript(self) -> &'static str {
+        self.pick(
+            "This is your conversation so far; long parts are cut.",
+            "以下是你到目前为止的对话；较长的部分已截断。",
+        )
+    }
+
+    /// A summary as it stands in the context.
+    pub fn summary(self, text: &str) -> String {
+        match self.0 {
+            Language::En => format!(
+                "[summary of the conversation so far; what came before is no longer shown]\n{text}"
+            ),
+            Language::Zh => format!("[到目前为止的对话摘要；更早的内容不再显示]\n{text}"),
+        }
+    }
+
+    /// What stands in the place of a conversation that could not be summarised.
+    pub fn digest(self) -> &'static str {
+        self.pick(
+            "[the conversation was too long and was cut; these are its last parts, shortened]",
+            "[对话过长已被截断；以下是缩短后的最后部分]",
+        )
+    }
+
+    /// That the answer was cut off by the length limit.
+    pub fn cut_off(self) -> &'static str {
+        self.pick(
+            "[your answer was cut off because it was too long; go on with a shorter one, in several steps if need be]",
+            "[你的回答因过长被截断；请用更短的回答继续，必要时分几步]",
+        )
+    }
+
+    /// That the provider held the answer back.
+    pub fn held_back(self) -> &'static str {
+        self.pick(
+            "[your answer was held back by the model's provider; say or do it in another way]",
+            "[你的回答被模型提供方拦截；请换一种方式]",
+        )
+    }
+
+    /// Told to parent and person: the model fails.
+    pub fn parked(self, agent: &AgentId, why: &str) -> String {
+        match self.0 {
+            Language::En => format!(
+                "{agent} cannot go on: its model fails for good ({why}). It waits until somebody resumes it."
+            ),
+            Language::Zh => format!("{agent} 无法继续：其模型持续失败（{why}）。它将等待恢复。"),
+        }
+    }
+
+    /// Told to parent and person: it does the same again and again.
+    pub fn repeating(self, agent: &AgentId, tool: &str) -> String {
+        match self.0 {
+            Language::En => format!(
+                "{agent} is paused: it called {tool} with the same arguments again and again. \
+                 Tell it what to do instead, and resume it."
+            ),
+            Language::Zh => format!(
+                "{agent} 已暂停：它反复用相同参数调用 {tool}。请告诉它换一种做法，然后恢复它。"
+            ),
+        }
+    }
+
+    /// Told to parent and person: a budget is used up.
+    pub fn broke(self, agent: &AgentId, why: &str) -> String {
+        match self.0 {
+            Language::En => format!(
+                "{agent} is paused: {why} Raise the budget and resume it, or leave it at that."
+            ),
+            Language::Zh => format!("{agent} 已暂停：{why} 请提高预算并恢复它，或到此为止。"),
+        }
+    }
+
+    /// Told to the person: a call waits to be allowed.
+    pub fn asks(self, agent: &AgentId, tool: &str, approval: &str) -> String {
+        match self.0 {
+            Language::En => format!("{agent} asks to call {tool} ({approval})."),
+            Language::Zh => format!("{agent} 请求调用 {tool}（{approval}）。"),
+        }
+    }
+}

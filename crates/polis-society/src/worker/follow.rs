@@ -1,0 +1,101 @@
+//! Following the log: which events mean that a member has something to do, or must stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use polis_core::event::kind;
+use polis_core::society::MemberKey;
+use polis_core::{AgentId, Event, RunId};
+use polis_ops::port::EventQuery;
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::Signal;
+use crate::driver::Shared;
+
+/// How many events are read at once; a store reads so few where it is asked.
+const PAGE: u32 = 100;
+/// How long one wait for the store takes; only so that none is for ever.
+const WAIT: Duration = Duration::from_secs(30);
+/// How long a store that failed is left alone.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Tells the worker what happens, from a place in the log on.
+pub(super) async fn follow(
+    shared: Arc<Shared>,
+    mut after: u64,
+    tell: mpsc::UnboundedSender<Signal>,
+    stop: CancellationToken,
+) {
+    let store = Arc::clone(&shared.polis.store);
+    while !stop.is_cancelled() {
+        let query = EventQuery {
+            after,
+            limit: PAGE,
+            subject: None,
+        };
+        let Ok(page) = store.events(&query).await else {
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        let mut mail = false;
+        for event in &page {
+            after = event.seq;
+            if let Some(signal) = meaning(event) {
+                mail |= event.kind == kind::MESSAGE_SENT;
+                let _ = tell.send(signal);
+            }
+        }
+        if mail {
+            let _ = tell.send(Signal::Mail);
+        }
+        let _ = tell.send(Signal::Seen(after));
+        // A full page may not be all.
+        if page.len() >= PAGE as usize {
+            continue;
+        }
+        let waited = tokio::select! {
+            () = stop.cancelled() => return,
+            waited = store.wait_beyond(after, WAIT) => waited,
+        };
+        if waited.is_err() {
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}
+
+/// What an event says about members.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct About {
+    agent: Option<AgentId>,
+    to: Option<AgentId>,
+    task_id: Option<RunId>,
+}
+
+/// What an event means for whoever drives members.
+fn meaning(event: &Event) -> Option<Signal> {
+    if event.kind == kind::MESSAGE_SENT {
+        let about: About = event.data.to()?;
+        // Nobody drives a person.
+        let to = about.to.filter(|to| to.as_str() != AgentId::USER)?;
+        return Some(Signal::Wake(MemberKey::new(about.task_id?, to)));
+    }
+    if !event.kind.starts_with("society.") {
+        return None;
+    }
+    let run: RunId = event.subject.strip_prefix("run/")?.parse().ok()?;
+    let about: About = event.data.to().unwrap_or_default();
+    let member = about.agent.map(|agent| MemberKey::new(run.clone(), agent));
+    match (event.kind.as_str(), member) {
+        (kind::SOCIETY_PAUSED, Some(key)) => Some(Signal::Pause(key)),
+        (kind::SOCIETY_PAUSED, None) => Some(Signal::PauseRun(run)),
+        (kind::SOCIETY_DISMISSED, Some(key)) => Some(Signal::Halt(key)),
+        (kind::SOCIETY_STOPPED, _) => Some(Signal::HaltRun(run)),
+        (kind::SOCIETY_RESUMED | kind::SOCIETY_DECIDED, Some(key)) => Some(Signal::Wake(key)),
+        (kind::SOCIETY_RESUMED | kind::SOCIETY_STARTED, _) => Some(Signal::Look(run)),
+        (kind::SOCIETY_BUDGET, _) => Some(Signal::News(run)),
+        _ => None,
+    }
+}

@@ -1,0 +1,179 @@
+//! The leases of a worker: which runs it drives.
+
+use std::time::Duration;
+
+use polis_core::RunId;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Worker;
+use crate::lease::{self, Lease};
+
+/// How much longer a worker waits with a free run for each one it has, so that an idle one is faster.
+const POLITE: Duration = Duration::from_millis(20);
+/// The longest it waits.
+const MOST_POLITE: Duration = Duration::from_secs(1);
+/// How long a store that failed is left alone.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// A run that may have something to do and is not ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Since when it is known.
+    pub(super) since: Instant,
+    /// When another's lease of it ends.
+    pub(super) not_before: Instant,
+}
+
+impl Worker {
+    fn lease_ms(&self) -> u64 {
+        u64::try_from(self.settings.lease.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// A run may have something to do.
+    pub(super) fn want(&mut self, run: RunId) {
+        let ours = self.settings.runs.is_empty() || self.settings.runs.contains(&run);
+        if !ours || self.leases.contains_key(&run) {
+            return;
+        }
+        let now = Instant::now();
+        self.wanted.entry(run).or_insert(Wanted {
+            since: now,
+            not_before: now,
+        });
+    }
+
+    /// When a run that is wanted is tried: the later, the more this worker has.
+    pub(super) fn due_of(&self, wanted: &Wanted) -> Instant {
+        let held = u32::try_from(self.leases.len()).unwrap_or(u32::MAX);
+        let wait = POLITE.saturating_mul(held).min(MOST_POLITE);
+        (wanted.since + wait).max(wanted.not_before)
+    }
+
+    /// Tries to get the runs that are due. Who of them works is looked up after that.
+    pub(super) async fn take_wanted(&mut self) {
+        let mut runs: Vec<RunId> = self.wanted.keys().cloned().collect();
+        runs.sort();
+        for run in runs {
+            let now = Instant::now();
+            let Some(wanted) = self.wanted.get(&run).copied() else {
+                continue;
+            };
+            let ours = self.leases.contains_key(&run);
+            if !ours && self.due_of(&wanted) > now {
+                continue;
+            }
+            self.wanted.remove(&run);
+            let tried = timeout(self.settings.lease / 3, self.take(&run)).await;
+            let (not_before, away) = match tried {
+                Ok(Ok(None)) => continue,
+                Ok(Ok(Some(later))) => (later, false),
+                Ok(Err(_)) | Err(_) => (Instant::now() + AGAIN, true),
+            };
+            let since = wanted.since;
+            self.wanted.insert(run, Wanted { since, not_before });
+            if away {
+                // The ends of leases are looked at before the next is tried.
+                return;
+            }
+        }
+    }
+
+    /// Takes a run; when to try again if another has it.
+    async fn take(&mut self, run: &RunId) -> Result<Option<Instant>, polis_ops::OpError> {
+        let polis = self.shared.polis.clone();
+        if !super::scan::is_active(&polis, run).await? {
+            return Ok(None);
+        }
+        if !self.leases.contains_key(run) {
+            let worker = &self.shared.worker;
+            let taken = Lease::take(&polis, worker, run, self.lease_ms()).await?;
+            let Some(lease) = taken else {
+                let now = polis.clock.now_millis();
+                let holder = lease::holder(&polis, run).await?;
+                let end = holder.map_or(now, |holder| holder.until);
+                let wait = u64::try_from(end.saturating_sub(now)).unwrap_or(0);
+                let wait = Duration::from_millis(wait.saturating_add(20));
+                return Ok(Some(Instant::now() + wait.min(self.settings.lease)));
+            };
+            self.leases.insert(run.clone(), lease);
+        }
+        self.look_for_mail = true;
+        self.scan_states(run).await?;
+        Ok(None)
+    }
+
+    /// Ends what is done for runs whose lease has ended, whatever the store says.
+    pub(super) fn drop_ended(&mut self) {
+        let now = self.shared.polis.clock.now_millis();
+        let ended: Vec<RunId> = (self.leases.values())
+            .filter(|lease| !lease.holds(now))
+            .map(|lease| lease.run().clone())
+            .collect();
+        for run in ended {
+            self.lose(&run);
+        }
+    }
+
+    fn lose(&mut self, run: &RunId) {
+        self.leases.remove(run);
+        self.resting.remove(run);
+        self.halt(run, false, |seat| &seat.stop);
+        self.want(run.clone());
+    }
+
+    /// Moves the ends of all leases on, in one commit; gives back those of runs that have rested.
+    pub(super) async fn renew(&mut self) {
+        self.renew_at = Instant::now() + self.settings.lease / 3;
+        let busy = |run: &RunId| {
+            self.seats.keys().any(|key| key.run == *run)
+                || self.queue.iter().any(|key| key.run == *run)
+        };
+        let (busy, idle): (Vec<RunId>, Vec<RunId>) = self.leases.keys().cloned().partition(busy);
+        let mut rested = Vec::new();
+        for run in idle {
+            if !self.resting.insert(run.clone()) {
+                self.resting.remove(&run);
+                rested.extend(self.leases.remove(&run));
+            }
+        }
+        for run in &busy {
+            self.resting.remove(run);
+        }
+        let polis = self.shared.polis.clone();
+        let patience = self.settings.lease / 3;
+        if !rested.is_empty() {
+            let runs: Vec<RunId> = rested.iter().map(|lease| lease.run().clone()).collect();
+            let _ = timeout(patience, lease::give_back_all(&polis, rested)).await;
+            // What came in between is for whoever is first.
+            for run in runs {
+                if timeout(patience, self.look_at_rested(&run)).await.is_err() {
+                    self.want(run);
+                }
+            }
+        }
+        let mut leases: Vec<Lease> = self.leases.values().cloned().collect();
+        if leases.is_empty() {
+            return;
+        }
+        let lease_ms = self.lease_ms();
+        let renewed = lease::renew_all(&polis, &mut leases, lease_ms);
+        if let Ok(Ok(lost)) = timeout(patience, renewed).await {
+            for lease in leases {
+                self.leases.insert(lease.run().clone(), lease);
+            }
+            for run in lost {
+                self.lose(&run);
+            }
+        } else {
+            // Soon again; what has ended is dropped in time.
+            self.renew_at = Instant::now() + AGAIN;
+        }
+    }
+
+    /// Gives everything back.
+    pub(super) async fn give_back(&mut self, until: Instant) {
+        let leases: Vec<Lease> = self.leases.drain().map(|(_, lease)| lease).collect();
+        let polis = self.shared.polis.clone();
+        let _ = timeout_at(until, lease::give_back_all(&polis, leases)).await;
+    }
+}

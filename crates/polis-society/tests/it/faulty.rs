@@ -1,0 +1,203 @@
+//! A store that fails, or takes its process with it, at a commit that a test chooses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use polis_core::board::{BoardHead, BoardName, VersionEntry};
+use polis_core::changeset::Fence;
+use polis_core::message::Message;
+use polis_core::record::{RecordKind, RecordName, Stored};
+use polis_core::society::{MemberKey, RunId};
+use polis_core::task::{Comment, TaskSummary};
+use polis_core::workspace::record::{AssignedWorkspace, Workspace};
+use polis_core::{
+    Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
+};
+use polis_ops::port::{
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
+    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, Records, StatusCounts, Store,
+    StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
+};
+use polis_ops::{PortError, PortFuture};
+use tokio::sync::Notify;
+
+/// What happens at the chosen commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The process ends before it.
+    DieBefore,
+    /// The process ends after it, before it hears of it.
+    DieAfter,
+    /// It fails, and nothing of it is there.
+    FailBefore,
+    /// It is made, and its answer gets lost.
+    UnknownAfter,
+}
+
+/// A store with one fault in it.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    inner: Arc<dyn Store>,
+    at: usize,
+    fate: Fate,
+    commits: AtomicUsize,
+    reads: AtomicUsize,
+    dead: AtomicBool,
+    died: Notify,
+}
+
+impl Faulty {
+    /// One whose fault is at this commit, from 0.
+    pub(crate) fn new(inner: Arc<dyn Store>, at: usize, fate: Fate) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            at,
+            fate,
+            commits: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
+            dead: AtomicBool::new(false),
+            died: Notify::new(),
+        })
+    }
+
+    /// How many commits there were.
+    pub(crate) fn commits(&self) -> usize {
+        self.commits.load(Ordering::SeqCst)
+    }
+
+    /// How many reads there were.
+    pub(crate) fn reads(&self) -> usize {
+        self.reads.load(Ordering::SeqCst)
+    }
+
+    /// Resolves when the process is dead.
+    pub(crate) async fn died(&self) {
+        self.died.notified().await;
+    }
+
+    fn die(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+        self.died.notify_one();
+    }
+
+    /// A dead process does nothing, and never hears of anything.
+    fn unless_dead<'a, T: Send + 'a>(&'a self, work: PortFuture<'a, T>) -> PortFuture<'a, T> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            if self.dead.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            let answer = work.await;
+            if self.dead.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            answer
+        })
+    }
+}
+
+impl Ledger for Faulty {
+    fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
+        Box::pin(async move {
+            if self.dead.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            let failed = |code, text: &str| Err(PortError::new(code, text, "wait"));
+            if self.commits.fetch_add(1, Ordering::SeqCst) != self.at {
+                self.reads.fetch_sub(1, Ordering::SeqCst);
+                return self.unless_dead(self.inner.commit(changes)).await;
+            }
+            match self.fate {
+                Fate::DieBefore => self.die(),
+                Fate::DieAfter => {
+                    self.inner.commit(changes).await?;
+                    self.die();
+                }
+                Fate::FailBefore => return failed(Code::StoreUnavailable, "The store is away."),
+                Fate::UnknownAfter => {
+                    self.inner.commit(changes).await?;
+                    return failed(Code::CommitUnknown, "Nobody knows.");
+                }
+            }
+            std::future::pending().await
+        })
+    }
+
+    fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
+        self.inner.commit_stream(source)
+    }
+
+    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
+        self.unless_dead(self.inner.fence(fence))
+    }
+}
+
+/// Methods that the store inside answers, while the process lives.
+macro_rules! passed_on {
+    ($port:ident { $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)* }) => {
+        impl $port for Faulty {
+            $(fn $name<'a>(&'a self, $($arg: $type),*) -> PortFuture<'a, $answer> {
+                self.unless_dead(self.inner.$name($($arg),*))
+            })*
+        }
+    };
+}
+
+passed_on! { Tasks {
+    tasks(ids: &'a [TaskId]) -> Vec<TaskRecord>;
+    scan_tasks(after: Option<TaskId>, limit: u32) -> Vec<TaskRecord>;
+    list_tasks(query: &'a TaskQuery) -> Vec<TaskSummary>;
+    candidates(query: &'a CandidateQuery) -> Vec<TaskRecord>;
+    blocks_of(ids: &'a [TaskId]) -> Vec<(TaskId, Vec<TaskId>)>;
+    comments(id: TaskId) -> Vec<Comment>;
+    completed_types(owner: &'a str, limit: u32) -> Vec<Option<TaskType>>;
+    last_task_number() -> u64;
+    count_tasks() -> StatusCounts;
+}}
+
+passed_on! { Agents {
+    agent(id: &'a AgentId) -> Option<Registered>;
+    agents() -> Vec<Agent>;
+    named(ids: &'a [AgentId]) -> Vec<Agent>;
+    agents_of_run(run: Option<&'a RunId>, role: Option<&'a str>) -> Vec<Agent>;
+}}
+
+passed_on! { Workspaces {
+    workspace(id: &'a AgentId) -> Option<AssignedWorkspace>;
+    workspaces() -> Vec<Workspace>;
+}}
+
+passed_on! { Boards {
+    board(name: &'a BoardName) -> Option<BoardState>;
+    boards() -> Vec<BoardHead>;
+    board_text(name: &'a BoardName, version: u64) -> Option<BoardText>;
+    board_versions(name: &'a BoardName, limit: u32) -> Vec<VersionEntry>;
+    hold_board(name: &'a BoardName, at_most: Duration) -> Option<Held>;
+    began_at() -> Timestamp;
+}}
+
+passed_on! { Records {
+    record(name: &'a RecordName) -> Option<Stored>;
+    records(kind: RecordKind, after: Option<&'a str>, limit: u32) -> Vec<Stored>;
+    records_of(kind: RecordKind, owner: &'a str, after: Option<&'a str>, limit: u32) -> Vec<Stored>;
+}}
+
+passed_on! { Messages {
+    mailbox(query: &'a MailboxQuery) -> Vec<Message>;
+    message(id: u64) -> Option<Message>;
+    next_delivery(recipient: &'a AgentId, now: i64) -> Option<i64>;
+    waiting(now: i64, after: Option<&'a Mailbox>, limit: u32) -> Vec<Mailbox>;
+    next_delivery_of_any(now: i64) -> Option<i64>;
+}}
+
+passed_on! { Turns {
+    turns(member: &'a MemberKey, from: u64, limit: u32) -> Vec<StoredTurn>;
+    last_turns(member: &'a MemberKey, limit: u32) -> Vec<StoredTurn>;
+}}
+
+passed_on! { Events {
+    events(query: &'a EventQuery) -> Vec<Event>;
+    last_sequence() -> u64;
+    wait_beyond(after: u64, at_most: Duration) -> u64;
+}}

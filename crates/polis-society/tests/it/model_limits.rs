@@ -1,0 +1,300 @@
+//! Several endpoints and many callers: who is asked, how many at a time, and what a limit does to everybody.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use polis_core::society::role::ModelChoice;
+use polis_society::model::{Endpoints, EndpointsSettings, Model as _, ModelFault, Proxies};
+use polis_testkit::model_server::{ModelServer, Reply};
+
+use crate::model_ask::{Question, endpoints, patience, settings};
+
+fn tagged(
+    name: &str,
+    server: &ModelServer,
+    tags: &[&str],
+) -> polis_society::model::EndpointSettings {
+    let mut one = settings(name, server);
+    one.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+    one
+}
+
+#[tokio::test]
+async fn a_role_is_asked_where_it_wants_to_be() {
+    let first = ModelServer::saying([Reply::text("first")]);
+    let second = ModelServer::saying([Reply::text("second")]);
+    let mut one = tagged("first", &first, &["fast"]);
+    one.context = 1000;
+    let mut two = tagged("second", &second, &["code", "long"]);
+    two.context = 9000;
+    let model = Endpoints::new(EndpointsSettings {
+        endpoints: vec![one, two],
+        default: Some("second".to_owned()),
+        patience: patience(),
+        ..EndpointsSettings::default()
+    })
+    .unwrap();
+    for (wanted, said, context) in [
+        (Some("first"), "first", 1000),
+        (Some("fast"), "first", 1000),
+        (Some("code"), "second", 9000),
+        (None, "second", 9000),
+    ] {
+        let question = Question {
+            choice: wanted.map(|wanted| ModelChoice {
+                endpoint: Some(wanted.to_owned()),
+                ..ModelChoice::default()
+            }),
+            ..Question::default()
+        };
+        assert_eq!(question.ask(&model).await.unwrap().text, said, "{wanted:?}");
+        assert_eq!(model.context_limit(question.choice.as_ref()), context);
+    }
+    let error = Question::at("vision").ask(&model).await.unwrap_err();
+    assert_eq!(error.kind, ModelFault::Permanent);
+    assert_eq!(
+        error.message,
+        "There is no model's endpoint with the name or tag vision."
+    );
+}
+
+#[test]
+fn endpoints_without_sense_are_refused() {
+    let none = Endpoints::new(EndpointsSettings::default()).unwrap_err();
+    assert_eq!(none.message, "There is no model's endpoint.");
+    let server = ModelServer::saying([Reply::text("x")]);
+    let lost = Endpoints::new(EndpointsSettings {
+        endpoints: vec![settings("one", &server)],
+        default: Some("two".to_owned()),
+        ..EndpointsSettings::default()
+    });
+    assert!(
+        lost.unwrap_err()
+            .message
+            .contains("no model's endpoint two")
+    );
+}
+
+/// The first endpoint of a tag fails in some way; the second answers.
+#[tokio::test]
+async fn another_endpoint_of_the_tag_takes_over() {
+    for (fault, most) in [
+        (Reply::error(401, "x", "Wrong key."), 1),
+        (Reply::error(404, "x", "No model."), 1),
+        (Reply::status(500), 1),
+        (Reply::reset(), 1),
+        (Reply::limited("10"), 1),
+        (Reply::limited("3600"), 1),
+    ] {
+        let bad = ModelServer::saying([fault.clone()]);
+        let good = ModelServer::saying([Reply::text("fine")]);
+        let model = endpoints(vec![
+            tagged("bad", &bad, &["code"]),
+            tagged("good", &good, &["code"]),
+        ]);
+        let began = Instant::now();
+        let question = Question::at("code");
+        let answer = question.ask(&model).await.unwrap();
+        assert_eq!(answer.text, "fine", "{fault:?}");
+        assert!(began.elapsed() < Duration::from_secs(5), "{fault:?}");
+        assert_eq!((bad.count(), good.count()), (most, 1), "{fault:?}");
+        assert!(question.notes.all()[0].starts_with("AGAIN "), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn all_endpoints_of_a_tag_failing_is_a_failure() {
+    let one = ModelServer::saying([Reply::status(500)]);
+    let two = ModelServer::saying([Reply::error(403, "x", "Not for you.")]);
+    let model = endpoints(vec![
+        tagged("one", &one, &["code"]),
+        tagged("two", &two, &["code"]),
+    ]);
+    let error = Question::at("code").ask(&model).await.unwrap_err();
+    assert_eq!(error.kind, ModelFault::Permanent);
+    assert_eq!((one.count(), two.count()), (3, 1));
+}
+
+/// Asks this often at the same time; how many answers were good.
+async fn many(model: &Arc<Endpoints>, count: usize, endpoint: &'static str) -> usize {
+    let tasks: Vec<_> = (0..count)
+        .map(|_| {
+            let model = Arc::clone(model);
+            // An answer that waits to be looked at would hold its place, and those before it would wait for it.
+            tokio::spawn(async move { Question::at(endpoint).ask(&*model).await.is_ok() })
+        })
+        .collect();
+    let mut good = 0;
+    for task in tasks {
+        good += usize::from(task.await.unwrap());
+    }
+    good
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_is_shared_out_over_the_endpoints_of_a_tag() {
+    let reply = || Reply::text("fine").after(Duration::from_millis(30));
+    let (one, two) = (
+        ModelServer::saying([reply()]),
+        ModelServer::saying([reply()]),
+    );
+    let model = Arc::new(endpoints(vec![
+        tagged("one", &one, &["code"]),
+        tagged("two", &two, &["code"]),
+    ]));
+    assert_eq!(many(&model, 20, "code").await, 20);
+    assert!(
+        one.count() >= 6 && two.count() >= 6,
+        "{} {}",
+        one.count(),
+        two.count()
+    );
+}
+
+/// Neither an endpoint nor all together are asked by more than the settings say, and slots open only when somebody waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_are_never_more_requests_than_allowed() {
+    let slow = |_: &_| Reply::text("fine").after(Duration::from_millis(40));
+    let (one, two) = (ModelServer::start(slow), ModelServer::start(slow));
+    let (mut a, mut b) = (settings("one", &one), settings("two", &two));
+    (a.concurrency, b.concurrency) = (5, 100);
+    let model = Endpoints::new(EndpointsSettings {
+        endpoints: vec![a, b],
+        concurrency: Some(8),
+        patience: patience(),
+        ..EndpointsSettings::default()
+    });
+    let model = Arc::new(model.unwrap());
+    let (first, second) = tokio::join!(many(&model, 30, "one"), many(&model, 30, "two"));
+    assert_eq!((first, second), (30, 30));
+    assert!(one.busiest() <= 5, "{}", one.busiest());
+    assert!(two.busiest() <= 8, "{}", two.busiest());
+    assert!(one.busiest() + two.busiest() > 6, "slots did open");
+}
+
+/// An answer holds its place until it is dropped.
+#[tokio::test]
+async fn an_answer_holds_its_place() {
+    let server = ModelServer::saying([Reply::text("fine")]);
+    let mut one = settings("main", &server);
+    one.concurrency = 1;
+    let model = endpoints(vec![one]);
+    let answer = Question::default().ask(&model).await.unwrap();
+    let question = Question::default();
+    let second = question.ask(&model);
+    tokio::pin!(second);
+    let early = tokio::time::timeout(Duration::from_millis(60), &mut second).await;
+    assert!(early.is_err(), "the place is taken");
+    assert_eq!(server.count(), 1);
+    drop(answer);
+    assert_eq!(second.await.unwrap().text, "fine");
+}
+
+/// One caller is always told to slow down: the others are answered between, and it is given up in the end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_that_is_always_limited_does_not_keep_out_the_others() {
+    let server = ModelServer::start(|request| match request.model() {
+        "sick" => Reply::limited("0.05"),
+        _ => Reply::text("fine").after(Duration::from_millis(5)),
+    });
+    let mut one = settings("main", &server);
+    one.concurrency = 1;
+    let model = Arc::new(endpoints(vec![one]));
+    let asked = Arc::clone(&model);
+    let sick = tokio::spawn(async move {
+        let mut question = Question::at("main");
+        question.choice.as_mut().unwrap().model = Some("sick".to_owned());
+        question.ask(&*asked).await
+    });
+    server.wait_for_requests(1);
+    // Others go on until the sick one is given up: if it kept them out, or was never given up, this would not end.
+    let mut rounds = 0;
+    while !sick.is_finished() {
+        assert_eq!(many(&model, 3, "main").await, 3);
+        rounds += 1;
+        assert!(rounds < 500, "it is given up");
+    }
+    let error = sick.await.unwrap().unwrap_err();
+    assert!(error.message.contains("It was so for"), "{error}");
+    let requests = server.requests();
+    let at: Vec<usize> = (0..requests.len())
+        .filter(|at| requests[*at].model() == "sick")
+        .collect();
+    // It is given up after three limits with answers to others before each.
+    let between = at.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
+    assert_eq!(between, 3, "{at:?}");
+}
+
+/// One caller is told to slow down; nobody else asks before the time is over, and then not all at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limit_slows_everybody_down() {
+    let limited = Arc::new(AtomicUsize::new(0));
+    let told = Arc::clone(&limited);
+    let server = ModelServer::start(move |request| {
+        if request.number == 20 {
+            told.fetch_add(1, Ordering::SeqCst);
+            return Reply::limited("0.4");
+        }
+        // The others are still being answered when the limit is heard of.
+        Reply::text("fine").after(Duration::from_millis(60))
+    });
+    let mut one = settings("main", &server);
+    one.concurrency = 4;
+    let model = Arc::new(endpoints(vec![one]));
+    assert_eq!(many(&model, 40, "main").await, 40);
+    assert_eq!(limited.load(Ordering::SeqCst), 1);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 41);
+    let limit = requests[20].at;
+    // Those that were under way may still arrive; then there is silence.
+    let early = requests[21..]
+        .iter()
+        .filter(|one| one.at - limit < Duration::from_millis(390))
+        .count();
+    assert!(early <= 3, "{early}");
+    let late: Vec<_> = requests[21 + early..].iter().map(|one| one.at).collect();
+    assert!(late.len() >= 15);
+    let spread = late[late.len() - 1] - late[0];
+    assert!(
+        spread > Duration::from_millis(60),
+        "all at once: {spread:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_proxy_is_asked_instead() {
+    let proxy = ModelServer::saying([Reply::text("through the proxy")]);
+    let mut one = settings("main", &proxy);
+    one.base_url = "http://models.invalid/v1".to_owned();
+    let ask = |no: &str| {
+        let settings = EndpointsSettings {
+            endpoints: vec![one.clone()],
+            patience: patience(),
+            proxies: Proxies {
+                http: format!("http://me:pass@127.0.0.1:{}", proxy.port()),
+                no: no.to_owned(),
+                ..Proxies::default()
+            },
+            ..EndpointsSettings::default()
+        };
+        async move {
+            Question::default()
+                .ask(&Endpoints::new(settings).unwrap())
+                .await
+        }
+    };
+    assert_eq!(ask("").await.unwrap().text, "through the proxy");
+    let [request] = proxy.requests().try_into().unwrap();
+    assert_eq!(
+        request.line,
+        "POST http://models.invalid/v1/chat/completions"
+    );
+    assert_eq!(request.header("host"), Some("models.invalid"));
+    assert_eq!(
+        request.header("proxy-authorization"),
+        Some("Basic bWU6cGFzcw==")
+    );
+    assert!(ask("models.invalid").await.is_err());
+    assert_eq!(proxy.count(), 1);
+}

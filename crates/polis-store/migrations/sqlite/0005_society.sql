@@ -1,0 +1,22 @@
+-- Conversations: what each step of a member adds. Not WITHOUT ROWID: turns come in the order of all members, so
+-- pages fill up one after another, and only the small index has to make room in its middle.
+CREATE TABLE turns (
+  member TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY (member, turn)
+) STRICT;
+
+-- The run a message belongs to; the empty text if none.
+ALTER TABLE messages ADD COLUMN task TEXT NOT NULL DEFAULT '';
+-- Whom to wake. The person is not woken, and may leave many unread.
+CREATE INDEX messages_waiting ON messages (task, recipient, id) WHERE read_at IS NULL AND recipient <> 'user';
+-- By time first: it tells of one mailbox, and of all, what comes next.
+DROP INDEX messages_to_come;
+CREATE INDEX messages_to_come ON messages (deliver_at, recipient) WHERE read_at IS NULL;
+
+-- The run an agent was hired for; the empty text if none.
+ALTER TABLE agents ADD COLUMN run TEXT NOT NULL DEFAULT '';
+ALTER TABLE agents ADD COLUMN role TEXT NOT NULL DEFAULT '';
+UPDATE agents SET role = coalesce(json_extract(body, '$.role'), '') WHERE json_valid(body);
+CREATE INDEX agents_by_run ON agents (run, role, id);

@@ -1,0 +1,134 @@
+//! What conversations cost the embedded store: its file, and the plans of the questions that are asked all
+//! the time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use polis_core::changeset::{Changeset, Expect, Write};
+use polis_core::record::{RecordBody, RecordKind, RecordName};
+use polis_core::{AgentId, Timestamp};
+use polis_ops::port::{Ledger as _, Outcome};
+use polis_store::EmbeddedStore;
+use polis_store::embedded::{DATABASE, Use};
+use polis_testkit::run;
+use rusqlite::Connection;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const MEMBERS: u64 = 1_000;
+const TURNS: u64 = 20;
+
+/// A step of a member: its state and its turn.
+fn step(member: u64, turn: u64) -> (usize, Changeset) {
+    let name = format!("build-{:04}/backend-{member:05}", member / 10);
+    // From 300 to 700 bytes.
+    let body = "x".repeat(300 + usize::try_from((member * 7 + turn * 131) % 401).unwrap());
+    let state = format!(r#"{{"status":"working","nextTurn":{turn:>60}}}"#);
+    let size = body.len() + if turn == 0 { state.len() } else { 0 };
+    let changes = Changeset {
+        actor: AgentId::user(),
+        at: Timestamp::from_millis(0),
+        writes: vec![
+            Write::PutRecord {
+                name: RecordName::new(RecordKind::MemberState, name.as_str()),
+                expect: match turn {
+                    0 => Expect::Absent,
+                    revision => Expect::Revision(revision),
+                },
+                expires_at: None,
+                body: RecordBody::Text(state),
+            },
+            Write::AppendTurn {
+                member: name,
+                turn,
+                body: RecordBody::Text(body),
+            },
+        ],
+        events: Vec::new(),
+    };
+    (size, changes)
+}
+
+#[test]
+fn conversations_take_little_more_than_their_bytes() {
+    run(async {
+        let directory = tempfile::tempdir().unwrap();
+        let open = || EmbeddedStore::create(directory.path(), Use::Long, PATIENCE).unwrap();
+        let length = || {
+            std::fs::metadata(directory.path().join(DATABASE))
+                .unwrap()
+                .len()
+        };
+        drop(open());
+        let before = length();
+        let store = Arc::new(open());
+        let mut bytes = 0;
+        for turn in 0..TURNS {
+            let mut all = tokio::task::JoinSet::new();
+            // Nobody thinks in the order of names.
+            for member in (0..MEMBERS).map(|n| n * 617 % MEMBERS) {
+                let (size, changes) = step(member, turn);
+                bytes += size as u64;
+                let store = Arc::clone(&store);
+                all.spawn(async move { store.commit(changes).await.unwrap() });
+            }
+            while let Some(outcome) = all.join_next().await {
+                assert!(matches!(outcome.unwrap(), Outcome::Committed(_)));
+            }
+        }
+        drop(store);
+        let grown = length() - before;
+        let ratio = grown as f64 / bytes as f64;
+        assert!(ratio < 1.3, "{grown} bytes for {bytes}: {ratio:.2}");
+        assert!(ratio > 1.0, "{grown} bytes for {bytes}: {ratio:.2}");
+    });
+}
+
+/// The questions of a worker are looked up, whatever else there is.
+#[test]
+fn a_workers_questions_are_looked_up() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(EmbeddedStore::create(directory.path(), Use::Brief, PATIENCE).unwrap());
+    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    let plan = |sql: &str| -> String {
+        let mut select = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        let count = select.parameter_count();
+        let lines = select
+            .query_map(rusqlite::params_from_iter(vec![1; count]), |row| {
+                row.get::<_, String>(3)
+            })
+            .unwrap();
+        lines.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    let waiting = "read_at IS NULL AND recipient <> 'user'";
+    for (sql, index) in [
+        (
+            format!(
+                "SELECT task, recipient FROM messages WHERE {waiting} AND (task, recipient) > (?1, ?2) \
+                 AND deliver_at + 0 <= ?3 ORDER BY task, recipient LIMIT 1"
+            ),
+            "messages_waiting ((task,recipient)>(?,?))",
+        ),
+        (
+            format!(
+                "SELECT id FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 \
+                 AND {waiting} AND task = $4 ORDER BY id LIMIT $5"
+            ),
+            "messages_waiting (task=? AND recipient=? AND id>?)",
+        ),
+        (
+            "SELECT min(deliver_at) FROM messages WHERE read_at IS NULL AND deliver_at > $1"
+                .to_owned(),
+            "messages_to_come (deliver_at>?)",
+        ),
+        (
+            "SELECT body FROM agents WHERE run = ? AND role = ? ORDER BY id".to_owned(),
+            "agents_by_run (run=? AND role=?)",
+        ),
+    ] {
+        let plan = plan(&sql);
+        assert!(plan.contains(index), "{plan}");
+        assert!(!plan.contains("B-TREE"), "{plan}");
+    }
+}
