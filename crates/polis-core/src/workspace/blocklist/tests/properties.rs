@@ -156,6 +156,11 @@ pub(super) fn scripts(leaves: &'static [&'static str]) -> BoxedStrategy<String> 
                 let part = matches!(character, '@' | '%' | '^')
                     .then(|| parts.next())
                     .flatten();
+                // Two brackets in a row begin arithmetic.
+                if script.ends_with('(') && part.as_ref().is_some_and(|part| part.starts_with('('))
+                {
+                    script.push(' ');
+                }
                 match (character, part) {
                     ('%', Some(part)) if !part.contains(['`', '"', '$', '\\']) => {
                         script.push_str(&as_word(&part));
