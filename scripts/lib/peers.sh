@@ -115,11 +115,16 @@ wait_for_port() {
   return 1
 }
 
+# end_polis: ends the servers and clears up. A server that ended by itself, or not in good order, fails the run.
 end_polis() {
-  local server
+  local status=$? server
   for server in "${POLIS_SERVERS[@]}"; do
-    kill "$server" 2>/dev/null || true
-    wait "$server" 2>/dev/null || true
+    if ! kill "$server" 2>/dev/null || ! wait "$server"; then
+      cat "$POLIS_SERVER_LOG" >&2
+      echo "polis serve did not end in good order." >&2
+      status=1
+    fi
   done
   rm -rf "$POLIS_HOME" "$POLIS_HOME.serve.log"
+  exit "$status"
 }

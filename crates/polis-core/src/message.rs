@@ -311,17 +311,17 @@ fn resolve(
                     }
                 }
                 if !any {
-                    return Err(unknown(&format!(
-                        "No active agent has the role {}.",
-                        quoted(role)
-                    )));
+                    return Err(unknown(
+                        sender,
+                        &format!("No active agent has the role {}.", quoted(role)),
+                    ));
                 }
             }
             None => add(one(name, known, sender)?),
         }
     }
     if found.is_empty() {
-        return Err(unknown("The message is for nobody."));
+        return Err(unknown(sender, "The message is for nobody."));
     }
     if found.len() > MAX_RECIPIENTS {
         return Err(invalid(
@@ -348,22 +348,27 @@ fn one(name: &str, known: Known<'_>, sender: &Caller) -> Result<(AgentId, Option
         return match run {
             Some(run) => Ok((id, Some(run.clone()))),
             None => Err(unknown(
+                sender,
                 "Root has a mailbox in every run, and it was not said which is meant.",
             )),
         };
     }
     match known.agents.iter().find(|agent| agent.id == id) {
-        Some(agent) if !is_active(agent) => Err(unknown(&format!(
-            "Agent \"{id}\" is retired and gets no messages."
-        ))),
-        Some(agent) if !reaches(sender, agent) => Err(unknown(&format!(
-            "Agent \"{id}\" works for another run, and messages do not go from run to run."
-        ))),
+        Some(agent) if !is_active(agent) => Err(unknown(
+            sender,
+            &format!("Agent \"{id}\" is retired and gets no messages."),
+        )),
+        Some(agent) if !reaches(sender, agent) => Err(unknown(
+            sender,
+            &format!(
+                "Agent \"{id}\" works for another run, and messages do not go from run to run."
+            ),
+        )),
         Some(agent) => {
             let run = agent.run.clone().or_else(|| sender.run.clone());
             Ok((id, run))
         }
-        None => Err(unknown(&format!("Nobody is called \"{id}\"."))),
+        None => Err(unknown(sender, &format!("Nobody is called \"{id}\"."))),
     }
 }
 
@@ -371,12 +376,13 @@ fn is_active(agent: &Agent) -> bool {
     agent.status == AgentStatus::Active
 }
 
-fn unknown(message: &str) -> Refusal {
-    Refusal::new(
-        Code::RecipientNotFound,
-        message,
-        "see who is there with `polis agent list`; `user` is the person",
-    )
+fn unknown(sender: &Caller, message: &str) -> Refusal {
+    // Who is in a run sees it as an organisation, and has no tool for the registry.
+    let hint = match sender.run {
+        Some(_) => "see who is there with get_org; `user` is the person",
+        None => "see who is there with `polis agent list`; `user` is the person",
+    };
+    Refusal::new(Code::RecipientNotFound, message, hint)
 }
 
 fn invalid(message: &str, hint: &str) -> Refusal {

@@ -88,7 +88,9 @@ pub use list_workspaces::{
 pub use lock_board::{
     BoardLock, BoardLocked, BoardReleased, BoardUnlock, lock_board, unlock_board,
 };
-pub use messages::{CheckMessages, Mail, Sent, SentTo, check_messages, send_message};
+pub use messages::{
+    CheckMessages, Mail, Sent, SentTo, check_messages, has_written_since, send_message,
+};
 pub use overview::{Overview, overview};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
 pub use read_log::{LogPage, LogRead, event_sight, read_log};

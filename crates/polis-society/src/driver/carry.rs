@@ -362,9 +362,6 @@ fn outcome(done: Result<tool::Answer, OpError>) -> Outcome {
             end: CallEnd::Ok,
             ms: 0,
         },
-        // The registry is for those outside; who is in a run sees it as an organisation.
-        Err(error) => Outcome::failed(
-            (tool::Answer::refused(&error, true).text).replace("`list_agents`", "`get_org`"),
-        ),
+        Err(error) => Outcome::failed(tool::Answer::refused(&error, true).text),
     }
 }

@@ -11,11 +11,7 @@ mod repeat;
 mod think;
 
 #[cfg(test)]
-mod cases;
-#[cfg(test)]
-mod orders;
-#[cfg(test)]
-mod stage;
+mod tests;
 
 use std::sync::Arc;
 

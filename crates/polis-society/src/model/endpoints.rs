@@ -17,7 +17,7 @@ use super::http::attempt;
 use super::line::Proxies;
 use super::refusal::Failure;
 use super::trust::Trust;
-use super::{Answer, Answering, Ask, Held, Model, ModelError, ModelFault};
+use super::{Answer, Answering, Ask, Held, Model, ModelError, ModelFault, while_wanted};
 
 /// What the endpoints are, together.
 #[derive(Debug, Clone, Default)]
@@ -213,17 +213,7 @@ impl Endpoints {
 
 impl Model for Endpoints {
     fn complete<'a>(&'a self, ask: Ask<'a>) -> Answering<'a> {
-        Box::pin(async move {
-            let cancel = ask.cancel.clone();
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err(ModelError {
-                    kind: ModelFault::Cancelled,
-                    message: "The answer is not wanted any more.".to_owned(),
-                }),
-                answer = self.ask(&ask) => answer,
-            }
-        })
+        Box::pin(async move { while_wanted(&ask.cancel, self.ask(&ask)).await })
     }
 
     fn context_limit(&self, choice: Option<&ModelChoice>) -> u64 {

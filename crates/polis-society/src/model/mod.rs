@@ -149,3 +149,18 @@ pub enum ModelFault {
     /// Nobody wanted the answer any more.
     Cancelled,
 }
+
+/// An answer, unless nobody wants it any more.
+pub(crate) async fn while_wanted(
+    cancel: &CancellationToken,
+    answer: impl Future<Output = Result<Answer, ModelError>>,
+) -> Result<Answer, ModelError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ModelError {
+            kind: ModelFault::Cancelled,
+            message: "The answer is not wanted any more.".to_owned(),
+        }),
+        answer = answer => answer,
+    }
+}

@@ -14,7 +14,9 @@ use tokio::time::sleep;
 
 use super::assembly::{made_id, message};
 use super::recording::{Head, Line, LineCall};
-use super::{Answer, Answering, Ask, Call, Finish, Held, Model, ModelError, ModelFault, Watch};
+use super::{
+    Answer, Answering, Ask, Call, Finish, Held, Model, ModelError, ModelFault, Watch, while_wanted,
+};
 
 /// What is said while the rest of the messages is waited for.
 const WAITING: &str = "(waiting for the rest)";
@@ -256,17 +258,7 @@ impl LineCall {
 
 impl Model for Replay {
     fn complete<'a>(&'a self, ask: Ask<'a>) -> Answering<'a> {
-        Box::pin(async move {
-            let cancel = ask.cancel.clone();
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => Err(ModelError {
-                    kind: ModelFault::Cancelled,
-                    message: "The answer is not wanted any more.".to_owned(),
-                }),
-                answer = self.play(&ask) => answer,
-            }
-        })
+        Box::pin(async move { while_wanted(&ask.cancel, self.play(&ask)).await })
     }
 
     fn context_limit(&self, _: Option<&ModelChoice>) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use polis_core::RunId;
-use polis_core::record::RecordKind;
+use polis_core::record::{RecordKind, Stored};
 use polis_core::society::member::{self, MemberState, MemberStatus};
 use polis_core::society::run::{self, Run, RunStatus};
 use polis_core::society::{Kept, MemberKey};
@@ -55,6 +55,22 @@ async fn active_runs(polis: &Polis, only: &[RunId]) -> Result<Vec<RunId>, OpErro
 
 /// The members of a run that are at work; the first only, if `first`.
 async fn at_work(polis: &Polis, id: &RunId, first: bool) -> Result<Vec<MemberKey>, OpError> {
+    let works = |stored: &Stored| {
+        // Most are idle, and need not be read whole.
+        stored.body.contains("\"status\":\"working\"")
+            && Kept::<MemberState>::read(stored)
+                .is_ok_and(|kept| kept.value.status == MemberStatus::Working)
+    };
+    members(polis, id, works, first).await
+}
+
+/// The members of a run whose state is so; the first only, if `first`.
+async fn members(
+    polis: &Polis,
+    id: &RunId,
+    is_so: impl Fn(&Stored) -> bool + Send,
+    first: bool,
+) -> Result<Vec<MemberKey>, OpError> {
     let mut found = Vec::new();
     let mut after: Option<String> = None;
     loop {
@@ -66,19 +82,11 @@ async fn at_work(polis: &Polis, id: &RunId, first: bool) -> Result<Vec<MemberKey
             return Ok(found);
         };
         after = Some(last.id.clone());
-        for stored in &page {
-            // Most are idle, and need not be read whole.
-            if !stored.body.contains("\"status\":\"working\"") {
-                continue;
-            }
-            let state = Kept::<MemberState>::read(stored).ok();
-            let works = state.is_some_and(|kept| kept.value.status == MemberStatus::Working);
-            if let (true, Ok(key)) = (works, stored.id.parse()) {
-                found.push(key);
-                if first {
-                    return Ok(found);
-                }
-            }
+        let so = page.iter().filter(|stored| is_so(stored));
+        found.extend(so.filter_map(|stored| stored.id.parse::<MemberKey>().ok()));
+        if first && !found.is_empty() {
+            found.truncate(1);
+            return Ok(found);
         }
     }
 }
@@ -139,7 +147,7 @@ pub(crate) async fn is_settled(polis: &Polis, only: &[RunId]) -> Result<bool, Op
         return Ok(true);
     }
     for id in active.keys() {
-        for agent in members(polis, id).await? {
+        for agent in members(polis, id, |_| true, false).await? {
             if polis
                 .store
                 .next_delivery(&agent.agent, now)
@@ -158,25 +166,6 @@ async fn drives(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
     let stored = polis.store.record(&member::record_name(key)).await?;
     let member = stored.and_then(|stored| Kept::<member::Member>::read(&stored).ok());
     Ok(member.is_some_and(|kept| !kept.value.outside))
-}
-
-async fn members(polis: &Polis, id: &RunId) -> Result<Vec<MemberKey>, OpError> {
-    let mut found = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page = polis
-            .store
-            .records_of(RecordKind::MemberState, id.as_str(), after.as_deref(), PAGE)
-            .await?;
-        let Some(last) = page.last() else {
-            return Ok(found);
-        };
-        after = Some(last.id.clone());
-        found.extend(
-            page.iter()
-                .filter_map(|one| one.id.parse::<MemberKey>().ok()),
-        );
-    }
 }
 
 impl Worker {

@@ -57,6 +57,71 @@ async fn check(store: &dyn Store) {
     );
 }
 
+/// The steps to each version, the oldest first.
+const SQLITE: [&str; 4] = [
+    include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
+    include_str!("../../migrations/sqlite/0002_boards.sql"),
+    include_str!("../../migrations/sqlite/0003_workspaces.sql"),
+    include_str!("../../migrations/sqlite/0004_records_messages.sql"),
+];
+const POSTGRES: [&str; 4] = [
+    include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
+    include_str!("../../migrations/postgres/0002_boards.sql"),
+    include_str!("../../migrations/postgres/0003_workspaces.sql"),
+    include_str!("../../migrations/postgres/0004_records_messages.sql"),
+];
+
+/// An embedded store as a polis of this version left it, with its agents.
+fn older_embedded(version: usize, kept: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let old = Connection::open(directory.path().join(DATABASE)).unwrap();
+    old.pragma_update(None, "journal_mode", "wal").unwrap();
+    for step in &SQLITE[..version] {
+        old.execute_batch(step).unwrap();
+    }
+    let reached = format!("PRAGMA user_version = {version}");
+    old.execute_batch(&reached).unwrap();
+    old.execute_batch(kept).unwrap();
+    for row in AGENTS {
+        let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
+        old.execute(sql, row).unwrap();
+    }
+    directory
+}
+
+/// A schema of a server as a polis of this version left it, with its agents.
+async fn older_server(version: usize, kept: &[&str]) -> String {
+    let url = fresh_schema().await;
+    let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let schema = format!(
+        "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); \
+         INSERT INTO polis_schema SELECT generate_series(1, {version})"
+    );
+    for step in POSTGRES[..version]
+        .iter()
+        .chain([&schema.as_str()])
+        .chain(kept)
+    {
+        old.batch_execute(step).await.unwrap();
+    }
+    for (id, body) in AGENTS {
+        let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
+        old.execute(sql, &[&id, &body]).await.unwrap();
+    }
+    url
+}
+
+/// Several come at once; one of them brings it up to date.
+fn opened_at_once(url: &str) -> Vec<tokio::task::JoinHandle<PostgresStore>> {
+    (0..4)
+        .map(|_| {
+            let url = url.to_owned();
+            tokio::spawn(async move { PostgresStore::connect(&url, PATIENCE).await.unwrap() })
+        })
+        .collect()
+}
+
 /// What a polis without records and messages has kept, as both databases understand it.
 const THREE: &str = r#"
 INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, standing,
@@ -118,23 +183,7 @@ async fn check_three(store: &dyn Store, round: u64) {
 #[test]
 fn records_and_messages_come_to_an_older_embedded_store() {
     run(async {
-        let directory = tempfile::tempdir().unwrap();
-        let old = Connection::open(directory.path().join(DATABASE)).unwrap();
-        old.pragma_update(None, "journal_mode", "wal").unwrap();
-        for step in [
-            include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/sqlite/0002_boards.sql"),
-            include_str!("../../migrations/sqlite/0003_workspaces.sql"),
-            "PRAGMA user_version = 3",
-            THREE,
-        ] {
-            old.execute_batch(step).unwrap();
-        }
-        for row in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
-            old.execute(sql, row).unwrap();
-        }
-        drop(old);
+        let directory = older_embedded(3, THREE);
         // Several come at once; one of them brings it up to date.
         let opening: Vec<_> = (0..4)
             .map(|_| {
@@ -156,30 +205,9 @@ fn records_and_messages_come_to_an_older_embedded_store() {
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn records_and_messages_come_to_an_older_server() {
     run(async {
-        let url = fresh_schema().await;
-        let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        for step in [
-            include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/postgres/0002_boards.sql"),
-            include_str!("../../migrations/postgres/0003_workspaces.sql"),
-            "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); INSERT INTO polis_schema VALUES (1), (2), (3)",
-            THREE,
-            "UPDATE marks SET value = 1 WHERE name = 'log-head'",
-        ] {
-            old.batch_execute(step).await.unwrap();
-        }
-        for (id, body) in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
-            old.execute(sql, &[&id, &body]).await.unwrap();
-        }
-        let opening: Vec<_> = (0..4)
-            .map(|_| {
-                let url = url.clone();
-                tokio::spawn(async move { PostgresStore::connect(&url, PATIENCE).await.unwrap() })
-            })
-            .collect();
-        for (store, round) in opening.into_iter().zip(1..) {
+        let marks = "UPDATE marks SET value = 1 WHERE name = 'log-head'";
+        let url = older_server(3, &[THREE, marks]).await;
+        for (store, round) in opened_at_once(&url).into_iter().zip(1..) {
             check_three(&store.await.unwrap(), round).await;
         }
     });
@@ -264,24 +292,8 @@ async fn check_four(store: &dyn Store, round: u64) {
 #[test]
 fn societies_come_to_an_older_embedded_store() {
     run(async {
-        let directory = tempfile::tempdir().unwrap();
-        let old = Connection::open(directory.path().join(DATABASE)).unwrap();
-        old.pragma_update(None, "journal_mode", "wal").unwrap();
-        for step in [
-            include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/sqlite/0002_boards.sql"),
-            include_str!("../../migrations/sqlite/0003_workspaces.sql"),
-            include_str!("../../migrations/sqlite/0004_records_messages.sql"),
-            "PRAGMA user_version = 4",
-            FOUR,
-        ] {
-            old.execute_batch(step).unwrap();
-        }
-        for row in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
-            old.execute(sql, row).unwrap();
-        }
-        drop(old);
+        let directory = older_embedded(4, FOUR);
+        // Several come at once; one of them brings it up to date.
         let opening: Vec<_> = (0..4)
             .map(|_| {
                 let directory = directory.path().to_owned();
@@ -302,31 +314,9 @@ fn societies_come_to_an_older_embedded_store() {
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn societies_come_to_an_older_server() {
     run(async {
-        let url = fresh_schema().await;
-        let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        for step in [
-            include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/postgres/0002_boards.sql"),
-            include_str!("../../migrations/postgres/0003_workspaces.sql"),
-            include_str!("../../migrations/postgres/0004_records_messages.sql"),
-            "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); INSERT INTO polis_schema VALUES (1), (2), (3), (4)",
-            FOUR,
-            "INSERT INTO marks (name, value) VALUES ('message-number', 3)",
-        ] {
-            old.batch_execute(step).await.unwrap();
-        }
-        for (id, body) in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
-            old.execute(sql, &[&id, &body]).await.unwrap();
-        }
-        let opening: Vec<_> = (0..4)
-            .map(|_| {
-                let url = url.clone();
-                tokio::spawn(async move { PostgresStore::connect(&url, PATIENCE).await.unwrap() })
-            })
-            .collect();
-        for (store, round) in opening.into_iter().zip(1..) {
+        let marks = "INSERT INTO marks (name, value) VALUES ('message-number', 3)";
+        let url = older_server(4, &[FOUR, marks]).await;
+        for (store, round) in opened_at_once(&url).into_iter().zip(1..) {
             check_four(&store.await.unwrap(), round).await;
         }
     });
@@ -335,20 +325,7 @@ fn societies_come_to_an_older_server() {
 #[test]
 fn agents_of_an_older_embedded_store_get_their_workspaces() {
     run(async {
-        let directory = tempfile::tempdir().unwrap();
-        let old = Connection::open(directory.path().join(DATABASE)).unwrap();
-        for step in [
-            include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/sqlite/0002_boards.sql"),
-            "PRAGMA user_version = 2",
-        ] {
-            old.execute_batch(step).unwrap();
-        }
-        for row in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES (?, 4, ?)";
-            old.execute(sql, row).unwrap();
-        }
-        drop(old);
+        let directory = older_embedded(2, "");
         for _ in 0..2 {
             let store = EmbeddedStore::open(directory.path(), Use::Brief, PATIENCE).unwrap();
             check(&store).await;
@@ -360,20 +337,7 @@ fn agents_of_an_older_embedded_store_get_their_workspaces() {
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn agents_of_an_older_server_get_their_workspaces() {
     run(async {
-        let url = fresh_schema().await;
-        let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
-        tokio::spawn(connection);
-        for step in [
-            include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
-            include_str!("../../migrations/postgres/0002_boards.sql"),
-            "CREATE TABLE polis_schema (version BIGINT PRIMARY KEY); INSERT INTO polis_schema VALUES (1), (2)",
-        ] {
-            old.batch_execute(step).await.unwrap();
-        }
-        for (id, body) in AGENTS {
-            let sql = "INSERT INTO agents (id, revision, body) VALUES ($1, 4, $2)";
-            old.execute(sql, &[&id, &body]).await.unwrap();
-        }
+        let url = older_server(2, &[]).await;
         for _ in 0..2 {
             check(&PostgresStore::connect(&url, PATIENCE).await.unwrap()).await;
         }

@@ -9,7 +9,6 @@ use polis_core::society::turn::CallEnd;
 use polis_core::{AgentId, MemberKey};
 use polis_ops::OpError;
 use polis_ops::op::{self, CheckMessages, DecideApproval, GetOrg, ListApprovals, Org};
-use polis_ops::port::MailboxQuery;
 use polis_society::Society;
 use polis_society::progress::{Progress, Step};
 use serde_json::json;
@@ -242,17 +241,8 @@ impl<'a> Watch<'a> {
         let Some(last) = &self.last else {
             return Ok(false);
         };
-        let query = MailboxQuery {
-            recipient: last.from.clone(),
-            run: Some(self.run.id.clone()),
-            unread: false,
-            now: self.now(),
-            after: last.id,
-            limit: PAGE,
-        };
-        let mail = self.context.polis.store.mailbox(&query).await;
-        let mail = mail.map_err(OpError::from)?;
-        Ok(mail.iter().any(|m| m.from.as_str() == AgentId::USER))
+        let (polis, user) = (&self.context.polis, AgentId::user());
+        Ok(op::has_written_since(polis, &user, &last.from, &self.run.id, last.id).await?)
     }
 
     /// Shows what was written to the person.

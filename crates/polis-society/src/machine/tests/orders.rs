@@ -6,8 +6,8 @@ use polis_core::society::turn::Entry;
 use polis_core::time::Timestamp;
 use proptest::prelude::*;
 
+use super::super::{Effect, Event};
 use super::stage::{Store, answer, person};
-use super::{Effect, Event};
 use crate::model::{Answer, Finish, ModelError, ModelFault};
 
 /// What happens before a wish is carried out.

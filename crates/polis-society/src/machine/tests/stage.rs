@@ -13,7 +13,7 @@ use polis_core::society::member::{MemberState, MemberStatus};
 use polis_core::society::turn::{CallEnd, Entry, Turn};
 use polis_core::time::Timestamp;
 
-use super::{Asked, Draft, Effect, Event, Found, Machine, Outcome, Person, with_result};
+use super::super::{Asked, Draft, Effect, Event, Found, Machine, Outcome, Person, with_result};
 use crate::message;
 use crate::model::{Answer, Call, Finish};
 use crate::toolbox::{Kind, Own, Row, Toolbox};
@@ -21,24 +21,24 @@ use crate::words::Words;
 
 /// What the store has.
 #[derive(Debug, Clone)]
-pub(super) struct Store {
-    pub(super) state: MemberState,
-    pub(super) revision: u64,
-    pub(super) turns: Vec<(u64, Turn)>,
+pub(in crate::machine) struct Store {
+    pub(in crate::machine) state: MemberState,
+    pub(in crate::machine) revision: u64,
+    pub(in crate::machine) turns: Vec<(u64, Turn)>,
     /// Unread messages.
-    pub(super) unread: Vec<Message>,
+    pub(in crate::machine) unread: Vec<Message>,
     /// How often each call was carried out, by its id.
-    pub(super) done: BTreeMap<String, u32>,
+    pub(in crate::machine) done: BTreeMap<String, u32>,
     /// What was decided about calls.
-    pub(super) decisions: BTreeMap<(u64, usize), Decision>,
+    pub(in crate::machine) decisions: BTreeMap<(u64, usize), Decision>,
     /// Calls that were asked about.
-    pub(super) asked: Vec<(u64, usize)>,
+    pub(in crate::machine) asked: Vec<(u64, usize)>,
     /// What others were told.
-    pub(super) told: Vec<String>,
-    pub(super) sent: u64,
+    pub(in crate::machine) told: Vec<String>,
+    pub(in crate::machine) sent: u64,
 }
 
-pub(super) fn state() -> MemberState {
+pub(in crate::machine) fn state() -> MemberState {
     MemberState {
         status: MemberStatus::Idle,
         why: None,
@@ -65,7 +65,7 @@ fn row(name: &str, kind: Kind) -> Row {
 
 /// The person on the stage: tools `look`, `put`, `mail`, `write` (may be done again), `run` (a command), `danger`
 /// (has to be allowed), and the runtime's own.
-pub(super) fn person() -> Person {
+pub(in crate::machine) fn person() -> Person {
     Person {
         key: "r1/ann".parse().unwrap(),
         tools: Arc::new(Toolbox::made(vec![
@@ -102,7 +102,7 @@ impl Default for Store {
 
 impl Store {
     /// Sends the member a message.
-    pub(super) fn send(&mut self, text: &str) {
+    pub(in crate::machine) fn send(&mut self, text: &str) {
         self.sent += 1;
         let mut message = NewMessage {
             from: "bob".parse().unwrap(),
@@ -119,7 +119,7 @@ impl Store {
     }
 
     /// The member as it is found.
-    pub(super) fn load(&self, person: Person) -> Machine {
+    pub(in crate::machine) fn load(&self, person: Person) -> Machine {
         let since = self.state.since;
         let found = Found {
             state: self.state.clone(),
@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// Applies a draft; false on a conflict.
-    pub(super) fn commit(&mut self, draft: &Draft, entries: &str) -> bool {
+    pub(in crate::machine) fn commit(&mut self, draft: &Draft, entries: &str) -> bool {
         if draft.revision != self.revision {
             return false;
         }
@@ -167,7 +167,7 @@ impl Store {
 
     /// Carries out a wish and answers with what comes of it, as a world without faults does; `None` if nothing is
     /// to come. `answer` is what the model says.
-    pub(super) fn carry_out(
+    pub(in crate::machine) fn carry_out(
         &mut self,
         machine: &Machine,
         effect: Effect,
@@ -215,12 +215,16 @@ impl Store {
         })
     }
 
-    pub(super) fn moved(&self) -> Event {
+    pub(in crate::machine) fn moved(&self) -> Event {
         Event::Moved(Box::new(self.state.clone()), self.revision)
     }
 
     /// Lets the member live until it sleeps.
-    pub(super) fn play(&mut self, machine: &mut Machine, answer: &mut dyn FnMut(&str) -> Answer) {
+    pub(in crate::machine) fn play(
+        &mut self,
+        machine: &mut Machine,
+        answer: &mut dyn FnMut(&str) -> Answer,
+    ) {
         let mut effect = machine.go();
         for _ in 0..10_000 {
             let prompt = machine.context.prompt("").to_owned();
@@ -233,7 +237,7 @@ impl Store {
     }
 
     /// The conversation as the sorts of its entries: `H`, `S`, `D`, `T`, `Σ`; turns are parted by a space.
-    pub(super) fn shape(&self) -> String {
+    pub(in crate::machine) fn shape(&self) -> String {
         let letter = |entry: &Entry| match entry {
             Entry::Heard { .. } => 'H',
             Entry::Said { .. } => 'S',
@@ -249,7 +253,7 @@ impl Store {
     }
 
     /// The results, in order.
-    pub(super) fn results(&self) -> Vec<(CallEnd, String)> {
+    pub(in crate::machine) fn results(&self) -> Vec<(CallEnd, String)> {
         let entries = self.turns.iter().flat_map(|(_, turn)| &turn.of);
         entries
             .filter_map(|entry| match entry {
@@ -260,7 +264,7 @@ impl Store {
     }
 
     /// Panics if results do not follow the calls they belong to, one for each, in order.
-    pub(super) fn check_pairs(&self) {
+    pub(in crate::machine) fn check_pairs(&self) {
         let mut open: Vec<Call> = Vec::new();
         for (turn, kept) in &self.turns {
             for entry in &kept.of {
@@ -284,7 +288,7 @@ impl Store {
     }
 
     /// The numbers of the messages that were heard, in order.
-    pub(super) fn heard(&self) -> Vec<u64> {
+    pub(in crate::machine) fn heard(&self) -> Vec<u64> {
         let entries = self.turns.iter().flat_map(|(_, turn)| &turn.of);
         entries
             .filter_map(|entry| match entry {
@@ -297,7 +301,7 @@ impl Store {
 }
 
 /// An answer with these calls (id, tool, arguments).
-pub(super) fn answer(text: &str, calls: &[(&str, &str, &str)]) -> Answer {
+pub(in crate::machine) fn answer(text: &str, calls: &[(&str, &str, &str)]) -> Answer {
     let asked: Vec<_> = (calls.iter())
         .map(|(id, tool, arguments)| {
             serde_json::json!({"id": id, "type": "function",

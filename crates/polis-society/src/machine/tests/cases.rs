@@ -5,8 +5,8 @@ use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::CallEnd;
 use polis_core::time::Timestamp;
 
+use super::super::{Cost, Effect, Event, Machine};
 use super::stage::{Store, answer, person};
-use super::{Cost, Effect, Event, Machine};
 use crate::model::{Answer, Finish, ModelError, ModelFault};
 
 /// Answers one after another; then nothing more to say.
