@@ -121,7 +121,7 @@ end_polis() {
   for server in "${POLIS_SERVERS[@]}"; do
     if ! kill "$server" 2>/dev/null || ! wait "$server"; then
       cat "$POLIS_SERVER_LOG" >&2
-      echo "polis serve did not end in good order." >&2
+      echo "A server did not end in good order." >&2
       status=1
     fi
   done

@@ -86,3 +86,6 @@ http
     });
   })
   .listen(Number(port), '127.0.0.1');
+
+// Asked to end, it ends in good order.
+process.on('SIGTERM', () => process.exit(0));
