@@ -1,20 +1,14 @@
 //! Claims over HTTP, one at a time and 64 at once; and writes while a thousand readers follow the log.
-//!
-//! The client is as lean as can be, because it shares the machine's cores with the server: requests are
-//! made beforehand, answers are only cut apart.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::io::AsyncWriteExt as _;
 
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, at_share, median, run};
+use crate::wire::{Line, Server, agent, request};
 
 /// How many claim at once.
 const CLAIMERS: usize = 64;
@@ -213,26 +207,9 @@ async fn collect(mut line: Line, many: usize) -> Fallible<Vec<u64>> {
     Ok(places)
 }
 
-fn request(what: &str, token: &str, body: &str) -> String {
-    format!(
-        "{what} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
 fn rate(many: usize, since: Instant) -> f64 {
     let many = u32::try_from(many).unwrap_or(u32::MAX);
     f64::from(many) / since.elapsed().as_secs_f64()
-}
-
-/// Registers an agent and issues it a token.
-fn agent(scene: &Scene, board: &Path, name: &str) -> Fallible<String> {
-    run(scene.polis(board, &["agent", "add", name, "--role", "backend-leader"]))?;
-    let issued = scene
-        .polis(board, &["agent", "token", "issue", name, "--json"])
-        .output()?;
-    let issued: Value = serde_json::from_slice(&issued.stdout)?;
-    Ok(issued["token"].as_str().ok_or("no token")?.to_owned())
 }
 
 /// Files of tasks that anybody may claim.
@@ -244,84 +221,4 @@ fn plain_tasks(scene: &Scene, count: usize) -> Fallible<String> {
         std::fs::write(files.join(format!("{n}.json")), text)?;
     }
     Ok(files.display().to_string())
-}
-
-/// A running `polis serve`.
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    fn start(scene: &Scene, board: &Path) -> Fallible<Self> {
-        let mut child = scene
-            .polis(board, &["serve", "--listen", "127.0.0.1:0", "--json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
-        let said: Value = serde_json::from_str(&line)?;
-        let url = said["listening"].as_str().ok_or("it does not listen")?;
-        let address = url.trim_start_matches("http://").to_owned();
-        Ok(Self { child, address })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It is ours, and its work is done.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A connection that is kept.
-struct Line {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
-
-impl Line {
-    async fn connect(address: &str) -> Fallible<Self> {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            buffer: Vec::with_capacity(4_096),
-        })
-    }
-
-    async fn more(&mut self) -> Fallible<()> {
-        if self.stream.read_buf(&mut self.buffer).await? == 0 {
-            return Err("the server closed the connection".into());
-        }
-        Ok(())
-    }
-
-    /// Sends a request and waits for its whole answer, which has to be a success.
-    async fn exchange(&mut self, request: &[u8]) -> Fallible<()> {
-        self.stream.write_all(request).await?;
-        self.buffer.clear();
-        loop {
-            self.more().await?;
-            let Some(head) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else {
-                continue;
-            };
-            let text =
-                String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()).to_lowercase();
-            let length = text
-                .split("content-length:")
-                .nth(1)
-                .and_then(|rest| rest.split('\r').next());
-            let length: usize = length.ok_or("no length")?.trim().parse()?;
-            if self.buffer.len() < head + 4 + length {
-                continue;
-            }
-            if !text.starts_with("http/1.1 2") {
-                return Err(String::from_utf8_lossy(&self.buffer).into_owned().into());
-            }
-            return Ok(());
-        }
-    }
 }

@@ -20,6 +20,8 @@ mod report;
 mod scale;
 mod scene;
 mod society;
+mod web;
+mod wire;
 
 use std::process::ExitCode;
 
@@ -28,7 +30,7 @@ use scene::{Fallible, Scene};
 
 /// A part of the benchmarks: its name, and what measures it.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     // First, because a process is cloned with its page tables: what others leave in memory would count.
     ("commands", commands::measure),
     ("files", files::measure),
@@ -41,6 +43,7 @@ const PARTS: [Part; 11] = [
     ("mcp", mcp::measure),
     ("http", http::measure),
     ("society", society::measure),
+    ("web", web::measure),
 ];
 
 fn main() -> ExitCode {

@@ -72,6 +72,14 @@ need_python_peers() {
   need_python_packages python "$PEERS_HOME/requirements.txt"
 }
 
+# need_browser: a browser without a window and its driver, and what looks at accessibility, for tests and pictures.
+need_browser() {
+  need chromium chromium
+  need chromedriver chromium-driver
+  [ -n "${PEER_MODULES:-}" ] || need_node_peers
+  export POLIS_TEST_AXE=$PEER_MODULES/axe-core/axe.min.js
+}
+
 # new_polis POLIS: makes a fresh polis directory with the agents of the tests; sets POLIS_HOME. It and the
 # servers end with the script.
 new_polis() {

@@ -130,8 +130,12 @@ pub(crate) enum Command {
     /// See and steer the societies of this store
     #[command(subcommand)]
     Society(Box<command::society::Society>),
-    /// Serve the HTTP API to agents and programs
+    /// Serve the HTTP API to agents and programs, and the page to people
     Serve(command::serve::Serve),
+    /// Open the page in a browser, signed in; serve it if nobody does
+    Open(command::open::Open),
+    /// Watch and steer the team on one screen of the terminal
+    Tui(command::tui::Tui),
     /// Serve an agent over MCP, or tell its program to start that server
     Mcp(Box<command::mcp::Mcp>),
     /// Print the commit log

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
-use polis_core::task::text::turns_text;
+pub(crate) use polis_view::style::Style;
+use polis_view::style::paint_onto;
+pub(crate) use polis_view::terminal::{clean, clean_lines, fit};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -150,77 +152,6 @@ impl Output {
     }
 }
 
-/// How text stands out.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
-    Bold,
-    Dim,
-    Italic,
-    Underline,
-    Strike,
-    Green,
-    Yellow,
-    Red,
-    Cyan,
-}
-
-impl Style {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Bold => "1",
-            Self::Dim => "2",
-            Self::Italic => "3",
-            Self::Underline => "4",
-            Self::Strike => "9",
-            Self::Red => "31",
-            Self::Green => "32",
-            Self::Yellow => "33",
-            Self::Cyan => "36",
-        }
-    }
-}
-
-/// Adds text in all these styles; nothing of them reaches what follows.
-pub(crate) fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, text: &str) {
-    let mut styled = false;
-    for style in styles {
-        page.push_str(if styled { ";" } else { "\x1b[" });
-        page.push_str(style.code());
-        styled = true;
-    }
-    if styled {
-        let _ = write!(page, "m{text}\x1b[0m");
-    } else {
-        page.push_str(text);
-    }
-}
-
-/// A line of text that may come from anywhere, made safe for a terminal.
-pub(crate) fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| if drives(c) { '�' } else { c })
-        .collect()
-}
-
-/// The same for text of several lines.
-pub(crate) fn clean_lines(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    text.chars()
-        .map(|c| {
-            if drives(c) && c != '\n' && c != '\t' {
-                '�'
-            } else {
-                c
-            }
-        })
-        .collect()
-}
-
-/// Whether a character does something to a terminal instead of standing there.
-fn drives(c: char) -> bool {
-    c.is_control() || turns_text(c)
-}
-
 /// A table whose columns line up, wide characters included.
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -279,23 +210,6 @@ impl Table {
     }
 }
 
-/// Text cut to so many columns, with a mark where it was cut.
-pub(crate) fn fit(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut used = 1;
-    let mut cut: String = text
-        .chars()
-        .take_while(|c| {
-            used += unicode_width::UnicodeWidthChar::width(*c).unwrap_or(0);
-            used <= room
-        })
-        .collect();
-    cut.push('…');
-    cut
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,10 +243,5 @@ mod tests {
             table.render(&plain(Some(16))),
             "ID  SUBJECT\n1   后端实现后…\n"
         );
-    }
-
-    #[test]
-    fn nothing_drives_the_terminal() {
-        assert_eq!(clean("a\u{1b}[2Jb\nc"), "a�[2Jb�c");
     }
 }

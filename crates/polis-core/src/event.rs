@@ -126,6 +126,8 @@ pub mod kind {
     pub const SOCIETY_DECIDED: &str = "society.decided";
     /// A budget was changed.
     pub const SOCIETY_BUDGET: &str = "society.budget";
+    /// A command runs, and does so for some time already.
+    pub const COMMAND_STARTED: &str = "command.started";
     /// A command ran.
     pub const COMMAND_RUN: &str = "command.run";
     /// A command was not run.

@@ -13,6 +13,8 @@ use crate::changeset::Receipt;
 pub enum RecordKind {
     /// A token of an agent.
     Token,
+    /// A key that a browser signs in with, once.
+    SignIn,
     /// A place that events are sent to.
     Webhook,
     /// Something an agent handed over.
@@ -31,12 +33,19 @@ pub enum RecordKind {
     Approval,
     /// Which worker has a run, and until when.
     Lease,
+    /// A command that ended.
+    Command,
+    /// A command that runs.
+    RunningCommand,
+    /// What a command wrote.
+    CommandOutput,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Token,
+        Self::SignIn,
         Self::Webhook,
         Self::Artifact,
         Self::Reply,
@@ -46,12 +55,16 @@ impl RecordKind {
         Self::MemberState,
         Self::Approval,
         Self::Lease,
+        Self::Command,
+        Self::RunningCommand,
+        Self::CommandOutput,
     ];
 
     /// The kind's name in a store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Token => "token",
+            Self::SignIn => "sign-in",
             Self::Webhook => "webhook",
             Self::Artifact => "artifact",
             Self::Reply => "reply",
@@ -61,6 +74,9 @@ impl RecordKind {
             Self::MemberState => "member-state",
             Self::Approval => "approval",
             Self::Lease => "lease",
+            Self::Command => "command",
+            Self::RunningCommand => "running-command",
+            Self::CommandOutput => "command-output",
         }
     }
 }

@@ -194,6 +194,8 @@ codes! {
     MessageNotFound = "message_not_found", NotFound;
     /// No such artifact.
     ArtifactNotFound = "artifact_not_found", NotFound;
+    /// No such command is remembered.
+    CommandNotFound = "command_not_found", NotFound;
     /// No such token.
     TokenNotFound = "token_not_found", NotFound;
     /// No such webhook.

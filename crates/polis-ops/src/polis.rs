@@ -23,6 +23,7 @@ use crate::claiming::Claiming;
 use crate::error::OpError;
 use crate::no_workspaces::NoWorkspaces;
 use crate::once;
+use crate::op::OpenDecisions;
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
 
 /// What an installation has set.
@@ -132,6 +133,8 @@ pub struct Polis {
     run: Option<RunId>,
     /// What claimers of this process are about to take.
     pub(crate) claiming: Arc<Claiming>,
+    /// The open decisions that were found last.
+    pub(crate) open_decisions: Arc<OpenDecisions>,
     /// Whose entry of the registry was looked up for this request already.
     known: Option<Arc<(AgentId, Option<Registered>)>>,
 }
@@ -154,6 +157,7 @@ impl Polis {
             alongside: None,
             run: None,
             claiming: Arc::default(),
+            open_decisions: Arc::default(),
             known: None,
         }
     }

@@ -4,7 +4,10 @@ use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
 use polis_core::{AgentId, Code, Raw, Timestamp};
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery};
+use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
+
+use crate::row::bound;
+use crate::sql::{Param, Query};
 
 /// The columns of a message, in the order of [`MessageRow`].
 const COLUMNS: &str = "id, sender, recipient, at, deliver_at, reply_to, payload, read_at, task";
@@ -62,6 +65,61 @@ pub(crate) fn mailbox(query: &MailboxQuery) -> String {
     format!(
         "SELECT {COLUMNS} FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 {unread} \
          ORDER BY id LIMIT {limit}"
+    )
+}
+
+/// The person's messages. One arm for each direction, because each has an index of its own.
+pub(crate) fn person_mail(query: &PersonMailQuery) -> Query {
+    let mut q = Query::default();
+    let mut arms = vec![person_arm(&mut q, query, "recipient", "sender")];
+    if !query.open {
+        arms.push(person_arm(&mut q, query, "sender", "recipient"));
+    }
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    q.text = format!(
+        "SELECT {COLUMNS} FROM ({}) AS mail ORDER BY id DESC LIMIT {limit}",
+        arms.join(" UNION ALL ")
+    );
+    q
+}
+
+/// The messages with the person at one end.
+fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str) -> String {
+    let mut words = vec![format!("{person} = 'user'")];
+    match person {
+        "recipient" => {
+            let now = q.bind(Param::Int(query.now));
+            words.push(format!("deliver_at + 0 <= {now}"));
+        }
+        // What it wrote to itself is in the other arm.
+        _ => words.push("recipient <> 'user'".to_owned()),
+    }
+    if let Some(with) = &query.with {
+        let with = q.bind(Param::Text(with.to_string()));
+        words.push(format!("{other} = {with}"));
+    }
+    if let Some(run) = &query.run {
+        let run = q.bind(Param::Text(run.to_string()));
+        words.push(format!("task = {run}"));
+    }
+    if let Some(before) = query.before {
+        let before = q.bind(Param::Int(bound(before)));
+        words.push(format!("id < {before}"));
+    }
+    if query.open {
+        words.push("read_at IS NULL".to_owned());
+        words.push(
+            "NOT EXISTS (SELECT 1 FROM messages AS later WHERE later.sender = 'user' \
+             AND later.recipient = messages.sender AND later.task = messages.task \
+             AND later.id > messages.id)"
+                .to_owned(),
+        );
+    }
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let n = q.params.len();
+    format!(
+        "SELECT {COLUMNS} FROM (SELECT {COLUMNS} FROM messages WHERE {} ORDER BY id DESC LIMIT {limit}) AS arm{n}",
+        words.join(" AND ")
     )
 }
 

@@ -165,6 +165,7 @@ pub(crate) struct SummaryRow {
     pub(crate) open_blockers: i64,
     pub(crate) lease_until: Option<i64>,
     pub(crate) blocked_by: String,
+    pub(crate) created_at: Option<String>,
     pub(crate) updated_at: Option<String>,
     pub(crate) subject: String,
 }
@@ -180,6 +181,7 @@ impl SummaryRow {
             required_role: filled(self.required_role),
             version: self.version.unsigned_abs(),
             task_type: TaskType::from_name(&self.task_type),
+            created_at: self.created_at.map(Timestamp::from_stored),
             updated_at: self.updated_at.map(Timestamp::from_stored),
             open_blockers: u32::try_from(self.open_blockers.max(0)).unwrap_or(u32::MAX),
             lease_expires_at: self.lease_until.map(Timestamp::from_millis),

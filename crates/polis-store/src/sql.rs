@@ -2,21 +2,38 @@
 //!
 //! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand.
 
-use polis_core::{TaskStatus, TaskType};
-use polis_ops::port::{CandidateQuery, TaskQuery};
+use polis_core::task::search::Word;
+use polis_core::{TaskId, TaskStatus, TaskType};
+use polis_ops::port::{CandidateQuery, EventQuery, TaskQuery};
+
+use crate::row::bound;
 
 /// The columns of a whole task.
 pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
      standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description";
 
 /// The columns of a task in a list.
-pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, updated_at, subject";
+pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, created_at, updated_at, subject";
 
 /// Tasks whose lease ended by `$1`. Apart and materialised, because among several equalities a
 /// planner without statistics picks the index of the least selective one.
 const STALE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
 const IS_FREE: &str = "free = 1";
 const IS_STALE: &str = "id IN (SELECT id FROM stale)";
+
+/// What the two databases say differently.
+#[derive(Debug)]
+pub(crate) struct Dialect {
+    /// Comes between a column and a pattern, if the letters a to z count in either case and no others do.
+    like: &'static str,
+}
+
+/// SQLite's.
+pub(crate) const EMBEDDED: Dialect = Dialect { like: "LIKE" };
+/// PostgreSQL's.
+pub(crate) const POSTGRES: Dialect = Dialect {
+    like: "COLLATE \"C\" ILIKE",
+};
 
 /// A parameter of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +50,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    fn bind(&mut self, param: Param) -> String {
+    pub(crate) fn bind(&mut self, param: Param) -> String {
         self.params.push(param);
         format!("${}", self.params.len())
     }
@@ -44,8 +61,41 @@ impl Query {
 /// "For this role" is an either-or over different columns, and a task is listed in one of three
 /// states. One index serves each combination in order of number, so each becomes an arm that stops
 /// after a page, and the arms are merged: the time depends on the page, not on the board.
-pub(crate) fn list(query: &TaskQuery) -> Query {
+pub(crate) fn list(query: &TaskQuery, dialect: &Dialect) -> Query {
     let mut q = Query::default();
+    let (stale, arms) = arms(&mut q, query, dialect, Some(query.limit));
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let order = order(query);
+    q.text = format!(
+        "{stale} SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({arms}) ORDER BY {order} LIMIT {limit}"
+    );
+    q
+}
+
+/// The query that counts what a list has on all of its pages.
+pub(crate) fn count_of_list(query: &TaskQuery, dialect: &Dialect) -> Query {
+    let whole = TaskQuery {
+        after: None,
+        ..query.clone()
+    };
+    let mut q = Query::default();
+    let (stale, arms) = arms(&mut q, &whole, dialect, None);
+    q.text = format!("{stale} SELECT count(*) FROM ({arms}) AS listed");
+    q
+}
+
+/// How many unfinished tasks each agent holds.
+pub(crate) const LOADS: &str = "SELECT owner, count(*) FROM tasks WHERE owner <> '' AND status IN ('pending', 'in_progress') \
+     GROUP BY owner ORDER BY owner";
+
+/// What comes before the query, and the numbers of the tasks that a list has, each once; of each arm at
+/// most `limit`.
+fn arms(
+    q: &mut Query,
+    query: &TaskQuery,
+    dialect: &Dialect,
+    limit: Option<u32>,
+) -> (&'static str, String) {
     let stale = query.claimable_at.map_or("", |now| {
         q.bind(Param::Int(now));
         STALE
@@ -60,15 +110,15 @@ pub(crate) fn list(query: &TaskQuery) -> Query {
             if by_owner && by_state.iter().any(|(column, _)| *column == IS_FREE) {
                 continue;
             }
-            arms.push(arm(&mut q, query, &by_role, &by_state));
+            let conditions = [by_role.clone(), by_state].concat();
+            arms.push(arm(q, query, dialect, conditions, limit));
         }
     }
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
-    q.text = format!(
-        "{stale} SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({}) ORDER BY id LIMIT {limit}",
-        arms.join(" UNION ")
-    );
-    q
+    (stale, arms.join(" UNION "))
+}
+
+fn order(query: &TaskQuery) -> &'static str {
+    if query.newest { "id DESC" } else { "id" }
 }
 
 /// A condition on a column, or one in words.
@@ -120,8 +170,13 @@ fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     }
 }
 
-fn arm(q: &mut Query, query: &TaskQuery, by_role: &Condition, by_state: &Condition) -> String {
-    let mut conditions: Condition = by_role.iter().chain(by_state).cloned().collect();
+fn arm(
+    q: &mut Query,
+    query: &TaskQuery,
+    dialect: &Dialect,
+    mut conditions: Condition,
+    limit: Option<u32>,
+) -> String {
     if let Some(owner) = &query.owner {
         conditions.push(("owner", Some(Param::Text(owner.clone()))));
         conditions.push(("owner <> ''", None));
@@ -131,27 +186,84 @@ fn arm(q: &mut Query, query: &TaskQuery, by_role: &Condition, by_state: &Conditi
         conditions.push(("task_type <> ''", None));
     }
     if let Some(after) = query.after {
-        conditions.push((
-            "id >",
-            Some(Param::Int(
-                i64::try_from(after.number()).unwrap_or(i64::MAX),
-            )),
-        ));
+        let beyond = if query.newest { "id <" } else { "id >" };
+        conditions.push((beyond, Some(number(after))));
+    }
+    if let Some(role) = &query.required_role {
+        conditions.push(("required_role", Some(Param::Text(role.clone()))));
     }
     let mut words = Vec::new();
     for (column, param) in conditions {
         words.push(match param {
             None => column.to_owned(),
-            Some(param) if column.ends_with(['>', '=']) => format!("{column} {}", q.bind(param)),
+            Some(param) if column.ends_with(['<', '>', '=']) => {
+                format!("{column} {}", q.bind(param))
+            }
             Some(param) => format!("{column} = {}", q.bind(param)),
         });
     }
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    for word in query.search.words() {
+        words.push(has_word(q, word, dialect));
+    }
+    let words = words.join(" AND ");
+    let Some(limit) = limit else {
+        return format!("SELECT id FROM tasks WHERE {words}");
+    };
+    let limit = q.bind(Param::Int(i64::from(limit)));
     let n = q.params.len();
     format!(
-        "SELECT id FROM (SELECT id FROM tasks WHERE {} ORDER BY id LIMIT {limit}) AS arm{n}",
-        words.join(" AND ")
+        "SELECT id FROM (SELECT id FROM tasks WHERE {words} ORDER BY {} LIMIT {limit}) AS arm{n}",
+        order(query)
     )
+}
+
+fn number(id: TaskId) -> Param {
+    Param::Int(i64::try_from(id.number()).unwrap_or(i64::MAX))
+}
+
+/// The condition that a task has a word.
+fn has_word(q: &mut Query, word: &Word, dialect: &Dialect) -> String {
+    let mut pattern = String::from("%");
+    for letter in word.text.chars() {
+        if matches!(letter, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    let pattern = q.bind(Param::Text(pattern));
+    let like = dialect.like;
+    let mut either =
+        format!("subject {like} {pattern} ESCAPE '!' OR description {like} {pattern} ESCAPE '!'");
+    if let Some(id) = word.number {
+        let id = q.bind(number(id));
+        either.push_str(&format!(" OR id = {id}"));
+    }
+    format!("({either})")
+}
+
+/// The query of events, in the order of the columns of an [`Event`](polis_core::Event). The newest come first if
+/// they are asked for.
+pub(crate) fn events(query: &EventQuery) -> Query {
+    let mut q = Query::default();
+    let mut words = Vec::new();
+    if let Some(subject) = &query.subject {
+        words.push(format!(
+            "subject = {}",
+            q.bind(Param::Text(subject.clone()))
+        ));
+    }
+    words.push(format!("seq > {}", q.bind(Param::Int(bound(query.after)))));
+    if let Some(before) = query.before {
+        words.push(format!("seq < {}", q.bind(Param::Int(bound(before)))));
+    }
+    let order = if query.newest { "seq DESC" } else { "seq" };
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    q.text = format!(
+        "SELECT seq, at, actor, kind, subject, data FROM events WHERE {} ORDER BY {order} LIMIT {limit}",
+        words.join(" AND ")
+    );
+    q
 }
 
 /// The first free tasks of one group, for `$1` = required role, `$2` = type, `$3` = how many.

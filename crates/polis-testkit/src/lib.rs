@@ -2,7 +2,7 @@
 //!
 //! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
 //! function for each promise of the ports, [`cases`] the test cases of document 004 by their
-//! numbers, [`exchange`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. Each runs over every
+//! numbers, [`exchange`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. [`pane`] is a terminal in tmux, `browser` a real one, for those who ask for the feature. Each runs over every
 //! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and [`history_tests!`].
 
 #![expect(
@@ -11,6 +11,8 @@
 )]
 
 mod boards;
+#[cfg(feature = "browser")]
+pub mod browser;
 pub mod cases;
 pub mod clock;
 pub mod conformance;
@@ -21,6 +23,7 @@ pub mod linear;
 mod listing;
 pub mod memory;
 pub mod model_server;
+pub mod pane;
 pub mod postgres;
 pub mod society;
 mod suites;
@@ -31,5 +34,6 @@ pub use clock::{CountedChance, FixedClock};
 pub use dice::Dice;
 pub use ground::{Ground, MemoryGround, run};
 pub use memory::MemoryStore;
+pub use pane::Pane;
 pub use task_files::MemoryFiles;
 pub use workspaces::MemoryWorkspaces;

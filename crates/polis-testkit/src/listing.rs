@@ -9,12 +9,13 @@ use polis_ops::port::{CandidateQuery, TaskQuery};
 
 /// A page of a list over these records, which are in order of number.
 pub(crate) fn list(records: &[TaskRecord], query: &TaskQuery) -> Vec<TaskSummary> {
-    records
-        .iter()
-        .filter(|record| is_listed(record, query))
-        .take(query.limit as usize)
-        .map(TaskSummary::of)
-        .collect()
+    let mut listed: Vec<&TaskRecord> = records.iter().collect();
+    listed.retain(|record| is_listed(record, query));
+    if query.newest {
+        listed.reverse();
+    }
+    listed.truncate(query.limit as usize);
+    listed.into_iter().map(TaskSummary::of).collect()
 }
 
 fn is_listed(record: &TaskRecord, query: &TaskQuery) -> bool {
@@ -30,7 +31,15 @@ fn is_listed(record: &TaskRecord, query: &TaskQuery) -> bool {
         && query
             .claimable_at
             .is_none_or(|now| record.is_claimable(now))
-        && query.after.is_none_or(|after| task.id > after)
+        && query
+            .required_role
+            .as_ref()
+            .is_none_or(|role| *role == task.required_role.as_deref().unwrap_or_default())
+        && query.search.finds(task)
+        && query.after.is_none_or(|after| match query.newest {
+            true => task.id < after,
+            false => task.id > after,
+        })
 }
 
 /// Whether a role's list shows a task: its own, one without a role, one that its members hold.

@@ -51,10 +51,13 @@ macro_rules! conformance_tests {
             a_list_is_what_the_conditions_admit
             candidates_are_the_first_of_every_group
             lists_follow_changes
+            a_search_finds_words_to_the_letter
+            the_persons_mail_is_what_the_conditions_admit
             tasks_are_read_by_number
             a_scan_shows_every_task
             blocks_are_read_for_many_tasks
             completed_types_and_counts_are_those_of_the_board
+            a_list_is_counted_over_all_of_its_pages
             a_board_that_nobody_touched_is_not_there
             versions_count_up_and_say_who_made_them
             nothing_is_added_to_a_board_that_has_not_begun

@@ -70,7 +70,7 @@ impl Init {
             format!(
                 "{what} {WORKSPACE} ({}).\n\nNext:\n  polis agent add backend-1 --role backend-leader\n  \
                  polis task create --subject \"...\" --required-role backend-leader\n  \
-                 polis --as backend-1 task claim\n",
+                 polis --as backend-1 task claim\n  polis open      (watch them in a browser; polis tui: in this terminal)\n",
                 a.language
             )
         })

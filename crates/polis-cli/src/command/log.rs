@@ -22,12 +22,27 @@ pub(crate) struct Log {
     /// Only what came after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     since: u64,
+    /// Only what came before this sequence number; with --limit the newest of that
+    #[arg(long, value_name = "SEQ", conflicts_with = "since")]
+    before: Option<u64>,
     /// At most so many events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
     /// Only the newest so many events
-    #[arg(long, value_name = "N", conflicts_with = "since")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["since", "before"])]
     last: Option<u64>,
+    /// Only about this, such as task/5
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+    /// Only of this kind, such as task.completed, or task. for all of tasks
+    #[arg(long, value_name = "KIND")]
+    kind: Option<String>,
+    /// Only what this agent did
+    #[arg(long, value_name = "AGENT")]
+    actor: Option<String>,
+    /// Only events that have this text somewhere
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
 }
 
 /// Follow the commit log live; one event a line.
@@ -47,38 +62,91 @@ pub(crate) struct Watch {
 impl Log {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         let context = Context::open(globals)?;
-        let mut since = match self.last {
-            Some(last) => context
-                .run(context.polis.store.last_sequence())?
-                .saturating_sub(last),
-            None => self.since,
-        };
         let mut left = self.limit.unwrap_or(u32::MAX);
-        while left > 0 {
-            let ask = page_after(since, left.min(PAGE));
-            let page = op::read_log(&context.polis, &context.agent, &ask);
-            let page = context.run(page)?;
-            since = page.through;
-            left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
-            page.events.iter().try_for_each(|event| show(event, out))?;
-            if page.next.is_none() {
-                break;
-            }
+        let mut ask = LogRead {
+            since: self.since,
+            before: self.before,
+            subject: self.subject,
+            kind: self.kind,
+            actor: self.actor,
+            text: self.search,
+            ..LogRead::default()
+        };
+        if let Some(last) = self.last {
+            left = left.min(u32::try_from(last).unwrap_or(u32::MAX));
+            ask.before = Some(u64::MAX);
         }
-        if since == 0 && !out.is_json() {
-            out.line(
-                "Nothing has happened yet. Create a task: polis task create --subject \"...\"",
-            )?;
+        let all = LogRead {
+            before: ask.before,
+            ..LogRead::default()
+        };
+        let choosy = ask != all;
+        let shown = match ask.before {
+            Some(_) => backwards(&context, ask, left, out)?,
+            None => forwards(&context, ask, left, out)?,
+        };
+        if shown == 0 && !out.is_json() {
+            out.line(match choosy {
+                true => "Nothing of that kind has happened. See all with: polis log",
+                false => {
+                    "Nothing has happened yet. Create a task: polis task create --subject \"...\""
+                }
+            })?;
         }
         Ok(())
     }
+}
+
+/// Prints events as they are read; how many.
+fn forwards(
+    context: &Context,
+    mut ask: LogRead,
+    mut left: u32,
+    out: &Output,
+) -> Result<usize, Failure> {
+    let mut shown = 0;
+    while left > 0 {
+        ask.limit = Some(left.min(PAGE));
+        let page = context.run(op::read_log(&context.polis, &context.agent, &ask))?;
+        left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
+        shown += page.events.len();
+        page.events.iter().try_for_each(|event| show(event, out))?;
+        match page.next {
+            Some(next) => ask.since = next,
+            None => break,
+        }
+    }
+    Ok(shown)
+}
+
+/// Reads the newest events first, and prints them in commit order; how many.
+fn backwards(
+    context: &Context,
+    mut ask: LogRead,
+    mut left: u32,
+    out: &Output,
+) -> Result<usize, Failure> {
+    let mut pages = Vec::new();
+    while left > 0 {
+        ask.limit = Some(left.min(PAGE));
+        let page = context.run(op::read_log(&context.polis, &context.agent, &ask))?;
+        left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
+        pages.push(page.events);
+        match page.next {
+            Some(next) => ask.before = Some(next),
+            None => break,
+        }
+    }
+    let events = || pages.iter().rev().flatten();
+    events().try_for_each(|event| show(event, out))?;
+    Ok(events().count())
 }
 
 fn page_after(since: u64, limit: u32) -> LogRead {
     LogRead {
         since,
         limit: Some(limit),
-        subject: None,
+        ..LogRead::default()
     }
 }
 

@@ -13,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod log;
 pub(crate) mod mcp;
 pub(crate) mod message;
+pub(crate) mod open;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
@@ -21,6 +22,7 @@ pub(crate) mod society;
 pub(crate) mod stats;
 pub(crate) mod task;
 mod token;
+pub(crate) mod tui;
 pub(crate) mod webhook;
 pub(crate) mod ws;
 
@@ -50,6 +52,8 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Run(args) => args.run(globals, out),
         Command::Society(args) => args.run(globals, out),
         Command::Serve(args) => args.run(globals, out),
+        Command::Open(args) => args.run(globals, out),
+        Command::Tui(args) => args.run(globals, out),
         Command::Mcp(args) => args.run(globals, out),
         Command::Log(args) => args.run(globals, out),
         Command::Watch(args) => args.run(globals, out),

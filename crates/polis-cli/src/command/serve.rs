@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use polis_core::Code;
-use polis_ops::{Polis, PortError, once};
+use polis_core::{Code, Kind};
+use polis_ops::{Polis, PortError, once, op};
 use polis_serve::http::log::{self, LogFormat};
 use polis_serve::http::tls::{self, TlsAcceptor};
 use polis_serve::http::{App, Listen, Listener, Live, Options, Server};
+use polis_web::Web;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cli::Globals;
@@ -18,6 +19,7 @@ use crate::context::{Context, Place};
 use crate::driving::{Drive, Driven};
 use crate::error::{Failure, invalid};
 use crate::output::Output;
+use crate::running::{self, Running};
 use crate::thinking::{self, Here};
 
 /// How often answers that are kept for requests that may come again are forgotten.
@@ -70,12 +72,27 @@ enum Format {
 
 /// Where it listens, for programs.
 #[derive(Debug, serde::Serialize)]
-struct Listening {
-    listening: String,
+#[serde(rename_all = "camelCase")]
+pub(super) struct Listening {
+    /// Its address.
+    pub(super) listening: String,
+    /// A link that signs a browser in, once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) sign_in: Option<String>,
 }
 
 impl Serve {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        self.run_and(globals, out, |_| {})
+    }
+
+    /// The same, telling `listening` as soon as it is.
+    pub(super) fn run_and(
+        self,
+        globals: &Globals,
+        out: &Output,
+        listening: impl FnOnce(&Listening),
+    ) -> Result<(), Failure> {
         let place = Place::find(globals)?;
         let whole = place.config()?;
         let config = &whole.serve;
@@ -106,8 +123,19 @@ impl Serve {
                     None
                 }
             };
-            tell(out, &server.url())?;
-            serve(context.polis.clone(), server, (driven, grace), signals).await
+            let running = match &place.workspace {
+                Some(workspace) => Running::announce(workspace, &server.url()).await,
+                None => None,
+            };
+            let told = Listening {
+                sign_in: link(&context, &server.url()).await?,
+                listening: server.url(),
+            };
+            tell(out, &told)?;
+            listening(&told);
+            let served = serve(context.polis.clone(), server, (driven, grace), signals).await;
+            drop(running);
+            served
         })
     }
 
@@ -159,6 +187,7 @@ fn server(
     let mut live = None;
     let app = App::with(polis.clone(), options, |router, metrics| {
         let (started, router) = Live::start(polis, router, metrics);
+        let router = Web::new(polis.clone(), started.hub().clone()).mount(router);
         live = Some(started);
         router
     })?;
@@ -239,16 +268,30 @@ impl Signals {
     }
 }
 
-fn tell(out: &Output, url: &str) -> Result<(), Failure> {
-    let listening = Listening {
-        listening: url.to_owned(),
+/// A link that signs a browser in; none if there is nothing a browser could open, or if it is not the
+/// person who serves.
+pub(super) async fn link(context: &Context, url: &str) -> Result<Option<String>, Failure> {
+    let Some(page) = running::page(url) else {
+        return Ok(None);
     };
-    out.answer(&listening, |listening| {
-        let url = &listening.listening;
+    match op::offer_sign_in(&context.polis, &context.agent).await {
+        Ok(offer) => Ok(Some(format!("{page}/signin?key={}", offer.key))),
+        Err(error) if error.kind() == Kind::Forbidden => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn tell(out: &Output, told: &Listening) -> Result<(), Failure> {
+    out.answer(told, |told| {
+        let url = &told.listening;
+        let page = told.sign_in.as_ref().map_or_else(String::new, |link| {
+            format!("Look in (this link is good once, for ten minutes; `polis open` makes another):\n  {link}\n")
+        });
         format!(
             "Listening on {url}\n\
-             Every request needs a token: polis agent token issue AGENT (or `user` for yourself)\n\
-             What there is: {url}/v1/openapi.json"
+             {page}\
+             Programs need a token: polis agent token issue AGENT (or `user` for yourself)\n\
+             What there is for them: {url}/v1/openapi.json"
         )
     })
 }

@@ -105,12 +105,17 @@ fn table(tokens: &[TokenView], out: &Output) -> String {
             TokenStatus::Expired => "expired",
             TokenStatus::Revoked => "revoked",
         };
+        let status = if token.session {
+            format!("{status} (browser)")
+        } else {
+            status.to_owned()
+        };
         let expires = token.expires_at.as_ref().map_or("-", |at| at.as_str());
         table.row([
             token.id.clone(),
             token.agent.to_string(),
             token.scopes.to_string(),
-            status.to_owned(),
+            status,
             token.created_at.as_str().to_owned(),
             expires.to_owned(),
         ]);

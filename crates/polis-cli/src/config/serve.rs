@@ -73,6 +73,7 @@ impl ServeConfig {
         let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let max_body = parse_size(&self.max_body).ok();
         Options {
+            pages: true,
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             rate: self.rate,

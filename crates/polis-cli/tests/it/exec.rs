@@ -70,7 +70,9 @@ fn every_command_is_in_the_log(board: &Board) {
         "invalid_timeout",
     );
     board.ok("user", &["exec", "--of", "cy", "--", "true"]);
-    let log = board.log().split_off(before);
+    let mut log = board.log().split_off(before);
+    // On a busy machine any command may take long, and is said to run.
+    log.retain(|event| event["kind"] != "command.started");
     let kinds: Vec<_> = log
         .iter()
         .map(|event| event["kind"].as_str().unwrap())
@@ -88,7 +90,7 @@ fn every_command_is_in_the_log(board: &Board) {
     assert_eq!(
         *first,
         json!({
-            "command": "printf 12345; exit 3", "agent": "cy", "workspace": "ada",
+            "id": first["id"], "command": "printf 12345; exit 3", "agent": "cy", "workspace": "ada",
             "startedAt": first["startedAt"], "durationMs": first["durationMs"], "exitCode": 3,
             "stdoutBytes": 5, "stderrBytes": 0, "sandbox": first["sandbox"],
         })

@@ -19,6 +19,8 @@ pub(crate) struct Server {
     child: Option<Child>,
     /// Where it listens.
     pub(crate) url: String,
+    /// The link that lets a browser in, once.
+    pub(crate) sign_in: String,
 }
 
 /// An answer.
@@ -59,6 +61,7 @@ impl Server {
         Self {
             child: Some(child),
             url: said["listening"].as_str().unwrap().to_owned(),
+            sign_in: said["signIn"].as_str().unwrap_or_default().to_owned(),
         }
     }
 

@@ -16,13 +16,15 @@ const LONGEST_PIECE: usize = 4096;
 
 /// Lines of the old text, from 0, and the lines of the new text in their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
+pub struct Change {
+    /// Lines of the old text.
+    pub old: Range<usize>,
+    /// Lines of the new text.
+    pub new: Range<usize>,
 }
 
 /// The changes from one text to another, in order; at least one unchanged line is between two.
-pub(super) fn changes(old: &str, new: &str) -> Vec<Change> {
+pub fn changes(old: &str, new: &str) -> Vec<Change> {
     let input = InternedInput::new(old, new);
     let middle = trim(&input, 0..input.before.len(), 0..input.after.len());
     if middle.old.len() + middle.new.len() <= SHORT {

@@ -11,6 +11,24 @@ pub enum Merged {
     Conflict(String),
 }
 
+/// The lines that are put around what each has, where two changed the same.
+const MARKS: [&str; 4] = [
+    "<<<<<<< yours",
+    "||||||| base",
+    "=======",
+    ">>>>>>> current",
+];
+
+/// Whether a text has more of the lines that a conflict is marked with than `before` has. The one in the
+/// middle is also a heading's underline, so it alone says nothing unless the text came from a conflict.
+pub fn has_marks(text: &str, before: &str, from_conflict: bool) -> bool {
+    let count = |text: &str, mark: &str| text.lines().filter(|line| *line == mark).count();
+    MARKS
+        .iter()
+        .filter(|mark| from_conflict || **mark != "=======")
+        .any(|mark| count(text, mark) > count(before, mark))
+}
+
 /// Makes the changes from `base` to `yours` in `current`, line by line.
 ///
 /// Lines that both changed conflict, unless both made the same of them. So do additions at the
@@ -152,12 +170,7 @@ impl Weave<'_> {
 
     fn mark(&mut self, yours: &str, base: &str, current: &str) {
         self.conflict = true;
-        for (marker, text) in [
-            ("<<<<<<< yours", yours),
-            ("||||||| base", base),
-            ("=======", current),
-            (">>>>>>> current", ""),
-        ] {
+        for (marker, text) in MARKS.into_iter().zip([yours, base, current, ""]) {
             self.text.push_str(marker);
             self.text.push('\n');
             self.text.push_str(text);
@@ -186,6 +199,25 @@ mod tests {
         match merge(base, current, yours) {
             Merged::Clean(text) => Some(text),
             Merged::Conflict(_) => None,
+        }
+    }
+
+    #[test]
+    fn marks_are_known_until_all_of_them_are_gone() {
+        let Merged::Conflict(text) = merge("1\n", "theirs\n", "mine\n") else {
+            panic!("both changed the line");
+        };
+        let cases = [
+            (text.clone(), "theirs\n", true, true),
+            (format!("more\n{text}"), "theirs\n", false, true),
+            (text.clone(), &text, true, false),
+            ("a\n=======\nb\n".to_owned(), "", true, true),
+            ("Title\n=======\n".to_owned(), "", false, false),
+            (">>>>>>> current\r\n".to_owned(), "", false, true),
+            ("> >>>>>>> current\n".to_owned(), "", true, false),
+        ];
+        for (text, before, conflict, marked) in cases {
+            assert_eq!(has_marks(&text, before, conflict), marked, "{text}");
         }
     }
 

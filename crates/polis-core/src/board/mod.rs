@@ -33,6 +33,7 @@ pub mod words;
 pub const MAX_BYTES: u64 = 10 << 20;
 
 pub use change::{BoardWrite, Change, LeaseWrite};
+pub use changes::{Change as LineChange, changes as line_changes};
 pub use decision::{Decision, DecisionKind, DecisionStatus};
 pub use diff::unified_diff;
 pub use edit::{SectionEdit, edit_section, find};

@@ -239,6 +239,7 @@ fn settle(
             state.status = MemberStatus::Gone;
             state.why = reason.map(ToOwned::to_owned);
             state.doing = None;
+            state.tool = None;
             state.worker = None;
             state.children.clear();
         }

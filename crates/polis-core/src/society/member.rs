@@ -63,6 +63,9 @@ pub struct MemberState {
     /// The outside call that was begun and whose result is not known yet: the id of the model's tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
+    /// The tool of that call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
     /// What it may spend and has spent.
     #[serde(default)]
     pub account: Account,
@@ -88,6 +91,7 @@ impl MemberState {
             heard: 0,
             answers: 0,
             doing: None,
+            tool: None,
             account,
             context_tokens: 0,
             children: Vec::new(),

@@ -1,11 +1,14 @@
 //! What the log says about a change of a task, and a task's history read back from it.
 
+use std::collections::HashSet;
+
 use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Task;
 use crate::event::Event;
+use crate::id::TaskId;
 use crate::json::{Fields, Raw};
 use crate::time::Timestamp;
 
@@ -102,15 +105,62 @@ pub struct FieldChange {
     /// Its value after; null if it has none.
     #[schemars(with = "serde_json::Value")]
     pub to: Option<Raw>,
+    /// Whether the field is a long list, of which `from` has only what was taken out and `to` only what was
+    /// put in.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partly: bool,
+}
+
+/// A list longer than this is told by what was put in and taken out. A task that many wait for changes with
+/// each of them; whole lists would make its history grow with the square of their number.
+pub const WHOLE_LIST: usize = 100;
+
+impl FieldChange {
+    /// The change of a field; of a long list only what was put in and taken out.
+    fn of(field: &str, from: Option<Raw>, to: Option<Raw>) -> Self {
+        let told = matches!(field, "blocks" | "blockedBy")
+            .then(|| Some((difference(from.as_ref()?, to.as_ref()?)?, true)));
+        let ((from, to), partly) = told.flatten().unwrap_or(((from, to), false));
+        Self {
+            field: field.to_owned(),
+            from,
+            to,
+            partly,
+        }
+    }
+}
+
+/// What was taken out of a list and what was put in, if one of the two is long.
+fn difference(from: &Raw, to: &Raw) -> Option<(Option<Raw>, Option<Raw>)> {
+    let (before, after) = (from.to::<Vec<TaskId>>()?, to.to::<Vec<TaskId>>()?);
+    if before.len().max(after.len()) <= WHOLE_LIST {
+        return None;
+    }
+    let without = |all: &[TaskId], others: &[TaskId]| {
+        let others: HashSet<&TaskId> = others.iter().collect();
+        let left: Vec<&TaskId> = all.iter().filter(|id| !others.contains(id)).collect();
+        Raw::of(&left).ok()
+    };
+    Some((without(&before, &after), without(&after, &before)))
 }
 
 /// Folds a task's events, oldest first, into its history with values before and after.
 pub fn history(events: &[Event]) -> Vec<HistoryEntry> {
-    let mut state = Fields::default();
-    events
-        .iter()
-        .map(|event| entry(event, &mut state))
-        .collect()
+    let mut fold = Fold::default();
+    events.iter().map(|event| fold.take(event)).collect()
+}
+
+/// A history read event by event, for one too long to be held whole.
+#[derive(Debug, Default)]
+pub struct Fold {
+    state: Fields,
+}
+
+impl Fold {
+    /// The next event's line.
+    pub fn take(&mut self, event: &Event) -> HistoryEntry {
+        entry(event, &mut self.state)
+    }
 }
 
 fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
@@ -145,13 +195,47 @@ fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
         let from = state.get(field).cloned();
         let to = (!value.is_null()).then(|| value.clone());
         if from != to {
-            entry.changes.push(FieldChange {
-                field: field.to_owned(),
-                from,
-                to,
-            });
+            entry.changes.push(FieldChange::of(field, from, to));
         }
     }
     state.merge(&changes);
     entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linked(seq: u64, blocks: &[u64]) -> Event {
+        let ids: Vec<String> = blocks.iter().map(u64::to_string).collect();
+        let data = serde_json::json!({ "version": seq, "changes": { "blocks": ids } });
+        Event {
+            seq,
+            at: Timestamp::from_millis(0),
+            actor: "ada".to_owned(),
+            kind: kind::TASK_LINKED.to_owned(),
+            subject: "task/1".to_owned(),
+            data: Raw::of(&data).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_long_list_is_told_by_what_was_put_in_and_taken_out() {
+        let many: Vec<u64> = (2..500).collect();
+        let more: Vec<u64> = (3..501).collect();
+        let told = history(&[
+            linked(1, &[2]),
+            linked(2, &[2, 3]),
+            linked(3, &many),
+            linked(4, &more),
+        ]);
+        let text = |raw: &Option<Raw>| raw.as_ref().map(|raw| raw.text().to_owned());
+        let short = &told[1].changes[0];
+        assert!(!short.partly);
+        assert_eq!(text(&short.to).unwrap(), r#"["2","3"]"#);
+        let long = &told[3].changes[0];
+        assert!(long.partly);
+        assert_eq!(text(&long.from).unwrap(), r#"["2"]"#);
+        assert_eq!(text(&long.to).unwrap(), r#"["500"]"#);
+    }
 }

@@ -11,6 +11,8 @@ pub mod kind;
 mod owner;
 pub mod recommend;
 pub mod record;
+pub mod search;
+pub mod spent;
 pub mod stats;
 pub mod status;
 mod step;

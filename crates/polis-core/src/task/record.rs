@@ -214,6 +214,9 @@ pub struct TaskSummary {
     /// What sort of work it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
+    /// When it was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
     /// When it was last changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
@@ -240,6 +243,7 @@ impl TaskSummary {
             required_role: task.required_role.clone(),
             version: task.version,
             task_type: task.task_type,
+            created_at: task.created_at.clone(),
             updated_at: task.updated_at.clone(),
             open_blockers: record.open_blockers,
             lease_expires_at: task.lease_end().map(Timestamp::from_millis),

@@ -5,11 +5,16 @@
 //! asked for is the operations' matter.
 
 mod scope;
+mod sign_in;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use scope::{Access, Area, Scopes};
+pub use sign_in::{
+    KEY_LIFE_MS, SESSION_LIFE_MS, SignIn, decide_enter, decide_leave, decide_offer, decide_session,
+    used_up,
+};
 
 use crate::caller::{Caller, Standing};
 use crate::changeset::{Changeset, Expect, Write};
@@ -49,6 +54,12 @@ pub struct Token {
     /// When it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// Whether it is a browser's session: it counts for pages, and for nothing else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session: bool,
+    /// The token the session was begun with; it counts as long as that does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_with: Option<String>,
 }
 
 /// A token as it is shown: without its hash.
@@ -73,6 +84,12 @@ pub struct TokenView {
     /// When it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// Whether it is a browser's session.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub session: bool,
+    /// The token the session was begun with, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun_with: Option<String>,
 }
 
 /// Whether a token counts.
@@ -112,6 +129,8 @@ impl Token {
             created_by: self.created_by,
             expires_at: self.expires_at,
             revoked_at: self.revoked_at,
+            session: self.session,
+            begun_with: self.begun_with,
         }
     }
 
@@ -173,6 +192,17 @@ impl Secret {
         })
     }
 
+    /// Takes the key of a link apart, which is the same without anything around it; `None` if it is not one.
+    pub fn parse_key(text: &str) -> Option<Self> {
+        let (id, secret) = text.split_at_checked(ID_DIGITS)?;
+        Self::parse(&format!("{PREFIX}{id}_{secret}"))
+    }
+
+    /// The text of a link's key.
+    pub fn key(&self) -> String {
+        format!("{}{}", self.id, self.secret)
+    }
+
     /// The text to be shown, once.
     pub fn text(&self) -> String {
         format!("{PREFIX}{}_{}", self.id, self.secret)
@@ -218,6 +248,8 @@ pub fn decide_issue(
         created_by: by.id.clone(),
         expires_at: end,
         revoked_at: None,
+        session: false,
+        begun_with: None,
     };
     let changes = Changeset::by(by, at)
         .write(token.put(Expect::Absent))
@@ -233,6 +265,10 @@ pub fn decide_revoke(
     now: i64,
 ) -> Result<(Token, Changeset), Refusal> {
     only_the_person(by)?;
+    Ok(take_back(token, revision, by, now))
+}
+
+fn take_back(token: &Token, revision: u64, by: &Caller, now: i64) -> (Token, Changeset) {
     let at = Timestamp::from_millis(now);
     let mut token = token.clone();
     let mut changes = Changeset::by(by, at.clone());
@@ -242,7 +278,7 @@ pub fn decide_revoke(
             .write(token.put(Expect::Revision(revision)))
             .event(told(kind::TOKEN_REVOKED, &token));
     }
-    Ok((token, changes))
+    (token, changes)
 }
 
 /// There is no such token.
@@ -287,11 +323,14 @@ fn told(kind: &'static str, token: &Token) -> NewEvent {
         scopes: &'a Scopes,
         #[serde(skip_serializing_if = "Option::is_none")]
         expires_at: Option<&'a Timestamp>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        session: bool,
     }
     let data = Told {
         token: &token.id,
         scopes: &token.scopes,
         expires_at: token.expires_at.as_ref(),
+        session: token.session,
     };
     NewEvent::of(kind, Subject::Agent(token.agent.clone()), &data)
 }

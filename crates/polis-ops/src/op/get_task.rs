@@ -29,6 +29,9 @@ pub struct TaskView {
     /// Whether its owner's lease has run out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
+    /// How many of the tasks it waits for are open. For screens: programs have `blockedBy`.
+    #[serde(skip)]
+    pub open_blockers: u32,
     /// After a completion: tasks that became ready through it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unblocked: Vec<TaskId>,
@@ -38,6 +41,7 @@ impl TaskView {
     pub(super) fn of(record: TaskRecord, now: i64, unblocked: Vec<TaskId>) -> Self {
         Self {
             stale: record.task.is_stale(now),
+            open_blockers: record.open_blockers,
             task: record.task,
             unblocked,
         }

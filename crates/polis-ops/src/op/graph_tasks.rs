@@ -19,6 +19,44 @@ pub async fn graph_tasks(polis: &Polis, around: Option<TaskId>) -> Result<Graph,
     }
 }
 
+/// A task and those nearest to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Near {
+    /// The tasks, the nearest first.
+    pub tasks: Vec<Node>,
+    /// Whether others are connected that were left out.
+    pub more: bool,
+}
+
+/// The part of the graph around a task, at most so many tasks of it: however large the graph is, only those
+/// are read.
+pub async fn graph_near(polis: &Polis, id: TaskId, most: usize) -> Result<Near, OpError> {
+    super::get_task::load(polis, id).await?;
+    let mut seen = BTreeSet::from([id]);
+    let mut frontier = vec![id];
+    let mut near = Near {
+        tasks: Vec::new(),
+        more: false,
+    };
+    while !frontier.is_empty() {
+        let mut next = Vec::new();
+        for record in polis.store.tasks(&frontier).await? {
+            let (before, after) = (&record.task.blocked_by, &record.task.blocks);
+            next.extend(before.iter().chain(after).copied());
+            near.tasks.push(node(record.task));
+        }
+        next.sort_unstable();
+        next.dedup();
+        next.retain(|other| !seen.contains(other));
+        let room = most.saturating_sub(near.tasks.len());
+        near.more |= next.len() > room;
+        next.truncate(room);
+        seen.extend(next.iter().copied());
+        frontier = next;
+    }
+    Ok(near)
+}
+
 async fn all(polis: &Polis) -> Result<Graph, OpError> {
     let mut nodes = Vec::new();
     let mut after = None;

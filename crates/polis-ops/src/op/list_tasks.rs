@@ -1,7 +1,10 @@
 //! `TaskList`.
 
+use std::collections::BTreeMap;
+
 use polis_core::task::TaskSummary;
-use polis_core::{TaskId, TaskStatus, TaskType, Timestamp};
+use polis_core::task::search::Search;
+use polis_core::{Refusal, TaskId, TaskStatus, TaskType, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,16 @@ pub struct TaskList {
     /// Only what could be claimed now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
+    /// Only those that require exactly this role; "" for those that require none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_role: Option<String>,
+    /// Only those that have all of these words in their subject or description; a number such as 12 or #12
+    /// is also the task of that number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
+    /// The newest first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newest: bool,
     /// At most so many; up to 1,000 a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -42,26 +55,45 @@ pub struct TaskList {
 /// A page of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaskPage {
-    /// The tasks, by number.
+    /// The tasks, by number, or the newest first.
     pub tasks: Vec<TaskSummary>,
     /// Where the next page begins; null if this is the last.
     pub next: Option<TaskId>,
+}
+
+fn query(params: &TaskList, now: i64) -> Result<TaskQuery, Refusal> {
+    Ok(TaskQuery {
+        role: params.role_filter.clone(),
+        status: params.status,
+        owner: params.owner.clone(),
+        task_type: params.task_type,
+        claimable_at: params.ready.then_some(now),
+        required_role: params.required_role.clone(),
+        search: Search::parse(params.search.as_deref().unwrap_or_default())?,
+        newest: params.newest,
+        after: params.cursor,
+        limit: 0,
+    })
+}
+
+/// How many tasks a list has on all of its pages.
+pub async fn count_tasks(polis: &Polis, params: &TaskList) -> Result<u64, OpError> {
+    let query = query(params, polis.clock.now_millis())?;
+    Ok(polis.store.count_list(&query).await?)
+}
+
+/// How many unfinished tasks each agent holds, by its name; who holds none is not there.
+pub async fn task_loads(polis: &Polis) -> Result<BTreeMap<String, u64>, OpError> {
+    Ok(polis.store.loads().await?.into_iter().collect())
 }
 
 /// Lists a page of tasks. Deleted ones never show.
 pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, OpError> {
     let now = polis.clock.now_millis();
     let limit = params.limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
-    let query = TaskQuery {
-        role: params.role_filter.clone(),
-        status: params.status,
-        owner: params.owner.clone(),
-        task_type: params.task_type,
-        claimable_at: params.ready.then_some(now),
-        after: params.cursor,
-        // One more than asked for tells whether there is a next page.
-        limit: limit + 1,
-    };
+    let mut query = query(params, now)?;
+    // One more than asked for tells whether there is a next page.
+    query.limit = limit + 1;
     let mut tasks = polis.store.list_tasks(&query).await?;
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = tasks.len() > page;

@@ -12,6 +12,7 @@ mod board;
 mod board_history;
 mod change_task;
 mod claim_task;
+mod commands;
 mod comment_task;
 mod create_task;
 mod decide;
@@ -26,19 +27,25 @@ mod list_boards;
 mod list_tasks;
 mod list_workspaces;
 mod lock_board;
+mod look_around;
 mod messages;
 mod neighbours;
+mod open_decisions;
 mod overview;
 mod page;
+mod person_mail;
 mod read_board;
 mod read_log;
 mod recommend_tasks;
 mod release_task;
 mod retire_agent;
 mod run_command;
+mod sign_in;
 mod society;
+mod stats_keeper;
 mod task_history;
 mod task_stats;
+mod task_time;
 mod tokens;
 mod update_task;
 mod webhooks;
@@ -65,6 +72,9 @@ pub use board_history::{
     VersionText, board_history, diff_board, restore_board, show_version,
 };
 pub use claim_task::claim_task;
+pub use commands::{
+    CommandEntry, CommandList, CommandView, ListCommands, ShowCommand, list_commands, show_command,
+};
 pub use comment_task::{
     CommentView, Comments, TaskComment, TaskComments, comment_task, task_comments,
 };
@@ -76,39 +86,50 @@ pub use decide::{
 pub use edit_section::{SectionAct, SectionChange, edit_section};
 pub use export_tasks::{Exported, export_tasks};
 pub use get_task::{TaskGet, TaskView, get_task};
-pub use graph_tasks::graph_tasks;
+pub use graph_tasks::{Near, graph_near, graph_tasks};
 pub use heartbeat_task::{TaskHeartbeat, heartbeat_task};
 pub use import_tasks::{Imported, TaskImport, import_tasks};
 pub use list_agents::{AgentList, ListAgents, list_agents, show_agent};
 pub use list_boards::{BoardEntry, BoardList, BoardRights, ListBoards, board_rights, list_boards};
-pub use list_tasks::{TaskList, TaskPage, list_tasks};
+pub use list_tasks::{TaskList, TaskPage, count_tasks, list_tasks, task_loads};
 pub use list_workspaces::{
     WorkspaceEntry, WorkspaceList, WorkspaceReport, get_workspace_info, list_workspaces,
 };
 pub use lock_board::{
     BoardLock, BoardLocked, BoardReleased, BoardUnlock, lock_board, unlock_board,
 };
+pub use look_around::{AgentNow, LookAround, Now, Waiting, look_around};
 pub use messages::{
     CheckMessages, Mail, Sent, SentTo, check_messages, has_written_since, send_message,
 };
+pub use open_decisions::OpenDecision;
+pub(crate) use open_decisions::OpenDecisions;
 pub use overview::{Overview, overview};
+pub use person_mail::{LaidAside, Letters, PersonMail, ReadMail, person_mail, read_mail};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
 pub use read_log::{LogPage, LogRead, event_sight, read_log};
 pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
 pub use retire_agent::{OfAgent, retire_agent};
 pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
+pub use sign_in::{OfferedSignIn, Shown, offer_sign_in, sign_in, sign_out};
 pub use society::{
     ApprovalList, Conversation, DecideApproval, FindRole, FoundRole, GetOrg, Held, HoldSociety,
     ListApprovals, ListMembers, ListRoles, ListRuns, MemberBudget, MemberList, OfRun, Org,
     OrgMember, ReadConversation, RoleList, RunList, SetBudget, Spoken, TellRun, ToolCall, TurnView,
     create_role, decide_approval, draw_budget, find_role_by_name, get_org, list_approvals,
-    list_members, list_roles, list_runs, pause_society, read_conversation, resume_society,
-    set_budget, show_run, spawn_agent, start_run, stop_run, tell_run, terminate_agent,
+    list_members, list_roles, list_runs, no_member, pause_society, read_conversation,
+    resume_society, set_budget, show_run, spawn_agent, start_run, stop_run, tell_run,
+    terminate_agent,
 };
-pub use task_history::{History, TaskHistory, task_history};
+pub use stats_keeper::StatsKeeper;
+pub use task_history::{History, NewestHistory, TaskHistory, newest_history, task_history};
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
-pub use tokens::{Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token};
+pub use task_time::task_time;
+pub use tokens::{
+    Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token, token_counts,
+    token_end,
+};
 pub use update_task::update_task;
 pub use webhooks::{
     AddedWebhook, RemovedWebhook, WebhookList, WebhookRemove, add_webhook, list_webhooks,

@@ -2,7 +2,7 @@
 
 use polis_core::sight::Sight;
 use polis_core::workspace::record;
-use polis_core::{AgentId, Event, Standing};
+use polis_core::{AgentId, Event, Standing, webhook};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::port::EventQuery;
 /// The most events one page may have.
 const MAX_PAGE: u32 = 1_000;
 
+/// How many pages are looked at for one answer, if not all events are wanted.
+const MOST_PAGES: u32 = 50;
+
 /// The parameters of reading the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -20,12 +23,49 @@ pub struct LogRead {
     /// Only events after this place in the log.
     #[serde(default)]
     pub since: u64,
+    /// Read backwards: the newest events before this place, oldest first all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
     /// At most so many; up to 1,000 a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Only those about this, such as `task/5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// Only of this kind, such as `task.completed`, or `task.` for all of tasks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Only what this agent did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// Only those that have this text somewhere; the letters a to z count in either case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+impl LogRead {
+    /// Whether it is said which events are wanted, other than by their subject.
+    fn is_choosy(&self) -> bool {
+        self.kind.is_some() || self.actor.is_some() || self.text.is_some()
+    }
+
+    /// Whether an event is wanted. `text` is the text that is looked for, with small letters.
+    fn wants(&self, event: &Event, text: Option<&str>) -> bool {
+        let has = |part: &str, text: &str| part.to_ascii_lowercase().contains(text);
+        self.kind
+            .as_ref()
+            .is_none_or(|kind| webhook::matches(kind, &event.kind))
+            && self
+                .actor
+                .as_ref()
+                .is_none_or(|actor| *actor == event.actor)
+            && text.is_none_or(|text| {
+                [&event.actor, &event.kind, &event.subject]
+                    .into_iter()
+                    .any(|part| has(part, text))
+                    || has(event.data.text(), text)
+            })
+    }
 }
 
 /// A page of the log.
@@ -33,13 +73,15 @@ pub struct LogRead {
 pub struct LogPage {
     /// The events that the caller may see.
     pub events: Vec<Event>,
-    /// Where the next page begins; null if this is the end.
+    /// Where the next page begins, to be given as `since`, or as `before` if this was read backwards; null if
+    /// this is the end. A page may be empty and have a next: not all of the log is looked at for one answer.
     pub next: Option<u64>,
-    /// Everything up to this place in the log was looked at.
+    /// Everything up to this place in the log was looked at; read backwards, everything from this place on.
     pub through: u64,
 }
 
-/// The events after a place in the log, in commit order; those the caller may not see are left out.
+/// The events after a place in the log, or before one, in commit order; those the caller may not see are left
+/// out.
 pub async fn read_log(
     polis: &Polis,
     caller: &AgentId,
@@ -47,21 +89,58 @@ pub async fn read_log(
 ) -> Result<LogPage, OpError> {
     let sight = event_sight(polis, caller).await?;
     let limit = params.limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
-    let query = EventQuery {
+    let text = params.text.as_ref().map(|text| text.to_ascii_lowercase());
+    let wanted = |event: &Event| params.wants(event, text.as_deref()) && sight.shows(event);
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (page, pages) = match params.is_choosy() {
+        true => (MAX_PAGE, MOST_PAGES),
+        false => (limit, 1),
+    };
+    let mut query = EventQuery {
         after: params.since,
-        limit,
+        before: params.before,
+        newest: params.before.is_some(),
+        limit: page,
         subject: params.subject.clone(),
     };
-    let mut events = polis.store.events(&query).await?;
-    let whole = events.len() >= usize::try_from(limit).unwrap_or(usize::MAX);
-    let through = events.last().map_or(params.since, |last| last.seq);
-    let next = whole.then_some(through);
-    events.retain(|event| sight.shows(event));
-    Ok(LogPage {
+    let mut found: Vec<Event> = Vec::new();
+    // In the order of reading, which is backwards if that is wanted.
+    let mut through = params.before.unwrap_or(params.since);
+    for _ in 0..pages {
+        let mut events = polis.store.events(&query).await?;
+        let whole = events.len() >= usize::try_from(page).unwrap_or(usize::MAX);
+        if query.newest {
+            events.reverse();
+        }
+        for event in events {
+            if found.len() >= most {
+                return Ok(answer(found, Some(through), through, query.newest));
+            }
+            through = event.seq;
+            if wanted(&event) {
+                found.push(event);
+            }
+        }
+        if !whole {
+            return Ok(answer(found, None, through, query.newest));
+        }
+        match query.newest {
+            true => query.before = Some(through),
+            false => query.after = through,
+        }
+    }
+    Ok(answer(found, Some(through), through, query.newest))
+}
+
+fn answer(mut events: Vec<Event>, next: Option<u64>, through: u64, backwards: bool) -> LogPage {
+    if backwards {
+        events.reverse();
+    }
+    LogPage {
         events,
         next,
         through,
-    })
+    }
 }
 
 /// What a caller may see of the log, as of now.

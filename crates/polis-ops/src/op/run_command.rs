@@ -1,7 +1,8 @@
 //! Running a command in a workspace.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -10,10 +11,11 @@ use polis_core::workspace::blocklist;
 use polis_core::workspace::command::{Captured, CommandRun, Ending, RunCommand, timeout};
 use polis_core::workspace::policy::Tier;
 use polis_core::workspace::signal;
-use polis_core::{AgentId, Code, Details, Refusal, Timestamp};
+use polis_core::{AgentId, Code, Details, NewEvent, Refusal, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::commands::{Ended, Recorder};
 use super::workspace::{Desk, Noted, Worker, cut};
 use crate::error::OpError;
 use crate::polis::Polis;
@@ -93,6 +95,8 @@ fn is_zero(number: &u64) -> bool {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Ran<'a> {
+    /// By which it is remembered.
+    id: &'a str,
     command: &'a str,
     /// Whether the text above is not all of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -146,18 +150,22 @@ pub async fn run_command(
         }
         return Err(refusal.into());
     }
+    let started = polis.clock.now_millis();
+    let kept = cut(command, LOGGED_TEXT);
+    let whole = kept.len() == command.len();
+    let recorder = Recorder::new(polis, &worker, kept, whole, started, follow.watcher);
     let order = CommandOrder {
         command: command.to_owned(),
         timeout_ms,
         policy: policy.clone(),
-        watcher: follow.watcher,
+        watcher: Some(recorder.watcher()),
     };
-    let started = polis.clock.now_millis();
     let running = polis.terminal.run(&worker.site, order);
-    let run = match until(running, follow.stop).await {
+    let run = match until(running, follow.stop, recorder.look_on()).await {
         Some(Ok(run)) => run,
         Some(Err(error)) => {
-            not_run(polis, &worker, command, error.code, &error.message).await;
+            let event = refused(&worker, command, error.code, &error.message);
+            recorder.fail(event).await;
             return Err(error.into());
         }
         None => CommandRun {
@@ -175,7 +183,7 @@ pub async fn run_command(
         },
     };
     let started_at = Timestamp::from_millis(started);
-    let logged = note_run(polis, &worker, command, &started_at, &run).await;
+    let logged = note_run(&recorder, &worker, command, &started_at, &run).await;
     Ok(Noted {
         answer: result(run, timeout_ms)?,
         logged,
@@ -188,34 +196,47 @@ pub async fn sandbox_report(polis: &Polis, caller: &AgentId) -> Result<SandboxRe
     Ok(polis.terminal.report().await?)
 }
 
-/// Waits for the first of two; `None` if it was the stop.
+/// Waits for the first of two; `None` if it was the stop. Meanwhile somebody looks on.
 async fn until<T>(
     mut running: impl Future<Output = T> + Unpin,
     mut stop: Option<Stop>,
+    onlooker: impl Future<Output = Infallible>,
 ) -> Option<T> {
+    let mut onlooker = pin!(onlooker);
     poll_fn(|cx| {
         if let Poll::Ready(done) = Pin::new(&mut running).poll(cx) {
             return Poll::Ready(Some(done));
         }
-        match &mut stop {
-            Some(stop) => stop.as_mut().poll(cx).map(|()| None),
-            None => Poll::Pending,
+        if let Some(stop) = &mut stop
+            && stop.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(None);
+        }
+        match onlooker.as_mut().poll(cx) {
+            Poll::Ready(never) => match never {},
+            Poll::Pending => Poll::Pending,
         }
     })
     .await
 }
 
 async fn not_run(polis: &Polis, worker: &Worker, command: &str, code: Code, reason: &str) {
+    let event = refused(worker, command, code, reason);
+    polis.note_event(worker, event).await;
+}
+
+/// The event of a command that was not run.
+fn refused(worker: &Worker, command: &str, code: Code, reason: &str) -> NewEvent {
     let data = NotRun {
         command: cut(command, LOGGED_TEXT),
         code,
         reason,
     };
-    polis.note(worker, kind::COMMAND_REFUSED, &data).await;
+    NewEvent::of(kind::COMMAND_REFUSED, worker.subject(), &data)
 }
 
 async fn note_run(
-    polis: &Polis,
+    recorder: &Recorder<'_>,
     worker: &Worker,
     command: &str,
     started_at: &Timestamp,
@@ -225,6 +246,7 @@ async fn note_run(
     let (exit_code, signal) = exit_of(&run.ending);
     let cancelled = run.ending == Ending::Cancelled;
     let data = Ran {
+        id: recorder.id(),
         command: kept,
         command_cut: kept.len() < command.len(),
         agent: &worker.caller.id,
@@ -240,7 +262,18 @@ async fn note_run(
         stderr_bytes: run.stderr.bytes,
         sandbox: Some(run.tier).filter(|_| !cancelled),
     };
-    polis.note(worker, kind::COMMAND_RUN, &data).await
+    let ended = Ended {
+        duration_ms: run.duration_ms,
+        exit_code,
+        signal: signal.map(str::to_owned),
+        timed_out: data.timed_out,
+        cancelled,
+        out_of_memory: data.out_of_memory,
+        sandbox: data.sandbox,
+    };
+    let said = format!("{}{}", run.stdout.text, run.stderr.text);
+    let event = NewEvent::of(kind::COMMAND_RUN, worker.subject(), &data);
+    recorder.finish(ended, &said, event).await
 }
 
 /// The exit code, and the signal if one ended it.

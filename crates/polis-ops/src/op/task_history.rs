@@ -1,7 +1,7 @@
 //! Everything a task ever was.
 
-use polis_core::TaskId;
-use polis_core::task::history::{HistoryEntry, history};
+use polis_core::task::history::{Fold, HistoryEntry, history};
+use polis_core::{Event, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,12 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;
 
-const PAGE: u32 = 1_000;
+/// How many events are read at once: they may be long.
+const PAGE: u32 = 200;
+/// The same, backwards.
+const STEP: u32 = 20;
+/// About how much is read for the newest entries.
+const NEWEST_BYTES: usize = 4 << 20;
 
 /// The parameters of reading a task's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,25 +41,84 @@ pub struct History {
     pub next: Option<u64>,
 }
 
+/// The newest of a task's history, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewestHistory {
+    /// The entries. What a field was before is told where these tell it.
+    pub history: Vec<HistoryEntry>,
+    /// Whether there are earlier ones.
+    pub earlier: bool,
+}
+
 /// A task's history.
 pub async fn task_history(polis: &Polis, params: &TaskHistory) -> Result<History, OpError> {
-    let id = params.task_id;
-    super::get_task::load(polis, id).await?;
-    let mut query = EventQuery {
-        after: 0,
-        limit: PAGE,
-        subject: Some(format!("task/{id}")),
-    };
-    let mut events = Vec::new();
-    loop {
-        let page = polis.store.events(&query).await?;
-        let Some(last) = page.last() else { break };
-        query.after = last.seq;
-        events.extend(page);
-    }
+    super::get_task::load(polis, params.task_id).await?;
     // An entry tells what a field was before, so all of them are folded, whichever are wanted.
-    let mut history = history(&events);
-    history.retain(|entry| params.cursor.is_none_or(|after| entry.seq > after));
+    let mut fold = Fold::default();
+    let mut history = Vec::new();
+    each_event(polis, params.task_id, |event| {
+        let entry = fold.take(event);
+        if params.cursor.is_none_or(|after| entry.seq > after) {
+            history.push(entry);
+        }
+    })
+    .await?;
     let next = page(&mut history, params.limit).map(|last| last.seq);
     Ok(History { history, next })
+}
+
+/// Reads a task's events, oldest first, some at a time.
+pub(super) async fn each_event(
+    polis: &Polis,
+    id: TaskId,
+    mut take: impl FnMut(&Event),
+) -> Result<(), OpError> {
+    let mut query = EventQuery {
+        limit: PAGE,
+        subject: Some(format!("task/{id}")),
+        ..EventQuery::default()
+    };
+    loop {
+        let page = polis.store.events(&query).await?;
+        let Some(last) = page.last() else {
+            return Ok(());
+        };
+        query.after = last.seq;
+        page.iter().for_each(&mut take);
+    }
+}
+
+/// The newest entries of a task's history, at most so many, read backwards: what it costs does not grow with
+/// the task's age.
+pub async fn newest_history(
+    polis: &Polis,
+    id: TaskId,
+    most: usize,
+) -> Result<NewestHistory, OpError> {
+    super::get_task::load(polis, id).await?;
+    let mut query = EventQuery {
+        newest: true,
+        limit: STEP,
+        subject: Some(format!("task/{id}")),
+        ..EventQuery::default()
+    };
+    let mut events: Vec<Event> = Vec::new();
+    let (mut bytes, mut earlier) = (0, true);
+    while events.len() <= most && bytes < NEWEST_BYTES {
+        let mut page = polis.store.events(&query).await?;
+        page.sort_by_key(|event| std::cmp::Reverse(event.seq));
+        let Some(last) = page.last() else {
+            earlier = false;
+            break;
+        };
+        query.before = Some(last.seq);
+        bytes += page.iter().map(|one| one.data.text().len()).sum::<usize>();
+        events.extend(page);
+    }
+    events.reverse();
+    let mut history = history(&events);
+    history.reverse();
+    earlier |= history.len() > most;
+    history.truncate(most);
+    Ok(NewestHistory { history, earlier })
 }

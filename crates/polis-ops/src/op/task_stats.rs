@@ -35,7 +35,7 @@ impl StatsBy {
     }
 
     /// Where the period begins that a moment is in; weeks begin on Monday.
-    fn start_of(self, at: i64) -> i64 {
+    pub(super) fn start_of(self, at: i64) -> i64 {
         // 1970 began on a Thursday.
         let first = if self == Self::Week {
             4 * 86_400_000
@@ -83,7 +83,7 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
     let mut page = EventQuery {
         after: 0,
         limit: PAGE,
-        subject: None,
+        ..EventQuery::default()
     };
     loop {
         let events = polis.store.events(&page).await?;
@@ -100,17 +100,20 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
             }
         }
     }
-    let periods = query.by.map(|_| {
-        let period = |(from, tally): (i64, Tally)| Period {
-            from: Timestamp::from_millis(from),
-            figures: tally.figures(),
-        };
-        periods.into_iter().map(period).collect()
-    });
+    let periods = query.by.map(|_| self::periods(&periods));
     Ok(TaskStats {
         figures: total.figures(),
         periods,
     })
+}
+
+/// The figures of periods, oldest first.
+pub(super) fn periods(tallies: &BTreeMap<i64, Tally>) -> Vec<Period> {
+    let period = |(from, tally): (&i64, &Tally)| Period {
+        from: Timestamp::from_millis(*from),
+        figures: tally.figures(),
+    };
+    tallies.iter().map(period).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tokens: issuing, listing, revoking, and asking whose one is.
 
 use polis_core::record::{RecordKind, RecordName, Stored};
-use polis_core::token::{self, Scopes, Secret, Token, TokenIssue, TokenView};
+use polis_core::token::{self, Scopes, Secret, Token, TokenIssue, TokenStatus, TokenView};
 use polis_core::{AgentId, Code, Registered};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,6 +25,8 @@ pub struct Admitted {
     pub token: String,
     /// The agent's entry of the registry; none for the person.
     pub entry: Option<Registered>,
+    /// Whether it is a browser's session, which counts for pages alone.
+    pub session: bool,
 }
 
 /// A token just issued, with the text that is shown this once.
@@ -47,16 +49,7 @@ pub struct TokenList {
 /// Whose token this is. Everything that is wrong with one is answered alike. Asked for every request: a
 /// token revoked anywhere is worth nothing from that commit on.
 pub async fn admit(polis: &Polis, bearer: &str) -> Result<Admitted, OpError> {
-    let secret = Secret::parse(bearer).ok_or_else(token::unauthorized)?;
-    let name = RecordName::new(RecordKind::Token, &secret.id);
-    let stored = polis.store.record(&name).await?;
-    let (token, _) = match stored {
-        Some(stored) => read(&stored)?,
-        None => return Err(token::unauthorized().into()),
-    };
-    if !token.admits(&secret, polis.clock.now_millis()) {
-        return Err(token::unauthorized().into());
-    }
+    let token = presented(polis, bearer).await?;
     // A retired agent's token is worth nothing.
     let entry = polis.entry(&token.agent).await?;
     if polis.resolve(&token.agent, entry.as_ref()).is_err() {
@@ -67,7 +60,59 @@ pub async fn admit(polis: &Polis, bearer: &str) -> Result<Admitted, OpError> {
         scopes: token.scopes,
         token: token.id,
         entry,
+        session: token.session,
     })
+}
+
+/// The token of a text, if it counts.
+pub(super) async fn presented(polis: &Polis, bearer: &str) -> Result<Token, OpError> {
+    let secret = Secret::parse(bearer).ok_or_else(token::unauthorized)?;
+    let found = token_of(polis, &secret.id).await?;
+    let (token, _) = found.ok_or_else(token::unauthorized)?;
+    if !token.admits(&secret, polis.clock.now_millis()) || !stands(polis, &token).await? {
+        return Err(token::unauthorized().into());
+    }
+    Ok(token)
+}
+
+/// Whether a token still counts, by its id.
+pub async fn token_counts(polis: &Polis, id: &str) -> Result<bool, OpError> {
+    let Some((token, _)) = token_of(polis, id).await? else {
+        return Ok(false);
+    };
+    let now = polis.clock.now_millis();
+    Ok(token.status(now) == TokenStatus::Active && stands(polis, &token).await?)
+}
+
+/// When a token ends by itself (milliseconds), if it does.
+pub async fn token_end(polis: &Polis, id: &str) -> Result<Option<i64>, OpError> {
+    let token = token_of(polis, id).await?.map(|(token, _)| token);
+    Ok(token.and_then(|token| token.expires_at?.millis()))
+}
+
+/// Whether the token that a session was begun with still counts; what was not begun with one stands by
+/// itself.
+async fn stands(polis: &Polis, token: &Token) -> Result<bool, OpError> {
+    let Some(with) = &token.begun_with else {
+        return Ok(true);
+    };
+    let with = token_of(polis, with).await?;
+    let now = polis.clock.now_millis();
+    Ok(with.is_some_and(|(with, _)| with.status(now) == TokenStatus::Active))
+}
+
+/// A token by its id, with its revision.
+pub(super) async fn token_of(polis: &Polis, id: &str) -> Result<Option<(Token, u64)>, OpError> {
+    let name = RecordName::new(RecordKind::Token, id);
+    let stored = polis.store.record(&name).await?;
+    stored.as_ref().map(read).transpose()
+}
+
+/// Randomness for a token's text.
+pub(super) fn new_secret(polis: &Polis) -> Result<Secret, OpError> {
+    let digits: String = (0..3).map(|_| polis.chance.token()).collect();
+    let secret = Secret::from_random(&digits);
+    secret.ok_or_else(|| PortError::internal("Making a token", "too little randomness").into())
 }
 
 /// Issues a token for a registered agent, or for the person.
@@ -82,10 +127,7 @@ pub async fn issue_token(
         polis.entry(whose).await?.ok_or_else(|| no_agent(whose))?;
         polis.caller(whose).await?;
     }
-    let digits: String = (0..3).map(|_| polis.chance.token()).collect();
-    let secret = Secret::from_random(&digits)
-        .ok_or_else(|| PortError::internal("Making a token", "too little randomness"))?;
-    let secret = &secret;
+    let secret = &new_secret(polis)?;
     let now = polis.clock.now_millis();
     let decide = || -> Attempt<'_, Token> {
         let decided = token::decide_issue(params, secret, caller, now);
@@ -104,14 +146,10 @@ pub async fn issue_token(
 pub async fn revoke_token(polis: &Polis, caller: &AgentId, id: &str) -> Result<TokenView, OpError> {
     let caller = &polis.caller(caller).await?;
     token::check_list(caller)?;
-    let name = &RecordName::new(RecordKind::Token, id);
     let decide = || -> Attempt<'_, Token> {
         Box::pin(async move {
-            let stored = polis.store.record(name).await?;
-            let (token, revision) = match stored {
-                Some(stored) => read(&stored)?,
-                None => return Err(token::not_found(&name.id).into()),
-            };
+            let found = token_of(polis, id).await?;
+            let (token, revision) = found.ok_or_else(|| token::not_found(id))?;
             let now = polis.clock.now_millis();
             Ok(token::decide_revoke(&token, revision, caller, now)?)
         })

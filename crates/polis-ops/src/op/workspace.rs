@@ -125,8 +125,12 @@ impl Polis {
         kind: &'static str,
         data: &(impl Serialize + Sync),
     ) -> bool {
-        let subject = Subject::Workspace(worker.site.workspace.clone());
-        let event = NewEvent::of(kind, subject, data);
+        let event = NewEvent::of(kind, worker.subject(), data);
+        self.note_event(worker, event).await
+    }
+
+    /// The same of an event that is made already.
+    pub(super) async fn note_event(&self, worker: &Worker, event: NewEvent) -> bool {
         let told = self
             .store
             .commit(Changeset::by(&worker.caller, self.now()).event(event))
@@ -166,6 +170,11 @@ impl Polis {
 }
 
 impl Worker {
+    /// What events about what it does here are about.
+    pub(super) fn subject(&self) -> Subject {
+        Subject::Workspace(self.site.workspace.clone())
+    }
+
     /// Whether it may be told where on the machine a workspace is.
     pub(super) fn owns_the_machine(&self) -> bool {
         self.caller.standing == Standing::Human

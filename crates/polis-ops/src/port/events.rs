@@ -11,6 +11,10 @@ use super::PortFuture;
 pub struct EventQuery {
     /// Only those after this place in the log.
     pub after: u64,
+    /// Only those before this place.
+    pub before: Option<u64>,
+    /// The newest of them, if there are more than so many; the oldest otherwise.
+    pub newest: bool,
     /// At most so many.
     pub limit: u32,
     /// Only those about this subject, such as `task/5`.

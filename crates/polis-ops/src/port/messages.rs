@@ -23,6 +23,23 @@ pub struct MailboxQuery {
     pub limit: u32,
 }
 
+/// Which messages of the person to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PersonMailQuery {
+    /// Only those to or from this agent.
+    pub with: Option<AgentId>,
+    /// Only those that belong to this run.
+    pub run: Option<RunId>,
+    /// Only those that wait for the person: it has neither read them, nor written since to who sent them.
+    pub open: bool,
+    /// Only those with a smaller number.
+    pub before: Option<u64>,
+    /// Only those to the person that are delivered by this moment (milliseconds).
+    pub now: i64,
+    /// At most so many.
+    pub limit: u32,
+}
+
 /// A mailbox, or the part of it that belongs to a run. By run first; those of no run come before all.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mailbox {
@@ -36,6 +53,9 @@ pub struct Mailbox {
 pub trait Messages {
     /// Messages of a mailbox, by number. Those whose delivery is still to come are not among them.
     fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>>;
+
+    /// Messages to and from the person, the newest first.
+    fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>>;
 
     /// A message.
     fn message(&self, id: u64) -> PortFuture<'_, Option<Message>>;

@@ -30,7 +30,7 @@ pub use error::PortError;
 pub use events::{EventQuery, Events};
 pub use files::{Files, Site};
 pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
-pub use messages::{Mailbox, MailboxQuery, Messages};
+pub use messages::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
 pub use records::Records;
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
 pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};

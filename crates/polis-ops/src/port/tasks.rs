@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use polis_core::task::search::Search;
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
 
@@ -20,7 +21,13 @@ pub struct TaskQuery {
     pub task_type: Option<TaskType>,
     /// Only what could be claimed at this moment (milliseconds).
     pub claimable_at: Option<i64>,
-    /// Only those after this number.
+    /// Only those that require exactly this role; the empty text is none.
+    pub required_role: Option<String>,
+    /// Only those that have these words.
+    pub search: Search,
+    /// The highest number first.
+    pub newest: bool,
+    /// Only those that come after this number.
     pub after: Option<TaskId>,
     /// At most so many.
     pub limit: u32,
@@ -62,7 +69,7 @@ pub trait Tasks {
     /// Tasks after `after`, deleted ones too, by number, at most `limit`.
     fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>>;
 
-    /// A page of a list, by number.
+    /// A page of a list, by number, or the other way round.
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>>;
 
     /// Tasks the agent could claim, without those that its rank among their like excludes: of the
@@ -86,6 +93,12 @@ pub trait Tasks {
 
     /// The highest number given to a task so far; 0 if none was.
     fn last_task_number(&self) -> PortFuture<'_, u64>;
+
+    /// How many tasks a list has on all of its pages: `after` and `limit` do not count.
+    fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64>;
+
+    /// How many unfinished tasks each agent holds, by its name; who holds none is not there.
+    fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>>;
 
     /// How many tasks there are in each state.
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts>;

@@ -157,7 +157,10 @@ async fn show(call: Call<'_>, mut given: VersionShow) -> Told<VersionText> {
         given.max_bytes = at_most(given.max_bytes);
     }
     let shown = op::show_version(call.polis, call.by, &given).await?;
-    let text = shown.content.as_ref().clone();
+    let text = match shown.content.is_empty() {
+        true => format!("Version {} has no text here.", shown.version),
+        false => shown.content.as_ref().clone(),
+    };
     let cut = rest(shown.next_offset, shown.size);
     Ok(Reply::new(shown, text).cut(cut))
 }

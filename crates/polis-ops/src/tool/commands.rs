@@ -1,16 +1,23 @@
-//! The tool that runs commands.
+//! The tools of commands: running one, and looking at those that ran.
 
 use polis_core::workspace::command::RunCommand;
 
 use super::Tool;
-use super::brief::ends;
+use super::brief::{PAGE, ends, fit, join, more};
 use super::table::{Call, Reply, Told, tool};
-use crate::op::{self, CommandResult, Desk, Noted};
+use crate::op::{
+    self, CommandEntry, CommandList, CommandResult, CommandView, Desk, ListCommands, Noted,
+    ShowCommand,
+};
 
 /// The tools of commands.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("run_command", Commands, Change, RunCommand => Noted<CommandResult>, run, { usual, listed, outside },
         "Run a shell line in your workspace, sandboxed."),
+    tool!("list_commands", Commands, Look, ListCommands => CommandList, list, {},
+        "List the commands that ran or run, newest first."),
+    tool!("show_command", Commands, Look, ShowCommand => CommandView, show, {},
+        "Read what a command wrote, while it runs too."),
 ];
 
 /// How many bytes of a command's output are answered at once, and of its complaints.
@@ -40,6 +47,45 @@ async fn run(call: Call<'_>, given: RunCommand) -> Told<Noted<CommandResult>> {
     let how = "cut; for all of it send the output to a file and read that";
     let cut = result.truncated.then(|| how.to_owned());
     Ok(Reply::new(done, text).cut(cut))
+}
+
+async fn list(call: Call<'_>, mut given: ListCommands) -> Told<CommandList> {
+    if call.brief {
+        given.limit = given.limit.or(Some(PAGE));
+    }
+    let mut page = op::list_commands(call.polis, call.by, &given).await?;
+    if call.brief && fit(&mut page.commands) {
+        page.next = page.commands.last().map(|last| last.id.clone());
+    }
+    let text = join(page.commands.iter().map(line), "No commands.");
+    let cut = more(page.commands.len(), "before", page.next.as_ref());
+    Ok(Reply::new(page, text).cut(cut))
+}
+
+async fn show(call: Call<'_>, given: ShowCommand) -> Told<CommandView> {
+    let mut view = op::show_command(call.polis, call.by, &given).await?;
+    if call.brief
+        && let Some((shown, left_out)) = ends(&view.output, STDOUT)
+    {
+        view.output = shown;
+        view.omitted = view.omitted.saturating_add(left_out as u64);
+    }
+    let text = format!("{}\n{}", line(&view.entry), view.output);
+    let cut = (view.omitted > 0).then(|| format!("{} bytes are left out", view.omitted));
+    Ok(Reply::new(view, text).cut(cut))
+}
+
+/// A command on a line.
+fn line(entry: &CommandEntry) -> String {
+    let stands = match entry.exit_code {
+        _ if entry.running => "runs".to_owned(),
+        _ if entry.interrupted => "was interrupted".to_owned(),
+        _ if entry.timed_out => "ran out of time".to_owned(),
+        Some(code) => format!("exit code {code}"),
+        None => "was ended".to_owned(),
+    };
+    let first = entry.command.lines().next().unwrap_or_default();
+    format!("{} {}: {first} ({stands})", entry.id, entry.agent)
 }
 
 /// Leaves the middle of long output out: what went wrong stands at the end, what was done at the beginning.

@@ -13,7 +13,7 @@ use crate::op::{
 /// The tools of the log and the server.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("read_log", Events, Look, LogRead => LogPage, read, { listed },
-        "Read what happened, oldest first. subject: such as task/5."),
+        "Read what happened, oldest first. subject: such as task/5. before: read backwards. kind: such as task.completed or task."),
     tool!("get_overview", Server, Look, Nothing => Overview, overview, {},
         "Count tasks, agents and events."),
     tool!("add_webhook", Server, Add, WebhookAdd => AddedWebhook, add_hook, {},
@@ -29,9 +29,19 @@ async fn read(call: Call<'_>, mut given: LogRead) -> Told<LogPage> {
         given.limit = given.limit.or(Some(PAGE));
     }
     let mut page = op::read_log(call.polis, call.by, &given).await?;
-    if call.brief && fit(&mut page.events) {
-        page.next = page.events.last().map(|event| event.seq);
-        page.through = page.next.unwrap_or(page.through);
+    let backwards = given.before.is_some();
+    if call.brief {
+        // What is left out is what would be read last.
+        if backwards {
+            page.events.reverse();
+        }
+        if fit(&mut page.events) {
+            page.next = page.events.last().map(|event| event.seq);
+            page.through = page.next.unwrap_or(page.through);
+        }
+        if backwards {
+            page.events.reverse();
+        }
     }
     let lines = page.events.iter().map(|one| {
         format!(
@@ -40,7 +50,11 @@ async fn read(call: Call<'_>, mut given: LogRead) -> Told<LogPage> {
         )
     });
     let text = join(lines, "Nothing to see.");
-    let cut = more(page.events.len(), "since", page.next.as_ref());
+    let cut = more(
+        page.events.len(),
+        if backwards { "before" } else { "since" },
+        page.next.as_ref(),
+    );
     Ok(Reply::new(page, text).cut(cut))
 }
 

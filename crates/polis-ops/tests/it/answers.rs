@@ -258,6 +258,7 @@ fn files() -> Vec<Scene> {
             json!({ "command": "ls" }),
             "exit code 0\nran ls\n",
         ),
+        ("dev", "list_commands", json!({ "running": false }), "dev/"),
     ]
 }
 
@@ -496,6 +497,7 @@ fn every_tool_answers_what_its_schema_says() {
             called.insert(tool.name);
         };
         let (mut lock, mut kept, mut hook) = (Value::Null, Value::Null, Value::Null);
+        let mut ran = Value::Null;
         for (by, name, params, told) in story() {
             let tool = Tool::find(name).unwrap();
             let answer = world.does(by, name, params.clone()).await;
@@ -514,6 +516,7 @@ fn every_tool_answers_what_its_schema_says() {
             match name {
                 "whiteboard_lock" => lock = answer.document["token"].clone(),
                 "put_artifact" => kept = answer.document["ref"].clone(),
+                "list_commands" => ran = answer.document["commands"][0]["id"].clone(),
                 "add_webhook" => hook = answer.document["id"].clone(),
                 _ => {}
             }
@@ -526,6 +529,7 @@ fn every_tool_answers_what_its_schema_says() {
                 "global is free.",
             ),
             ("lead", "get_artifact", json!({ "ref": kept }), "text"),
+            ("dev", "show_command", json!({ "id": ran }), "dev/"),
             ("user", "remove_webhook", json!({ "id": hook }), "Webhook "),
         ] {
             let answer = world.does(by, name, params).await;
@@ -591,5 +595,17 @@ fn a_task_with_a_number_that_no_double_holds_can_be_read() {
         assert!(read.document["metadata"]["deep"].is_array());
         let log = world.does("lead", "read_log", json!({})).await;
         assert!(log.document["events"].as_array().unwrap().len() > 3);
+    });
+}
+
+#[test]
+fn a_version_without_text_is_told_of() {
+    run(async {
+        let world = World::new().await;
+        let overwrite = json!({ "board": "global", "content": "", "expectedVersion": 0 });
+        world.does("lead", "whiteboard_write", overwrite).await;
+        let asked = json!({ "board": "global", "version": 1 });
+        let shown = world.does("lead", "whiteboard_show", asked).await;
+        assert_eq!(shown.text, "Version 1 has no text here.");
     });
 }

@@ -52,6 +52,8 @@ const ROWS: &[(&str, Area, &str)] = &[
     ("search_files", Area::Files, "~*"),
     ("get_workspace_info", Area::Files, "~*"),
     ("run_command", Area::Commands, "!~*"),
+    ("list_commands", Area::Commands, "-"),
+    ("show_command", Area::Commands, "-"),
     ("send_message", Area::Messages, "+*"),
     ("check_messages", Area::Messages, "+*"),
     ("put_artifact", Area::Artifacts, "+=*"),

@@ -170,13 +170,13 @@ impl News {
 
     /// The first so many of them.
     #[must_use]
-    pub(crate) fn up_to(mut self, many: usize) -> Self {
+    pub fn up_to(mut self, many: usize) -> Self {
         self.to = self.to.min(self.from.saturating_add(many));
         self
     }
 
     /// Which of them ends the access of who came with this token, as this agent.
-    pub(crate) fn ends_access(&self, token: Option<&str>, agent: &str) -> Option<usize> {
+    pub fn ends_access(&self, token: Option<&str>, agent: &str) -> Option<usize> {
         let meant = |who: &Who| match who {
             Who::Token(id) => token == Some(id.as_str()),
             Who::Agent(subject) => subject.strip_prefix("agent/") == Some(agent),

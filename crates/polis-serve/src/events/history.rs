@@ -85,7 +85,7 @@ impl History {
         let query = EventQuery {
             after: number * u64::from(PAGE),
             limit: PAGE,
-            subject: None,
+            ..EventQuery::default()
         };
         self.reads.fetch_add(1, Ordering::Relaxed);
         let events = self.log.events(&query).await?;

@@ -349,7 +349,7 @@ impl Core {
             let query = EventQuery {
                 after: last,
                 limit: PAGE,
-                subject: None,
+                ..EventQuery::default()
             };
             let events = self.log.events(&query).await?;
             let full = events.len() >= PAGE as usize;

@@ -17,7 +17,7 @@ mod sse;
 mod stall;
 pub mod webhook;
 
-pub(crate) use access::{end_of, still_counts};
+pub use access::{end_of, still_counts};
 pub use batch::News;
 pub use follower::Follower;
 pub use hub::{Hub, HubFigures, HubSettings};

@@ -157,15 +157,24 @@ fn location(route: &Route, document: &Value) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("{before}{field}")).ok()
 }
 
+/// The parameter of lists that are read backwards.
+const BACKWARDS: &str = "before";
+
 /// Where the next page is.
 fn next_page(route: &Route, parts: &Parts, document: &Value) -> Option<HeaderValue> {
-    let parameter = route.page?;
+    let asked = parts.uri.query().unwrap_or_default();
+    // What is read backwards goes on backwards.
+    let backwards = address::pairs(asked).any(|pair| pair.is_ok_and(|(name, _)| name == BACKWARDS));
+    let parameter = match backwards {
+        true => BACKWARDS,
+        false => route.page?,
+    };
     let next = match document.get("next")? {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         _ => return None,
     };
-    let query = address::with(parts.uri.query().unwrap_or_default(), parameter, &next);
+    let query = address::with(asked, parameter, &next);
     let link = format!("<{}?{query}>; rel=\"next\"", parts.uri.path());
     HeaderValue::try_from(link).ok()
 }

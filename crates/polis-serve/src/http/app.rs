@@ -153,6 +153,7 @@ impl App {
         if let Some(identity) = identity {
             parts.extensions.insert(identity);
         }
+        parts.extensions.insert(*peer);
         let mut body = Body::new(body);
         if parts.uri.path() == MCP {
             // What is mounted there takes its time to read; a request's limits hold all the same.

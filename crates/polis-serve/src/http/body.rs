@@ -112,7 +112,7 @@ fn is_json(value: &HeaderValue) -> bool {
 }
 
 /// Whether whoever asks takes gzip.
-pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+pub fn takes_gzip(headers: &HeaderMap) -> bool {
     let mut named = None;
     let mut any = None;
     for value in headers.get_all(ACCEPT_ENCODING) {
@@ -133,7 +133,7 @@ pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 /// The bytes compressed, if that pays.
-pub(crate) async fn gzip(bytes: &Bytes) -> Option<Bytes> {
+pub async fn gzip(bytes: &Bytes) -> Option<Bytes> {
     if bytes.len() < WORTH_IT {
         return None;
     }

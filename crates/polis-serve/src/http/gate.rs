@@ -63,7 +63,7 @@ impl Peer {
     }
 
     /// What wrong tokens are counted by: an address, or what one customer of a provider has of them.
-    fn counted(&self) -> IpAddr {
+    pub fn counted(&self) -> IpAddr {
         match self.remote.map(|address| address.to_canonical()) {
             Some(IpAddr::V6(address)) => {
                 let own = address.to_bits() & (u128::MAX << 64);
@@ -81,6 +81,7 @@ pub(crate) struct Gate {
     names: Names,
     tokens: Buckets<String>,
     failures: Buckets<IpAddr>,
+    pages: bool,
 }
 
 /// What the gate makes of a request.
@@ -98,6 +99,7 @@ impl Gate {
         let minute = Duration::from_secs(60);
         Self {
             names: Names::new(&options.hosts, &options.origins),
+            pages: options.pages,
             tokens: Buckets::new(Quota::new(options.rate, second, options.burst), TOKENS),
             failures: Buckets::new(
                 Quota::new(options.failures, minute, options.failures),
@@ -166,6 +168,10 @@ impl Gate {
             if about_health && peer.is_here() {
                 return Ok(Passed::On(None));
             }
+            // Pages are behind a session, which is theirs to ask for.
+            if self.pages && is_page(request.uri.path()) {
+                return Ok(Passed::On(None));
+            }
             return Err(unauthorized().into());
         };
         // What is not even a token's shape guesses at nothing: it is neither looked up nor counted.
@@ -174,6 +180,8 @@ impl Gate {
         };
         self.may_try(ground, &secret, peer)?;
         let admitted = match op::admit(&ground.polis, bearer).await {
+            // A browser's session counts for pages, which look at it themselves.
+            Ok(admitted) if admitted.session => return Err(self.failed(ground, peer)),
             Ok(admitted) => admitted,
             Err(error) if error.code() == Code::Unauthorized => {
                 return Err(self.failed(ground, peer));
@@ -224,6 +232,12 @@ fn too_many_wrong(wait: Duration) -> Problem {
         "send `Authorization: Bearer TOKEN` with a token that counts",
     );
     Problem::from(refusal).after(wait)
+}
+
+/// Whether an address is a page's: everything that is not for programs.
+pub fn is_page(path: &str) -> bool {
+    let first = path.split('/').nth(1).unwrap_or_default();
+    !matches!(first, "v1" | "mcp" | "metrics" | "healthz" | "readyz")
 }
 
 /// The one Host of a request.

@@ -66,6 +66,11 @@ impl Live {
         (live, router)
     }
 
+    /// What follows the log for all readers.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
     /// Ends it in good order: readers are told, and calls over MCP are finished.
     pub(crate) async fn end(self) {
         let _ = tokio::time::timeout(WEBHOOKS, self.webhooks.stop()).await;

@@ -8,7 +8,7 @@
 mod address;
 mod answer;
 mod app;
-mod body;
+pub mod body;
 mod condition;
 mod endpoint;
 mod gate;
@@ -29,7 +29,7 @@ mod server;
 pub mod tls;
 
 pub use app::App;
-pub use gate::Peer;
+pub use gate::{Peer, is_page};
 pub use ground::Closing;
 pub use listen::{Listen, Listener};
 pub use live::Live;

@@ -10,6 +10,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Origins whose pages may ask it.
     pub origins: Vec<String>,
+    /// Whether pages for people are mounted beside the API; they ask for a session of their own.
+    pub pages: bool,
     /// How many requests a token may send in a second.
     pub rate: u32,
     /// How many of them at once.
@@ -43,6 +45,7 @@ impl Default for Options {
         Self {
             hosts: Vec::new(),
             origins: Vec::new(),
+            pages: false,
             rate: 10_000,
             burst: 20_000,
             failures: 60,

@@ -129,7 +129,7 @@ impl Problem {
     }
 
     /// An address that there is not.
-    pub(crate) fn no_route() -> Self {
+    pub fn no_route() -> Self {
         Refusal::new(
             Code::RouteNotFound,
             "There is nothing at this address.",

@@ -249,6 +249,8 @@ pub(crate) const ROUTES: &[Route] = &[
     post("/v1/files/directories", "make_dir"),
     get("/v1/workspace", "get_workspace_info"),
     post("/v1/commands", "run_command"),
+    get("/v1/commands", "list_commands").paged("before"),
+    get("/v1/commands/{id}", "show_command"),
     Route {
         // Without a place to begin, reading would mark everything as read.
         preset: &[("since", 0)],

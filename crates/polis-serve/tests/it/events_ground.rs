@@ -196,7 +196,7 @@ pub(crate) async fn log_after(store: &dyn Store, after: u64) -> Vec<Event> {
     let query = EventQuery {
         after,
         limit: u32::MAX,
-        subject: None,
+        ..EventQuery::default()
     };
     store.events(&query).await.unwrap()
 }

@@ -74,6 +74,7 @@ impl Machine {
                 Kind::Outside { .. } => {
                     // Written down before it is begun.
                     self.state.doing = Some(call.id.clone());
+                    self.state.tool = Some(call.tool.clone());
                     return self.commit();
                 }
             }
@@ -126,6 +127,7 @@ impl Machine {
     pub(super) fn next_call(&mut self) {
         self.at += 1;
         self.state.doing = None;
+        self.state.tool = None;
         self.allowed = false;
         self.funded = false;
     }

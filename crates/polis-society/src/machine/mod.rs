@@ -229,6 +229,7 @@ impl Machine {
             self.state.why.clone_from(&state.why);
             if self.state.doing != self.base.doing && self.base.doing.is_none() {
                 self.state.doing = None;
+                self.state.tool = None;
             }
             self.asks = None;
             self.tell = None;

@@ -33,7 +33,7 @@ pub(super) async fn follow(
         let query = EventQuery {
             after,
             limit: PAGE,
-            subject: None,
+            ..EventQuery::default()
         };
         let Ok(page) = store.events(&query).await else {
             tokio::time::sleep(AGAIN).await;

@@ -16,8 +16,8 @@ use polis_core::{
 };
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, Records, StatusCounts, Store,
-    StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
+    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery, Records, StatusCounts,
+    Store, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
 };
 use polis_ops::{PortError, PortFuture};
 use tokio::sync::Notify;
@@ -153,6 +153,8 @@ passed_on! { Tasks {
     comments(id: TaskId) -> Vec<Comment>;
     completed_types(owner: &'a str, limit: u32) -> Vec<Option<TaskType>>;
     last_task_number() -> u64;
+    count_list(query: &'a TaskQuery) -> u64;
+    loads() -> Vec<(String, u64)>;
     count_tasks() -> StatusCounts;
 }}
 
@@ -185,6 +187,7 @@ passed_on! { Records {
 
 passed_on! { Messages {
     mailbox(query: &'a MailboxQuery) -> Vec<Message>;
+    person_mail(query: &'a PersonMailQuery) -> Vec<Message>;
     message(id: u64) -> Option<Message>;
     next_delivery(recipient: &'a AgentId, now: i64) -> Option<i64>;
     waiting(now: i64, after: Option<&'a Mailbox>, limit: u32) -> Vec<Mailbox>;

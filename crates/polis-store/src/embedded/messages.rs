@@ -5,14 +5,14 @@ use polis_core::AgentId;
 use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use super::error::from_sqlite;
 use super::read::rows;
 use crate::message_row::{
     MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
-    one as one_sql, waiting_mailbox,
+    one as one_sql, person_mail as person_mail_sql, waiting_mailbox,
 };
 use crate::row::bound;
 
@@ -99,6 +99,16 @@ pub(super) fn mailbox(
         }
     };
     found?.into_iter().map(MessageRow::message).collect()
+}
+
+pub(super) fn person_mail(
+    connection: &Connection,
+    query: &PersonMailQuery,
+) -> Result<Vec<Message>, PortError> {
+    let query = person_mail_sql(query);
+    let parameters = params_from_iter(&query.params);
+    let found = rows(connection, &query.text, parameters, message_row)?;
+    found.into_iter().map(MessageRow::message).collect()
 }
 
 pub(super) fn one(connection: &Connection, id: u64) -> Result<Option<Message>, PortError> {

@@ -34,8 +34,8 @@ use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecor
 use polis_ops::PortError;
 use polis_ops::port::{
     self, Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Mailbox,
-    MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts, StoredTurn, TaskQuery,
-    Tasks, Workspaces,
+    MailboxQuery, Messages, Outcome, PersonMailQuery, PortFuture, Records, StatusCounts,
+    StoredTurn, TaskQuery, Tasks, Workspaces,
 };
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
@@ -252,7 +252,12 @@ impl Tasks for EmbeddedStore {
 
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
         let query = query.clone();
-        self.read_rows(query.limit, move |c| read::list(c, &query))
+        // Words are looked for in every task.
+        let weight = match query.search.words() {
+            [] => query.limit,
+            _ => u32::MAX,
+        };
+        self.read_rows(weight, move |c| read::list(c, &query))
     }
 
     fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>> {
@@ -280,6 +285,15 @@ impl Tasks for EmbeddedStore {
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
         self.read(apply::last_task_number)
+    }
+
+    fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64> {
+        let query = query.clone();
+        self.read_long(move |c| read::count_list(c, &query))
+    }
+
+    fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>> {
+        self.read_long(read::loads)
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
@@ -355,7 +369,7 @@ impl Records for EmbeddedStore {
         let (owner, after) = (owner.to_owned(), after.map(str::to_owned));
         // What is handed over may be megabytes; the other kinds are small.
         let weight = match kind {
-            RecordKind::Artifact | RecordKind::Reply => u32::MAX,
+            RecordKind::Artifact | RecordKind::Reply | RecordKind::CommandOutput => u32::MAX,
             _ => limit.saturating_mul(2),
         };
         self.read_rows(weight, move |c| {
@@ -369,6 +383,11 @@ impl Messages for EmbeddedStore {
         // A payload may be large: a row counts as many.
         let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
         self.read_rows(weight, move |c| messages::mailbox(c, &query))
+    }
+
+    fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>> {
+        let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
+        self.read_rows(weight, move |c| messages::person_mail(c, &query))
     }
 
     fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {

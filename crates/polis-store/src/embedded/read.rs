@@ -13,7 +13,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, ToSql, params, params_from_iter};
 
 use super::error::from_sqlite;
-use crate::row::{SummaryRow, TaskRow, bound, number, parse_ids};
+use crate::row::{SummaryRow, TaskRow, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
 impl ToSql for Param {
@@ -100,7 +100,7 @@ pub(super) fn list(
     connection: &Connection,
     query: &TaskQuery,
 ) -> Result<Vec<TaskSummary>, PortError> {
-    let query = sql::list(query);
+    let query = sql::list(query, &sql::EMBEDDED);
     let read = |row: &Row<'_>| {
         Ok(SummaryRow {
             id: row.get(0)?,
@@ -112,8 +112,9 @@ pub(super) fn list(
             open_blockers: row.get(6)?,
             lease_until: row.get(7)?,
             blocked_by: row.get(8)?,
-            updated_at: row.get(9)?,
-            subject: row.get(10)?,
+            created_at: row.get(9)?,
+            updated_at: row.get(10)?,
+            subject: row.get(11)?,
         })
     };
     rows(
@@ -214,6 +215,19 @@ pub(super) fn completed_types(
         |row| row.get::<_, String>(0),
     )?;
     Ok(names.iter().map(|name| TaskType::from_name(name)).collect())
+}
+
+pub(super) fn count_list(connection: &Connection, query: &TaskQuery) -> Result<u64, PortError> {
+    let query = sql::count_of_list(query, &sql::EMBEDDED);
+    let params = params_from_iter(&query.params);
+    let counted = rows(connection, &query.text, params, |row| row.get::<_, i64>(0))?;
+    Ok(counted.first().map_or(0, |n| n.unsigned_abs()))
+}
+
+pub(super) fn loads(connection: &Connection) -> Result<Vec<(String, u64)>, PortError> {
+    rows(connection, sql::LOADS, [], |row| {
+        Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
+    })
 }
 
 pub(super) fn count(connection: &Connection) -> Result<StatusCounts, PortError> {
@@ -329,20 +343,13 @@ pub(super) fn events(connection: &Connection, query: &EventQuery) -> Result<Vec<
             row.get::<_, String>(5)?,
         ))
     };
-    const COLUMNS: &str = "seq, at, actor, kind, subject, data";
-    let after = bound(query.after);
-    let found = match &query.subject {
-        None => {
-            let sql = format!("SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq LIMIT ?");
-            rows(connection, &sql, params![after, query.limit], read)?
-        }
-        Some(subject) => {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM events WHERE subject = ? AND seq > ? ORDER BY seq LIMIT ?"
-            );
-            rows(connection, &sql, params![subject, after, query.limit], read)?
-        }
-    };
+    let newest = query.newest;
+    let query = sql::events(query);
+    let parameters = params_from_iter(&query.params);
+    let mut found = rows(connection, &query.text, parameters, read)?;
+    if newest {
+        found.reverse();
+    }
     found
         .into_iter()
         .map(|(seq, at, actor, kind, subject, data)| {

@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0003_workspaces.sql"),
     include_str!("../../migrations/postgres/0004_records_messages.sql"),
     include_str!("../../migrations/postgres/0005_society.sql"),
+    include_str!("../../migrations/postgres/0006_person_mail.sql"),
 ];
 
 /// The advisory lock that whoever migrates holds ("polis" in ASCII).

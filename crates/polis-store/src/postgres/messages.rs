@@ -6,15 +6,15 @@ use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
 use polis_core::{AgentId, RecordKey};
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery};
+use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
 use tokio_postgres::{Error, Row};
 
 use super::connection::Parameter;
 use super::pool::Pool;
-use super::read::column;
+use super::read::{column, parameters};
 use crate::message_row::{
     MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
-    one as one_sql, waiting_mailbox,
+    one as one_sql, person_mail as person_mail_sql, waiting_mailbox,
 };
 use crate::row::bound;
 
@@ -185,6 +185,15 @@ pub(super) async fn mailbox(pool: &Pool, query: &MailboxQuery) -> Result<Vec<Mes
     }
     parameters.push(&limit);
     let rows = pool.query(&mailbox_sql(query), &parameters).await?;
+    rows.iter().map(message).collect()
+}
+
+pub(super) async fn person_mail(
+    pool: &Pool,
+    query: &PersonMailQuery,
+) -> Result<Vec<Message>, PortError> {
+    let asked = person_mail_sql(query);
+    let rows = pool.query(&asked.text, &parameters(&asked)).await?;
     rows.iter().map(message).collect()
 }
 

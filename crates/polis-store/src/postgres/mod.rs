@@ -38,8 +38,8 @@ use polis_core::{
 use polis_ops::PortError;
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PortFuture, Records, StatusCounts,
-    StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
+    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery, PortFuture, Records,
+    StatusCounts, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -139,6 +139,14 @@ impl Tasks for PostgresStore {
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
         Box::pin(read::last_task_number(&self.pool))
+    }
+
+    fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64> {
+        Box::pin(read::count_list(&self.pool, query))
+    }
+
+    fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>> {
+        Box::pin(read::loads(&self.pool))
     }
 
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
@@ -241,6 +249,10 @@ impl Records for PostgresStore {
 impl Messages for PostgresStore {
     fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
         Box::pin(messages::mailbox(&self.pool, query))
+    }
+
+    fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>> {
+        Box::pin(messages::person_mail(&self.pool, query))
     }
 
     fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {

@@ -17,7 +17,7 @@ use super::error::damaged;
 use super::plan::LOG_HEAD;
 use super::pool::Pool;
 use crate::prepared::TASK_NUMBER;
-use crate::row::{SummaryRow, TaskRow, bound, number, parse_ids};
+use crate::row::{SummaryRow, TaskRow, number, parse_ids};
 use crate::sql::{self, Param, TASK_COLUMNS};
 
 pub(super) fn column<'a, T: FromSql<'a>>(row: &'a Row, at: usize) -> Result<T, PortError> {
@@ -77,18 +77,8 @@ pub(super) async fn scan(
 }
 
 pub(super) async fn list(pool: &Pool, query: &TaskQuery) -> Result<Vec<TaskSummary>, PortError> {
-    let query = sql::list(query);
-    let parameters: Vec<Parameter<'_>> = query
-        .params
-        .iter()
-        .map(|param| -> Parameter<'_> {
-            match param {
-                Param::Int(n) => n,
-                Param::Text(text) => text,
-            }
-        })
-        .collect();
-    let rows = pool.query(&query.text, &parameters).await?;
+    let query = sql::list(query, &sql::POSTGRES);
+    let rows = pool.query(&query.text, &parameters(&query)).await?;
     rows.iter()
         .map(|row| {
             SummaryRow {
@@ -101,8 +91,9 @@ pub(super) async fn list(pool: &Pool, query: &TaskQuery) -> Result<Vec<TaskSumma
                 open_blockers: column(row, 6)?,
                 lease_until: column(row, 7)?,
                 blocked_by: column(row, 8)?,
-                updated_at: column(row, 9)?,
-                subject: column(row, 10)?,
+                created_at: column(row, 9)?,
+                updated_at: column(row, 10)?,
+                subject: column(row, 11)?,
             }
             .summary()
         })
@@ -211,6 +202,31 @@ async fn one(pool: &Pool, sql: &str, parameters: &[Parameter<'_>]) -> Result<u64
     Ok(value.unsigned_abs())
 }
 
+pub(super) fn parameters(query: &sql::Query) -> Vec<Parameter<'_>> {
+    let params = query.params.iter();
+    params
+        .map(|param| -> Parameter<'_> {
+            match param {
+                Param::Int(n) => n,
+                Param::Text(text) => text,
+            }
+        })
+        .collect()
+}
+
+pub(super) async fn count_list(pool: &Pool, query: &TaskQuery) -> Result<u64, PortError> {
+    let query = sql::count_of_list(query, &sql::POSTGRES);
+    let rows = pool.query(&query.text, &parameters(&query)).await?;
+    let row = rows.first().ok_or_else(damaged)?;
+    Ok(column::<i64>(row, 0)?.unsigned_abs())
+}
+
+pub(super) async fn loads(pool: &Pool) -> Result<Vec<(String, u64)>, PortError> {
+    let rows = pool.query(sql::LOADS, &[]).await?;
+    let load = |row| Ok((column(row, 0)?, column::<i64>(row, 1)?.unsigned_abs()));
+    rows.iter().map(load).collect()
+}
+
 pub(super) async fn count(pool: &Pool) -> Result<StatusCounts, PortError> {
     let rows = pool
         .query("SELECT status, count(*) FROM tasks GROUP BY status", &[])
@@ -296,21 +312,11 @@ pub(super) async fn agents_of_run(
 }
 
 pub(super) async fn events(pool: &Pool, query: &EventQuery) -> Result<Vec<Event>, PortError> {
-    const COLUMNS: &str = "seq, at, actor, kind, subject, data";
-    let after = bound(query.after);
-    let limit = i64::from(query.limit);
-    let rows = match &query.subject {
-        None => {
-            let sql = format!("SELECT {COLUMNS} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2");
-            pool.query(&sql, &[&after, &limit]).await?
-        }
-        Some(subject) => {
-            let sql = format!(
-                "SELECT {COLUMNS} FROM events WHERE subject = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-            );
-            pool.query(&sql, &[subject, &after, &limit]).await?
-        }
-    };
+    let asked = sql::events(query);
+    let mut rows = pool.query(&asked.text, &parameters(&asked)).await?;
+    if query.newest {
+        rows.reverse();
+    }
     rows.iter()
         .map(|row| {
             Ok(Event {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use polis_core::task::search::Search;
 use polis_core::{TaskId, TaskStatus};
 use polis_ops::port::{CandidateQuery, Store, TaskQuery};
 
@@ -10,6 +11,9 @@ use crate::clock::BEGINNING;
 use crate::{Dice, Ground, MemoryStore};
 
 const BOARD: u64 = 120;
+
+/// What tasks are searched for by chance.
+const SEARCHES: [&str; 4] = ["task", "1", "#12", "TASK 3"];
 
 /// A store and the model, with the same board by chance.
 async fn pair(ground: &dyn Ground, dice: &mut Dice) -> (Arc<dyn Store>, Arc<dyn Store>) {
@@ -27,7 +31,9 @@ pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
     let (store, model) = pair(ground, &mut dice).await;
     let roles = [&ROLES[..], &["helper"]].concat();
     let mut found = 0;
-    for _ in 0..400 {
+    for _ in 0..1_000 {
+        let searched = dice.maybe(&SEARCHES).filter(|_| dice.once_in(2));
+        let searched = searched.unwrap_or_default();
         let query = TaskQuery {
             role: dice.maybe(&roles).map(str::to_owned),
             status: dice.maybe(&TaskStatus::ALL),
@@ -38,6 +44,11 @@ pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
             claimable_at: dice
                 .once_in(3)
                 .then(|| BEGINNING + dice.below(5) as i64 - 2),
+            required_role: dice
+                .once_in(4)
+                .then(|| (*dice.pick(&["", ROLES[0], ROLES[1]])).to_owned()),
+            search: Search::parse(searched).unwrap(),
+            newest: dice.once_in(2),
             after: dice.once_in(2).then(|| id(dice.below(BOARD + 5) + 1)),
             limit: *dice.pick(&[0, 1, 2, 7, 1_001]),
         };
@@ -46,6 +57,54 @@ pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
         assert_eq!(listed, model.list_tasks(&query).await.unwrap(), "{query:?}");
     }
     assert!(found > 500, "the boards say nothing: {found}");
+}
+
+/// A search finds words, whichever of the letters a to z are large, in subjects and descriptions; no letter of a
+/// word is a wildcard, and other letters are what they are.
+pub async fn a_search_finds_words_to_the_letter(ground: &dyn Ground) {
+    let texts = [
+        ("Fix the Login page", "It says 100% and a_b!"),
+        ("登录页 broken", "see #1, É and a\\b"),
+        ("third", "THE LOGIN of 登录 is slow: [a-z]*"),
+        ("", "aXb 1000 é"),
+    ];
+    let store = open(ground).await;
+    for (n, (subject, description)) in texts.into_iter().enumerate() {
+        let mut one = super::sample::record(n as u64 + 1);
+        one.task.subject = subject.to_owned();
+        one.task.description = description.to_owned();
+        super::sample::commit(&store, super::sample::only(super::sample::insert(&one))).await;
+    }
+    let cases: [(&str, &[u64]); 18] = [
+        ("", &[1, 2, 3, 4]),
+        ("login", &[1, 3]),
+        ("LOGIN", &[1, 3]),
+        ("login PAGE", &[1]),
+        ("page login", &[1]),
+        ("登录", &[2, 3]),
+        ("登录 slow", &[3]),
+        ("100%", &[1]),
+        ("%", &[1]),
+        ("a_b", &[1]),
+        ("b!", &[1]),
+        ("a\\b", &[2]),
+        ("[a-z]*", &[3]),
+        ("É", &[2]),
+        ("é", &[4]),
+        ("#1", &[1, 2]),
+        ("3", &[3]),
+        ("nowhere", &[]),
+    ];
+    for (text, expected) in cases {
+        let query = TaskQuery {
+            search: Search::parse(text).unwrap(),
+            limit: 10,
+            ..TaskQuery::default()
+        };
+        let found = store.list_tasks(&query).await.unwrap();
+        let found: Vec<u64> = found.iter().map(|task| task.id.number()).collect();
+        assert_eq!(found, expected, "{text}");
+    }
 }
 
 /// Candidates are those assigned, those stale, and the first free ones of every group; nothing
@@ -180,4 +239,48 @@ pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Grou
     assert_eq!(counts, model.count_tasks().await.unwrap());
     let all = counts.pending + counts.in_progress + counts.completed + counts.deleted;
     assert_eq!(all, BOARD);
+    // Texts are sorted as each database likes.
+    let sorted = |mut loads: Vec<(String, u64)>| {
+        loads.sort();
+        loads
+    };
+    let loads = sorted(store.loads().await.unwrap());
+    assert_eq!(loads, sorted(model.loads().await.unwrap()));
+    assert!(
+        loads
+            .iter()
+            .all(|(owner, held)| !owner.is_empty() && *held > 0)
+    );
+    assert!(!loads.is_empty());
+}
+
+/// The count of a list is that of all of its pages, wherever one begins and however long it is.
+pub async fn a_list_is_counted_over_all_of_its_pages(ground: &dyn Ground) {
+    let mut dice = Dice::of(12);
+    let (store, model) = pair(ground, &mut dice).await;
+    for _ in 0..60 {
+        let query = TaskQuery {
+            role: dice.maybe(&ROLES).map(str::to_owned),
+            status: dice.maybe(&TaskStatus::ALL),
+            owner: dice.maybe(&AGENTS).map(str::to_owned),
+            claimable_at: dice.once_in(3).then_some(BEGINNING),
+            after: dice.once_in(2).then(|| id(BOARD / 2)),
+            newest: dice.once_in(2),
+            limit: 1,
+            ..TaskQuery::default()
+        };
+        let whole = TaskQuery {
+            after: None,
+            limit: 10_000,
+            ..query.clone()
+        };
+        let counted = store.count_list(&query).await.unwrap();
+        assert_eq!(
+            counted,
+            model.count_list(&query).await.unwrap(),
+            "{query:?}"
+        );
+        let listed = store.list_tasks(&whole).await.unwrap().len();
+        assert_eq!(counted, listed as u64, "{query:?}");
+    }
 }

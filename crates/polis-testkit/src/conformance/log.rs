@@ -78,7 +78,7 @@ pub async fn a_readable_event_is_preceded_by_all_earlier_ones(ground: &dyn Groun
         let query = EventQuery {
             after: seen,
             limit: 7,
-            subject: None,
+            ..EventQuery::default()
         };
         for found in reader.events(&query).await.unwrap() {
             assert_eq!(found.seq, seen + 1);
@@ -90,7 +90,8 @@ pub async fn a_readable_event_is_preceded_by_all_earlier_ones(ground: &dyn Groun
     assert_eq!(reader.last_sequence().await.unwrap(), seen);
 }
 
-/// Events are read after a place, at most so many, and of one subject if asked.
+/// Events are read after a place and before one, the oldest or the newest so many, and of one subject if asked;
+/// always in commit order.
 pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
     let store = open(ground).await;
     assert_eq!(store.last_sequence().await.unwrap(), 0);
@@ -101,19 +102,26 @@ pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
     assert_eq!(all.len(), 12);
     for subject in [None, Some("task/2"), Some("task/22"), Some("task")] {
         for after in [0, 1, 5, 11, 12, 900] {
-            for limit in [0, 1, 3, 100] {
-                let query = EventQuery {
+            for (limit, before) in [(0, None), (1, Some(9)), (3, None), (100, Some(8))] {
+                let mut query = EventQuery {
                     after,
                     limit,
+                    before,
+                    newest: false,
                     subject: subject.map(str::to_owned),
                 };
-                let expected: Vec<_> = all
-                    .iter()
-                    .filter(|e| e.seq > after && subject.is_none_or(|s| s == e.subject))
-                    .take(limit as usize)
-                    .cloned()
-                    .collect();
-                assert_eq!(store.events(&query).await.unwrap(), expected, "{query:?}");
+                let mut expected = all.clone();
+                expected.retain(|e| {
+                    e.seq > after
+                        && before.is_none_or(|before| e.seq < before)
+                        && subject.is_none_or(|s| s == e.subject)
+                });
+                let most = expected.len().min(limit as usize);
+                let oldest = &expected[..most];
+                assert_eq!(store.events(&query).await.unwrap(), oldest, "{query:?}");
+                query.newest = true;
+                let newest = &expected[expected.len() - most..];
+                assert_eq!(store.events(&query).await.unwrap(), newest, "{query:?}");
             }
         }
     }

@@ -6,7 +6,7 @@ use polis_core::changeset::RecordKey;
 use polis_core::message::{Message, NewMessage};
 use polis_core::{AgentId, Timestamp};
 use polis_ops::PortFuture;
-use polis_ops::port::{Mailbox, MailboxQuery, Messages};
+use polis_ops::port::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
 
 use super::MemoryStore;
 
@@ -70,6 +70,40 @@ impl Messages for MemoryStore {
                     && !(query.unread && letter.message.read_at.is_some())
             };
             let found = state.mail.of(&query.recipient).filter(wanted);
+            found
+                .take(query.limit as usize)
+                .map(|letter| letter.message.clone())
+                .collect()
+        })
+    }
+
+    fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>> {
+        self.read(|state| {
+            let person = |id: &AgentId| id.is_user();
+            let all = || state.mail.0.iter();
+            let wanted = |letter: &&Letter| {
+                let message = &letter.message;
+                let (came, went) = (person(&message.to), person(&message.from));
+                let other = if came { &message.from } else { &message.to };
+                let answered = || {
+                    all().map(|letter| &letter.message).any(|later| {
+                        later.id > message.id
+                            && person(&later.from)
+                            && later.to == message.from
+                            && later.run == message.run
+                    })
+                };
+                let open = came && message.read_at.is_none() && !answered();
+                (if came {
+                    letter.deliver_at <= query.now
+                } else {
+                    went
+                }) && query.with.as_ref().is_none_or(|with| with == other)
+                    && (query.run.is_none() || message.run == query.run)
+                    && query.before.is_none_or(|before| message.id < before)
+                    && (open || !query.open)
+            };
+            let found = all().rev().filter(wanted);
             found
                 .take(query.limit as usize)
                 .map(|letter| letter.message.clone())

@@ -410,6 +410,30 @@ impl Tasks for MemoryStore {
         self.read(State::last_task_number)
     }
 
+    fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64> {
+        self.read(|state| {
+            let whole = TaskQuery {
+                after: None,
+                limit: u32::MAX,
+                ..query.clone()
+            };
+            listing::list(&state.records(), &whole).len() as u64
+        })
+    }
+
+    fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>> {
+        self.read(|state| {
+            let mut loads = BTreeMap::<String, u64>::new();
+            for record in state.records() {
+                let task = record.task;
+                if !task.owner.is_empty() && !task.status.is_settled() {
+                    *loads.entry(task.owner).or_default() += 1;
+                }
+            }
+            loads.into_iter().collect()
+        })
+    }
+
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
         self.read(|state| {
             let mut counts = StatusCounts::default();
@@ -515,10 +539,17 @@ impl Events for MemoryStore {
         self.read(|state| {
             let wanted = |event: &&Event| {
                 let subject = query.subject.as_ref();
-                event.seq > query.after && subject.is_none_or(|s| *s == event.subject)
+                event.seq > query.after
+                    && query.before.is_none_or(|before| event.seq < before)
+                    && subject.is_none_or(|s| *s == event.subject)
             };
-            let found = state.events.iter().filter(wanted);
-            found.take(query.limit as usize).cloned().collect()
+            let mut found: Vec<Event> = state.events.iter().filter(wanted).cloned().collect();
+            let limit = query.limit as usize;
+            if query.newest {
+                found.drain(..found.len().saturating_sub(limit));
+            }
+            found.truncate(limit);
+            found
         })
     }
 

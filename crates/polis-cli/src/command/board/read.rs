@@ -3,11 +3,11 @@
 use clap::Args;
 use polis_core::board::access::Verdict;
 use polis_ops::op::{self, BoardRead, BoardRights, BoardView, ListBoards, Notice, OfBoard};
+use polis_view::markdown::{self, Look};
 
 use super::Of;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::markdown::{self, Look};
 use crate::output::{Output, Style, Table, clean};
 
 /// Print a board. One that nobody has written to yet reads as its template, version 0.
@@ -52,7 +52,7 @@ impl Read {
                 width: out.width_or(80),
                 colour: out.has_colour(),
             };
-            out.text(&markdown::render(content, &look))?;
+            out.text(&markdown::render(content, &look).paint(look.colour))?;
         } else {
             out.exact(content)?;
         }

@@ -27,6 +27,15 @@ pub(crate) struct List {
     /// Only what could be claimed now
     #[arg(long)]
     ready: bool,
+    /// Only those that require exactly this role; "" for those that require none
+    #[arg(long, value_name = "ROLE")]
+    required_role: Option<String>,
+    /// Only those with all of these words in their subject or description; 12 or #12 is also a number
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
+    /// The newest first
+    #[arg(long)]
+    newest: bool,
     /// At most so many; without it all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
@@ -71,6 +80,9 @@ impl List {
             owner: self.owner,
             task_type: self.task_type.as_deref().map(TaskType::parse).transpose()?,
             ready: self.ready,
+            required_role: self.required_role,
+            search: self.search,
+            newest: self.newest,
             limit: self.limit,
             cursor: self.cursor.as_deref().map(str::parse).transpose()?,
         };
@@ -133,10 +145,20 @@ fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Fa
     }
 }
 
+/// The same list of all tasks.
+fn unfiltered(params: &TaskList) -> TaskList {
+    TaskList {
+        newest: params.newest,
+        limit: params.limit,
+        cursor: params.cursor,
+        ..TaskList::default()
+    }
+}
+
 fn empty(params: &TaskList) -> &'static str {
     if params.ready {
         "Nothing is ready. See what waits for what with: polis task graph"
-    } else if params.role_filter.is_some() || params.status.is_some() || params.owner.is_some() {
+    } else if *params != unfiltered(params) {
         "No task matches. See all with: polis task list"
     } else {
         "No tasks yet. Create one: polis task create --subject \"...\""

@@ -1,6 +1,7 @@
 //! `polis ws`: one file for each group of verbs.
 
 mod change;
+mod commands;
 mod place;
 mod read;
 
@@ -36,6 +37,8 @@ pub(crate) enum Ws {
     Mv(change::Mv),
     /// Make a directory, and those on the way
     Mkdir(change::Mkdir),
+    /// List the commands that ran or run, or show what one wrote
+    Commands(commands::Commands),
     /// Put a team's workspace into a directory of your choice
     Bind(place::Bind),
     /// List all workspaces
@@ -55,6 +58,7 @@ impl Ws {
             Self::Rm(args) => args.run(context, out),
             Self::Mv(args) => args.run(context, out),
             Self::Mkdir(args) => args.run(context, out),
+            Self::Commands(args) => args.run(context, out),
             Self::Bind(args) => args.run(context, out),
             Self::List => place::list(context, out),
         }

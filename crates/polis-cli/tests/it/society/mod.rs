@@ -25,12 +25,12 @@ fn answers(request: &Request) -> usize {
 }
 
 /// A model that answers the first time with the first of these, and so on; the last one is said from then on.
-fn saying(replies: impl Fn(usize) -> Reply + Send + Sync + 'static) -> ModelServer {
+pub(crate) fn saying(replies: impl Fn(usize) -> Reply + Send + Sync + 'static) -> ModelServer {
     ModelServer::start(move |request| replies(answers(request)))
 }
 
 /// A call that writes to the person.
-fn to_user(id: &str, text: &str) -> Reply {
+pub(crate) fn to_user(id: &str, text: &str) -> Reply {
     Reply::call(
         id,
         "send_message",
@@ -39,7 +39,7 @@ fn to_user(id: &str, text: &str) -> Reply {
 }
 
 /// The program with `--json` on a board, told where the model is.
-fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> Command {
+pub(crate) fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> Command {
     let mut command = board.json_command("user", args);
     command
         .env("OPENAI_BASE_URL", model.base_url())
@@ -48,7 +48,7 @@ fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> Command {
 }
 
 /// A `polis run` that goes on.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
     /// Every document so far.
@@ -56,7 +56,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = start(command.stdin(Stdio::piped()));
         let lines = BufReader::new(child.stdout.take().unwrap());
         Self {
@@ -67,7 +67,7 @@ impl Running {
     }
 
     /// Reads documents until one is of this kind.
-    fn until(&mut self, kind: &str) -> Value {
+    pub(crate) fn until(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
             let read = self.lines.read_line(&mut line).unwrap();
@@ -110,7 +110,7 @@ impl Running {
     }
 
     /// Waits for its end: the last document and the exit code.
-    fn end(mut self) -> (Value, Option<i32>) {
+    pub(crate) fn end(mut self) -> (Value, Option<i32>) {
         let last = self.until("ended");
         let output = self.child.wait_with_output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();

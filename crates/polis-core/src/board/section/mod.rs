@@ -97,7 +97,7 @@ fn set_ends(sections: &mut [Section], text_end: usize) {
 /// Where Markdown begins: after the byte order mark and the front matter, if there are any.
 ///
 /// As elsewhere, a blank second line makes the first a rule and not the start of front matter.
-pub(crate) fn front_matter_end(text: &str) -> usize {
+pub fn front_matter_end(text: &str) -> usize {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');
     let Some(first) = lines.next() else {

@@ -19,6 +19,7 @@ pub use conversation::{
     Conversation, ReadConversation, Spoken, ToolCall, TurnView, read_conversation,
 };
 pub use hold::{Held, HoldSociety, pause_society, resume_society};
+pub(super) use org::Awake;
 pub use org::{GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members};
 pub use roles::{
     FindRole, FoundRole, ListRoles, RoleList, create_role, find_role_by_name, list_roles,
@@ -197,8 +198,8 @@ fn own_run_name(agent: &AgentId) -> Option<RunId> {
     agent.as_str().parse().ok()
 }
 
-/// Nobody of this name works for a run.
-fn no_member(agent: &AgentId) -> Refusal {
+/// The refusal for a name that works for no run.
+pub fn no_member(agent: &AgentId) -> Refusal {
     Refusal::new(
         Code::AgentNotFound,
         format!("Nobody called \"{agent}\" works for a run."),

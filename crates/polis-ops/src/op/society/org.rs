@@ -1,10 +1,12 @@
 //! Who works for a run, and how they stand.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use polis_core::record::RecordKind;
 use polis_core::society::budget::{Amount, Limits};
 use polis_core::society::dismiss::Someone;
 use polis_core::society::member::{self, Member, MemberState, MemberStatus};
-use polis_core::society::run::RunStatus;
+use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::{MemberKey, RunId};
 use polis_core::{AgentId, Standing, Timestamp};
 use schemars::JsonSchema;
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{PAGE, check_sight, read};
 use crate::error::OpError;
 use crate::polis::Polis;
+use crate::port::Mailbox;
 
 /// The most members of one page.
 const MAX_LISTED: u32 = 1_000;
@@ -63,7 +66,7 @@ pub struct OrgMember {
     /// Why, if it is held up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The outside call it is in.
+    /// The tool of the outside call it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doing: Option<String>,
     /// What it is to reach.
@@ -102,7 +105,7 @@ impl OrgMember {
             depth: member.depth,
             status: state.status,
             why: state.why,
-            doing: state.doing,
+            doing: state.tool.filter(|_| state.doing.is_some()),
             objective: member.brief.objective,
             children: state.children,
             spent: state.account.spent,
@@ -121,6 +124,7 @@ pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result
     let run = polis.meant(&caller, params.task_id.as_ref()).await?.value;
     let everybody = polis.everybody(&run.id).await?;
     let totals = totals(&everybody);
+    let awake = polis.awake().await?;
     let mut members: Vec<OrgMember> = Vec::new();
     for at in in_order(&everybody) {
         let (Some(one), Some(total)) = (everybody.get(at), totals.get(at)) else {
@@ -130,6 +134,7 @@ pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result
             continue;
         }
         let mut view = OrgMember::of(one.member.clone(), one.state.value.clone());
+        view.status = awake.status(&run, &one.member.agent, view.status);
         view.spent_below = Some(*total);
         members.push(view);
     }
@@ -138,6 +143,48 @@ pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result
         status: run.status,
         members,
     })
+}
+
+/// Who has unread mail. A member that was written to and has not answered yet is at work on it, or will be in a
+/// moment; that it is not idle stands in the store only with its answer.
+pub(in crate::op) struct Awake(BTreeSet<Mailbox>);
+
+impl Awake {
+    fn has_mail(&self, run: &RunId, agent: &AgentId) -> bool {
+        self.0.contains(&Mailbox {
+            run: Some(run.clone()),
+            recipient: agent.clone(),
+        })
+    }
+
+    /// How a member stands, seen from outside.
+    pub(in crate::op) fn status(
+        &self,
+        run: &Run,
+        agent: &AgentId,
+        status: MemberStatus,
+    ) -> MemberStatus {
+        let awake = status == MemberStatus::Idle
+            && run.status == RunStatus::Active
+            && self.has_mail(&run.id, agent);
+        if awake { MemberStatus::Working } else { status }
+    }
+}
+
+impl Polis {
+    /// Who has unread mail.
+    pub(in crate::op) async fn awake(&self) -> Result<Awake, OpError> {
+        let now = self.clock.now_millis();
+        let mut found = BTreeSet::new();
+        loop {
+            let page = self.store.waiting(now, found.last(), PAGE).await?;
+            let more = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+            found.extend(page);
+            if !more {
+                return Ok(Awake(found));
+            }
+        }
+    }
 }
 
 /// The places of all members, each after the one that hired it, in the order they were hired.
@@ -237,6 +284,8 @@ pub async fn list_members(
     let limit = params.limit.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let kind = RecordKind::MemberState;
+    let awake = polis.awake().await?;
+    let mut runs: BTreeMap<RunId, Run> = BTreeMap::new();
     let mut members = Vec::new();
     let mut after = params.cursor.clone();
     loop {
@@ -258,13 +307,22 @@ pub async fn list_members(
                     next: after,
                 });
             }
-            let state = read::<MemberState>(&stored)?.value;
+            let mut state = read::<MemberState>(&stored)?.value;
+            let key: MemberKey = stored.id.parse()?;
+            if state.status == MemberStatus::Idle && awake.has_mail(&key.run, &key.agent) {
+                if !runs.contains_key(&key.run) {
+                    let run = polis.run(&key.run).await?.value;
+                    runs.insert(key.run.clone(), run);
+                }
+                if let Some(run) = runs.get(&key.run) {
+                    state.status = awake.status(run, &key.agent, state.status);
+                }
+            }
             let wanted = match params.status {
                 Some(status) => state.status == status,
                 None => state.status != MemberStatus::Gone,
             };
             after = Some(stored.id.clone());
-            let key: MemberKey = stored.id.parse()?;
             if !wanted {
                 continue;
             }

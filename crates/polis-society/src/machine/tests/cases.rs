@@ -128,6 +128,7 @@ fn after_a_crash_a_command_is_told_as_interrupted_and_a_file_is_written_again() 
             effect = machine.on(event);
         }
         assert_eq!(store.state.doing.as_deref(), Some("1"));
+        assert!(store.state.tool.is_some(), "others see what it does");
         lived(&mut store, vec![]);
         assert_eq!(store.results()[0].0, end, "{tool}");
         assert_eq!(store.done["1"], times, "{tool}");

@@ -47,6 +47,7 @@ pub(in crate::machine) fn state() -> MemberState {
         heard: 0,
         answers: 0,
         doing: None,
+        tool: None,
         account: Account::default(),
         context_tokens: 0,
         children: Vec::new(),

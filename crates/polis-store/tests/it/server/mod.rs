@@ -156,7 +156,7 @@ async fn assert_no_gaps(store: &PostgresStore) -> u64 {
         let query = EventQuery {
             after,
             limit: 1000,
-            subject: None,
+            ..EventQuery::default()
         };
         let page = store.events(&query).await.unwrap();
         if page.is_empty() {
@@ -304,7 +304,7 @@ async fn two_processes_lose_nothing() {
             let query = EventQuery {
                 after: seen,
                 limit: 10_000,
-                subject: None,
+                ..EventQuery::default()
             };
             for event in watcher.events(&query).await.unwrap() {
                 assert_eq!(event.seq, seen + 1, "what is visible has no gaps");

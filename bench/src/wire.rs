@@ -1,0 +1,143 @@
+//! A running server, and a client for it.
+//!
+//! The client is as lean as can be, because it shares the machine's cores with the server: requests are
+//! made beforehand, answers are only cut apart.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::scene::{Fallible, Scene, run};
+
+/// A request of a token, with a JSON body.
+pub(crate) fn request(what: &str, token: &str, body: &str) -> String {
+    format!(
+        "{what} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Registers an agent and issues it a token.
+pub(crate) fn agent(scene: &Scene, board: &Path, name: &str) -> Fallible<String> {
+    run(scene.polis(board, &["agent", "add", name, "--role", "backend-leader"]))?;
+    token(scene, board, name)
+}
+
+/// Issues a token.
+pub(crate) fn token(scene: &Scene, board: &Path, name: &str) -> Fallible<String> {
+    let issued = scene
+        .polis(board, &["agent", "token", "issue", name, "--json"])
+        .output()?;
+    let issued: Value = serde_json::from_slice(&issued.stdout)?;
+    Ok(issued["token"].as_str().ok_or("no token")?.to_owned())
+}
+
+/// A running `polis serve`.
+pub(crate) struct Server {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: String,
+    /// The link a browser signs in with.
+    pub(crate) sign_in: String,
+}
+
+impl Server {
+    pub(crate) fn start(scene: &Scene, board: &Path) -> Fallible<Self> {
+        let mut child = scene
+            .polis(board, &["serve", "--listen", "127.0.0.1:0", "--json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().ok_or("no output")?).read_line(&mut line)?;
+        let said: Value = serde_json::from_str(&line)?;
+        let url = said["listening"].as_str().ok_or("it does not listen")?;
+        let address = url.trim_start_matches("http://").to_owned();
+        let sign_in = said["signIn"].as_str().unwrap_or_default().to_owned();
+        Ok(Self {
+            child,
+            address,
+            sign_in,
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It is ours, and its work is done.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An answer: its head in small letters, and its body.
+pub(crate) struct Answer {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A connection that is kept.
+pub(crate) struct Line {
+    pub(crate) stream: TcpStream,
+    pub(crate) buffer: Vec<u8>,
+}
+
+impl Line {
+    pub(crate) async fn connect(address: &str) -> Fallible<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            stream,
+            buffer: Vec::with_capacity(4_096),
+        })
+    }
+
+    pub(crate) async fn more(&mut self) -> Fallible<()> {
+        if self.stream.read_buf(&mut self.buffer).await? == 0 {
+            return Err("the server closed the connection".into());
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for its whole answer, which has to be a success.
+    pub(crate) async fn exchange(&mut self, request: &[u8]) -> Fallible<()> {
+        let (text, _) = self.whole(request).await?;
+        if !text.starts_with("http/1.1 2") {
+            return Err(String::from_utf8_lossy(&self.buffer).into_owned().into());
+        }
+        Ok(())
+    }
+
+    /// Sends a request; its answer, whatever it is.
+    pub(crate) async fn fetch(&mut self, request: &[u8]) -> Fallible<Answer> {
+        let (head, begin) = self.whole(request).await?;
+        let body = self.buffer.get(begin..).unwrap_or_default().to_vec();
+        Ok(Answer { head, body })
+    }
+
+    /// Sends a request and waits for its whole answer: its head in small letters, and where its body begins.
+    async fn whole(&mut self, request: &[u8]) -> Fallible<(String, usize)> {
+        self.stream.write_all(request).await?;
+        self.buffer.clear();
+        loop {
+            self.more().await?;
+            let Some(head) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else {
+                continue;
+            };
+            let text =
+                String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()).to_lowercase();
+            let length = text
+                .split("content-length:")
+                .nth(1)
+                .and_then(|rest| rest.split('\r').next());
+            let length: usize = length.ok_or("no length")?.trim().parse()?;
+            if self.buffer.len() >= head + 4 + length {
+                return Ok((text, head + 4));
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What others do appears without a reload.
+
+use polis_testkit::browser::{self, Setup};
+use serde_json::json;
+
+use super::{signed_in, team};
+use crate::server::Server;
+
+#[test]
+#[ignore = "needs a browser: scripts/test installs one"]
+fn what_others_do_appears_by_itself() {
+    let board = team();
+    let server = Server::start(&board);
+    signed_in(&server, async |browser| {
+        browser.open("/tasks").await;
+        browser.wait_for("[data-live-is=open]").await;
+        browser.js("window.same = true").await;
+        browser.fill("input[type=search]", "").await;
+        board.ok("ada", &["task", "create", "--subject", "Written elsewhere"]);
+        browser
+            .until_text("[data-column=pending]", "Written elsewhere")
+            .await;
+        board.ok("bob", &["task", "update", "2", "--status", "completed"]);
+        browser
+            .until_text("[data-column=completed]", "Implement the API")
+            .await;
+        browser
+            .until_no_text("[data-column=in_progress]", "Implement the API")
+            .await;
+        assert_eq!(
+            browser.js("return window.same").await,
+            json!(true),
+            "no reload"
+        );
+
+        browser.open("/boards/global").await;
+        browser.wait_for("[data-live-is=open]").await;
+        browser.js("window.same = true").await;
+        board.ok(
+            "ada",
+            &[
+                "board",
+                "append",
+                "global",
+                "--content",
+                "We ship on Monday 星期一.",
+            ],
+        );
+        browser
+            .until_text("article.board", "We ship on Monday 星期一.")
+            .await;
+
+        assert_eq!(
+            browser.js("return window.same").await,
+            json!(true),
+            "no reload"
+        );
+        browser.open("/events").await;
+        browser.wait_for("[data-live-is=open]").await;
+        board.ok("bob", &["message", "send", "ada", "--content", "done"]);
+        browser.until_text("main", "bob").await;
+        browser.open("/").await;
+        browser.wait_for("[data-live-is=open]").await;
+        board.ok("ada", &["task", "claim", "1"]);
+        browser.until_text("main", "Draw the plan").await;
+    });
+}
+
+#[test]
+#[ignore = "needs a browser: scripts/test installs one"]
+fn a_page_left_open_hears_again_after_the_server_came_back() {
+    let board = team();
+    let server = Server::start(&board);
+    let listen = server.url.split("://").nth(1).unwrap().to_owned();
+    browser::with(&server.url.clone(), Setup::default(), async |browser| {
+        browser.sign_in(&server.sign_in).await;
+        browser.open("/tasks").await;
+        browser.wait_for("[data-live-is=open]").await;
+        assert!(server.end().0.success());
+        browser.wait_for("[data-live-is=closed]").await;
+        board.ok("ada", &["task", "create", "--subject", "Made in between"]);
+        let again = Server::start_with(&board, &["--listen", &listen]);
+        browser
+            .until_text("[data-column=pending]", "Made in between")
+            .await;
+        drop(again);
+    });
+}

@@ -1,0 +1,188 @@
+//! How a task's time was spent: who worked on it from when to when, and how long it waited.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::TaskStatus;
+use super::history::HistoryEntry;
+use crate::time::Timestamp;
+
+/// A stretch of time in which one agent worked on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Stint {
+    /// Who.
+    pub owner: String,
+    /// From when.
+    pub from: Timestamp,
+    /// Until when; left out while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+    /// How long, until now if it goes on (milliseconds).
+    pub ms: i64,
+}
+
+/// How a task's time was spent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TimeSpent {
+    /// Who worked on it, in order.
+    pub stints: Vec<Stint>,
+    /// How long somebody worked on it, all together (milliseconds).
+    pub active_ms: i64,
+    /// How long it was there with nobody working on it, until it was settled (milliseconds).
+    pub waiting_ms: i64,
+}
+
+/// Folds a task's history, oldest first. A task is worked on while it is in progress and has an owner.
+/// Clocks that went backwards make a stretch of no length, never a negative one.
+pub fn spent(history: &[HistoryEntry], now: i64) -> TimeSpent {
+    let mut told = TimeSpent::default();
+    let (mut status, mut owner) = (TaskStatus::Pending, String::new());
+    let mut since: Option<i64> = None;
+    for entry in history {
+        let at = entry.at.millis();
+        // Imported tasks bring moments of their own; what the log does not tell is not counted.
+        let first = since.is_none();
+        let was = (status, owner.clone());
+        for change in &entry.changes {
+            match change.field.as_str() {
+                "status" => {
+                    let name = change.to.as_ref().and_then(|value| value.to::<String>());
+                    status = name
+                        .and_then(|name| TaskStatus::from_name(&name))
+                        .unwrap_or(status);
+                }
+                "owner" => {
+                    let name = change.to.as_ref().and_then(|value| value.to::<String>());
+                    owner = name.unwrap_or_default();
+                }
+                _ => {}
+            }
+        }
+        let Some(at) = at else { continue };
+        if !first && was == (status, owner.clone()) {
+            continue;
+        }
+        if let Some(from) = since {
+            told.close(&was.0, from, at, Some(&entry.at));
+        }
+        since = Some(at);
+        if status == TaskStatus::InProgress && !owner.is_empty() {
+            told.stints.push(Stint {
+                owner: owner.clone(),
+                from: entry.at.clone(),
+                to: None,
+                ms: 0,
+            });
+        }
+    }
+    if let Some(from) = since {
+        told.close(&status, from, now, None);
+    }
+    told
+}
+
+impl TimeSpent {
+    /// Counts the stretch that ends: the open stint's, or time in which nobody worked.
+    fn close(&mut self, status: &TaskStatus, from: i64, to: i64, at: Option<&Timestamp>) {
+        let ms = to.saturating_sub(from).max(0);
+        match self.stints.last_mut().filter(|stint| stint.to.is_none()) {
+            Some(stint) => {
+                stint.ms = ms;
+                stint.to = at.cloned();
+                self.active_ms = self.active_ms.saturating_add(ms);
+            }
+            None if !status.is_settled() => {
+                self.waiting_ms = self.waiting_ms.saturating_add(ms);
+            }
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+    use crate::json::Raw;
+    use crate::task::history::history;
+
+    fn event(second: i64, kind: &str, data: &str) -> Event {
+        Event {
+            seq: 1,
+            at: Timestamp::from_millis(second * 1_000),
+            actor: "user".to_owned(),
+            kind: kind.to_owned(),
+            subject: "task/1".to_owned(),
+            data: Raw::parse(data).unwrap(),
+        }
+    }
+
+    fn changed(second: i64, changes: &str) -> Event {
+        let data = format!(r#"{{"version":2,"changes":{{{changes}}}}}"#);
+        event(second, "task.updated", &data)
+    }
+
+    fn created() -> Event {
+        event(
+            0,
+            "task.created",
+            r#"{"subject":"S","status":"pending","owner":"","version":1}"#,
+        )
+    }
+
+    fn told(events: &[Event], now: i64) -> (Vec<(String, i64)>, i64, i64) {
+        let spent = spent(&history(events), now * 1_000);
+        let stints = spent.stints.iter();
+        (
+            stints.map(|s| (s.owner.clone(), s.ms / 1_000)).collect(),
+            spent.active_ms / 1_000,
+            spent.waiting_ms / 1_000,
+        )
+    }
+
+    #[test]
+    fn work_and_waiting_are_told_apart() {
+        let events = [
+            created(),
+            changed(10, r#""status":"in_progress","owner":"ada""#),
+            changed(25, r#""owner":"""#),
+            changed(30, r#""owner":"bob""#),
+            changed(40, r#""subject":"T""#),
+            changed(50, r#""status":"completed""#),
+        ];
+        let stints = vec![("ada".to_owned(), 15), ("bob".to_owned(), 20)];
+        assert_eq!(told(&events, 900), (stints, 35, 15));
+    }
+
+    #[test]
+    fn what_goes_on_counts_until_now() {
+        let events = [
+            created(),
+            changed(10, r#""status":"in_progress","owner":"ada""#),
+        ];
+        assert_eq!(told(&events, 70), (vec![("ada".to_owned(), 60)], 60, 10));
+        assert_eq!(told(&events[..1], 70), (vec![], 0, 70));
+    }
+
+    #[test]
+    fn a_task_that_only_is_assigned_waits() {
+        let events = [created(), changed(10, r#""owner":"ada""#)];
+        assert_eq!(told(&events, 70), (vec![], 0, 70));
+    }
+
+    #[test]
+    fn a_clock_that_went_backwards_makes_nothing_negative() {
+        let events = [
+            event(
+                50,
+                "task.created",
+                r#"{"status":"pending","owner":"","version":1}"#,
+            ),
+            changed(10, r#""status":"in_progress","owner":"ada""#),
+            changed(5, r#""status":"completed""#),
+        ];
+        assert_eq!(told(&events, 1), (vec![("ada".to_owned(), 0)], 0, 0));
+    }
+}

@@ -1,0 +1,134 @@
+//! The person's letters: reading them without marking anything, and laying them aside.
+
+use polis_core::message::{self, Message};
+use polis_core::{AgentId, Caller, Changeset, Code, Refusal, RunId, Standing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+use crate::port::PersonMailQuery;
+
+/// The most letters of one page, and the most that are laid aside at once.
+const MAX_PAGE: u32 = 200;
+/// How many are given if nothing is said.
+const USUAL_PAGE: u32 = 50;
+
+/// The parameters of reading the person's letters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PersonMail {
+    /// Only those to or from this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub with: Option<AgentId>,
+    /// Only of this run; `root` is somebody else in every run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<RunId>,
+    /// Only those that the person has neither read nor answered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
+    /// Only those before this number: the `earlier` of the page after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// At most so many; 50 if left out, 200 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Letters of the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Letters {
+    /// The newest ones, in the order they were written.
+    pub messages: Vec<Message>,
+    /// Where the page before this one ends; left out if this is the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<u64>,
+}
+
+/// The parameters of laying letters aside.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReadMail {
+    /// Their numbers.
+    pub ids: Vec<u64>,
+}
+
+/// Letters that were laid aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LaidAside {
+    /// Those that were unread until now.
+    pub ids: Vec<u64>,
+}
+
+/// The letters to and from the person, the newest page first. Nothing is marked as read.
+pub async fn person_mail(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &PersonMail,
+) -> Result<Letters, OpError> {
+    if polis.caller(caller).await?.standing != Standing::Human {
+        return Err(Refusal::new(
+            Code::PermissionDenied,
+            "These letters are the person's.",
+            "read your own with check_messages",
+        )
+        .into());
+    }
+    let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
+    let query = PersonMailQuery {
+        with: params.with.clone(),
+        run: params.task_id.clone(),
+        open: params.open,
+        before: params.before,
+        now: polis.clock.now_millis(),
+        limit: limit + 1,
+    };
+    let mut messages = polis.store.person_mail(&query).await?;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = messages.len() > most;
+    messages.truncate(most);
+    messages.reverse();
+    let earlier = messages.first().filter(|_| more).map(|first| first.id);
+    Ok(Letters { messages, earlier })
+}
+
+/// Marks letters of the caller's mailbox as read, without reading others.
+pub async fn read_mail(
+    polis: &Polis,
+    caller: &AgentId,
+    params: &ReadMail,
+) -> Result<LaidAside, OpError> {
+    let caller = &polis.caller(caller).await?;
+    if params.ids.len() > usize::try_from(MAX_PAGE).unwrap_or(usize::MAX) {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("At most {MAX_PAGE} messages are laid aside at once."),
+            "name fewer",
+        )
+        .into());
+    }
+    let decide = || -> Attempt<'_, LaidAside> {
+        Box::pin(async move {
+            let mut ids = Vec::new();
+            for id in &params.ids {
+                let found = polis.store.message(*id).await?;
+                let found = found.filter(|message| is_of(message, caller));
+                let found = found.ok_or_else(|| message::not_found(*id))?;
+                if found.read_at.is_none() && !ids.contains(id) {
+                    ids.push(*id);
+                }
+            }
+            let changes = match ids.is_empty() {
+                true => Changeset::by(caller, polis.now()),
+                false => message::decide_read(caller, ids.clone(), &polis.now()),
+            };
+            Ok((LaidAside { ids }, changes))
+        })
+    };
+    polis.settle(decide, |laid, _| laid).await
+}
+
+/// Whether a message is in the caller's mailbox; root has one in every run.
+fn is_of(message: &Message, caller: &Caller) -> bool {
+    message.to == caller.id && (!caller.id.is_root() || message.run == caller.run)
+}

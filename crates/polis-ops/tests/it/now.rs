@@ -1,0 +1,294 @@
+//! Looking around: who does what, what waits for a person, what happened last.
+
+use std::sync::Arc;
+
+use polis_core::society::member::MemberStatus;
+use polis_core::{AgentId, Code, TaskType};
+use polis_ops::op::{
+    self, LookAround, Now, PersonMail, ReadMail, StatsBy, StatsKeeper, StatsQuery,
+};
+use polis_ops::{Polis, Settings};
+use polis_testkit::ground::{agent, run};
+use polis_testkit::{CountedChance, FixedClock, MemoryStore};
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+impl World {
+    async fn now(&self, by: &str) -> Now {
+        op::look_around(&self.polis, &agent(by), &LookAround {})
+            .await
+            .unwrap()
+    }
+
+    /// A world in which testing has to be approved, and whose clock can be moved.
+    async fn strict() -> (Self, Arc<FixedClock>) {
+        let mut world = Self::new().await;
+        let clock = Arc::new(FixedClock::default());
+        let settings = Settings {
+            approval_required: vec![TaskType::Testing],
+            ..Settings::default()
+        };
+        world.polis = Polis::new(
+            Arc::new(MemoryStore::default()),
+            Arc::<FixedClock>::clone(&clock),
+            Arc::new(CountedChance::default()),
+            settings,
+        );
+        for (id, role, layer) in [
+            ("lead", "team-lead", "top"),
+            ("dev", "backend-leader", "mid"),
+        ] {
+            let agent = json!({ "id": id, "role": role, "layer": layer });
+            world.does("user", "add_agent", agent).await;
+        }
+        (world, clock)
+    }
+
+    async fn task(&self, params: Value) -> String {
+        let made = self.does("user", "TaskCreate", params).await;
+        made.document["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn letters(&self, params: PersonMail) -> Vec<u64> {
+        let user = AgentId::user();
+        let letters = op::person_mail(&self.polis, &user, &params).await.unwrap();
+        letters.messages.iter().map(|message| message.id).collect()
+    }
+}
+
+#[test]
+fn who_holds_a_task_in_progress_is_at_work_and_comes_first() {
+    run(async {
+        let world = World::new().await;
+        let id = world.task(json!({ "subject": "one" })).await;
+        world
+            .does("lead", "TaskClaim", json!({ "taskId": id }))
+            .await;
+        let now = world.now("user").await;
+        let standing: Vec<_> = now
+            .agents
+            .iter()
+            .map(|a| (a.id.as_str(), a.status))
+            .collect();
+        assert_eq!(
+            standing,
+            [
+                ("lead", MemberStatus::Working),
+                ("cto", MemberStatus::Idle),
+                ("dev", MemberStatus::Idle)
+            ]
+        );
+        assert_eq!(now.agents[0].task.unwrap().to_string(), id);
+        assert_eq!(now.tasks.len(), 1);
+        assert_eq!((now.counts.in_progress, now.agents_total), (1, 3));
+        assert_eq!(now.events[0].kind, "task.claimed");
+    });
+}
+
+#[test]
+fn a_member_that_was_written_to_is_at_work_before_it_has_answered() {
+    run(async {
+        let world = World::new().await;
+        let start = json!({ "requirement": "build it", "taskId": "r" });
+        world.does("user", "start_run", start).await;
+        let now = world.now("user").await;
+        let root = now.agents.iter().find(|a| a.id.is_root()).unwrap();
+        assert_eq!(root.status, MemberStatus::Working);
+        assert_eq!(root.run.as_ref().unwrap().as_str(), "r");
+        let org = world
+            .does("user", "get_org", json!({ "taskId": "r" }))
+            .await;
+        assert_eq!(org.document["members"][0]["status"], "working");
+        let working = json!({ "status": "working" });
+        let members = world.does("user", "list_members", working).await;
+        assert_eq!(members.document["members"][0]["agentId"], "root");
+        world
+            .does("user", "pause_society", json!({ "taskId": "r" }))
+            .await;
+        let now = world.now("user").await;
+        let root = now.agents.iter().find(|a| a.id.is_root()).unwrap();
+        assert_eq!(
+            root.status,
+            MemberStatus::Idle,
+            "nobody works for a paused run"
+        );
+    });
+}
+
+#[test]
+fn a_lease_that_ran_out_waits_for_a_person() {
+    run(async {
+        let (world, clock) = World::strict().await;
+        let id = world.task(json!({ "subject": "one" })).await;
+        let claim = json!({ "taskId": id, "leaseMs": 1000 });
+        world.does("dev", "TaskClaim", claim).await;
+        assert_eq!(world.now("user").await.waiting.stale, []);
+        clock.advance(2_000);
+        let now = world.now("user").await;
+        assert_eq!(now.waiting.stale.len(), 1);
+        assert_eq!(
+            now.agents[0].status,
+            MemberStatus::Idle,
+            "nobody works on it"
+        );
+    });
+}
+
+#[test]
+fn a_task_waits_for_approval_from_the_attempt_to_complete_it_on() {
+    run(async {
+        let (world, _) = World::strict().await;
+        let id = world
+            .task(json!({ "subject": "one", "taskType": "testing" }))
+            .await;
+        world
+            .does("dev", "TaskClaim", json!({ "taskId": id }))
+            .await;
+        assert_eq!(
+            world.now("user").await.waiting.to_approve,
+            [],
+            "it has begun"
+        );
+        let done = json!({ "taskId": id, "status": "completed" });
+        world.refused("dev", "TaskUpdate", done.clone()).await;
+        let comment = json!({ "taskId": id, "body": "please" });
+        world.does("dev", "TaskComment", comment).await;
+        assert_eq!(world.now("user").await.waiting.to_approve.len(), 1);
+        world
+            .does("user", "TaskApprove", json!({ "taskId": id }))
+            .await;
+        assert_eq!(world.now("user").await.waiting.to_approve, []);
+    });
+}
+
+#[test]
+fn a_question_is_open_until_it_is_answered_or_laid_aside() {
+    run(async {
+        let world = World::new().await;
+        for (from, to) in [
+            ("dev", "user"),
+            ("lead", "user"),
+            ("dev", "lead"),
+            ("dev", "user"),
+        ] {
+            let message = json!({ "to": to, "payload": "how?" });
+            world.does(from, "send_message", message).await;
+        }
+        let open = async || -> Vec<u64> {
+            let waiting = world.now("user").await.waiting;
+            waiting.questions.iter().map(|message| message.id).collect()
+        };
+        assert_eq!(open().await, [4, 2, 1]);
+        assert_eq!(world.letters(PersonMail::default()).await, [1, 2, 4]);
+        let answer = json!({ "to": "dev", "payload": "so", "replyTo": 4 });
+        world.does("user", "send_message", answer).await;
+        assert_eq!(open().await, [2]);
+        let user = AgentId::user();
+        let aside = ReadMail { ids: vec![2, 4] };
+        let laid = op::read_mail(&world.polis, &user, &aside).await.unwrap();
+        assert_eq!(laid.ids, [2, 4]);
+        assert_eq!(open().await, [0; 0]);
+        let others = ReadMail { ids: vec![3] };
+        let refused = op::read_mail(&world.polis, &user, &others).await;
+        assert_eq!(refused.unwrap_err().code(), Code::MessageNotFound);
+        assert_eq!(world.now("dev").await.waiting.questions, []);
+    });
+}
+
+#[test]
+fn a_conversation_is_read_backwards_and_marks_nothing() {
+    run(async {
+        let world = World::new().await;
+        for _ in 0..3 {
+            let ask = json!({ "to": "user", "payload": "how?" });
+            world.does("dev", "send_message", ask.clone()).await;
+            world.does("lead", "send_message", ask).await;
+            let answer = json!({ "to": "dev", "payload": "so" });
+            world.does("user", "send_message", answer).await;
+        }
+        let with_dev = |before| PersonMail {
+            with: Some(agent("dev")),
+            limit: Some(4),
+            before,
+            ..PersonMail::default()
+        };
+        assert_eq!(world.letters(with_dev(None)).await, [4, 6, 7, 9]);
+        assert_eq!(world.letters(with_dev(Some(4))).await, [1, 3]);
+        let unread = world.does("user", "check_messages", json!({})).await;
+        assert_eq!(unread.document["messages"].as_array().unwrap().len(), 6);
+        let refused = op::person_mail(&world.polis, &agent("dev"), &with_dev(None)).await;
+        assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
+    });
+}
+
+#[test]
+fn open_decisions_follow_the_boards() {
+    run(async {
+        let world = World::new().await;
+        let open = async |by: &str| -> Vec<String> {
+            let decisions = world.now(by).await.waiting.decisions;
+            let each = decisions.iter();
+            each.map(|open| format!("{} {}", open.board, open.decision.content))
+                .collect()
+        };
+        assert_eq!(open("user").await, [""; 0]);
+        let propose =
+            |board: &str, what: &str| json!({ "board": board, "act": "propose", "content": what });
+        world
+            .does("lead", "whiteboard_decide", propose("global", "use Rust"))
+            .await;
+        world
+            .does(
+                "user",
+                "whiteboard_decide",
+                propose("mid/architect", "be quick"),
+            )
+            .await;
+        assert_eq!(
+            open("user").await,
+            ["global use Rust", "mid/architect be quick"]
+        );
+        assert_eq!(
+            open("stranger").await,
+            ["global use Rust"],
+            "as far as it reads"
+        );
+        let decisions = world
+            .does("user", "whiteboard_decisions", json!({ "board": "global" }))
+            .await;
+        let id = &decisions.document["decisions"][0]["id"];
+        let veto = json!({ "board": "global", "act": "veto", "id": id, "reason": "no" });
+        world.does("cto", "whiteboard_decide", veto).await;
+        assert_eq!(open("user").await, ["mid/architect be quick"]);
+    });
+}
+
+#[test]
+fn a_keeper_of_figures_says_what_the_whole_log_says() {
+    run(async {
+        let (world, clock) = World::strict().await;
+        let keeper = StatsKeeper::default();
+        for round in 0..3 {
+            let id = world.task(json!({ "subject": "one" })).await;
+            world
+                .does("dev", "TaskClaim", json!({ "taskId": id }))
+                .await;
+            let done = json!({ "taskId": id, "status": "completed", "expectedVersion": 1 });
+            world.refused("dev", "TaskUpdate", done).await;
+            for by in [StatsBy::Hour, StatsBy::Day, StatsBy::Week] {
+                let query = StatsQuery {
+                    by: Some(by),
+                    ..StatsQuery::default()
+                };
+                let whole = op::task_stats(&world.polis, &query).await.unwrap();
+                let kept = keeper.figures(&world.polis, Some(by)).await.unwrap();
+                assert_eq!(kept, whole);
+                assert_eq!(kept.figures.version_conflicts, round + 1);
+            }
+            clock.advance(13 * 3_600_000);
+        }
+        let over_all = keeper.figures(&world.polis, None).await.unwrap();
+        assert_eq!(over_all.periods, None);
+    });
+}

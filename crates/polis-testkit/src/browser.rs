@@ -1,0 +1,304 @@
+//! A real browser, without a window, driven over WebDriver; and what is wrong with a page's accessibility.
+//!
+//! `POLIS_TEST_CHROMEDRIVER` names the driver (default: `chromedriver`), `POLIS_TEST_AXE` the file of axe-core;
+//! `scripts/test` installs both.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
+use fantoccini::elements::Element;
+use fantoccini::error::CmdError;
+use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a page may take before a test counts as hanging.
+const HANGING: Duration = Duration::from_secs(20);
+/// How often is looked meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A browser with one tab.
+#[derive(Debug)]
+pub struct Browser {
+    driver: Child,
+    /// What drives it.
+    pub client: Client,
+    /// Where the server is.
+    home: String,
+    _profile: TempDir,
+}
+
+/// How a browser is set up.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup {
+    /// How wide and high its window is.
+    pub size: (u32, u32),
+    /// What it says it reads.
+    pub language: &'static str,
+    /// Whether its system is dark.
+    pub dark: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            size: (1280, 900),
+            language: "en",
+            dark: false,
+        }
+    }
+}
+
+/// Runs something with a browser at a server that does not know it.
+pub fn with<T>(home: &str, setup: Setup, doing: impl AsyncFnOnce(&Browser) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let browser = Browser::start(home, setup).await;
+        let done = doing(&browser).await;
+        browser.client.clone().close().await.unwrap();
+        done
+    })
+}
+
+impl Browser {
+    async fn start(home: &str, setup: Setup) -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let (driver, port) = start_driver();
+        let (width, height) = setup.size;
+        let mut flags = vec![
+            "--headless=new".to_owned(),
+            "--no-sandbox".to_owned(),
+            "--disable-gpu".to_owned(),
+            "--disable-dev-shm-usage".to_owned(),
+            "--no-first-run".to_owned(),
+            "--disable-background-networking".to_owned(),
+            "--force-prefers-reduced-motion".to_owned(),
+            format!("--user-data-dir={}", profile.path().display()),
+            format!("--window-size={width},{height}"),
+        ];
+        if setup.dark {
+            flags.push("--blink-settings=preferredColorScheme=0".to_owned());
+        }
+        let wanted = json!({
+            "goog:chromeOptions": {"args": flags, "prefs": {"intl.accept_languages": setup.language}},
+            "goog:loggingPrefs": {"browser": "ALL"},
+        });
+        let Value::Object(wanted) = wanted else {
+            unreachable!()
+        };
+        let wanted: Capabilities = wanted;
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(wanted)
+            .connect(&format!("http://127.0.0.1:{port}"))
+            .await
+            .unwrap();
+        Self {
+            driver,
+            client,
+            home: home.to_owned(),
+            _profile: profile,
+        }
+    }
+
+    /// Follows the link a server gave.
+    pub async fn sign_in(&self, link: &str) {
+        self.client.goto(link).await.unwrap();
+        self.wait_for("header.bar nav").await;
+    }
+
+    /// Goes to a page.
+    pub async fn open(&self, path: &str) {
+        let url = format!("{}{path}", self.home);
+        self.client.goto(&url).await.unwrap();
+    }
+
+    /// The path of the page it is at, with its query.
+    pub async fn path(&self) -> String {
+        let url = self.client.current_url().await.unwrap();
+        let query = url.query().map(|q| format!("?{q}")).unwrap_or_default();
+        format!("{}{query}", url.path())
+    }
+
+    /// Waits for an element, and answers it.
+    pub async fn wait_for(&self, css: &str) -> Element {
+        let found = self.client.wait().at_most(HANGING).every(LOOK);
+        match found.for_element(Locator::Css(css)).await {
+            Ok(element) => element,
+            Err(error) => panic!("no {css} ({error}) on {}", self.page_text().await),
+        }
+    }
+
+    /// Waits until what the script says is true.
+    pub async fn until(&self, what: &str, script: &str) {
+        let begun = Instant::now();
+        while self.js(script).await != json!(true) {
+            assert!(
+                begun.elapsed() < HANGING,
+                "{what} does not come about on {}",
+                self.page_text().await
+            );
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until an element has this text in it.
+    pub async fn until_text(&self, css: &str, text: &str) {
+        let script = format!(
+            "return [...document.querySelectorAll({})].some(e => e.textContent.includes({}))",
+            json!(css),
+            json!(text)
+        );
+        self.until(&format!("{text:?} in {css}"), &script).await;
+    }
+
+    /// Waits until no such element has this text.
+    pub async fn until_no_text(&self, css: &str, text: &str) {
+        let script = format!(
+            "return ![...document.querySelectorAll({})].some(e => e.textContent.includes({}))",
+            json!(css),
+            json!(text)
+        );
+        self.until(&format!("no {text:?} in {css}"), &script).await;
+    }
+
+    /// What the script returns.
+    pub async fn js(&self, script: &str) -> Value {
+        match self.client.execute(script, Vec::new()).await {
+            Ok(value) => value,
+            // A page that goes away under a script is looked at again.
+            Err(error) if gone(&error) => Value::Null,
+            Err(error) => panic!("{script}: {error}"),
+        }
+    }
+
+    /// Presses an element.
+    pub async fn click(&self, css: &str) {
+        self.wait_for(css).await.click().await.unwrap();
+    }
+
+    /// Types into an element, after what is in it.
+    pub async fn write(&self, css: &str, text: &str) {
+        self.wait_for(css).await.send_keys(text).await.unwrap();
+    }
+
+    /// Types into an element instead of what is in it.
+    pub async fn fill(&self, css: &str, text: &str) {
+        let element = self.wait_for(css).await;
+        element.clear().await.unwrap();
+        element.send_keys(text).await.unwrap();
+    }
+
+    /// Presses keys, wherever the focus is.
+    pub async fn press(&self, keys: &str) {
+        let mut actions = KeyActions::new("keys".to_owned());
+        for key in keys.chars() {
+            actions = actions
+                .then(KeyAction::Down { value: key })
+                .then(KeyAction::Up { value: key });
+        }
+        self.client.perform_actions(actions).await.unwrap();
+    }
+
+    /// All text of the page.
+    pub async fn page_text(&self) -> String {
+        let text = self.js("return document.body.innerText").await;
+        let path = self.path().await;
+        format!("{path}:\n{}", text.as_str().unwrap_or_default())
+    }
+
+    /// What the browser complained about since it was asked last: errors of scripts, of the policy, of loading.
+    pub async fn complaints(&self) -> Vec<String> {
+        let log = self.client.issue_cmd(BrowserLog).await.unwrap();
+        let entries = log.as_array().cloned().unwrap_or_default();
+        let severe = entries.iter().filter(|entry| entry["level"] == "SEVERE");
+        severe.map(|entry| entry["message"].to_string()).collect()
+    }
+
+    /// The serious faults of accessibility on this page.
+    pub async fn faults(&self) -> Vec<String> {
+        let file = told("POLIS_TEST_AXE").expect("POLIS_TEST_AXE names axe.min.js");
+        let axe = std::fs::read_to_string(file).unwrap();
+        self.client.execute(&axe, Vec::new()).await.unwrap();
+        let run = "const done = arguments[arguments.length - 1];
+            axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
+               .then(found => done(found.violations.filter(v => ['serious', 'critical'].includes(v.impact))
+               .map(v => v.id + ': ' + v.help + ' at ' + v.nodes.map(n => n.html).slice(0, 3).join(' | '))))";
+        let found = self.client.execute_async(run, Vec::new()).await.unwrap();
+        let found = found.as_array().cloned().unwrap_or_default();
+        let texts = found.iter().filter_map(|one| one.as_str());
+        texts.map(str::to_owned).collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // The browser too, should the test have ended early.
+        let group = rustix::process::Pid::from_child(&self.driver);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.driver.wait();
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is where tests are told which browser to use"
+)]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Starts a driver at a port of its own.
+fn start_driver() -> (Child, u16) {
+    let program = told("POLIS_TEST_CHROMEDRIVER").unwrap_or_else(|| "chromedriver".to_owned());
+    let mut driver = Command::new(&program)
+        .arg("--port=0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.find_map(|line| {
+        let line = line.unwrap();
+        let (_, port) = line.split_once("successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    });
+    // Whatever else it says must not fill the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (driver, port.expect("the driver names its port"))
+}
+
+fn gone(error: &CmdError) -> bool {
+    let told = error.to_string();
+    told.contains("document") || told.contains("context") || told.contains("navigat")
+}
+
+/// Chromium's own command: what is in the console.
+#[derive(Debug)]
+struct BrowserLog;
+
+impl WebDriverCompatibleCommand for BrowserLog {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (
+            http::Method::POST,
+            Some(json!({"type": "browser"}).to_string()),
+        )
+    }
+}

@@ -1,0 +1,386 @@
+//! Keys that do something: to a task, a board, an agent, a call that waits.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use polis_core::TaskStatus;
+use polis_core::board::merge::{Merged, has_marks, merge};
+
+use super::acts::{Act, Draft, Sheet, task_text};
+use super::bindings::Command;
+use super::form::{Form, Purpose};
+use super::message::{Effect, Refused};
+use super::overlay::{Clash, Overlay};
+use super::place::Place;
+use super::{App, Notice};
+use crate::show::{Data, Thing};
+
+/// Begins to do something.
+pub(super) fn begin(app: &mut App, act: Act) -> Vec<Effect> {
+    app.busy += 1;
+    vec![Effect::Act(act)]
+}
+
+/// Carries a command out that is about something on the page.
+pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
+    let Some(thing) = app.page().map(super::page::Page::thing) else {
+        return Vec::new();
+    };
+    match thing {
+        _ if command == Command::Create => create(app),
+        thing if command == Command::Commands => {
+            let of = match (app.page().map(|page| &page.place), thing) {
+                (Some(Place::Files(of, _)), _) => Some(of.clone()),
+                (_, Thing::File(name)) => name.parse().ok(),
+                _ => None,
+            };
+            of.map_or_else(Vec::new, |of| app.visit(Place::Commands(of)))
+        }
+        Thing::Task {
+            id,
+            version,
+            status,
+        } => task(app, command, id, version, status),
+        Thing::Board(board) => board_deed(app, command, board),
+        Thing::Version(board, version) => {
+            let lang = app.lang;
+            let question = lang.say(
+                format!("Make version {version} of {board} the newest?"),
+                format!("将 {board} 恢复到版本 {version}？"),
+            );
+            ask(app, question, Act::Restore(board, version))
+        }
+        Thing::Approval(id) => {
+            let allowed = command == Command::Allow;
+            let lang = app.lang;
+            let title = match allowed {
+                true => lang.say("Allow the call", "允许调用"),
+                false => lang.say("Deny the call", "拒绝调用"),
+            };
+            let label = lang.say("What the agent is told (optional)", "告知智能体（可不填）");
+            let purpose = Purpose::Decide(id, allowed);
+            fill(app, Form::one(title.to_owned(), label, true, purpose))
+        }
+        Thing::Agent { id, run } => agent(app, command, id, run, None),
+        Thing::Message { id, .. } if command == Command::Aside => begin(app, Act::Aside(id)),
+        Thing::Message { from, run, id } => agent(app, command, from, run, Some(id)),
+        other => ruling(app, command, &other),
+    }
+}
+
+fn ask(app: &mut App, question: String, act: Act) -> Vec<Effect> {
+    app.overlay = Some(Overlay::Confirm { question, act });
+    Vec::new()
+}
+
+fn fill(app: &mut App, form: Form) -> Vec<Effect> {
+    app.overlay = Some(Overlay::Form(form));
+    Vec::new()
+}
+
+fn create(app: &mut App) -> Vec<Effect> {
+    let lang = app.lang;
+    let fields = [
+        (lang.say("Subject", "标题"), false),
+        (lang.say("Description", "描述"), true),
+        (lang.say("Role", "角色"), true),
+        (lang.say("Type", "类型"), true),
+    ];
+    let title = lang.say("New task", "新建任务").to_owned();
+    fill(app, Form::of(title, &fields, Purpose::Create))
+}
+
+fn task(
+    app: &mut App,
+    command: Command,
+    task: polis_core::TaskId,
+    version: u64,
+    status: TaskStatus,
+) -> Vec<Effect> {
+    let lang = app.lang;
+    let go = |to| Act::Move {
+        task,
+        version: Some(version),
+        to,
+    };
+    match command {
+        Command::Claim => begin(app, Act::Claim(task)),
+        Command::Release => begin(app, Act::Release(task)),
+        Command::Edit => edit_page(app, Place::Task(task)),
+        Command::Complete => begin(app, go(TaskStatus::Completed)),
+        Command::MoveRight | Command::MoveLeft => {
+            let order = [
+                TaskStatus::Pending,
+                TaskStatus::InProgress,
+                TaskStatus::Completed,
+            ];
+            let at = order.iter().position(|one| *one == status);
+            let next = at.and_then(|at| match command {
+                Command::MoveRight => at.checked_add(1),
+                _ => at.checked_sub(1),
+            });
+            let to = next.and_then(|at| order.get(at));
+            to.map_or_else(Vec::new, |to| begin(app, go(*to)))
+        }
+        Command::Comment => {
+            let title = lang.say(format!("Comment on #{task}"), format!("评论 #{task}"));
+            let label = lang.say("Comment", "评论");
+            fill(app, Form::one(title, label, false, Purpose::Comment(task)))
+        }
+        Command::Approve => {
+            let title = lang.say(format!("Approve #{task}"), format!("批准 #{task}"));
+            let label = lang.say("Note (optional)", "备注（可不填）");
+            fill(app, Form::one(title, label, true, Purpose::Approve(task)))
+        }
+        Command::Delete => {
+            let question = lang.say(
+                format!("Delete task #{task}?"),
+                format!("删除任务 #{task}？"),
+            );
+            ask(app, question, go(TaskStatus::Deleted))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn board_deed(app: &mut App, command: Command, board: polis_core::board::BoardName) -> Vec<Effect> {
+    let lang = app.lang;
+    match command {
+        Command::Edit => edit_page(app, Place::Board(board)),
+        Command::Append => {
+            let title = lang.say(format!("Add to {board}"), format!("追加到 {board}"));
+            let label = lang.say("Text", "内容");
+            fill(app, Form::one(title, label, false, Purpose::Append(board)))
+        }
+        Command::Versions => app.visit(Place::Versions(board)),
+        Command::Rulings => app.visit(Place::Rulings(board)),
+        _ => Vec::new(),
+    }
+}
+
+/// Opens a page's text in an editor. From a list it is read first, so that what is edited is what is there now.
+fn edit_page(app: &mut App, here: Place) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if app.page().is_none_or(|page| page.place != here) {
+        effects = app.visit(here);
+    }
+    if let Some(page) = app.page_mut() {
+        page.edit = true;
+    }
+    effects.extend(edit(app));
+    effects
+}
+
+/// Opens what is shown in an editor, if that was asked for and it is read.
+pub(super) fn edit(app: &mut App) -> Option<Effect> {
+    let page = app.page_mut().filter(|page| page.edit)?;
+    let (of, version, base) = match &page.data {
+        Some(Data::Board(sheet)) => {
+            let view = &sheet.view;
+            let of = Sheet::Board(view.board.clone());
+            (of, view.version, view.content.clone()?)
+        }
+        Some(Data::Task(sheet)) => {
+            let task = &sheet.view.task;
+            let text = task_text(&task.subject, &task.description);
+            (Sheet::Task(task.id), task.version, text.into())
+        }
+        _ => return None,
+    };
+    let draft = Draft {
+        of,
+        version,
+        text: base.as_ref().clone(),
+        base,
+        marked: false,
+        file: None,
+    };
+    page.edit = false;
+    Some(Effect::Edit(draft))
+}
+
+fn ruling(app: &mut App, command: Command, thing: &Thing) -> Vec<Effect> {
+    let lang = app.lang;
+    let Some(Place::Rulings(board)) = app.page().map(|page| page.place.clone()) else {
+        return Vec::new();
+    };
+    match (command, thing) {
+        (Command::Sign, Thing::Decision(id)) => begin(app, Act::Sign(board, id.clone())),
+        (Command::Appeal, Thing::Decision(id)) => begin(app, Act::Appeal(board, id.clone())),
+        (Command::Veto, Thing::Decision(id)) => {
+            let title = lang.say(format!("Veto {id}"), format!("否决 {id}"));
+            let label = lang.say("Why", "原因");
+            let purpose = Purpose::Veto(board, id.clone());
+            fill(app, Form::one(title, label, false, purpose))
+        }
+        (Command::Reach, Thing::Milestone(title)) => begin(app, Act::Reach(board, title.clone())),
+        (Command::Propose, _) => {
+            let title = lang.say("Propose a decision", "提议决策").to_owned();
+            let label = lang.say("What is to be decided", "决策内容");
+            fill(app, Form::one(title, label, false, Purpose::Propose(board)))
+        }
+        (Command::AddMilestone, _) => {
+            let title = lang.say("Add a milestone", "新增里程碑").to_owned();
+            let label = lang.say("Title", "标题");
+            let purpose = Purpose::AddMilestone(board);
+            fill(app, Form::one(title, label, false, purpose))
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn agent(
+    app: &mut App,
+    command: Command,
+    id: polis_core::AgentId,
+    run: Option<polis_core::RunId>,
+    answers: Option<u64>,
+) -> Vec<Effect> {
+    let lang = app.lang;
+    match command {
+        Command::Say => {
+            let title = lang.say(format!("Message to {id}"), format!("发送给 {id}"));
+            let label = lang.say("Message", "消息");
+            let purpose = Purpose::Say(id, run, answers);
+            fill(app, Form::one(title, label, false, purpose))
+        }
+        Command::Pause => begin(app, Act::Pause(id, run)),
+        Command::Resume => begin(app, Act::Resume(id, run)),
+        Command::Terminate => {
+            let question = lang.say(
+                format!("Dismiss {id} with everybody below?"),
+                format!("解散 {id} 及其所有下属？"),
+            );
+            ask(app, question, Act::Terminate(id))
+        }
+        Command::Files => app.visit(Place::Files(id, String::new())),
+        _ => Vec::new(),
+    }
+}
+
+/// An editor was closed.
+pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused>) -> Vec<Effect> {
+    match answer {
+        Err(refused) => {
+            keep(app, draft, refused);
+            Vec::new()
+        }
+        Ok(text) if draft.of.is_same(&text, &draft.base) => {
+            let nothing = app.lang.say("Nothing was changed.", "没有改动。");
+            app.notice = Some(Notice::Done(nothing.to_owned()));
+            draft.file.map(Effect::Forget).into_iter().collect()
+        }
+        Ok(text) => save(app, Draft { text, ..draft }),
+    }
+}
+
+/// Saves a draft, unless marks of a conflict are left in it: then the person is asked first.
+fn save(app: &mut App, draft: Draft) -> Vec<Effect> {
+    if !has_marks(&draft.text, &draft.base, draft.marked) {
+        return begin(app, Act::Save { draft, over: false });
+    }
+    let lang = app.lang;
+    let refused = Refused {
+        code: "merge_conflict".to_owned(),
+        message: lang
+            .say(
+                "Marks of the conflict are still in the text; nothing was saved.",
+                "文本中仍有冲突标记，尚未保存。",
+            )
+            .to_owned(),
+        hint: lang
+            .say(
+                "edit again, keep what is to stay and take the lines with the marks out",
+                "请再次编辑，保留需要的内容并删去标记行",
+            )
+            .to_owned(),
+        detail: String::new(),
+    };
+    app.overlay = Some(Overlay::Kept {
+        draft,
+        refused,
+        marks: true,
+    });
+    Vec::new()
+}
+
+/// Shows a draft that could not be saved.
+pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused) {
+    app.overlay = Some(Overlay::Kept {
+        draft,
+        refused,
+        marks: false,
+    });
+}
+
+/// A key while a text that two have changed is shown.
+pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> Vec<Effect> {
+    match key.code {
+        KeyCode::Char('e') => {
+            // Where the two do not touch, both are in; where they do, both stand between marks.
+            let (both, marked) = match merge(&clash.draft.base, &clash.text, &clash.draft.text) {
+                Merged::Clean(text) => (text, false),
+                Merged::Conflict(text) => (text, true),
+            };
+            let draft = Draft {
+                marked,
+                version: clash.version,
+                base: clash.text.clone().into(),
+                text: both,
+                ..clash.draft
+            };
+            return vec![Effect::Edit(draft)];
+        }
+        KeyCode::Char('o') => {
+            return begin(
+                app,
+                Act::Save {
+                    draft: clash.draft,
+                    over: true,
+                },
+            );
+        }
+        KeyCode::Char('x') => return drop_draft(app, clash.draft),
+        KeyCode::Char('j') | KeyCode::Down => clash.offset += 1,
+        KeyCode::Char('k') | KeyCode::Up => clash.offset = clash.offset.saturating_sub(1),
+        _ => {}
+    }
+    let last = clash.diff.len().saturating_sub(1);
+    clash.offset = clash.offset.min(last);
+    app.overlay = Some(Overlay::Clash(clash));
+    Vec::new()
+}
+
+/// A key while a draft is shown that could not be saved.
+pub(super) fn kept_key(
+    app: &mut App,
+    (draft, refused, marks): (Draft, Refused, bool),
+    key: KeyEvent,
+) -> Vec<Effect> {
+    match key.code {
+        KeyCode::Char('e') => vec![Effect::Edit(draft)],
+        KeyCode::Char('r') if !marks => save(app, draft),
+        KeyCode::Char('S') if marks => begin(app, Act::Save { draft, over: false }),
+        KeyCode::Char('x') => drop_draft(app, draft),
+        KeyCode::Esc | KeyCode::Char('q') => {
+            // The file stays; where it is was shown.
+            Vec::new()
+        }
+        _ => {
+            app.overlay = Some(Overlay::Kept {
+                draft,
+                refused,
+                marks,
+            });
+            Vec::new()
+        }
+    }
+}
+
+/// The person gives a text up.
+fn drop_draft(app: &mut App, draft: Draft) -> Vec<Effect> {
+    let said = app.lang.say(
+        format!("Your text was dropped; {} stays as it is.", draft.of),
+        format!("已放弃您的文本，{} 保持不变。", draft.of),
+    );
+    app.notice = Some(Notice::Done(said));
+    draft.file.map(Effect::Forget).into_iter().collect()
+}

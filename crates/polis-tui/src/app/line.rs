@@ -1,0 +1,158 @@
+//! A line that is being typed.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// Text and where the cursor stands in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line {
+    text: String,
+    /// In bytes, between two characters.
+    at: usize,
+}
+
+impl Line {
+    /// A line that begins as this text, with the cursor behind it.
+    pub fn of(text: &str) -> Self {
+        Self {
+            at: text.len(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// What was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Adds a text where the cursor is. A line has no line ends: they become blanks.
+    pub fn insert(&mut self, text: &str) {
+        for c in text.chars() {
+            let c = if c == '\n' || c == '\r' || c == '\t' {
+                ' '
+            } else {
+                c
+            };
+            if !c.is_control() {
+                self.text.insert(self.at, c);
+                self.at += c.len_utf8();
+            }
+        }
+    }
+
+    /// Takes the character before the cursor away.
+    pub fn backspace(&mut self) {
+        if let Some(c) = self.before().chars().next_back() {
+            self.at -= c.len_utf8();
+            self.text.remove(self.at);
+        }
+    }
+
+    /// Takes the character under the cursor away.
+    pub fn delete(&mut self) {
+        if self.at < self.text.len() {
+            self.text.remove(self.at);
+        }
+    }
+
+    /// Takes the word before the cursor away.
+    pub fn delete_word(&mut self) {
+        let kept = self.before().trim_end();
+        let start = kept
+            .char_indices()
+            .rev()
+            .find(|(_, c)| c.is_whitespace())
+            .map_or(0, |(at, c)| at + c.len_utf8());
+        self.text.replace_range(start..self.at, "");
+        self.at = start;
+    }
+
+    /// Takes all of it away.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// One character to the left.
+    pub fn left(&mut self) {
+        self.at -= self.before().chars().next_back().map_or(0, char::len_utf8);
+    }
+
+    /// One character to the right.
+    pub fn right(&mut self) {
+        let after = self.text.get(self.at..).unwrap_or_default();
+        self.at += after.chars().next().map_or(0, char::len_utf8);
+    }
+
+    /// To the beginning.
+    pub fn home(&mut self) {
+        self.at = 0;
+    }
+
+    /// Behind the end.
+    pub fn end(&mut self) {
+        self.at = self.text.len();
+    }
+
+    fn before(&self) -> &str {
+        self.text.get(..self.at).unwrap_or_default()
+    }
+
+    /// As much of the text as fits into so many columns with the cursor in view, and the cursor's column.
+    pub fn shown(&self, room: usize) -> (&str, usize) {
+        let mut start = 0;
+        let mut column = self.before().width();
+        // The cursor itself takes a column behind the last character.
+        while column >= room.max(1) {
+            let Some(c) = self.text.get(start..).and_then(|rest| rest.chars().next()) else {
+                break;
+            };
+            start += c.len_utf8();
+            column = column.saturating_sub(c.width().unwrap_or(0));
+        }
+        (self.text.get(start..).unwrap_or_default(), column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_edited_where_the_cursor_is() {
+        let mut line = Line::of("实现后端");
+        line.left();
+        line.backspace();
+        line.insert("\n前");
+        assert_eq!(line.text(), "实现 前端");
+        line.home();
+        line.delete();
+        line.right();
+        line.insert("x");
+        assert_eq!(line.text(), "现x 前端");
+        line.end();
+        line.delete_word();
+        assert_eq!(line.text(), "现x ");
+        line.delete_word();
+        assert_eq!(line.text(), "");
+        line.backspace();
+        line.delete();
+        line.left();
+        line.right();
+        assert_eq!(line, Line::default());
+    }
+
+    #[test]
+    fn the_cursor_stays_in_view() {
+        let mut line = Line::of("实现后端服务");
+        assert_eq!(line.shown(20), ("实现后端服务", 12));
+        assert_eq!(line.shown(6), ("端服务".trim_start_matches('端'), 4));
+        line.home();
+        assert_eq!(line.shown(6), ("实现后端服务", 0));
+    }
+
+    #[test]
+    fn nothing_typed_drives_the_terminal() {
+        let mut line = Line::default();
+        line.insert("a\u{1b}[2Jb\u{7}");
+        assert_eq!(line.text(), "a[2Jb");
+    }
+}

@@ -1,0 +1,141 @@
+//! The state of the screen, and how a message changes it. Nothing here asks for anything or draws anything:
+//! what has to be done outside is answered as effects.
+
+mod acts;
+mod bindings;
+mod deal;
+mod form;
+mod line;
+mod message;
+mod overlay;
+mod page;
+mod place;
+mod update;
+
+pub use acts::{Act, Draft, Sheet, kept_in, subject_and_description, task_text};
+pub use bindings::{Binding, bindings};
+pub use form::{Field, Form, Purpose};
+pub use line::Line;
+pub use message::{Effect, Message, Refused, Wish};
+pub use overlay::{Clash, Overlay, coloured};
+pub use page::{Move, Page, Shown};
+pub use place::{Place, Tab};
+pub use update::update;
+
+use polis_view::Lang;
+
+/// The least columns and rows that anything can be shown in.
+pub const LEAST: (u16, u16) = (40, 10);
+/// Rows that are not the body's: tabs, title, and the line at the bottom.
+pub const FRAME_ROWS: u16 = 3;
+
+/// The whole state.
+#[derive(Debug)]
+pub struct App {
+    /// Who looks.
+    pub me: String,
+    /// The language.
+    pub lang: Lang,
+    /// Whether there are colours.
+    pub colour: bool,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The moment, in milliseconds.
+    pub now: i64,
+    /// Which tab is shown.
+    pub tab: Tab,
+    /// What each tab has open, the first at the bottom.
+    pub stacks: [Vec<Page>; Tab::ALL.len()],
+    /// What lies over the page.
+    pub overlay: Option<Overlay>,
+    /// What is said at the bottom until the next key.
+    pub notice: Option<Notice>,
+    /// Whether the store cannot be reached at the moment.
+    pub away: bool,
+    /// The first key of a command of two, such as the first `g`.
+    pub pending: Option<char>,
+    /// How many deeds are under way.
+    pub busy: usize,
+}
+
+/// What is said at the bottom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// Something was done.
+    Done(String),
+    /// Something was refused.
+    Refused(Refused),
+}
+
+impl App {
+    /// A screen that has loaded nothing yet.
+    pub fn new(me: String, lang: Lang, colour: bool, size: (u16, u16), tab: Tab) -> Self {
+        Self {
+            me,
+            lang,
+            colour,
+            size,
+            now: 0,
+            tab,
+            stacks: Tab::ALL.map(|tab| vec![Page::new(tab.place())]),
+            overlay: None,
+            notice: None,
+            away: false,
+            pending: None,
+            busy: 0,
+        }
+    }
+
+    /// What to do first.
+    pub fn begin(&mut self) -> Vec<Effect> {
+        self.refresh()
+    }
+
+    /// Rows of the body.
+    pub fn body_rows(&self) -> usize {
+        usize::from(self.size.1.saturating_sub(FRAME_ROWS))
+    }
+
+    /// Columns of the body.
+    pub fn columns(&self) -> usize {
+        usize::from(self.size.0)
+    }
+
+    /// Whether the terminal is too small for anything.
+    pub fn is_too_small(&self) -> bool {
+        self.size.0 < LEAST.0 || self.size.1 < LEAST.1
+    }
+
+    /// The pages of the tab that is shown.
+    pub fn stack(&self) -> &[Page] {
+        self.stacks.get(self.tab.index()).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn stack_mut(&mut self) -> &mut Vec<Page> {
+        let [now, tasks, boards, agents, workspaces, events] = &mut self.stacks;
+        match self.tab {
+            Tab::Now => now,
+            Tab::Tasks => tasks,
+            Tab::Boards => boards,
+            Tab::Agents => agents,
+            Tab::Workspaces => workspaces,
+            Tab::Events => events,
+        }
+    }
+
+    /// The page that is shown.
+    pub fn page(&self) -> Option<&Page> {
+        self.stack().last()
+    }
+
+    pub(crate) fn page_mut(&mut self) -> Option<&mut Page> {
+        self.stack_mut().last_mut()
+    }
+
+    /// In how many milliseconds the time that is shown would read differently; none if no time is shown.
+    pub fn next_tick(&self) -> Option<u64> {
+        let page = self.page()?;
+        let data = page.data.as_ref()?;
+        data.renews_every()
+    }
+}

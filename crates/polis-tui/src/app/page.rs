@@ -1,0 +1,322 @@
+//! One page: what it shows, what is selected, how far it is scrolled, what it is narrowed to.
+
+use polis_view::Lang;
+use polis_view::style::StyledLines;
+
+use super::message::{Refused, Wish};
+use super::place::Place;
+use crate::show::{Data, Row, Thing, Ways};
+
+/// How many rows are read at first, and more at a time.
+pub(super) const ROWS: u32 = 200;
+
+/// One page.
+#[derive(Debug)]
+pub struct Page {
+    /// What it shows.
+    pub place: Place,
+    /// What was read for it.
+    pub data: Option<Data>,
+    /// As it is drawn.
+    pub shown: Shown,
+    /// The selected row, among those in view.
+    pub selected: usize,
+    /// The first row or line that is drawn.
+    pub offset: usize,
+    /// What it is narrowed to, or what is searched for in a text.
+    pub filter: String,
+    /// Whether the end stays in view.
+    pub follow: bool,
+    /// What is being read, if anything is.
+    pub loading: Option<Wish>,
+    /// Whether it has to be read again.
+    pub stale: bool,
+    /// Why it could not be read.
+    pub refused: Option<Refused>,
+    /// How many rows are wanted.
+    pub rows: u32,
+    /// Whether it is opened in an editor as soon as it is read.
+    pub edit: bool,
+    /// Where it was asked to go before there was anything to go in.
+    pub moves: Vec<Move>,
+}
+
+/// A way to go on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Move {
+    /// To the first row or line.
+    Top,
+    /// To the last row or line.
+    Bottom,
+    /// So many rows or lines down, or up.
+    Step(isize),
+    /// To the next place, forward or back, that holds what is searched for.
+    Seek(bool),
+}
+
+/// A page as it is drawn.
+#[derive(Debug)]
+pub enum Shown {
+    /// Rows, of which those in view are chosen by the filter.
+    Rows {
+        /// All.
+        rows: Vec<Row>,
+        /// The places of those in view.
+        view: Vec<usize>,
+    },
+    /// Lines of text.
+    Text(StyledLines),
+}
+
+impl Page {
+    /// A page of which nothing is known yet.
+    pub fn new(place: Place) -> Self {
+        let follow = matches!(place, Place::Events | Place::Agent(..) | Place::Command(..));
+        Self {
+            place,
+            data: None,
+            shown: Shown::Rows {
+                rows: Vec::new(),
+                view: Vec::new(),
+            },
+            selected: 0,
+            offset: 0,
+            filter: String::new(),
+            follow,
+            loading: None,
+            stale: true,
+            refused: None,
+            rows: ROWS,
+            edit: false,
+            moves: Vec::new(),
+        }
+    }
+
+    /// How many rows or lines there are.
+    pub fn len(&self) -> usize {
+        match &self.shown {
+            Shown::Rows { view, .. } => view.len(),
+            Shown::Text(lines) => lines.len(),
+        }
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is a text and not rows.
+    pub fn is_text(&self) -> bool {
+        matches!(self.shown, Shown::Text(_))
+    }
+
+    /// A row in view.
+    pub fn row(&self, at: usize) -> Option<&Row> {
+        match &self.shown {
+            Shown::Rows { rows, view } => rows.get(*view.get(at)?),
+            Shown::Text(_) => None,
+        }
+    }
+
+    /// What the keys act on: the selected row's thing, or the one the whole page is about.
+    pub fn thing(&self) -> Thing {
+        match self.row(self.selected) {
+            Some(row) => row.thing.clone(),
+            None => match (&self.data, &self.place) {
+                (Some(data), _) => data.thing(),
+                (None, Place::Board(name)) => Thing::Board(name.clone()),
+                (None, _) => Thing::None,
+            },
+        }
+    }
+
+    /// Takes what was read.
+    pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) {
+        self.data = Some(data);
+        self.refused = None;
+        self.show(lang, now, width, height);
+        for asked in std::mem::take(&mut self.moves) {
+            self.go(asked, height);
+        }
+    }
+
+    /// Goes somewhere: at once, or as soon as there is anything to go in.
+    pub fn go(&mut self, asked: Move, height: usize) {
+        if self.data.is_none() {
+            if matches!(asked, Move::Top | Move::Bottom) {
+                self.moves.clear();
+            }
+            self.moves.push(asked);
+            return;
+        }
+        match asked {
+            Move::Top => self.go_top(height),
+            Move::Bottom => self.go_bottom(height),
+            Move::Step(by) => self.step(by, height),
+            Move::Seek(forward) => self.seek(forward, height),
+        }
+    }
+
+    /// Makes rows or lines of what was read, anew.
+    pub fn show(&mut self, lang: Lang, now: i64, width: usize, height: usize) {
+        let Some(data) = &self.data else { return };
+        let before = self.row(self.selected).map(|row| row.thing.clone());
+        self.shown = data.show(&Ways { lang, now, width });
+        self.narrow();
+        if let Some(before) = before.filter(|thing| *thing != Thing::None)
+            && let Some(at) = (0..self.len())
+                .find(|at| self.row(*at).is_some_and(|row| row.thing.is_same(&before)))
+        {
+            self.selected = at;
+        }
+        self.settle(height);
+    }
+
+    /// Chooses the rows in view.
+    pub fn narrow(&mut self) {
+        let searched = self.place.searches_store();
+        let wanted = self.filter.to_lowercase();
+        if let Shown::Rows { rows, view } = &mut self.shown {
+            let fits =
+                |row: &Row| searched || wanted.is_empty() || row.is_heading() || row.holds(&wanted);
+            *view = (0..rows.len())
+                .filter(|at| rows.get(*at).is_some_and(fits))
+                .collect();
+            // A heading over nothing says nothing.
+            let bare: Vec<bool> = (0..view.len())
+                .map(|at| {
+                    let heading = |at: usize| {
+                        view.get(at)
+                            .and_then(|at| rows.get(*at))
+                            .is_none_or(Row::is_heading)
+                    };
+                    !wanted.is_empty() && heading(at) && heading(at + 1)
+                })
+                .collect();
+            let mut bare = bare.iter();
+            view.retain(|_| !bare.next().copied().unwrap_or(false));
+        }
+    }
+
+    /// Puts the selection on a row that can be selected, and in view.
+    pub fn settle(&mut self, height: usize) {
+        let last = self.len().saturating_sub(1);
+        if self.is_text() {
+            let end = self.len().saturating_sub(height);
+            self.offset = if self.follow {
+                end
+            } else {
+                self.offset.min(end)
+            };
+            return;
+        }
+        self.selected = if self.follow {
+            last
+        } else {
+            self.selected.min(last)
+        };
+        if self.row(self.selected).is_some_and(Row::is_heading) {
+            let down = (self.selected..self.len()).find(|at| self.can_select(*at));
+            let up = (0..self.selected).rev().find(|at| self.can_select(*at));
+            self.selected = down.or(up).unwrap_or(self.selected);
+        }
+        let first = self.first_selectable();
+        if self.selected < self.offset || self.selected <= first {
+            self.offset = if self.selected <= first {
+                0
+            } else {
+                self.selected
+            };
+        }
+        if height > 0 && self.selected >= self.offset + height {
+            self.offset = self.selected + 1 - height;
+        }
+        self.offset = self
+            .offset
+            .min(self.len().saturating_sub(height.min(self.len())));
+    }
+
+    fn first_selectable(&self) -> usize {
+        (0..self.len()).find(|at| self.can_select(*at)).unwrap_or(0)
+    }
+
+    fn can_select(&self, at: usize) -> bool {
+        self.row(at).is_some_and(|row| !row.is_heading())
+    }
+
+    /// Which of how many rows is selected; lines over groups do not count.
+    pub fn position(&self) -> (usize, usize) {
+        let count = |until: usize| (0..until).filter(|at| self.can_select(*at)).count();
+        (count(self.selected + 1), count(self.len()))
+    }
+
+    /// Moves the selection, or scrolls a text.
+    fn step(&mut self, by: isize, height: usize) {
+        self.follow = false;
+        if self.is_text() {
+            let end = self.len().saturating_sub(height);
+            self.offset = self.offset.saturating_add_signed(by).min(end);
+            return;
+        }
+        let last = self.len().saturating_sub(1);
+        let mut at = self.selected.saturating_add_signed(by).min(last);
+        if !self.can_select(at) {
+            let below = (at..self.len()).find(|at| self.can_select(*at));
+            let above = (0..at).rev().find(|at| self.can_select(*at));
+            let on = match by > 0 {
+                true => below.or(above),
+                false => above.or(below),
+            };
+            at = on.unwrap_or(self.selected);
+        }
+        self.selected = at;
+        self.settle(height);
+    }
+
+    /// To the first row or line.
+    fn go_top(&mut self, height: usize) {
+        self.follow = false;
+        self.selected = 0;
+        self.offset = 0;
+        self.settle(height);
+    }
+
+    /// To the last row or line.
+    fn go_bottom(&mut self, height: usize) {
+        self.selected = self.len().saturating_sub(1);
+        self.offset = self.len().saturating_sub(height);
+        self.settle(height);
+    }
+
+    /// To the next place, forward or back, that holds what is searched for.
+    fn seek(&mut self, forward: bool, height: usize) {
+        let wanted = self.filter.to_lowercase();
+        if wanted.is_empty() {
+            return;
+        }
+        let count = self.len();
+        let here = if self.is_text() {
+            self.offset
+        } else {
+            self.selected
+        };
+        let ways = (1..=count).map(|n| match forward {
+            true => (here + n) % count,
+            false => (here + count - n) % count,
+        });
+        let found = ways.into_iter().find(|at| match &self.shown {
+            Shown::Rows { .. } => self
+                .row(*at)
+                .is_some_and(|row| !row.is_heading() && row.holds(&wanted)),
+            Shown::Text(lines) => lines.plain(*at).to_lowercase().contains(&wanted),
+        });
+        let Some(found) = found else { return };
+        self.follow = false;
+        if self.is_text() {
+            self.offset = found.min(self.len().saturating_sub(height));
+        } else {
+            self.selected = found;
+            self.settle(height);
+        }
+    }
+}

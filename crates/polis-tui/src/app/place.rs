@@ -1,0 +1,179 @@
+//! What a page can show: the tabs, and what is opened from them.
+
+use polis_core::board::BoardName;
+use polis_core::{AgentId, Event, RunId, TaskId};
+use polis_view::Lang;
+
+/// A tab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tab {
+    /// Who does what this minute, and what waits for a person.
+    Now,
+    /// The task board.
+    Tasks,
+    /// Whiteboards.
+    Boards,
+    /// Who there is.
+    Agents,
+    /// Files and commands.
+    Workspaces,
+    /// The log.
+    Events,
+}
+
+impl Tab {
+    /// All of them, in order.
+    pub const ALL: [Self; 6] = [
+        Self::Now,
+        Self::Tasks,
+        Self::Boards,
+        Self::Agents,
+        Self::Workspaces,
+        Self::Events,
+    ];
+
+    /// Its place among them.
+    pub fn index(self) -> usize {
+        Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
+    }
+
+    /// Its name for people.
+    pub fn name(self, lang: Lang) -> &'static str {
+        match self {
+            Self::Now => lang.say("Now", "此刻"),
+            Self::Tasks => lang.say("Tasks", "任务"),
+            Self::Boards => lang.say("Boards", "白板"),
+            Self::Agents => lang.say("Agents", "智能体"),
+            Self::Workspaces => lang.say("Workspaces", "工作区"),
+            Self::Events => lang.say("Events", "事件"),
+        }
+    }
+
+    /// Its name on a command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Now => "now",
+            Self::Tasks => "tasks",
+            Self::Boards => "boards",
+            Self::Agents => "agents",
+            Self::Workspaces => "workspaces",
+            Self::Events => "events",
+        }
+    }
+
+    /// The tab of a name on a command line.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tab| tab.word() == word)
+    }
+
+    /// What it shows first.
+    pub fn place(self) -> Place {
+        match self {
+            Self::Now => Place::Now,
+            Self::Tasks => Place::Tasks,
+            Self::Boards => Place::Boards,
+            Self::Agents => Place::Agents,
+            Self::Workspaces => Place::Workspaces,
+            Self::Events => Place::Events,
+        }
+    }
+}
+
+/// What a page shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// This minute.
+    Now,
+    /// All tasks.
+    Tasks,
+    /// One task.
+    Task(TaskId),
+    /// All boards.
+    Boards,
+    /// One board.
+    Board(BoardName),
+    /// A board's versions.
+    Versions(BoardName),
+    /// What a version of a board changed.
+    Change(BoardName, u64),
+    /// A board's decisions and milestones.
+    Rulings(BoardName),
+    /// All agents.
+    Agents,
+    /// One agent: what it is, what it said and did.
+    Agent(AgentId, Option<RunId>),
+    /// All workspaces.
+    Workspaces,
+    /// A directory of a workspace.
+    Files(AgentId, String),
+    /// A file of a workspace.
+    File(AgentId, String),
+    /// Commands that were run in a workspace.
+    Commands(AgentId),
+    /// One command and what it wrote: in whose workspace, and its id.
+    Command(AgentId, String),
+    /// The log.
+    Events,
+    /// One event.
+    Event(Box<Event>),
+}
+
+impl Place {
+    /// What its page is called.
+    pub fn title(&self, lang: Lang) -> String {
+        match self {
+            Self::Now => lang.say("This minute", "此刻").to_owned(),
+            Self::Tasks => lang.say("Tasks", "任务").to_owned(),
+            Self::Task(id) => format!("{} #{id}", lang.say("Task", "任务")),
+            Self::Boards => lang.say("Boards", "白板").to_owned(),
+            Self::Board(name) => format!("{} {name}", lang.say("Board", "白板")),
+            Self::Versions(name) => format!("{name}: {}", lang.say("versions", "版本")),
+            Self::Change(name, version) => {
+                format!("{name}: {} {version}", lang.say("version", "版本"))
+            }
+            Self::Rulings(name) => {
+                format!(
+                    "{name}: {}",
+                    lang.say("decisions and milestones", "决策与里程碑")
+                )
+            }
+            Self::Agents => lang.say("Agents", "智能体").to_owned(),
+            Self::Agent(id, _) => format!("{} {id}", lang.say("Agent", "智能体")),
+            Self::Workspaces => lang.say("Workspaces", "工作区").to_owned(),
+            Self::Files(of, path) | Self::File(of, path) => match path.as_str() {
+                "" => of.to_string(),
+                path => format!("{of}: {path}"),
+            },
+            Self::Commands(of) => format!("{of}: {}", lang.say("commands", "命令")),
+            Self::Command(of, _) => format!("{of}: {}", lang.say("a command", "命令")),
+            Self::Events => lang.say("Events", "事件").to_owned(),
+            Self::Event(event) => format!("{} {}", lang.say("Event", "事件"), event.seq),
+        }
+    }
+
+    /// Whether an event can have changed what the page shows.
+    pub fn is_touched_by(&self, event: &Event) -> bool {
+        let subject = event.subject.as_str();
+        let class = subject.split_once('/').map_or(subject, |(class, _)| class);
+        match self {
+            Self::Now | Self::Events => true,
+            Self::Tasks => class == "task",
+            Self::Task(id) => subject == format!("task/{id}"),
+            Self::Boards => class == "board",
+            Self::Board(name) | Self::Versions(name) | Self::Rulings(name) => {
+                subject == format!("board/{name}")
+            }
+            Self::Agents | Self::Agent(..) => class != "task" && class != "board",
+            Self::Workspaces => class == "workspace" || class == "agent",
+            Self::Files(of, _) | Self::File(of, _) | Self::Commands(of) | Self::Command(of, _) => {
+                subject == format!("workspace/{of}")
+            }
+            Self::Change(..) | Self::Event(_) => false,
+        }
+    }
+
+    /// Whether a filter is a question to the store, not only a look at the rows that are there.
+    pub fn searches_store(&self) -> bool {
+        matches!(self, Self::Tasks | Self::Events)
+    }
+}

@@ -1,0 +1,169 @@
+//! A text in the person's own editor.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Duration;
+
+use polis_view::Lang;
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::sync::oneshot;
+
+use crate::app::{Draft, Message, Refused};
+
+/// How long an editor that is told to end is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// An editor that is open on a draft. The file stays until somebody says that it is not needed any more.
+pub(super) struct Editor {
+    draft: Draft,
+    file: PathBuf,
+    id: Option<Pid>,
+    ended: oneshot::Receiver<io::Result<ExitStatus>>,
+    /// How the terminal was before.
+    terminal: Option<Termios>,
+    lang: Lang,
+}
+
+impl Editor {
+    /// Opens a draft in an editor. If that fails, what to tell.
+    pub(super) fn open(mut draft: Draft, editor: &str, lang: Lang) -> Result<Self, Box<Message>> {
+        let terminal = tcgetattr(io::stdin()).ok();
+        let opened = put(&draft).and_then(|file| {
+            draft.file = Some(file.clone());
+            spawn(&file, editor).map(|child| (file, child))
+        });
+        let (file, mut child) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let refused = failed(&error, lang);
+                return Err(Box::new(Message::Edited(draft, Err(refused))));
+            }
+        };
+        let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let (tell, ended) = oneshot::channel();
+        // A thread of its own: the program can end without it if the editor does not.
+        std::thread::spawn(move || {
+            let _ = tell.send(child.wait());
+        });
+        Ok(Self {
+            draft,
+            file,
+            id,
+            ended,
+            terminal,
+            lang,
+        })
+    }
+
+    /// Waits until it is closed.
+    pub(super) async fn closed(&mut self) -> io::Result<ExitStatus> {
+        let ended = (&mut self.ended).await;
+        ended.unwrap_or_else(|error| Err(io::Error::other(error)))
+    }
+
+    /// What came of it.
+    pub(super) fn told(mut self, ended: io::Result<ExitStatus>) -> Message {
+        let text = std::fs::read_to_string(&self.file);
+        let edited = match (ended, text) {
+            (Ok(status), Ok(text)) if status.success() => Ok(text),
+            (Ok(status), text) if !status.success() => {
+                // What it wrote before it failed is the person's text all the same.
+                if let Ok(text) = text {
+                    self.draft.text = text;
+                }
+                Err(ended_with(status, self.lang))
+            }
+            (Err(error), _) | (_, Err(error)) => Err(failed(&error, self.lang)),
+            (Ok(status), Ok(_)) => Err(ended_with(status, self.lang)),
+        };
+        Message::Edited(self.draft, edited)
+    }
+
+    /// Tells it to end, puts the terminal back as it was before, and answers where the text is.
+    pub(super) async fn end(mut self) -> PathBuf {
+        if let Some(id) = self.id {
+            let _ = kill_process(id, Signal::TERM);
+        }
+        let _ = tokio::time::timeout(LAST_WORDS, self.closed()).await;
+        if let Some(terminal) = &self.terminal {
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, terminal);
+        }
+        self.file
+    }
+}
+
+/// Writes the text where the editor finds it.
+fn put(draft: &Draft) -> io::Result<PathBuf> {
+    if let Some(file) = &draft.file {
+        std::fs::write(file, &draft.text)?;
+        return Ok(file.clone());
+    }
+    let prefix = match draft.of {
+        crate::app::Sheet::Board(_) => "polis-board-",
+        crate::app::Sheet::Task(_) => "polis-task-",
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(prefix)
+        .suffix(".md")
+        .tempfile()?;
+    file.write_all(draft.text.as_bytes())?;
+    file.flush()?;
+    let (_, path) = file.keep().map_err(|error| error.error)?;
+    Ok(path)
+}
+
+fn spawn(file: &Path, editor: &str) -> io::Result<Child> {
+    // A setting may hold arguments, as in "code --wait"; the shell takes it apart. Where it is words and
+    // nothing else, the editor takes the shell's place, so that a signal reaches it.
+    let plain = |c: char| c.is_alphanumeric() || " _-./+:,@%".contains(c);
+    let exec = match editor.chars().all(plain) {
+        true => "exec ",
+        false => "",
+    };
+    Command::new("/bin/sh")
+        .arg("-c")
+        .arg(format!("{exec}{editor} \"$1\""))
+        .arg("polis")
+        .arg(file)
+        .spawn()
+}
+
+fn ended_with(status: ExitStatus, lang: Lang) -> Refused {
+    let how = match status.code() {
+        Some(code) => lang.say(format!("status {code}"), format!("退出码 {code}")),
+        None => lang.say("a signal", "信号").to_owned(),
+    };
+    Refused {
+        code: "editor_failed".to_owned(),
+        message: lang.say(
+            format!("The editor ended with {how}; nothing was saved."),
+            format!("编辑器以{how}结束，未保存任何内容。"),
+        ),
+        hint: lang
+            .say(
+                "look at $VISUAL and $EDITOR, then edit again",
+                "请检查 $VISUAL 与 $EDITOR 后再编辑",
+            )
+            .to_owned(),
+        detail: String::new(),
+    }
+}
+
+fn failed(error: &io::Error, lang: Lang) -> Refused {
+    Refused {
+        code: "editor_failed".to_owned(),
+        message: lang.say(
+            format!("The text could not be edited: {error}."),
+            format!("无法编辑文本：{error}。"),
+        ),
+        hint: lang
+            .say(
+                "look at $VISUAL, $EDITOR and $TMPDIR, then edit again",
+                "请检查 $VISUAL、$EDITOR 与 $TMPDIR 后再编辑",
+            )
+            .to_owned(),
+        detail: String::new(),
+    }
+}

@@ -1,0 +1,331 @@
+//! The thin rest around the core: keys and signals in, operations out, frames on the terminal.
+//!
+//! Nothing here blocks: operations run beside the screen and answer by messages. Nothing wakes up without a
+//! reason: keys, the log, a signal, or a moment from which on a time that is shown reads differently.
+
+mod act;
+mod editor;
+mod follow;
+mod keys;
+mod load;
+mod save;
+mod terminal;
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{self, Event as Input};
+use polis_core::{AgentId, Code, Refusal};
+use polis_ops::op::StatsKeeper;
+use polis_ops::{OpError, Polis, PortError};
+use polis_view::Lang;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+pub use self::act::carry_out as act;
+use self::editor::Editor;
+use self::keys::Keys;
+pub use self::load::load;
+use self::terminal::Stage;
+use crate::app::{App, Effect, Message, Overlay, Tab, kept_in, update};
+use crate::draw::draw;
+
+/// How long it is looked whether there is another key. Nothing at all would be no look at all.
+const LOOK: Duration = Duration::from_millis(1);
+/// Messages that may wait for the screen before those who send them wait too.
+const WAITING: usize = 256;
+
+/// What the screen is opened on.
+#[derive(Debug, Clone)]
+pub struct Screen {
+    /// The ground.
+    pub polis: Polis,
+    /// Who looks.
+    pub agent: AgentId,
+    /// The language.
+    pub lang: Lang,
+    /// Whether there are colours.
+    pub colour: bool,
+    /// The first tab.
+    pub tab: Tab,
+    /// What texts are edited with, as a shell takes it.
+    pub editor: String,
+    /// The success figures, kept up to date.
+    pub keeper: Arc<StatsKeeper>,
+}
+
+/// Shows the screen until it is closed.
+pub async fn run(screen: Screen) -> Result<(), OpError> {
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            "The screen needs a terminal for its input and its output.",
+            "run `polis tui` in a terminal; for programs there are `polis task list --json`, `polis watch` and others",
+        )
+        .into());
+    }
+    let failed = |error| OpError::from(PortError::internal("Using the terminal", error));
+    let since = screen.polis.store.last_sequence().await?;
+    // Asked before the screen is taken, so that a name nobody may use is refused in plain sight.
+    screen.polis.caller(&screen.agent).await?;
+    let mut stage = Stage::enter().map_err(failed)?;
+    let ended = Play::new(&screen, &mut stage, since)
+        .map_err(failed)?
+        .go()
+        .await;
+    drop(stage);
+    if let Some(file) = ended.map_err(failed)? {
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), "{}", kept_in(&file, screen.lang));
+    }
+    Ok(())
+}
+
+/// Signals that mean something here.
+#[derive(Debug)]
+struct Signals {
+    resized: Signal,
+    continued: Signal,
+    interrupted: Signal,
+    ended: Signal,
+    hung_up: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            resized: signal(SignalKind::window_change())?,
+            continued: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
+            interrupted: signal(SignalKind::interrupt())?,
+            ended: signal(SignalKind::terminate())?,
+            hung_up: signal(SignalKind::hangup())?,
+        })
+    }
+}
+
+/// The screen while it is shown.
+struct Play<'a> {
+    screen: &'a Screen,
+    stage: &'a mut Stage,
+    app: App,
+    signals: Signals,
+    keys: Keys,
+    send: mpsc::Sender<Message>,
+    receive: mpsc::Receiver<Message>,
+    tasks: JoinSet<()>,
+    since: u64,
+    last_tick: Instant,
+    /// The file of a text that was in an editor when the end came.
+    kept: Option<PathBuf>,
+}
+
+/// What woke the screen up.
+enum Woken {
+    Message(Box<Message>),
+    Keys,
+    Resized,
+    Continued,
+    Ended,
+    Broken,
+}
+
+impl<'a> Play<'a> {
+    fn new(screen: &'a Screen, stage: &'a mut Stage, since: u64) -> std::io::Result<Self> {
+        let (send, receive) = mpsc::channel(WAITING);
+        let size = stage.size()?;
+        Ok(Self {
+            app: App::new(
+                screen.agent.to_string(),
+                screen.lang,
+                screen.colour,
+                size,
+                screen.tab,
+            ),
+            screen,
+            stage,
+            signals: Signals::new()?,
+            keys: Keys::watch()?,
+            send,
+            receive,
+            tasks: JoinSet::new(),
+            since,
+            last_tick: Instant::now(),
+            kept: None,
+        })
+    }
+
+    /// Shows it until it is closed, and answers where a text is that is not saved.
+    async fn go(mut self) -> std::io::Result<Option<PathBuf>> {
+        let follower = follow::follow(self.screen.clone(), self.since, self.send.clone());
+        self.tasks.spawn(follower);
+        self.app.now = self.screen.polis.clock.now_millis();
+        let effects = self.app.begin();
+        let mut open = self.carry_out(effects).await?;
+        while open {
+            self.stage.draw(|frame| draw(&self.app, frame))?;
+            let woken = self.woken().await;
+            open = match woken {
+                Woken::Message(message) => self.take(*message).await?,
+                Woken::Keys => self.read_keys().await?,
+                Woken::Resized => {
+                    let (columns, rows) = self.stage.size()?;
+                    self.take(Message::Resize(columns, rows)).await?
+                }
+                Woken::Continued => {
+                    self.stage.come_back()?;
+                    let (columns, rows) = self.stage.size()?;
+                    self.take(Message::Resize(columns, rows)).await?
+                }
+                Woken::Ended => false,
+                Woken::Broken => return Err(std::io::Error::other("a part of the screen broke")),
+            };
+        }
+        let open = self.app.overlay.as_ref().and_then(Overlay::draft);
+        let kept = self.kept.or_else(|| open?.file.clone());
+        Ok(kept)
+    }
+
+    /// Sleeps until there is something to do.
+    async fn woken(&mut self) -> Woken {
+        loop {
+            let every = self.app.next_tick().map(Duration::from_millis);
+            let tick = every.map(|every| self.last_tick + every);
+            let sleep = async {
+                match tick {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            return tokio::select! {
+                Some(message) = self.receive.recv() => Woken::Message(Box::new(message)),
+                typed = self.keys.typed() => match typed {
+                    true => Woken::Keys,
+                    false => Woken::Ended,
+                },
+                _ = self.signals.resized.recv() => Woken::Resized,
+                _ = self.signals.continued.recv() => Woken::Continued,
+                _ = self.signals.interrupted.recv() => Woken::Ended,
+                _ = self.signals.ended.recv() => Woken::Ended,
+                _ = self.signals.hung_up.recv() => Woken::Ended,
+                Some(ended) = self.tasks.join_next() => match ended {
+                    Ok(()) => continue,
+                    Err(_) => Woken::Broken,
+                },
+                () = sleep => {
+                    self.last_tick = Instant::now();
+                    Woken::Message(Box::new(Message::Tick))
+                }
+            };
+        }
+    }
+
+    /// Takes all keys that are there.
+    async fn read_keys(&mut self) -> std::io::Result<bool> {
+        while event::poll(LOOK)? {
+            let message = match event::read()? {
+                Input::Key(key) => Message::Key(key),
+                Input::Mouse(mouse) => Message::Mouse(mouse),
+                Input::Paste(text) => Message::Paste(text),
+                Input::Resize(columns, rows) => Message::Resize(columns, rows),
+                Input::FocusGained | Input::FocusLost => continue,
+            };
+            if !self.take(message).await? {
+                return Ok(false);
+            }
+        }
+        self.keys.go_on();
+        Ok(true)
+    }
+
+    /// Takes a message; whether the screen stays open.
+    async fn take(&mut self, message: Message) -> std::io::Result<bool> {
+        let now = self.screen.polis.clock.now_millis();
+        let effects = update(&mut self.app, now, message);
+        self.carry_out(effects).await
+    }
+
+    async fn carry_out(&mut self, effects: Vec<Effect>) -> std::io::Result<bool> {
+        let mut waiting = effects;
+        while !waiting.is_empty() {
+            for effect in std::mem::take(&mut waiting) {
+                let (screen, send) = (self.screen.clone(), self.send.clone());
+                match effect {
+                    Effect::Load(wish) => {
+                        self.tasks.spawn(async move {
+                            let answer = load(&screen, &wish).await;
+                            let _ = send.send(Message::Loaded(wish, answer)).await;
+                        });
+                    }
+                    Effect::Act(deed) => {
+                        self.tasks.spawn(async move {
+                            let message = act(&screen, deed).await;
+                            let _ = send.send(message).await;
+                        });
+                    }
+                    Effect::Edit(draft) => {
+                        let Some(message) = self.edit(draft).await? else {
+                            return Ok(false);
+                        };
+                        let now = self.screen.polis.clock.now_millis();
+                        waiting.extend(update(&mut self.app, now, message));
+                    }
+                    Effect::Forget(file) => {
+                        let _ = std::fs::remove_file(file);
+                    }
+                    Effect::Suspend => {
+                        self.stage.leave();
+                        // Everything in this group stops, as when the terminal does it.
+                        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+                        self.signals.continued.recv().await;
+                        self.stage.come_back()?;
+                    }
+                    Effect::Quit => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives the terminal to an editor until it is closed. Nothing is answered if the end came first.
+    async fn edit(&mut self, draft: crate::app::Draft) -> std::io::Result<Option<Message>> {
+        self.stage.leave();
+        let message = match Editor::open(draft, &self.screen.editor, self.screen.lang) {
+            Ok(mut editor) => {
+                let ended = tokio::select! {
+                    ended = editor.closed() => Some(ended),
+                    _ = self.signals.ended.recv() => None,
+                    _ = self.signals.hung_up.recv() => None,
+                };
+                match ended {
+                    Some(ended) => editor.told(ended),
+                    None => {
+                        self.kept = Some(editor.end().await);
+                        terminal::after_another();
+                        return Ok(None);
+                    }
+                }
+            }
+            Err(message) => *message,
+        };
+        // What was meant for the editor is not meant for us.
+        self.signals.interrupted = signal(SignalKind::interrupt())?;
+        self.stage.come_back()?;
+        let (columns, rows) = self.stage.size()?;
+        let now = self.screen.polis.clock.now_millis();
+        let resized = update(&mut self.app, now, Message::Resize(columns, rows));
+        for effect in resized {
+            if let Effect::Load(wish) = effect {
+                let (screen, send) = (self.screen.clone(), self.send.clone());
+                self.tasks.spawn(async move {
+                    let answer = load(&screen, &wish).await;
+                    let _ = send.send(Message::Loaded(wish, answer)).await;
+                });
+            }
+        }
+        Ok(Some(message))
+    }
+}

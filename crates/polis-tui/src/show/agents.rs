@@ -1,0 +1,269 @@
+//! Agents: the tree of who reports to whom, and one agent with its conversation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use polis_core::agent::{Agent, AgentStatus};
+use polis_core::message::Message;
+use polis_core::society::member::MemberStatus;
+use polis_core::society::turn::CallEnd;
+use polis_core::{AgentId, RunId};
+use polis_ops::op::{Conversation, OrgMember};
+use polis_view::conversation::{Done, What, bubbles};
+use polis_view::style::{Style, StyledLines, Styles};
+use polis_view::{amount, words};
+
+use super::{Cell, Row, Thing, Ways, Writer, age};
+use crate::app::Place;
+
+/// The most agents that are shown.
+const MOST: usize = 5_000;
+/// The longest part of an answer of a tool that is shown, in characters.
+const ANSWER: usize = 600;
+
+/// Everybody there is.
+#[derive(Debug)]
+pub struct Roster {
+    /// The registered.
+    pub agents: Vec<Agent>,
+    /// Members of societies, as they stand.
+    pub members: Vec<OrgMember>,
+}
+
+/// One agent.
+#[derive(Debug)]
+pub struct AgentSheet {
+    /// Who.
+    pub id: AgentId,
+    /// In which run.
+    pub run: Option<RunId>,
+    /// Its entry in the registry.
+    pub agent: Option<Agent>,
+    /// As it stands in its society.
+    pub member: Option<OrgMember>,
+    /// What it said and did.
+    pub conversation: Option<Conversation>,
+    /// What the person and it wrote to each other, oldest first.
+    pub mail: Vec<Message>,
+}
+
+pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
+    let lang = ways.lang;
+    if roster.agents.is_empty() && roster.members.is_empty() {
+        let text = lang.say(
+            "Nobody yet. Register an agent: polis agent add ID --role ROLE",
+            "还没有智能体。注册：polis agent add ID --role ROLE",
+        );
+        return vec![Row::heading(text)];
+    }
+    let mut members: BTreeMap<&AgentId, Vec<&OrgMember>> = BTreeMap::new();
+    for member in &roster.members {
+        members.entry(&member.agent_id).or_default().push(member);
+    }
+    let registered: BTreeSet<&AgentId> = roster.agents.iter().map(|agent| &agent.id).collect();
+    let mut rows = Vec::new();
+    // Those who head a society and are not registered themselves, such as `root`.
+    let heads = roster.members.iter();
+    for member in heads.filter(|one| !registered.contains(&one.agent_id)) {
+        rows.push(row(None, Some(member), 0, ways));
+    }
+    let places: BTreeMap<&AgentId, usize> = (roster.agents.iter().enumerate())
+        .map(|(at, agent)| (&agent.id, at))
+        .collect();
+    let above: Vec<Option<usize>> = (roster.agents.iter())
+        .map(|agent| places.get(agent.supervisor.as_ref()?).copied())
+        .collect();
+    for place in polis_view::org::rows(&above, None, MOST) {
+        if let Some(agent) = roster.agents.get(place.at) {
+            let stands = members.get(&agent.id).and_then(|found| found.last());
+            rows.push(row(Some(agent), stands.copied(), place.depth, ways));
+        }
+    }
+    rows
+}
+
+fn row(agent: Option<&Agent>, member: Option<&OrgMember>, depth: usize, ways: &Ways) -> Row {
+    let lang = ways.lang;
+    let id = match (agent, member) {
+        (Some(agent), _) => agent.id.clone(),
+        (None, Some(member)) => member.agent_id.clone(),
+        (None, None) => AgentId::user(),
+    };
+    let (status, style) = match (agent, member) {
+        (_, Some(member)) => {
+            let style = match member.status {
+                MemberStatus::Working => Style::Green,
+                MemberStatus::Asking | MemberStatus::Parked | MemberStatus::Paused => Style::Yellow,
+                MemberStatus::Idle | MemberStatus::Gone => Style::Dim,
+            };
+            (words::member(member.status, lang), style)
+        }
+        (Some(agent), None) => (words::agent_status(agent.status, lang), Style::Dim),
+        (None, None) => ("", Style::Dim),
+    };
+    let role = match (agent, member) {
+        (Some(agent), _) => agent.role.as_str(),
+        (None, Some(member)) => member.role_name.as_str(),
+        (None, None) => "",
+    };
+    let run = match (agent, member) {
+        (_, Some(member)) => member.run.clone(),
+        (Some(agent), None) => agent.run.clone(),
+        (None, None) => None,
+    };
+    let gone = agent.is_some_and(|agent| agent.status == AgentStatus::Retired);
+    let indent = "  ".repeat(depth.min(12));
+    let name = format!("{indent}{id}");
+    let name = if gone {
+        Cell::dim(&name)
+    } else {
+        Cell::plain(&name)
+    };
+    let spent = member.map_or_else(String::new, |member| {
+        let tokens = amount::count(member.spent.tokens);
+        let tokens = format!("{tokens} {}", lang.say("tokens", "令牌"));
+        match member.spent.micros {
+            0 => tokens,
+            micros => format!("{tokens} {}", amount::money(micros)),
+        }
+    });
+    let layer = agent.map_or("", |agent| words::layer(agent.layer, lang));
+    Row::new(
+        [
+            name,
+            Cell::new(status, style),
+            Cell::plain(words::role(role, lang)),
+            Cell::dim(layer),
+            Cell::dim(&spent),
+        ],
+        Thing::Agent {
+            id: id.clone(),
+            run: run.clone(),
+        },
+        Some(Place::Agent(id, run)),
+    )
+}
+
+pub(super) fn text(sheet: &AgentSheet, ways: &Ways) -> StyledLines {
+    let lang = ways.lang;
+    let mut page = Writer::new(ways.width);
+    if let Some(agent) = &sheet.agent {
+        page.words(&agent.name, Style::Bold);
+        let role = words::role(&agent.role, lang);
+        page.fact(lang.say("Role", "角色"), role, Styles::NONE);
+        let layer = words::layer(agent.layer, lang);
+        page.fact(lang.say("Layer", "层级"), layer, Styles::NONE);
+        if let Some(above) = &agent.supervisor {
+            let name = lang.say("Reports to", "上级");
+            page.fact(name, above.as_str(), Styles::NONE);
+        }
+        if sheet.member.is_none() {
+            let status = words::agent_status(agent.status, lang);
+            page.fact(lang.say("Status", "状态"), status, Styles::NONE);
+        }
+    }
+    if let Some(member) = &sheet.member {
+        let status = words::member(member.status, lang);
+        let status = match member.doing.as_ref().or(member.why.as_ref()) {
+            Some(what) => format!("{status}: {what}"),
+            None => status.to_owned(),
+        };
+        page.fact(lang.say("Status", "状态"), &status, Style::Green);
+        page.fact(
+            lang.say("Objective", "目标"),
+            &member.objective,
+            Styles::NONE,
+        );
+        let spent = format!(
+            "{} {}, {}, {} {}",
+            amount::count(member.spent.tokens),
+            lang.say("tokens", "令牌"),
+            amount::money(member.spent.micros),
+            member.turns,
+            lang.say("turns", "轮"),
+        );
+        page.fact(lang.say("Spent", "消耗"), &spent, Styles::NONE);
+    }
+    if let Some(conversation) = &sheet.conversation {
+        page.heading(lang.say("Conversation", "对话"));
+        for bubble in bubbles(&conversation.turns) {
+            let when = age(Some(bubble.at), ways);
+            spoken(&mut page, &sheet.id, &bubble.what, &when, ways);
+        }
+    } else if !sheet.mail.is_empty() {
+        page.heading(lang.say("Messages", "消息"));
+        for message in &sheet.mail {
+            let head = format!("{}  {}", message.from, age(Some(&message.created_at), ways));
+            page.words(&head, Style::Cyan);
+            page.indented(&payload(message), "  ", Styles::NONE);
+        }
+    } else {
+        page.gap();
+        page.words(
+            lang.say(
+                "Nothing was said yet. Press m to send a message.",
+                "还没有对话。按 m 发送消息。",
+            ),
+            Style::Dim,
+        );
+    }
+    page.finish()
+}
+
+/// A message's text, or its JSON.
+pub(super) fn payload(message: &Message) -> String {
+    message
+        .payload
+        .to::<String>()
+        .unwrap_or_else(|| message.payload.text().to_owned())
+}
+
+fn spoken(page: &mut Writer, who: &AgentId, what: &What<'_>, when: &str, ways: &Ways) {
+    let lang = ways.lang;
+    match what {
+        What::Heard { text } => {
+            page.words(&format!("→ {who}  {when}"), Style::Yellow);
+            page.indented(text, "  ", Styles::NONE);
+        }
+        What::Said { text, calls, .. } => {
+            if !text.trim().is_empty() {
+                page.words(&format!("{who}  {when}"), Style::Cyan);
+                page.indented(text, "  ", Styles::NONE);
+            }
+            for call in calls {
+                let arguments = call.arguments.split_whitespace();
+                let arguments = arguments.collect::<Vec<_>>().join(" ");
+                let line = format!("> {} {}", call.tool, short(&arguments));
+                page.indented(&line, "  ", Style::Dim);
+                if let Some(done) = &call.done {
+                    came_of(page, done, ways);
+                }
+            }
+        }
+        What::Did(done) => came_of(page, done, ways),
+        What::Told { text } => page.indented(text, "  ", Style::Dim),
+        What::Summed { text } => {
+            page.words(
+                lang.say("What was before, in short:", "此前摘要："),
+                Style::Dim,
+            );
+            page.indented(text, "  ", Style::Dim);
+        }
+    }
+}
+
+fn came_of(page: &mut Writer, done: &Done<'_>, ways: &Ways) {
+    let (mark, style) = match done.end {
+        CallEnd::Ok => ("✓", Style::Dim),
+        CallEnd::Failed => ("✗", Style::Yellow),
+        CallEnd::Interrupted => (ways.lang.say("interrupted:", "中断："), Style::Yellow),
+        CallEnd::Denied => (ways.lang.say("denied:", "被拒绝："), Style::Red),
+    };
+    page.indented(&format!("{mark} {}", short(done.text)), "    ", style);
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(ANSWER) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

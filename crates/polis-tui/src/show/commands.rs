@@ -1,0 +1,91 @@
+//! Commands: those of a workspace, and one with what it wrote.
+
+use polis_core::Timestamp;
+use polis_ops::op::{CommandEntry, CommandView};
+use polis_view::style::{Style, StyledLines, Styles};
+use polis_view::{amount, time};
+
+use super::{Cell, Row, Thing, Ways, Writer, age};
+use crate::app::Place;
+
+pub(super) fn rows(commands: &[CommandEntry], ways: &Ways) -> Vec<Row> {
+    if commands.is_empty() {
+        let text = ways
+            .lang
+            .say("No command was run here yet.", "这里还没有运行过命令。");
+        return vec![Row::heading(text)];
+    }
+    commands.iter().map(|entry| row(entry, ways)).collect()
+}
+
+/// A command in a list.
+pub(super) fn row(entry: &CommandEntry, ways: &Ways) -> Row {
+    let (mark, style) = mark(entry);
+    Row::new(
+        [
+            Cell::new(mark, style),
+            Cell::plain(entry.agent.as_str()),
+            Cell::plain(&entry.command),
+            Cell::dim(&took(entry, ways)),
+        ],
+        Thing::File(entry.id.clone()),
+        Some(Place::Command(entry.workspace.clone(), entry.id.clone())),
+    )
+}
+
+fn mark(entry: &CommandEntry) -> (&'static str, Style) {
+    match entry.exit_code {
+        _ if entry.running => (">", Style::Cyan),
+        Some(0) => ("✓", Style::Green),
+        _ => ("✗", Style::Red),
+    }
+}
+
+/// How long it ran or has been running.
+fn took(entry: &CommandEntry, ways: &Ways) -> String {
+    let begun = Timestamp::millis(&entry.started_at).unwrap_or(ways.now);
+    match entry.duration_ms {
+        Some(ms) => time::span(i64::try_from(ms).unwrap_or(i64::MAX), ways.lang),
+        // Whole seconds: it reads differently once a second and no more often.
+        None if entry.running => time::span((ways.now - begun).max(0) / 1_000 * 1_000, ways.lang),
+        None => ways.lang.say("interrupted", "已中断").to_owned(),
+    }
+}
+
+pub(super) fn text(view: &CommandView, ways: &Ways) -> StyledLines {
+    let lang = ways.lang;
+    let entry = &view.entry;
+    let mut page = Writer::new(ways.width);
+    page.words(&format!("$ {}", entry.command), Style::Bold);
+    let how = match (entry.exit_code, &entry.signal) {
+        _ if entry.running => lang.say("runs", "运行中").to_owned(),
+        _ if entry.timed_out => lang.say("its time was up", "超时").to_owned(),
+        _ if entry.interrupted => lang.say("interrupted", "已中断").to_owned(),
+        (_, Some(signal)) => format!("{} {signal}", lang.say("ended by", "终止于")),
+        (Some(code), None) => format!("{} {code}", lang.say("exit code", "退出码")),
+        (None, None) => String::new(),
+    };
+    let (_, style) = mark(entry);
+    page.fact(lang.say("State", "状态"), &how, style);
+    page.fact(lang.say("Time", "用时"), &took(entry, ways), Styles::NONE);
+    let by = format!("{}  {}", entry.agent, age(Some(&entry.started_at), ways));
+    page.fact(lang.say("By", "执行者"), &by, Styles::NONE);
+    if let Some(tier) = entry.sandbox {
+        page.fact(lang.say("Sandbox", "沙箱"), tier.as_str(), Styles::NONE);
+    }
+    page.heading(&format!(
+        "{} ({})",
+        lang.say("Output", "输出"),
+        amount::bytes(entry.output_bytes)
+    ));
+    if view.omitted > 0 {
+        let omitted = amount::bytes(view.omitted);
+        let said = lang.say(
+            format!("… {omitted} before this are left out"),
+            format!("……前面省略 {omitted}"),
+        );
+        page.words(&said, Style::Dim);
+    }
+    page.verbatim(&view.output, Styles::NONE);
+    page.finish()
+}

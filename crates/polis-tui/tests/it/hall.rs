@@ -1,0 +1,264 @@
+//! A screen over a store in memory and a clock that stands still: keys in, frames out.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use polis_core::agent::AgentAdd;
+use polis_core::board::BoardName;
+use polis_core::message::{Recipients, SendMessage};
+use polis_core::task::claim::TaskClaim;
+use polis_core::task::create::TaskCreate;
+use polis_core::workspace::file::WriteFile;
+use polis_core::{AgentId, Raw, TaskId};
+use polis_ops::op;
+use polis_ops::{Polis, Settings};
+use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
+use polis_tui::app::{App, Effect, Message, Tab, update};
+use polis_tui::run::{Screen, act, load};
+use polis_view::Lang;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+
+/// A screen and what it stands on.
+pub(crate) struct Hall {
+    pub(crate) app: App,
+    pub(crate) screen: Screen,
+    pub(crate) clock: Arc<FixedClock>,
+    /// What was asked for and is for no store: an editor, the end.
+    pub(crate) outside: Vec<Effect>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Hall {
+    /// A team with a few tasks, a board and some history, on a screen of this size.
+    pub(crate) fn open(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
+        let mut hall = Self::empty(lang, size, tab);
+        hall.furnish();
+        hall.begin();
+        hall
+    }
+
+    /// Nothing at all.
+    pub(crate) fn empty(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
+        let clock = Arc::new(FixedClock::default());
+        let polis = Polis::new(
+            Arc::new(MemoryStore::default()),
+            Arc::<FixedClock>::clone(&clock),
+            Arc::new(CountedChance::default()),
+            Settings::default(),
+        );
+        let places = Arc::new(MemoryWorkspaces::default());
+        let polis = polis.with_workspaces(Arc::<MemoryWorkspaces>::clone(&places), places);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        Self {
+            app: App::new("user".to_owned(), lang, true, size, tab),
+            screen: Screen {
+                polis,
+                agent: AgentId::user(),
+                lang,
+                colour: true,
+                tab,
+                editor: "false".to_owned(),
+                keeper: Arc::default(),
+            },
+            clock,
+            outside: Vec::new(),
+            runtime,
+        }
+    }
+
+    pub(crate) fn polis(&self) -> &Polis {
+        &self.screen.polis
+    }
+
+    pub(crate) fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    fn furnish(&self) {
+        let user = AgentId::user();
+        let agent = |name: &str, role: &str, above: Option<&str>| {
+            let new = AgentAdd {
+                id: name.parse().unwrap(),
+                name: None,
+                role: role.to_owned(),
+                layer: None,
+                supervisor: above.map(|above| above.parse().unwrap()),
+                workspace_path: None,
+            };
+            self.wait(op::add_agent(self.polis(), &user, &new)).unwrap();
+        };
+        agent("lead", "team-lead", None);
+        agent("backend", "backend-leader", Some("lead"));
+        for (subject, role) in [
+            (
+                "实现后端服务的登录接口，包括令牌刷新与会话管理，并写清楚文档",
+                Some("backend-leader"),
+            ),
+            ("Write the tests", None),
+            ("Deploy to staging", None),
+        ] {
+            let new = TaskCreate {
+                subject: subject.to_owned(),
+                description: "Do it **well**.".to_owned(),
+                required_role: role.map(str::to_owned),
+                ..TaskCreate::default()
+            };
+            self.wait(op::create_task(self.polis(), &user, &new))
+                .unwrap();
+        }
+        let claim = TaskClaim {
+            task_id: Some(TaskId::new(1).unwrap()),
+            ..TaskClaim::default()
+        };
+        let backend: AgentId = "backend".parse().unwrap();
+        self.wait(op::claim_task(self.polis(), &backend, &claim))
+            .unwrap();
+        let board = op::BoardOverwrite {
+            board: BoardName::Global,
+            content: "# Plan\n\n- [x] design\n- [ ] build\n\n| 谁 | 什么 |\n|---|---|\n| backend | 登录 |\n".to_owned(),
+            expected_version: None,
+            merge: false,
+        };
+        self.wait(op::write_board(self.polis(), &user, &board))
+            .unwrap();
+        let lead: AgentId = "lead".parse().unwrap();
+        let file = WriteFile {
+            path: "main.rs".to_owned(),
+            content: "// 主程序\nfn main() {\n\tprintln!(\"hello\");\n}\n".to_owned(),
+            ..WriteFile::default()
+        };
+        let desk = op::Desk::own(&lead);
+        self.wait(op::write_file(self.polis(), desk, &file))
+            .unwrap();
+        let question = SendMessage {
+            to: Recipients::One("user".to_owned()),
+            payload: Raw::of(&"Which database?").unwrap(),
+            reply_to: None,
+            delay_ms: None,
+        };
+        self.wait(op::send_message(self.polis(), &backend, &question))
+            .unwrap();
+        let propose = op::Decide {
+            board: BoardName::Global,
+            act: op::DecisionAct::Propose {
+                content: "Use SQLite".to_owned(),
+                milestone: None,
+            },
+        };
+        self.wait(op::decide(self.polis(), &lead, &propose))
+            .unwrap();
+        self.clock.advance(5 * 60_000);
+    }
+
+    /// Reads what is shown first.
+    pub(crate) fn begin(&mut self) {
+        self.app.now = self.polis().clock.now_millis();
+        let effects = self.app.begin();
+        self.carry_out(effects);
+    }
+
+    /// A message, and everything that follows from it.
+    pub(crate) fn tell(&mut self, message: Message) {
+        let now = self.polis().clock.now_millis();
+        let effects = update(&mut self.app, now, message);
+        self.carry_out(effects);
+    }
+
+    /// Keys as they are typed: `<enter>`, `<esc>`, `<tab>` and `<c-d>` stand for themselves.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        let mut rest = keys;
+        while let Some(first) = rest.chars().next() {
+            let named = rest.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+            let (code, modifiers) = match named {
+                Some((name, after)) => {
+                    rest = after;
+                    match name {
+                        "enter" => (KeyCode::Enter, KeyModifiers::NONE),
+                        "esc" => (KeyCode::Esc, KeyModifiers::NONE),
+                        "tab" => (KeyCode::Tab, KeyModifiers::NONE),
+                        "down" => (KeyCode::Down, KeyModifiers::NONE),
+                        other => {
+                            let c = other.strip_prefix("c-").unwrap().chars().next().unwrap();
+                            (KeyCode::Char(c), KeyModifiers::CONTROL)
+                        }
+                    }
+                }
+                None => {
+                    rest = &rest[first.len_utf8()..];
+                    (KeyCode::Char(first), KeyModifiers::NONE)
+                }
+            };
+            self.tell(Message::Key(KeyEvent::new(code, modifiers)));
+        }
+    }
+
+    /// What has happened in the log since a place, as the follower tells it.
+    pub(crate) fn news(&mut self, since: u64) {
+        let read = op::LogRead {
+            since,
+            ..op::LogRead::default()
+        };
+        let page = self.wait(op::read_log(self.polis(), &self.screen.agent, &read));
+        self.tell(Message::News(page.unwrap().events));
+    }
+
+    /// Does what was asked for, as the loop does.
+    pub(crate) fn carry_out(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let message = match effect {
+                Effect::Load(wish) => {
+                    let answer = self.wait(load(&self.screen, &wish));
+                    Message::Loaded(wish, answer)
+                }
+                Effect::Act(deed) => self.wait(act(&self.screen, deed)),
+                other => {
+                    self.outside.push(other);
+                    continue;
+                }
+            };
+            self.tell(message);
+        }
+    }
+
+    /// The frame, line by line, without blanks at the ends.
+    pub(crate) fn frame(&self) -> Vec<String> {
+        let (width, height) = self.app.size;
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal
+            .draw(|frame| polis_tui::draw::draw(&self.app, frame))
+            .unwrap();
+        let buffer = terminal.backend().buffer();
+        let mut lines = Vec::new();
+        for y in 0..height {
+            let mut line = String::new();
+            let mut x = 0;
+            while x < width {
+                let symbol = buffer[(x, y)].symbol();
+                line.push_str(symbol);
+                // The second half of a wide character is a cell of its own.
+                x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines
+    }
+
+    /// Compares the frame with what is expected; lines at the end that are empty do not count.
+    #[track_caller]
+    pub(crate) fn shows(&self, name: &str, expected: &str) {
+        let drawn = self.frame().join("\n");
+        let (drawn, expected) = (drawn.trim_end(), expected.trim_end());
+        assert!(
+            drawn == expected,
+            "{name}\ndrawn:\n{drawn}\n\nexpected:\n{expected}"
+        );
+    }
+
+    /// Whether a text is on the screen.
+    pub(crate) fn has(&self, text: &str) -> bool {
+        self.frame().iter().any(|line| line.contains(text))
+    }
+}

@@ -1,0 +1,8 @@
+//! The screen from outside: frames as they are drawn, keys and what they ask for, and the terminal given back.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod frames;
+mod hall;
+mod keys;
+mod stage;

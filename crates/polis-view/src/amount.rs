@@ -1,0 +1,68 @@
+//! Numbers as people read them: counts, sizes, money.
+
+/// A count in at most four characters and a unit: 950, 12.3k, 4.5M.
+pub fn count(number: u64) -> String {
+    scaled(number, 1_000, &["", "k", "M", "G", "T", "P", "E"], "")
+}
+
+/// A size: 950 B, 12.3 KiB.
+pub fn bytes(size: u64) -> String {
+    scaled(
+        size,
+        1_024,
+        &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"],
+        " ",
+    )
+}
+
+/// Money that is counted in millionths of a dollar: $0.0421, $12.30.
+pub fn money(micros: u64) -> String {
+    let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
+    match whole {
+        0 => format!("${whole}.{:04}", part / 100),
+        _ => format!("${whole}.{:02}", part / 10_000),
+    }
+}
+
+fn scaled(number: u64, step: u64, units: &[&str], gap: &str) -> String {
+    let (mut unit, mut worth) = (0, 1);
+    while number / worth >= step && unit + 1 < units.len() {
+        worth *= step;
+        unit += 1;
+    }
+    let name = units.get(unit).copied().unwrap_or("");
+    let whole = number / worth;
+    // The first digit after the point, cut and not rounded: nothing is shown that was not there.
+    let tenth = u128::from(number % worth) * 10 / u128::from(worth);
+    match (unit, tenth) {
+        (0, _) | (_, 0) => format!("{whole}{gap}{name}"),
+        _ if whole >= 100 => format!("{whole}{gap}{name}"),
+        _ => format!("{whole}.{tenth}{gap}{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_short() {
+        let said: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 4_500_000, u64::MAX]
+            .map(count)
+            .into();
+        assert_eq!(said, ["0", "999", "1k", "12.3k", "999k", "4.5M", "18.4E"]);
+    }
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1_536), "1.5 KiB");
+        assert_eq!(bytes(u64::MAX), "15.9 EiB");
+    }
+
+    #[test]
+    fn little_money_has_four_places() {
+        assert_eq!(money(42_100), "$0.0421");
+        assert_eq!(money(12_300_000), "$12.30");
+    }
+}

@@ -1,0 +1,407 @@
+//! Boards as they come out: exact pages, hostile ones, and what holds for all of them.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::*;
+
+fn plain(markdown: &str, width: usize) -> String {
+    let look = Look {
+        width,
+        colour: false,
+    };
+    render(markdown, &look).paint(look.colour)
+}
+
+fn coloured(markdown: &str, width: usize) -> String {
+    let look = Look {
+        width,
+        colour: true,
+    };
+    render(markdown, &look).paint(look.colour)
+}
+
+#[track_caller]
+fn check(cases: &[(&str, &str)]) {
+    for (markdown, page) in cases {
+        assert_eq!(plain(markdown, 24), *page, "{markdown}");
+    }
+}
+
+#[test]
+fn headings_and_paragraphs() {
+    check(&[
+        ("", ""),
+        ("\n\n", ""),
+        ("# 全局白板\ntext", "全局白板\n════════\n\ntext\n"),
+        ("# \ntext", "text\n"),
+        (
+            "## 目标\n### a\n#### b\ntext",
+            "## 目标\n### a\n#### b\ntext\n",
+        ),
+        (
+            "## a heading of two lines\n",
+            "## a heading of two\n   lines\n",
+        ),
+        ("##\ntext", "##\ntext\n"),
+        ("one\ntwo\n\nthree  \nfour", "one two\n\nthree\nfour\n"),
+        ("one\\\ntwo", "one\ntwo\n"),
+        ("一\n二，\nthree\n四", "一二，three 四\n"),
+        ("a\n\n---\n\nb", "a\n\n────────────────────────\n\nb\n"),
+    ]);
+}
+
+#[test]
+fn what_stands_within_a_line() {
+    check(&[
+        ("**b** *i* `c  d` a&amp;b", "b i `c  d` a&b\n"),
+        ("~~old~~ new", "~~old~~ new\n"),
+        ("[a](http://b)", "a (http://b)\n"),
+        ("<http://b> [http://b](http://b)", "http://b http://b\n"),
+        ("<a@b.cn> [a@b.cn](mailto:a@b.cn)", "a@b.cn a@b.cn\n"),
+        ("[a]() [b][c]\n\n[c]: /d", "a b (/d)\n"),
+        ("![alt](b.png) ![](c)", "[image: alt] [image]\n"),
+        ("[![alt](b.png)](/c)", "[image: alt] (/c)\n"),
+        ("a <b>c</b>", "a <b>c</b>\n"),
+        ("<!-- a\n  b -->\n\nc", "<!-- a\nb -->\n\nc\n"),
+        ("a[^1]", "a[^1]\n"),
+    ]);
+}
+
+#[test]
+fn lists_hang() {
+    check(&[
+        ("- a\n- b\n\ntext", "- a\n- b\n\ntext\n"),
+        ("text\n- a", "text\n\n- a\n"),
+        (
+            "- an item that takes two lines\n  - another one of two lines",
+            "- an item that takes two\n  lines\n  - another one of two\n    lines\n",
+        ),
+        (
+            "9. nine\n10. ten and what follows it\n    - nested\n",
+            "9. nine\n10. ten and what follows\n    it\n    - nested\n",
+        ),
+        ("- a\n\n- b\n\n  c\n", "- a\n\n- b\n\n  c\n"),
+        ("- a\n  - b\n- c\n", "- a\n  - b\n- c\n"),
+        ("- - a\n- \n- > b\n", "- - a\n-\n- │ b\n"),
+        ("- a\n\n1. b\n", "- a\n\n1. b\n"),
+        ("- a\n  ```\n  b\n  ```\n- c\n", "- a\n      b\n- c\n"),
+        ("- # a\n  b\n", "- a\n  ═\n  b\n"),
+        (
+            "- [ ] open\n- [x] done，但是这一行比较长\n- other\n",
+            "☐ open\n✓ done，但是这一行比较长\n- other\n",
+        ),
+        ("- [x] a\n\n- [ ] b\n", "✓ a\n\n☐ b\n"),
+        ("1. [x] a\n2. [ ] b\n", "1. ✓ a\n2. ☐ b\n"),
+    ]);
+}
+
+#[test]
+fn deep_lists_stay_in_the_page() {
+    let markdown: String = (0..9)
+        .map(|n| format!("{}- {n}\n", "  ".repeat(n)))
+        .collect();
+    assert_eq!(
+        plain(&markdown, 20),
+        "- 0\n  - 1\n    - 2\n      - 3\n      - 4\n      - 5\n      - 6\n      - 7\n      - 8\n"
+    );
+    assert_eq!(plain("999999999. a number\n", 20), "999999999. a number\n");
+}
+
+#[test]
+fn quotes_have_bars() {
+    check(&[
+        ("a\n> b\n> c\n\nd", "a\n\n│ b c\n\nd\n"),
+        (
+            "> 这是一条需要两行才能写完的决策\n>\n> - a\n",
+            "│ 这是一条需要两行才能写\n│ 完的决策\n│\n│ - a\n",
+        ),
+        ("> a\n> > b\n> > > c\n", "│ a\n│\n│ │ b\n│ │\n│ │ │ c\n"),
+        (
+            "- a\n  > b\n  > ```\n  > c\n  > ```\n",
+            "- a\n  │ b\n  │\n  │     c\n",
+        ),
+        (">\n\na\n", "a\n"),
+        ("a\n\n>\n", "a\n"),
+    ]);
+}
+
+#[test]
+fn code_is_left_as_it_is() {
+    let long = "x ".repeat(40);
+    let markdown = format!("a\n```sh\n{long}\n\n\ty  \n```\nb\n");
+    let page = format!("a\n\n    {long}\n\n    \ty  \n\nb\n");
+    assert_eq!(plain(&markdown, 24), page);
+    assert_eq!(plain("    a\r\n      b\r\n", 24), "    a\n      b\n");
+}
+
+#[test]
+fn front_matter_stands_only_at_the_start() {
+    check(&[
+        ("---\nv: 1\n---\n# a\n", "---\nv: 1\n---\n\na\n═\n"),
+        ("\u{feff}---\r\nv: 1\r\n---\r\n", "---\nv: 1\n---\n"),
+        ("---\n\nv: 1\n", "────────────────────────\n\nv: 1\n"),
+        ("---\nv: 1\n", "────────────────────────\n\nv: 1\n"),
+    ]);
+}
+
+#[test]
+fn columns_line_up() {
+    check(&[
+        (
+            "| 名称 | n |\n|---|--:|\n| a | 1 |\n| 后端 | 200 |\n",
+            "名称 │   n\n─────┼────\na    │   1\n后端 │ 200\n",
+        ),
+        (
+            "| a | 中间 |\n|---|:-:|\n| `b` | c |\n| | x\n",
+            "a   │ 中间\n────┼─────\n`b` │  c\n    │  x\n",
+        ),
+        ("|a|\n|-|\n", "a\n"),
+        ("- |a|\n  |-|\n  |b|\n", "- a\n  ─\n  b\n"),
+    ]);
+}
+
+#[test]
+fn wide_tables_are_narrowed() {
+    assert_eq!(
+        plain(
+            "| 角色 | 说明 |\n|---|---|\n| 前端 | 正在实现支付网关，等待批准 |\n| b | https://example.com/a |\n",
+            24
+        ),
+        "角色 │ 说明\n\
+         ─────┼──────────────────\n\
+         前端 │ 正在实现支付网\n     │ 关，等待批准\n\
+         ─────┼──────────────────\n\
+         b    │ https://example.c\n     │ om/a\n"
+    );
+}
+
+#[test]
+fn tables_with_too_many_columns_become_records() {
+    assert_eq!(
+        plain(
+            "| 角色 | status | 说明 |\n|---|---|---|\n| frontend-leader | finished | 正在实现支付网关 |\n| b | | 无 |\n",
+            24
+        ),
+        "- 角色: frontend-leader\n  status: finished\n  说明: 正在实现支付网关\n- 角色: b\n  说明: 无\n"
+    );
+    let heads = "|head".repeat(20);
+    assert_eq!(
+        plain(&format!("{heads}\n{}\n", "|-".repeat(20)), 24)
+            .lines()
+            .next(),
+        Some("head │ head │ head │")
+    );
+}
+
+#[test]
+fn colours_end_with_their_line() {
+    assert_eq!(
+        coloured("# t\n## **h**\n*a **b*** ~~c~~ `d` [e](/f)\n", 24),
+        "\x1b[1mt\x1b[0m\n\x1b[1m═\x1b[0m\n\n\
+         \x1b[1;36m##\x1b[0m \x1b[1;36mh\x1b[0m\n\
+         \x1b[3ma \x1b[0m\x1b[1;3mb\x1b[0m \x1b[9mc\x1b[0m \x1b[33m`d`\x1b[0m \
+         \x1b[4me\x1b[0m\x1b[2m (/f)\x1b[0m\n"
+    );
+    assert_eq!(
+        coloured("> - [x] **一二三四五六七八九十**\n> - [ ] a\n", 20),
+        "\x1b[2m│\x1b[0m \x1b[32m✓\x1b[0m \x1b[1m一二三四五六七八\x1b[0m\n\
+         \x1b[2m│\x1b[0m   \x1b[1m九十\x1b[0m\n\
+         \x1b[2m│\x1b[0m \x1b[2m☐\x1b[0m a\n"
+    );
+    assert_eq!(
+        coloured("```\na\nb\n```\n<p>\n", 20),
+        "    \x1b[2ma\x1b[0m\n    \x1b[2mb\x1b[0m\n\n\x1b[2m<p>\x1b[0m\n"
+    );
+}
+
+#[test]
+fn nothing_drives_the_terminal() {
+    let raw = "\x1b[2J \u{9b}1m \u{202e}x \u{2066} \x07";
+    let encoded = "&#27;[2J &#x9b;1m &#x202e;x &#x2066; &#7;";
+    for text in [raw, encoded] {
+        for markdown in [
+            text.to_owned(),
+            format!("# {text}\n"),
+            format!("[{text}]({text})\n"),
+            format!("[a](<b{text}>)\n"),
+            format!("`{text}`\n\n```\n{text}\n```\n"),
+            format!("<p>{text}\n\n<i {text}>\n"),
+            format!("|{text}|\n|-|\n|{text}|\n"),
+            format!("---\n{text}\n---\n"),
+            format!("![{text}](a)\n"),
+        ] {
+            let page = plain(&markdown, 60);
+            assert!(!page.contains(drives), "{page:?}");
+        }
+    }
+    assert_eq!(plain("a\x1b[2Jb &#27;", 24), "a�[2Jb �\n");
+}
+
+fn drives(c: char) -> bool {
+    c.is_control() && c != '\n' || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A large page is slow only if the time grows faster than the text (then it takes minutes, not
+/// half a second), and out of stack only if something calls itself.
+#[track_caller]
+fn survives(name: &'static str, markdown: String) {
+    let run = move || {
+        let size = markdown.len();
+        let begun = Instant::now();
+        let page = plain(&markdown, 80);
+        let taken = begun.elapsed();
+        assert!(taken < Duration::from_secs(30), "{name}: {taken:?}");
+        assert!(page.len() <= 100 * size, "{name}: {} bytes", page.len());
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run);
+    thread.unwrap().join().unwrap();
+}
+
+#[test]
+fn hostile_boards_take_no_more_than_their_size() {
+    const SIZE: usize = 500_000;
+    let half = SIZE / 2;
+    survives("quotes", ">".repeat(SIZE));
+    survives("lists", "- ".repeat(half) + "a");
+    survives("mixed", "> 1. ".repeat(SIZE / 5) + "a");
+    survives(
+        "a deep list, then empty code",
+        "- ".repeat(half / 2) + "```\n" + &"\n".repeat(half),
+    );
+    survives(
+        "a deep list, then lines",
+        "- ".repeat(half / 2) + "a\n" + &"b\n".repeat(half / 2),
+    );
+    survives(
+        "deep quotes, then lines",
+        ">".repeat(half) + "a\n" + &"b\n".repeat(half / 2),
+    );
+    let stairs = (0..1_000).map(|n| format!("{}- a\n", "  ".repeat(n)));
+    survives("stairs", stairs.collect::<String>() + &"\n".repeat(half));
+    survives("one word", "a".repeat(SIZE));
+    survives("one Chinese line", "长".repeat(SIZE / 3));
+    survives("one line of marks", "，".repeat(SIZE / 3));
+    survives(
+        "one line of blanks",
+        "a".to_owned() + &" ".repeat(SIZE) + "b",
+    );
+    survives(
+        "one line of accents",
+        "a".to_owned() + &"\u{301}".repeat(half),
+    );
+    survives("emphasis", "*a **b ".repeat(SIZE / 7));
+    survives("images", "![".repeat(half / 2) + &"](a)".repeat(half / 4));
+    survives("brackets", "[".repeat(half) + &"]".repeat(half));
+    survives("links", "[a]: /b\n\n".to_owned() + &"[a] ".repeat(SIZE / 4));
+    survives("rules", "***\n".repeat(SIZE / 4));
+}
+
+#[test]
+fn hostile_tables_take_no_more_than_their_size() {
+    const SIZE: usize = 500_000;
+    let half = SIZE / 2;
+    let head = "|a|b|\n|-|-|\n".to_owned();
+    survives("rows", head.clone() + &"|a|b|\n".repeat(SIZE / 6));
+    survives(
+        "columns",
+        "|a".repeat(half / 2) + "\n" + &"|-".repeat(half / 2),
+    );
+    let square = "|a".repeat(1_000) + "\n" + &"|-".repeat(1_000) + "\n";
+    survives("empty cells", square + &"|b\n".repeat(SIZE / 3));
+    survives(
+        "a long cell",
+        head.clone() + "|" + &"长".repeat(SIZE / 3) + "|b|\n",
+    );
+    survives(
+        "a long word in a cell",
+        head + "|a|" + &"b".repeat(SIZE) + "|\n",
+    );
+    let long_head = format!("|{}|b|\n|-|-|\n", "a".repeat(half));
+    survives("a long head", long_head + &"|a|b|\n".repeat(half / 6));
+}
+
+/// Lines of Markdown without code and front matter, in which no word and no cell is wider than the narrowest room there is.
+fn tame_markdown() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(vec![
+        "a",
+        "words",
+        "`code`",
+        "**bold**",
+        "*斜体*",
+        "[链接](/u)",
+        "<b>",
+        "![图](x)",
+        "❤\u{fe0f}",
+        "支付系统（旧）迁移，要求“零停机”。",
+        "数据不丢失、完成！",
+        "~~旧~~",
+        "https://b",
+        "e\u{301}",
+    ]);
+    let line = prop::collection::vec(word, 0..12).prop_map(|words| words.join(" "));
+    let marks = vec![
+        "- ", "> ", "1. ", "10) ", "- [x] ", "  ", "# ", "## ", "", "", "",
+    ];
+    let marks = prop::collection::vec(prop::sample::select(marks), 0..5);
+    let block = prop_oneof![
+        6 => (marks, line.clone()).prop_map(|(marks, line)| marks.concat().replace("   ", "") + &line),
+        1 => Just(String::new()),
+        1 => Just("---".to_owned()),
+        1 => (line.clone(), line).prop_map(|(a, b)| format!("\n| h | {a} |\n|:-:|--:|\n| {b} | {a} |\n")),
+    ];
+    prop::collection::vec(block, 0..30).prop_map(|blocks| "\n".to_owned() + &blocks.join("\n"))
+}
+
+/// Anything at all, rich in what means something.
+fn wild_markdown() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "\n", "\n", "\n\n", " ", "    ", "\t", "- ", "> ", "1. ", "# ", "```\n", "|", "|-|-|\n", "*",
+            "**", "`", "[", "](", ")", "<", ">", "![", "&#27;", "\x1b[31m", "\u{202e}", "\r", "---\n",
+            "[x] ", "词", "，", "\\", "<p>", "===", "\u{85}",
+        ]).prop_map(str::to_owned),
+        1 => "[a-z]{1,30}",
+        1 => any::<char>().prop_map(String::from),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_line_is_wider_than_the_page(markdown in tame_markdown(), width in 20_usize..100) {
+        for line in plain(&markdown, width).lines() {
+            prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
+        }
+    }
+
+    #[test]
+    fn without_colours_nothing_drives_the_terminal(markdown in wild_markdown(), width in 0_usize..100) {
+        let page = plain(&markdown, width).replace('\t', " ");
+        prop_assert!(!page.contains(drives), "{page:?}");
+    }
+
+    #[test]
+    fn colours_change_nothing_else(markdown in wild_markdown(), width in 20_usize..100) {
+        // Without colours, what is struck out has marks.
+        let markdown = markdown.replace('~', "");
+        let page = coloured(&markdown, width);
+        let mut bare = String::new();
+        for line in page.split_inclusive('\n') {
+            let mut styled = false;
+            let mut pieces = line.split('\x1b');
+            bare.push_str(pieces.next().unwrap());
+            for piece in pieces {
+                let (code, text) = piece.split_once('m').unwrap();
+                styled = code != "[0";
+                bare.push_str(text);
+            }
+            prop_assert!(!styled, "{line:?}");
+        }
+        prop_assert_eq!(bare, plain(&markdown, width));
+    }
+}

@@ -1,0 +1,138 @@
+//! Who is under whom, as rows from above: each with how deep it stands and how many are below it.
+//!
+//! However many there are, only so many rows are made, those nearest to the top first; a row says how many
+//! right below it were left out. Circles of supervisors (files of others may have had them) are cut.
+
+/// A row of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Which one, by its place among those given.
+    pub at: usize,
+    /// How far below the top.
+    pub depth: usize,
+    /// How many are directly below it and left out.
+    pub left_out: usize,
+}
+
+/// The rows of a tree: each after the one it is under, in the order given. `above` says for each the place
+/// of the one it is under; `top` is where to begin, everybody who is under nobody if left out.
+pub fn rows(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> {
+    let count = above.len();
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, over) in above.iter().enumerate() {
+        if let Some(of) = over.and_then(|over| below.get_mut(over)) {
+            of.push(at);
+        }
+    }
+    let mut tops: Vec<usize> = match top {
+        Some(top) => vec![top],
+        None => (0..count).filter(|at| is_top(above, *at)).collect(),
+    };
+    let mut chosen = vec![false; count];
+    let mut left = most;
+    choose(&tops, &below, &mut chosen, &mut left);
+    if top.is_none() {
+        // Whoever is under nobody that was reached is in a circle or below one.
+        let mut reached = vec![false; count];
+        let mut all = usize::MAX;
+        choose(&tops, &below, &mut reached, &mut all);
+        for at in 0..count {
+            if reached.get(at) == Some(&false) {
+                choose(&[at], &below, &mut reached, &mut all);
+                choose(&[at], &below, &mut chosen, &mut left);
+                tops.push(at);
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    let mut done = vec![false; count];
+    let mut stack: Vec<(usize, usize)> = tops.into_iter().rev().map(|at| (at, 0)).collect();
+    while let Some((at, depth)) = stack.pop() {
+        if chosen.get(at) != Some(&true) || done.get(at) != Some(&false) {
+            continue;
+        }
+        if let Some(seen) = done.get_mut(at) {
+            *seen = true;
+        }
+        let under = below.get(at).map_or(&[][..], Vec::as_slice);
+        let out = under.iter().filter(|at| chosen.get(**at) == Some(&false));
+        rows.push(Row {
+            at,
+            depth,
+            left_out: out.count(),
+        });
+        stack.extend(under.iter().rev().map(|at| (*at, depth + 1)));
+    }
+    rows
+}
+
+/// Whether somebody is under nobody that is there.
+fn is_top(above: &[Option<usize>], at: usize) -> bool {
+    let over = above.get(at).copied().flatten();
+    over.is_none_or(|over| over >= above.len())
+}
+
+/// Marks those nearest to the top, level by level, as long as there is room.
+fn choose(tops: &[usize], below: &[Vec<usize>], chosen: &mut [bool], left: &mut usize) {
+    let mut level: Vec<usize> = tops.to_vec();
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for at in level {
+            match chosen.get_mut(at) {
+                Some(mark) if !*mark && *left > 0 => {
+                    *mark = true;
+                    *left -= 1;
+                    next.extend(below.get(at).into_iter().flatten().copied());
+                }
+                _ => {}
+            }
+        }
+        level = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn told(
+        above: &[Option<usize>],
+        top: Option<usize>,
+        most: usize,
+    ) -> Vec<(usize, usize, usize)> {
+        let rows = rows(above, top, most);
+        rows.iter().map(|r| (r.at, r.depth, r.left_out)).collect()
+    }
+
+    #[test]
+    fn everybody_stands_below_the_one_it_is_under() {
+        let above = [None, Some(0), Some(1), Some(0), None];
+        let all = [(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 1, 0), (4, 0, 0)];
+        assert_eq!(told(&above, None, 99), all);
+        assert_eq!(told(&above, Some(1), 99), [(1, 0, 0), (2, 1, 0)]);
+        assert_eq!(told(&above, None, 3), [(0, 0, 1), (1, 1, 1), (4, 0, 0)]);
+    }
+
+    #[test]
+    fn a_circle_is_cut() {
+        assert_eq!(told(&[Some(1), Some(0)], None, 9), [(0, 0, 0), (1, 1, 0)]);
+        assert_eq!(told(&[Some(0)], None, 9), [(0, 0, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn nobody_is_lost_and_nobody_is_there_twice(
+            above in prop::collection::vec(prop::option::of(0_usize..30), 0..30),
+            most in 0_usize..40,
+        ) {
+            let rows = rows(&above, None, most);
+            let there: BTreeSet<usize> = rows.iter().map(|row| row.at).collect();
+            prop_assert_eq!(there.len(), rows.len());
+            prop_assert_eq!(rows.len(), most.min(above.len()));
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The names of things in both languages: states, types, roles, layers.
+//!
+//! What programs read stays as it is (`in_progress`); these are for people.
+
+mod event;
+mod refusal;
+mod society;
+mod task;
+
+#[cfg(test)]
+pub(crate) use event::DEEDS;
+pub use event::{AREAS, area, deed};
+pub use refusal::{next, refusal, with_states};
+pub use society::{agent_status, layer, member, role, run};
+pub use task::{field, status, task_type};

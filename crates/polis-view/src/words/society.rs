@@ -1,0 +1,60 @@
+//! Words about agents, members of runs, and runs.
+
+use polis_core::agent::{AgentStatus, Layer};
+use polis_core::society::member::MemberStatus;
+use polis_core::society::run::RunStatus;
+
+use crate::Lang;
+
+/// A role. Those of the documents have a Chinese name; others are what their installation calls them.
+pub fn role(name: &str, lang: Lang) -> &str {
+    match name {
+        "team-lead" => lang.say(name, "团队负责人"),
+        "product-manager" => lang.say(name, "产品经理"),
+        "architect" => lang.say(name, "架构师"),
+        "backend-leader" => lang.say(name, "后端负责人"),
+        "frontend-leader" => lang.say(name, "前端负责人"),
+        "client-leader" => lang.say(name, "客户端负责人"),
+        "test-leader" => lang.say(name, "测试负责人"),
+        "devops-leader" => lang.say(name, "运维负责人"),
+        other => other,
+    }
+}
+
+/// A layer.
+pub fn layer(layer: Layer, lang: Lang) -> &'static str {
+    match layer {
+        Layer::Top => lang.say("top layer", "顶层"),
+        Layer::Mid => lang.say("mid layer", "中层"),
+        Layer::Bottom => lang.say("bottom layer", "底层"),
+    }
+}
+
+/// Whether a registered agent may act.
+pub fn agent_status(status: AgentStatus, lang: Lang) -> &'static str {
+    match status {
+        AgentStatus::Active => lang.say("active", "在岗"),
+        AgentStatus::Retired => lang.say("retired", "已退休"),
+    }
+}
+
+/// What a member of a run does.
+pub fn member(status: MemberStatus, lang: Lang) -> &'static str {
+    match status {
+        MemberStatus::Idle => lang.say("idle", "空闲"),
+        MemberStatus::Working => lang.say("working", "工作中"),
+        MemberStatus::Asking => lang.say("waits for approval", "等待批准"),
+        MemberStatus::Paused => lang.say("paused", "已暂停"),
+        MemberStatus::Parked => lang.say("held up", "受阻"),
+        MemberStatus::Gone => lang.say("dismissed", "已解散"),
+    }
+}
+
+/// Whether a run goes on.
+pub fn run(status: RunStatus, lang: Lang) -> &'static str {
+    match status {
+        RunStatus::Active => lang.say("goes on", "进行中"),
+        RunStatus::Paused => lang.say("paused", "已暂停"),
+        RunStatus::Stopped => lang.say("over", "已结束"),
+    }
+}

@@ -1,0 +1,209 @@
+//! Where lines of a paragraph end, wide characters included.
+
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// How many columns a text may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// On its first line.
+    pub first: usize,
+    /// On the lines after.
+    pub rest: usize,
+    /// Whether a word that has no room is cut; otherwise it stands out.
+    pub cut_words: bool,
+}
+
+/// The lines of a text: where each one starts and ends in it.
+pub fn lines(text: &str, room: Room) -> Lines<'_> {
+    Lines {
+        text,
+        at: 0,
+        columns: room.first,
+        room,
+    }
+}
+
+/// See [`lines`].
+#[derive(Debug)]
+pub struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    columns: usize,
+    room: Room,
+}
+
+impl Iterator for Lines<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
+        let line = first_line(rest, self.columns, self.room.cut_words);
+        let start = self.at;
+        self.at += line.next;
+        self.columns = self.room.rest;
+        Some(start + line.start..start + line.end)
+    }
+}
+
+/// A line of a text, and where the next one starts.
+struct Line {
+    start: usize,
+    end: usize,
+    next: usize,
+}
+
+/// The first line of a text. Reads no further than the first character that has no room, so that
+/// all lines together read each character at most twice.
+fn first_line(text: &str, room: usize, cut_words: bool) -> Line {
+    let mut start = 0;
+    let mut columns = 0;
+    let mut before: Option<char> = None;
+    let mut blank: Option<usize> = None;
+    let mut last_break: Option<(usize, usize)> = None;
+    for (at, c) in text.char_indices() {
+        if c == '\n' {
+            let end = blank.unwrap_or(at);
+            return Line {
+                start,
+                end,
+                next: at + 1,
+            };
+        }
+        let added = added_columns(before.unwrap_or(' '), c);
+        if is_blank(c) {
+            if before.is_none() {
+                start = at + c.len_utf8();
+            } else {
+                blank.get_or_insert(at);
+                columns += added;
+            }
+            continue;
+        }
+        let full = columns + added > room;
+        let cut = full && cut_words && last_break.is_none() && c.width() > Some(0);
+        match (blank.take(), before) {
+            (Some(end), _) => last_break = Some((end, at)),
+            (None, Some(before)) if cut || may_part(before, c) => last_break = Some((at, at)),
+            _ => {}
+        }
+        if full && let Some((end, next)) = last_break {
+            return Line { start, end, next };
+        }
+        columns += added;
+        before = Some(c);
+    }
+    let end = blank.unwrap_or(text.len());
+    Line {
+        start,
+        end,
+        next: text.len(),
+    }
+}
+
+/// How many columns a character adds to the line.
+fn added_columns(before: char, c: char) -> usize {
+    // The emoji mark makes the character before it wide.
+    let emoji = c == '\u{fe0f}' && before.width() == Some(1);
+    usize::from(emoji) + c.width().unwrap_or(0)
+}
+
+/// Whether a line may end here and leave the character out; not so a no-break space.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
+}
+
+/// Whether the character is as wide as two, as Chinese ones are.
+pub fn is_wide(c: char) -> bool {
+    c.width() == Some(2)
+}
+
+/// Whether a line may end between two characters without a blank.
+fn may_part(before: char, after: char) -> bool {
+    (is_wide(before) || is_wide(after))
+        && !never_ends(before)
+        && !never_starts(after)
+        && !either_way(before)
+        && !either_way(after)
+}
+
+/// Whether it may open or close, which its neighbours do not tell.
+fn either_way(c: char) -> bool {
+    matches!(c, '"' | '\'' | '`' | '~')
+}
+
+/// Whether a line must not start with it: closing punctuation, and what belongs to the character
+/// before.
+fn never_starts(c: char) -> bool {
+    c.width() == Some(0)
+        || matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
+        || "，。、；：？！）】》」』〉〕］｝’”…—～·％℃ー々,.;:?!)]}%/".contains(c)
+}
+
+/// Whether a line must not end with it: opening punctuation, and what joins the next character.
+fn never_ends(c: char) -> bool {
+    c == '\u{200d}' || "（【《「『〈〔［｛‘“￥([{#@$".contains(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, width: usize, cut_words: bool) -> Vec<&str> {
+        let room = Room {
+            first: width,
+            rest: width,
+            cut_words,
+        };
+        lines(text, room).map(|line| &text[line]).collect()
+    }
+
+    #[test]
+    fn lines_end_between_words() {
+        assert_eq!(
+            wrapped("the shared ground  of a team", 10, false),
+            ["the shared", "ground  of", "a team"]
+        );
+        assert_eq!(
+            wrapped("a  unbreakable-word b", 6, false),
+            ["a", "unbreakable-word", "b"]
+        );
+        assert_eq!(wrapped("a \n b", 6, false), ["a", "b"]);
+        assert_eq!(wrapped("a\u{a0}b c", 2, false), ["a\u{a0}b", "c"]);
+        assert!(wrapped("", 6, false).is_empty());
+    }
+
+    #[test]
+    fn chinese_ends_anywhere_but_before_closing_and_after_opening_punctuation() {
+        assert_eq!(wrapped("一二三四五", 6, false), ["一二三", "四五"]);
+        assert_eq!(wrapped("一二三，四五", 6, false), ["一二", "三，四", "五"]);
+        assert_eq!(wrapped("一二（三）四", 6, false), ["一二", "（三）", "四"]);
+        assert_eq!(wrapped("一二“三”", 5, false), ["一二", "“三”"]);
+        assert_eq!(wrapped("一~~二~~", 6, false), ["一~~二~~"]);
+        assert_eq!(wrapped("一two三", 4, false), ["一", "two", "三"]);
+        for c in "，。、；：？！）】》".chars() {
+            assert_eq!(
+                wrapped(&format!("一二{c}"), 4, false),
+                ["一", &format!("二{c}")]
+            );
+        }
+    }
+
+    #[test]
+    fn words_are_cut_where_they_have_to_be() {
+        assert_eq!(wrapped("abcdefg h", 3, true), ["abc", "def", "g h"]);
+        assert_eq!(wrapped("，，，", 2, true), ["，", "，", "，"]);
+    }
+
+    #[test]
+    fn joined_characters_stay_together() {
+        assert_eq!(
+            wrapped("e\u{301}e\u{301}", 1, true),
+            ["e\u{301}", "e\u{301}"]
+        );
+        assert_eq!(wrapped("👩\u{200d}👧好", 4, false), ["👩\u{200d}👧", "好"]);
+        assert_eq!(wrapped("👍\u{1f3fd}好", 4, false), ["👍\u{1f3fd}", "好"]);
+        assert_eq!(wrapped("❤\u{fe0f} b", 3, false), ["❤\u{fe0f}", "b"]);
+    }
+}

@@ -1,0 +1,187 @@
+//! The frame of every page: head, tabs, where notices appear, and the headers every document has.
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse as _, Response};
+use http::HeaderValue;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use maud::{DOCTYPE, Markup, html};
+use polis_core::token::{Access, Area};
+use polis_view::Lang;
+
+use crate::visit::{Taste, Visit};
+use crate::{assets, frame};
+
+/// Nothing but our own: no script, style, picture or frame from anywhere else, none within a document.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+     form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// What Now is about.
+pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];
+
+/// The tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Now,
+    Tasks,
+    Boards,
+    Agents,
+    Workspaces,
+    Events,
+}
+
+impl Tab {
+    /// All of them, as they stand in the bar.
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Now,
+        Self::Tasks,
+        Self::Boards,
+        Self::Agents,
+        Self::Workspaces,
+        Self::Events,
+    ];
+
+    /// Where it is.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Now => "/",
+            Self::Tasks => "/tasks",
+            Self::Boards => "/boards",
+            Self::Agents => "/agents",
+            Self::Workspaces => "/workspaces",
+            Self::Events => "/events",
+        }
+    }
+
+    /// Whether somebody may see it.
+    pub(crate) fn is_open_to(self, visit: &Visit) -> bool {
+        let areas: &[Area] = match self {
+            Self::Now => &NOW,
+            Self::Tasks => &[Area::Tasks],
+            Self::Boards => &[Area::Boards],
+            Self::Agents => &[Area::Agents],
+            Self::Workspaces => &[Area::Files],
+            Self::Events => &[Area::Events],
+        };
+        areas.iter().all(|area| visit.allows(*area, Access::Read))
+    }
+
+    /// The key that leads there after `g`.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Now => "n",
+            Self::Tasks => "t",
+            Self::Boards => "b",
+            Self::Agents => "a",
+            Self::Workspaces => "w",
+            Self::Events => "e",
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(self, lang: Lang) -> &'static str {
+        match self {
+            Self::Now => lang.say("Now", "此刻"),
+            Self::Tasks => lang.say("Tasks", "任务"),
+            Self::Boards => lang.say("Boards", "白板"),
+            Self::Agents => lang.say("Agents", "智能体"),
+            Self::Workspaces => lang.say("Workspaces", "工作区"),
+            Self::Events => lang.say("Events", "事件"),
+        }
+    }
+}
+
+/// A whole page: what `body` draws, within the frame.
+///
+/// `live` names what the page wants to hear of (see [`crate::live`]): areas such as `task`, or subjects
+/// such as `board/global`, separated by commas. An element that is to be fetched again then has
+/// `hx-trigger="polis:task from:body"`, `hx-get` of its own address and
+/// `hx-swap="morph:outerHTML"`.
+pub(crate) fn page(visit: &Visit, tab: Tab, title: &str, live: &str, body: &Markup) -> Response {
+    framed(visit, Some(tab), title, live, body)
+}
+
+/// A page that belongs to no tab.
+pub(crate) fn apart(visit: &Visit, title: &str, body: &Markup) -> Response {
+    framed(visit, None, title, "", body)
+}
+
+fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Markup) -> Response {
+    let content = html! {
+        (frame::bar(visit, tab, !live.is_empty()))
+        main #main tabindex="-1" { h1 { (title) } (body) }
+        (frame::help(visit.lang()))
+        (frame::lost(visit.taste))
+    };
+    let live = (!live.is_empty()).then_some(live);
+    document(visit.taste, title, Some(&visit.csrf), live, &content)
+}
+
+/// A page for somebody who is not known.
+pub(crate) fn outside(taste: Taste, title: &str, body: &Markup) -> Response {
+    let content = html! { main #main.outside { h1 { (title) } (body) } };
+    document(taste, title, None, None, &content)
+}
+
+/// A part of a page, for htmx to put in its place.
+pub(crate) fn part(markup: Markup) -> Response {
+    Html(markup.into_string()).into_response()
+}
+
+fn document(
+    taste: Taste,
+    title: &str,
+    csrf: Option<&str>,
+    live: Option<&str>,
+    content: &Markup,
+) -> Response {
+    let headers = csrf.map(|word| format!("{{\"X-Polis-Csrf\":\"{word}\"}}"));
+    let whole = html! {
+        (DOCTYPE)
+        html lang=(taste.lang.code()) data-theme=(taste.theme.name()) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content=(taste.theme.schemes());
+                meta name="htmx-config" content=(HTMX);
+                title { (title) " · polis" }
+                link rel="icon" href=(assets::url("icon.svg"));
+                link rel="stylesheet" href=(assets::url("polis.css"));
+                script defer src=(assets::url("htmx.min.js")) {}
+                script defer src=(assets::url("idiomorph-ext.min.js")) {}
+                script defer src=(assets::url("polis.js")) {}
+            }
+            body hx-ext="morph" hx-headers=[headers] data-live=[live] {
+                a.skip href="#main" { (taste.lang.say("Skip to content", "跳到正文")) }
+                (content)
+                div #notices aria-live="polite" {}
+            }
+        }
+    };
+    Html(whole.into_string()).into_response()
+}
+
+/// htmx without what the policy forbids; answers of refusals are shown too.
+const HTMX: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,"responseHandling":[{"code":"204","swap":false},{"code":"...","swap":true}]}"#;
+
+/// Puts on every answer the headers that it does not have by itself: documents and parts, refusals of the
+/// router, redirects, assets and streams alike.
+pub(crate) async fn dress(request: Request, next: Next) -> Response {
+    let mut answer = next.run(request).await;
+    let headers = answer.headers_mut();
+    for (name, value) in [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        // Nobody else learns where a reader was. Our own forms have to: with `no-referrer` browsers would
+        // send them as from nowhere, and the gate refuses that.
+        (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ] {
+        headers.entry(name).or_insert(value);
+    }
+    answer
+}

@@ -1,0 +1,16 @@
+//! When something was, as pages show it.
+
+use maud::{Markup, html};
+use polis_core::Timestamp;
+use polis_view::time;
+
+use crate::visit::Visit;
+
+/// How long ago something was; the moment itself is told by pointing at it.
+pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
+    let Some(then) = at.millis() else {
+        return html! { span.muted { (at.as_str()) } };
+    };
+    let age = time::age(visit.now(), then, visit.lang());
+    html! { time.muted datetime=(at.as_str()) title=(at.as_str()) { (age) } }
+}

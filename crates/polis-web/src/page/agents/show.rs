@@ -1,0 +1,186 @@
+//! Somebody's page: a registered agent, or a member of a run.
+
+use axum::response::{IntoResponse as _, Redirect, Response};
+use maud::{Markup, html};
+use polis_core::society::member::MemberStatus;
+use polis_core::task::TaskSummary;
+use polis_core::token::{Access, Area};
+use polis_core::{Agent, AgentId, AgentStatus, Code, RunId, TaskStatus};
+use polis_ops::op::{self, GetOrg, OrgMember, TaskList};
+use polis_view::words;
+
+use super::chat::{self, From};
+use super::mail::{self, With};
+use super::{agent_pill, member_at, member_pill, run};
+use crate::given::{Path, Query};
+use crate::layout::{Tab, page};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The most tasks that are listed.
+const TASKS: u32 = 20;
+
+/// A registered agent's page. A member of a run has its own, with its conversation.
+pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
+    let held = held(&visit, &id).await?;
+    let found = match op::show_agent(&visit.polis, &id).await {
+        Ok(agent) => Some(agent),
+        // A name that is not registered may hold tasks all the same.
+        Err(error) if error.code() == Code::AgentNotFound && (!held.is_empty() || id.is_user()) => {
+            None
+        }
+        Err(error) => return Err(Refused::of(&visit, error)),
+    };
+    if let Some(run) = found.as_ref().and_then(|agent| agent.run.as_ref()) {
+        return Ok(Redirect::to(&member_at(run, &id)).into_response());
+    }
+    let lang = visit.lang();
+    let letters = match id.is_user() {
+        true => html! {},
+        false => mail::section(&visit, &With::agent(id.clone()), None).await?,
+    };
+    let body = html! {
+        @match &found {
+            Some(agent) => (facts(&visit, agent)),
+            None => p.muted { (lang.say("Not registered: the name alone is known.", "未注册：仅有名称。")) },
+        }
+        (tasks(&visit, &id, &held))
+        (letters)
+    };
+    Ok(page(
+        &visit,
+        Tab::Agents,
+        id.as_str(),
+        "message,task",
+        &body,
+    ))
+}
+
+fn facts(visit: &Visit, agent: &Agent) -> Markup {
+    let lang = visit.lang();
+    html! {
+        div.row.task-head {
+            (agent_pill(visit, agent.status)) span.pill { (words::role(&agent.role, lang)) } span.pill { (words::layer(agent.layer, lang)) }
+            @if agent.name != agent.id.as_str() { span { (agent.name) } }
+            @if let Some(above) = &agent.supervisor { span.muted { (lang.say("under ", "上级：")) a href={ "/agents/" (above) } { (above) } } }
+            span.muted { (lang.say("since ", "自 ")) (ago(visit, &agent.created_at)) }
+            span.grow {}
+            @if agent.status == AgentStatus::Active { a.button.danger href={ "/agents/" (agent.id) "/retire" } { (lang.say("Retire", "退休")) } }
+        }
+    }
+}
+
+/// The unfinished tasks somebody holds, as far as the visitor may see tasks.
+async fn held(visit: &Visit, id: &AgentId) -> Result<Vec<TaskSummary>, Refused> {
+    let mut found = Vec::new();
+    if !visit.allows(Area::Tasks, Access::Read) {
+        return Ok(found);
+    }
+    for status in [TaskStatus::InProgress, TaskStatus::Pending] {
+        let request = TaskList {
+            owner: Some(id.to_string()),
+            status: Some(status),
+            newest: true,
+            limit: Some(TASKS),
+            ..TaskList::default()
+        };
+        let page = op::list_tasks(&visit.polis, &request).await;
+        found.extend(page.or_refuse(visit)?.tasks);
+    }
+    Ok(found)
+}
+
+fn tasks(visit: &Visit, id: &AgentId, held: &[TaskSummary]) -> Markup {
+    let lang = visit.lang();
+    html! {
+        section.card {
+            h2 { (lang.say("Tasks held", "持有任务")) }
+            @if held.is_empty() { p.muted { (lang.say("none", "无")) } }
+            @else {
+                ul.list { @for task in held { li data-row tabindex="0" {
+                    span class={ "pill status-" (task.status.as_str()) } { (words::status(task.status, lang)) } " "
+                    @if task.stale { span.pill.status-stale { (lang.say("stale", "已失联")) } " " }
+                    a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
+                } } }
+                p { a href={ "/tasks?owner=" (id) } { (lang.say("On the board", "在任务板上查看")) } }
+            }
+        }
+    }
+}
+
+/// A page of a member of a run: how it stands, its conversation, its letters.
+pub(super) async fn member(
+    visit: Visit,
+    Path((run, id)): Path<(RunId, AgentId)>,
+    Query(from): Query<From>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Society, Access::Read)?;
+    let one = find(&visit, &run, &id).await?;
+    let held = match id.is_root() {
+        true => Vec::new(),
+        false => held(&visit, &id).await?,
+    };
+    let spent = one.spent_below.unwrap_or(one.spent);
+    let lang = visit.lang();
+    let body = html! {
+        p { a href={ "/agents/runs/" (run) } { (lang.say("Run ", "运行 ")) (run) } }
+        (standing(&visit, &run, &one))
+        div.split {
+            (chat::section(&visit, &run, &id, &from, one.status).await?)
+            div {
+                (run::budget(&visit, &spent, &one.limits, lang.say("Spent by it and everybody below", "其及下属的花费")))
+                @if !id.is_root() { (tasks(&visit, &id, &held)) }
+                (mail::section(&visit, &With::member(run.clone(), id.clone()), None).await?)
+            }
+        }
+    };
+    Ok(page(
+        &visit,
+        Tab::Agents,
+        id.as_str(),
+        "society,message,task",
+        &body,
+    ))
+}
+
+/// A member of a run.
+pub(super) async fn find(visit: &Visit, run: &RunId, id: &AgentId) -> Result<OrgMember, Refused> {
+    let request = GetOrg {
+        task_id: Some(run.clone()),
+        all: true,
+    };
+    let org = op::get_org(&visit.polis, &visit.me, &request).await;
+    let mut members = org.or_refuse(visit)?.members.into_iter();
+    match members.find(|one| one.agent_id == *id) {
+        Some(one) => Ok(one),
+        None => Err(Refused::of(visit, op::no_member(id).into())),
+    }
+}
+
+fn standing(visit: &Visit, run: &RunId, one: &OrgMember) -> Markup {
+    let lang = visit.lang();
+    let at = member_at(run, &one.agent_id);
+    let held = matches!(one.status, MemberStatus::Paused | MemberStatus::Parked);
+    html! {
+        div.row.task-head {
+            (member_pill(visit, one.status)) span.pill { (words::role(&one.role_name, lang)) }
+            @if let Some(above) = &one.parent_agent_id { span.muted { (lang.say("hired by ", "雇用者：")) a href=(member_at(run, above)) { (above) } } }
+            @if let Some(doing) = &one.doing { span.mono.muted { (doing) } }
+            span.grow {}
+            @if one.status != MemberStatus::Gone {
+                div.actions {
+                    form method="post" action={ (at) "/hold" } {
+                        input type="hidden" name="csrf" value=(visit.csrf);
+                        @if held { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
+                        @else { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
+                        label.check { input type="checkbox" name="subtree" value="1"; " " (lang.say("and all below", "包括下属")) }
+                    }
+                    @if one.parent_agent_id.is_some() { a.button.danger href={ (at) "/terminate" } { (lang.say("Terminate", "终止")) } }
+                }
+            }
+        }
+        @if let Some(why) = &one.why { p.notice.warn { (why) } }
+        @if !one.objective.is_empty() { p { (one.objective) } }
+    }
+}

@@ -1,0 +1,251 @@
+//! The overview: who is registered under whom, and which runs there are.
+
+use std::collections::{BTreeMap, HashMap};
+
+use axum::response::Response;
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use polis_core::society::run::{Run, RunStatus};
+use polis_core::token::{Access, Area};
+use polis_core::{Agent, AgentStatus};
+use polis_ops::op::{self, ListAgents, ListRuns};
+use polis_view::org::{Row, rows};
+use polis_view::{width, words};
+use serde::Deserialize;
+
+use super::run::{self, DEEPEST};
+use super::{agent_pill, run_pill};
+use crate::given::Query;
+use crate::layout::{Tab, page, part};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The most agents of a page.
+const MOST: usize = 200;
+/// The most runs of a page.
+const MOST_RUNS: usize = 50;
+
+/// What of the overview is wanted.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Wanted {
+    /// Only these: a part of a name or role.
+    q: String,
+    /// Only those below this agent, and it.
+    under: String,
+    /// Those who are retired, and runs that are over, too: any text.
+    all: String,
+}
+
+impl Wanted {
+    fn query(&self) -> String {
+        let pairs = [("q", &self.q), ("under", &self.under), ("all", &self.all)];
+        let set = pairs.iter().filter(|(_, value)| !value.trim().is_empty());
+        let parts: Vec<String> = set
+            .map(|(name, value)| {
+                format!(
+                    "{name}={}",
+                    utf8_percent_encode(value.trim(), NON_ALPHANUMERIC)
+                )
+            })
+            .collect();
+        parts.join("&")
+    }
+}
+
+/// The whole page.
+pub(super) async fn show(visit: Visit, Query(wanted): Query<Wanted>) -> Result<Response, Refused> {
+    let lang = visit.lang();
+    let body = html! {
+        form.toolbar role="search" method="get" action="/agents" hx-get="/agents/tree" hx-target="#agents" hx-swap="morph:outerHTML"
+            hx-trigger="input delay:200ms, submit" hx-sync="this:replace" {
+            div.grow {
+                label for="q" { (lang.say("Search", "搜索")) }
+                input #q type="search" name="q" value=(wanted.q) data-filter placeholder=(lang.say("name or role", "名称或角色"));
+            }
+            label.check {
+                input type="checkbox" name="all" value="1" checked[!wanted.all.is_empty()];
+                " " (lang.say("retired and over, too", "包括已退休和已结束的"))
+            }
+            button { (lang.say("Filter", "筛选")) }
+        }
+        (overview(&visit, &wanted).await?)
+    };
+    let live = "agent,society,task";
+    Ok(page(
+        &visit,
+        Tab::Agents,
+        lang.say("Agents", "智能体"),
+        live,
+        &body,
+    ))
+}
+
+/// The overview alone, because something has happened or something else is wanted.
+pub(super) async fn refresh(
+    visit: Visit,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Refused> {
+    Ok(part(overview(&visit, &wanted).await?))
+}
+
+async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {
+    let found = op::list_agents(&visit.polis, &ListAgents::default()).await;
+    let mut agents = found.or_refuse(visit)?.agents;
+    let all = !wanted.all.is_empty();
+    let sees_tasks = visit.allows(Area::Tasks, Access::Read);
+    let loads = match sees_tasks {
+        true => op::task_loads(&visit.polis).await.or_refuse(visit)?,
+        false => BTreeMap::new(),
+    };
+    let runs = match visit.allows(Area::Society, Access::Read) {
+        true => runs(visit, all).await?,
+        false => Vec::new(),
+    };
+    let nobody = agents.is_empty() && runs.is_empty();
+    // Members of runs stand with their run.
+    agents.retain(|agent| agent.run.is_none() && (all || agent.status == AgentStatus::Active));
+    let query = wanted.query();
+    Ok(html! {
+        div #agents hx-get={ "/agents/tree?" (query) } hx-trigger="polis:agent from:body, polis:society from:body, polis:task from:body"
+            hx-swap="morph:outerHTML" {
+            @if nobody { (first_agent(visit)) }
+            @else {
+                @if !agents.is_empty() { (registry(visit, wanted, &agents, &loads)) }
+                (run_list(visit, &runs))
+            }
+        }
+    })
+}
+
+async fn runs(visit: &Visit, all: bool) -> Result<Vec<Run>, Refused> {
+    let request = ListRuns {
+        all,
+        ..ListRuns::default()
+    };
+    let found = op::list_runs(&visit.polis, &visit.me, &request).await;
+    let mut runs = found.or_refuse(visit)?.runs;
+    // What goes on first, then the newest.
+    runs.sort_by(|a, b| {
+        let over = |run: &Run| run.status == RunStatus::Stopped;
+        (over(a), b.created_at.as_str()).cmp(&(over(b), a.created_at.as_str()))
+    });
+    Ok(runs)
+}
+
+/// The places of those to show, and how deep each stands.
+fn placed(agents: &[Agent], wanted: &Wanted) -> Vec<Row> {
+    let search = wanted.q.trim().to_lowercase();
+    if !search.is_empty() {
+        let found = agents.iter().enumerate().filter(|(_, agent)| {
+            let texts = [agent.id.as_str(), &agent.name, &agent.role];
+            texts
+                .iter()
+                .any(|text| text.to_lowercase().contains(&search))
+        });
+        let row = |(at, _)| Row {
+            at,
+            depth: 0,
+            left_out: 0,
+        };
+        return found.map(row).take(MOST).collect();
+    }
+    let place: HashMap<&str, usize> = agents
+        .iter()
+        .enumerate()
+        .map(|(at, agent)| (agent.id.as_str(), at))
+        .collect();
+    let above: Vec<Option<usize>> = agents
+        .iter()
+        .map(|agent| place.get(agent.supervisor.as_ref()?.as_str()).copied())
+        .collect();
+    rows(&above, place.get(wanted.under.trim()).copied(), MOST)
+}
+
+fn registry(
+    visit: &Visit,
+    wanted: &Wanted,
+    agents: &[Agent],
+    loads: &BTreeMap<String, u64>,
+) -> Markup {
+    let lang = visit.lang();
+    let shown = placed(agents, wanted);
+    html! {
+        section.card {
+            h2 { (lang.say("Registered", "已注册")) " " span.count { (agents.len()) } }
+            @if !wanted.under.is_empty() { p { a href="/agents" { (lang.say("Show everybody", "显示全部")) } } }
+            div.scroll { table.table.org {
+                thead { tr {
+                    th scope="col" { (lang.say("Agent", "智能体")) } th scope="col" { (lang.say("Role", "角色")) }
+                    th scope="col" { (lang.say("Layer", "层级")) } th scope="col" { (lang.say("Status", "状态")) }
+                    th.num scope="col" { (lang.say("Tasks held", "持有任务")) }
+                } }
+                tbody { @for row in &shown { @if let Some(agent) = agents.get(row.at) {
+                    tr data-row tabindex="0" {
+                        td { span class={ "depth-" (row.depth.min(DEEPEST)) } {
+                            a href={ "/agents/" (agent.id) } { (agent.id) }
+                            @if agent.name != agent.id.as_str() { " " span.muted { (agent.name) } }
+                            @if row.left_out > 0 { " " a.pill href={ "/agents?under=" (agent.id) } { "+" (row.left_out) " " (lang.say("below", "下属")) } }
+                        } }
+                        td { (words::role(&agent.role, lang)) }
+                        td { (words::layer(agent.layer, lang)) }
+                        td { (agent_pill(visit, agent.status)) }
+                        td.num { (load(loads, agent.id.as_str())) }
+                    }
+                } } }
+            } }
+            @if shown.len() >= MOST && shown.len() < agents.len() {
+                p.muted { (lang.say("Not everybody is shown; search for others.", "未显示全部，请搜索其他智能体。")) }
+            }
+        }
+    }
+}
+
+/// How many tasks somebody holds, as a link to them.
+pub(super) fn load(loads: &BTreeMap<String, u64>, owner: &str) -> Markup {
+    match loads.get(owner) {
+        Some(held) => {
+            html! { a href={ "/tasks?owner=" (utf8_percent_encode(owner, NON_ALPHANUMERIC)) } { (held) } }
+        }
+        None => html! { span.muted { "0" } },
+    }
+}
+
+fn run_list(visit: &Visit, runs: &[Run]) -> Markup {
+    let lang = visit.lang();
+    html! {
+        section.card {
+            h2 { (lang.say("Runs of the society", "社会运行")) " " span.count { (runs.len()) } }
+            @if runs.is_empty() {
+                p.muted { (lang.say("No run is going on. Start one in a terminal:", "当前没有运行。在终端中启动：")) " " code { "polis run \"…\"" } }
+            } @else {
+                ul.list { @for run in runs.iter().take(MOST_RUNS) { li data-row tabindex="0" {
+                    div.row {
+                        a href={ "/agents/runs/" (run.id) } { b { (run.id) } } (run_pill(visit, run.status))
+                        span.muted.small { (run::head_count(run, lang)) " · " (ago(visit, &run.created_at)) }
+                    }
+                    div.muted { (width::cut(&run.requirement, 160)) }
+                } } }
+            }
+        }
+    }
+}
+
+/// What is shown while nobody is there: how to register the first agent and to start a run.
+fn first_agent(visit: &Visit) -> Markup {
+    html! {
+        div.empty {
+            h2 { (visit.say("Nobody yet", "还没有智能体")) }
+            p { (visit.say(
+                "Agents claim tasks, write boards and run commands. Register one, or let a society hire its own:",
+                "智能体认领任务、撰写白板、运行命令。可注册智能体，或让社会自行雇用：",
+            )) }
+            pre { code {
+                "polis agent add lead --role team-lead\n"
+                "polis agent add ada --role backend-leader --supervisor lead\n"
+                "polis run \"" (visit.say("Build a small web shop", "构建一个小型网店")) "\""
+            } }
+        }
+    }
+}

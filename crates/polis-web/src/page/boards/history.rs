@@ -1,0 +1,180 @@
+//! The versions of a board: a list, any two side by side, and bringing one back.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::board::{Action, VersionEntry};
+use polis_ops::op::{self, BoardHistory, VersionShow};
+use polis_view::amount;
+
+use super::address::{self, Wish};
+use super::{Asked, Call, about, lacks};
+use crate::layout::{Tab, page};
+use crate::refused::{OrRefuse as _, Refused};
+use crate::sides;
+
+/// The most versions that are listed.
+const MOST: u32 = 200;
+
+pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let Call { visit, board, .. } = call;
+    let request = BoardHistory {
+        board: board.clone(),
+        limit: Some(MOST),
+    };
+    let list = op::board_history(&visit.polis, &visit.me, &request).await;
+    let versions = list.or_refuse(visit)?.versions;
+    let kept = usize::try_from(visit.polis.settings.boards.max_versions).unwrap_or(usize::MAX);
+    let newest = versions.first().map_or(0, |one| one.version);
+    let to = asked.to.unwrap_or(newest);
+    let from = asked.from.unwrap_or(to.saturating_sub(1));
+    let compared = if versions.is_empty() || to == from {
+        html! {}
+    } else {
+        compare(call, from.min(to), from.max(to)).await?
+    };
+    let body = html! {
+        p { a href=(address::of(board)) { "← " (board) } }
+        @if versions.is_empty() {
+            div.empty {
+                h2 { (visit.say("No versions yet", "还没有版本")) }
+                p { (visit.say("Every change of a board is kept here, and can be brought back.", "白板的每次修改都保存在这里，可以随时恢复。")) }
+            }
+        } @else {
+            div.history {
+                (compared)
+                form.card method="get" action=(address::to(board, Wish::History)) {
+                    h2 { (visit.say("Versions", "版本")) span.count { (versions.len()) } }
+                    @if versions.len() >= kept {
+                        p.muted.small { (visit.say(
+                            format!("Only the newest {kept} versions are kept (setting `whiteboards.max_versions`)."),
+                            format!("只保留最新的 {kept} 个版本（设置项 `whiteboards.max_versions`）。"),
+                        )) }
+                    }
+                    div.scroll tabindex="0" { table.table {
+                        thead { tr {
+                            th scope="col" { (visit.say("From", "从")) }
+                            th scope="col" { (visit.say("To", "到")) }
+                            th.num scope="col" { (visit.say("Version", "版本")) }
+                            th scope="col" { (visit.say("Change", "修改")) }
+                            th scope="col" { (visit.say("Who and when", "何人何时")) }
+                            th.num scope="col" { (visit.say("Size", "大小")) }
+                            th scope="col" { span.hide { (visit.say("Restore", "恢复")) } }
+                        } }
+                        tbody { @for one in &versions { (row(call, one, from, to, newest)) } }
+                    } }
+                    div.actions { button.main { (visit.say("Compare", "比较")) } }
+                }
+            }
+        }
+    };
+    let title = visit.say(format!("History of {board}"), format!("{board} 的历史"));
+    Ok(page(visit, Tab::Boards, &title, "", &body))
+}
+
+fn row(call: &Call, one: &VersionEntry, from: u64, to: u64, newest: u64) -> Markup {
+    let visit = &call.visit;
+    let number = one.version;
+    let label = |word: &str| format!("{word} {number}");
+    let restore = format!(
+        "{}?version={number}",
+        address::to(&call.board, Wish::Restore)
+    );
+    html! {
+        tr data-row data-version=(number) {
+            td { input type="radio" name="from" value=(number) checked[number == from] aria-label=(label(visit.say("from version", "从版本"))); }
+            td { input type="radio" name="to" value=(number) checked[number == to] aria-label=(label(visit.say("to version", "到版本"))); }
+            td.num { a href={ "?to=" (number) } { (number) } }
+            td { (action(call, one.action)) }
+            td { (about::made(call, &one.by, &one.at)) }
+            td.num.nowrap { (amount::bytes(one.bytes)) }
+            td { @if number != newest { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
+        }
+    }
+}
+
+fn action(call: &Call, action: Action) -> &'static str {
+    let visit = &call.visit;
+    match action {
+        Action::Written => visit.say("written", "整体改写"),
+        Action::Appended => visit.say("appended", "追加"),
+        Action::Edited => visit.say("a part edited", "局部修改"),
+        Action::Restored => visit.say("restored", "恢复旧版本"),
+        Action::External => visit.say("file changed outside", "文件被外部修改"),
+    }
+}
+
+async fn text_of(call: &Call, version: u64) -> Result<Arc<String>, Refused> {
+    let request = VersionShow {
+        board: call.board.clone(),
+        version,
+        offset: None,
+        max_bytes: None,
+    };
+    let found = op::show_version(&call.visit.polis, &call.visit.me, &request).await;
+    Ok(found.or_refuse(&call.visit)?.content)
+}
+
+async fn compare(call: &Call, from: u64, to: u64) -> Result<Markup, Refused> {
+    let (old, new) = (text_of(call, from).await?, text_of(call, to).await?);
+    let title = call.visit.say(
+        format!("From version {from} to {to}"),
+        format!("从版本 {from} 到 {to}"),
+    );
+    Ok(
+        html! { section.card #difference { h2 { (title) } (difference(call, (from, old), (to, new)).await?) } },
+    )
+}
+
+/// Two versions side by side; comparing long ones is no work for the threads that serve.
+pub(super) async fn difference(
+    call: &Call,
+    old: (u64, Arc<String>),
+    new: (u64, Arc<String>),
+) -> Result<Markup, Refused> {
+    let name = |version: u64| match version {
+        0 => call.visit.say("template", "初始内容").to_owned(),
+        n => call.visit.say(format!("version {n}"), format!("版本 {n}")),
+    };
+    side_by_side(call, (name(old.0), old.1), (name(new.0), new.1)).await
+}
+
+/// Two texts side by side, each with its name.
+pub(super) async fn side_by_side(
+    call: &Call,
+    (was, old): (String, Arc<String>),
+    (is, new): (String, Arc<String>),
+) -> Result<Markup, Refused> {
+    let visit = call.visit.clone();
+    let drawn =
+        tokio::task::spawn_blocking(move || sides::table(&visit, (&was, &old), (&is, &new)));
+    drawn
+        .await
+        .map_err(|error| super::shelf::failed(&error))
+        .or_refuse(&call.visit)
+}
+
+/// Asks before a version is brought back, and shows what that would change.
+pub(super) async fn ask_restore(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let Call { visit, board, .. } = call;
+    let version = asked.version.ok_or_else(|| lacks(call, "version"))?;
+    let head = super::shelf::head(&visit.polis, &visit.me, board).await;
+    let now = head.or_refuse(visit)?.version;
+    let (old, new) = (text_of(call, now).await?, text_of(call, version).await?);
+    let body = html! {
+        p { (visit.say(
+            "The board becomes what it was in this version. That is a new version: nothing is lost by it.",
+            "白板将恢复成这个版本的内容。这会产生一个新版本，不会丢失任何内容。",
+        )) }
+        form.actions method="post" action=(address::to(board, Wish::Restore)) {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            input type="hidden" name="version" value=(version);
+            button.main { (visit.say(format!("Restore version {version}"), format!("恢复版本 {version}"))) }
+            a.button.quiet href=(address::to(board, Wish::History)) { (visit.say("Back", "返回")) }
+        }
+        section.card { h2 { (visit.say("What changes", "会有哪些变化")) } (difference(call, (now, old), (version, new)).await?) }
+    };
+    let title = visit.say(format!("Restore {board}"), format!("恢复 {board}"));
+    Ok(page(visit, Tab::Boards, &title, "", &body))
+}

@@ -1,0 +1,182 @@
+//! Boards: all of them, and each with its text, its decisions and milestones, its versions, and the forms
+//! that change it.
+//!
+//! One address serves a board whole (see `address`): what is wanted is its last word.
+
+mod about;
+pub(crate) mod address;
+mod deeds;
+mod edit;
+mod history;
+mod list;
+mod shelf;
+mod show;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::response::Response;
+use axum::routing::get;
+use polis_core::Refusal;
+use polis_core::board::BoardName;
+use polis_core::token::{Access, Area};
+use serde::Deserialize;
+
+use self::address::Wish;
+pub(crate) use self::shelf::Shelf;
+use crate::given::{Form, Path, Query};
+use crate::house::House;
+use crate::layout::part;
+use crate::page::nothing;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The largest form: a board, every character of it written as `%E4%BD%A0`.
+const MAX_FORM: usize = 12 << 20;
+
+pub(crate) fn routes() -> Router<Arc<House>> {
+    Router::new()
+        .route("/boards", get(list::show))
+        .route("/boards/list", get(list::refresh))
+        .route("/boards/{*path}", get(look).post(change))
+        .layer(DefaultBodyLimit::max(MAX_FORM))
+}
+
+/// What may be asked about a board.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    /// Which part of the text.
+    part: Option<usize>,
+    /// The version whose text is on the page already.
+    have: Option<u64>,
+    /// The version a part is of.
+    version: Option<u64>,
+    /// A section's title.
+    section: Option<String>,
+    /// Which of several.
+    nth: Option<usize>,
+    /// An older version.
+    from: Option<u64>,
+    /// A newer version.
+    to: Option<u64>,
+    /// A decision.
+    id: Option<String>,
+}
+
+/// What a form about a board may send.
+#[derive(Debug, Default, Deserialize)]
+struct Sent {
+    /// A text.
+    #[serde(default)]
+    content: String,
+    /// The version the form was made from.
+    version: Option<u64>,
+    /// The section's title.
+    section: Option<String>,
+    /// Which of several.
+    nth: Option<usize>,
+    /// Whether what others changed meanwhile is to be merged: any text.
+    #[serde(default)]
+    merge: String,
+    /// Whether the board's lines end as Windows' do: any text.
+    #[serde(default)]
+    crlf: String,
+    /// What to do about a decision.
+    #[serde(default)]
+    act: String,
+    /// Which decision.
+    #[serde(default)]
+    id: String,
+    /// Why.
+    #[serde(default)]
+    reason: String,
+    /// A milestone's title.
+    #[serde(default)]
+    title: String,
+    /// Whether the milestone is to be added: any text.
+    #[serde(default)]
+    add: String,
+}
+
+/// A request about a board.
+#[derive(Debug)]
+struct Call {
+    house: Arc<House>,
+    visit: Visit,
+    board: BoardName,
+}
+
+async fn look(
+    State(house): State<Arc<House>>,
+    visit: Visit,
+    Path(path): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Refused> {
+    let (board, wish) = address::parse(&path).or_refuse(&visit)?;
+    if !board.is_whiteboard() {
+        visit.check(Area::Blackboard, Access::Read)?;
+    }
+    let call = Call {
+        house,
+        visit,
+        board,
+    };
+    match wish {
+        Wish::Show => show::page(&call, &asked).await,
+        Wish::Text => show::refresh(&call, &asked).await,
+        Wish::Part => show::one_part(&call, &asked).await,
+        Wish::About => Ok(part(about::panel(&call).await?)),
+        Wish::Edit => edit::ask(&call, &asked).await,
+        Wish::History => history::show(&call, &asked).await,
+        Wish::Restore => history::ask_restore(&call, &asked).await,
+        Wish::Decide => about::ask_veto(&call, &asked).await,
+        Wish::Preview | Wish::Append | Wish::Lock | Wish::Unlock | Wish::Milestone => {
+            Err(nothing(call.visit).await)
+        }
+    }
+}
+
+async fn change(
+    State(house): State<Arc<House>>,
+    visit: Visit,
+    Path(path): Path<String>,
+    Form(sent): Form<Sent>,
+) -> Result<Response, Refused> {
+    let (board, wish) = address::parse(&path).or_refuse(&visit)?;
+    if !board.is_whiteboard() {
+        visit.check(Area::Blackboard, Access::Write)?;
+    }
+    let call = Call {
+        house,
+        visit,
+        board,
+    };
+    match wish {
+        Wish::Edit => edit::save(&call, sent).await,
+        Wish::Preview => edit::preview(&call, sent).await,
+        Wish::Append => deeds::append(&call, sent).await,
+        Wish::Restore => deeds::restore(&call, &sent).await,
+        Wish::Lock => deeds::lock(&call).await,
+        Wish::Unlock => deeds::unlock(&call).await,
+        Wish::Decide => deeds::decide(&call, sent).await,
+        Wish::Milestone => deeds::milestone(&call, sent).await,
+        Wish::Show | Wish::Text | Wish::Part | Wish::About | Wish::History => {
+            Err(nothing(call.visit).await)
+        }
+    }
+}
+
+/// The refusal of a form that lacks something.
+fn lacks(call: &Call, what: &str) -> Refused {
+    let refusal = Refusal::new(
+        polis_core::Code::InvalidInput,
+        call.visit
+            .say(format!("`{what}` is missing."), format!("缺少 `{what}`。")),
+        call.visit.say(
+            "load the page again and repeat it there",
+            "请重新加载页面后再试",
+        ),
+    );
+    Refused::of(&call.visit, refusal.into())
+}

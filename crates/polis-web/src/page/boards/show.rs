@@ -1,0 +1,201 @@
+//! A board's page: its text in parts, what is known about it beside it.
+//!
+//! The first part is in the page, others are fetched when they come into view. When the board changes, the
+//! text is fetched again; parts that stayed the same are named by their content, so the browser keeps
+//! those it has and gets only what is new.
+
+use std::collections::HashSet;
+
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use maud::{Markup, PreEscaped, html};
+use polis_core::board::BoardName;
+use polis_ops::op::{self, BoardView, OfBoard};
+
+use super::address::{self, Wish};
+use super::shelf::Bound;
+use super::{Asked, Call, about, list};
+use crate::layout::{self, Tab};
+use crate::live;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// How many parts that changed are sent along when a board changes; others when they are looked at.
+const SENT_ALONG: usize = 8;
+
+pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let Call { visit, board, .. } = call;
+    let (head, bound) = read(call).await?;
+    let shown = asked.part.unwrap_or(0);
+    let rights = op::board_rights(
+        &visit.polis,
+        &visit.me,
+        &OfBoard {
+            board: board.clone(),
+        },
+    )
+    .await
+    .or_refuse(visit)?;
+    let body = html! {
+        p.muted { (list::purpose(board, visit.lang())) }
+        div.actions.board-actions {
+            @if rights.write.allowed { a.button.main href=(address::to(board, Wish::Edit)) { (visit.say("Edit", "编辑")) } }
+            a.button href=(address::to(board, Wish::History)) { (visit.say("History", "历史")) }
+        }
+        div.split {
+            div {
+                (text(call, &head, &bound, &|at| if at == 0 || at == shown { Within::Sent } else { Within::Later }))
+                @if rights.append.allowed { (append(visit, board)) }
+            }
+            aside.board-aside {
+                (about::panel_or_later(call, &head, &bound).await?)
+                @if rights.append.allowed { (about::forms(call, rights.write.allowed)) }
+            }
+        }
+    };
+    let live = address::live(board);
+    Ok(layout::page(
+        visit,
+        Tab::Boards,
+        &board.to_string(),
+        &live,
+        &body,
+    ))
+}
+
+async fn read(call: &Call) -> Result<(BoardView, std::sync::Arc<Bound>), Refused> {
+    let Call {
+        house,
+        visit,
+        board,
+    } = call;
+    let found = house.shelf.read(&visit.polis, &visit.me, board).await;
+    found.or_refuse(visit)
+}
+
+/// The text again: parts the reader has are only named, new ones are sent along.
+pub(super) async fn refresh(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let (head, bound) = read(call).await?;
+    let had = asked
+        .have
+        .and_then(|version| call.house.shelf.find(&call.board, version));
+    let had: HashSet<&str> = match &had {
+        Some(had) => had
+            .document
+            .parts
+            .iter()
+            .map(|part| part.id.as_str())
+            .collect(),
+        None => HashSet::new(),
+    };
+    let parts = &bound.document.parts;
+    let is_new = |at: &usize| {
+        let part = parts.get(*at);
+        part.is_some_and(|part| !had.contains(part.id.as_str()))
+    };
+    let new = (0..parts.len()).filter(is_new).take(SENT_ALONG);
+    let new: HashSet<usize> = new.collect();
+    let within = |at: usize| match (new.contains(&at), is_new(&at)) {
+        (true, _) => Within::Sent,
+        (false, true) => Within::Later,
+        (false, false) => Within::Had,
+    };
+    Ok(layout::part(text(call, &head, &bound, &within)))
+}
+
+/// One part, to be put where its place is.
+pub(super) async fn one_part(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let (now, bound) = read(call).await?;
+    // The version the page shows, if it is still kept; else the part may be in the board as it is now.
+    let kept = asked.version.and_then(|version| {
+        let kept = call.house.shelf.find(&call.board, version)?;
+        Some((version, kept))
+    });
+    let (version, bound) = kept.unwrap_or((now.version, bound));
+    let named = |id: &str| bound.document.parts.iter().position(|part| part.id == id);
+    let Some(at) = asked.id.as_deref().and_then(named) else {
+        // It is gone, and so will its place be, as soon as the page has heard of the change.
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    };
+    let within = Within::Sent;
+    Ok(layout::part(drawn(call, version, &bound, at, within)))
+}
+
+/// How a part is in a text that is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Within {
+    /// With its content.
+    Sent,
+    /// As a place to be filled.
+    Later,
+    /// By its name: the reader has it, filled or not.
+    Had,
+}
+
+/// The text; `within` says how each part is in it.
+fn text(call: &Call, head: &BoardView, bound: &Bound, within: &dyn Fn(usize) -> Within) -> Markup {
+    let Call { visit, board, .. } = call;
+    let parts = &bound.document.parts;
+    let again = format!("{}?have={}", address::to(board, Wish::Text), head.version);
+    let on = live::on(&address::live(board));
+    // One part is changed where it differs; many are exchanged, and those that stayed are kept by name.
+    let swap = if parts.len() == 1 {
+        "morph:outerHTML"
+    } else {
+        "outerHTML"
+    };
+    let empty = parts.iter().all(|part| part.html.is_empty());
+    html! {
+        article #board-text.board.card hx-get=(again) hx-trigger=(on) hx-swap=(swap) data-version=(head.version) {
+            @if head.version == 0 {
+                p.notice { (visit.say(
+                    "Nobody has written here yet; this is what the board begins with.",
+                    "还没有人写过；这是白板的初始内容。",
+                )) }
+            }
+            @if empty && head.version > 0 { p.muted { (visit.say("The board is empty.", "白板是空的。")) } }
+            @for at in 0..parts.len() {
+                (drawn(call, head.version, bound, at, within(at)))
+            }
+        }
+    }
+}
+
+/// A part, or the place for it. A browser keeps an element it has if the one that is sent says so, which
+/// is right for parts: their names are made of what is in them.
+fn drawn(call: &Call, version: u64, bound: &Bound, at: usize, within: Within) -> Markup {
+    let Some(part) = bound.document.parts.get(at) else {
+        return html! {};
+    };
+    if bound.document.parts.len() == 1 {
+        return html! { div.part data-part=(at) { (PreEscaped(&part.html)) } };
+    }
+    if within == Within::Sent {
+        return html! { div.part id=(part.id) data-part=(at) { (PreEscaped(&part.html)) } };
+    }
+    let address = address::to(&call.board, Wish::Part);
+    let address = format!("{address}?id={}&version={version}", part.id);
+    let had = (within == Within::Had).then_some("true");
+    html! {
+        div.part.later id=(part.id) data-part=(at) hx-preserve=[had]
+            hx-get=(address) hx-trigger="revealed" hx-swap="outerHTML" {
+            @if at == 1 {
+                a href={ (address::of(&call.board)) "?part=1" } {
+                    (call.visit.say("More of the board", "白板的其余部分"))
+                }
+            }
+        }
+    }
+}
+
+fn append(visit: &Visit, board: &BoardName) -> Markup {
+    html! {
+        form.card method="post" action=(address::to(board, Wish::Append)) {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            label for="append" { (visit.say("Add to the end", "追加到末尾")) }
+            textarea #append name="content" rows="3" required
+                placeholder=(visit.say("Markdown; it is stamped with your name and the time", "Markdown；会附上你的名字和时间")) {}
+            div.actions { button { (visit.say("Append", "追加")) } }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What is asked of the log, in the page's address.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use polis_ops::op::LogRead;
+use serde::Deserialize;
+
+/// How many events a page has.
+const PAGE: u32 = 100;
+
+/// What is asked, as it stands in the address. Empty fields ask for nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub(super) struct Asked {
+    #[serde(default)]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) who: String,
+    #[serde(default)]
+    pub(super) about: String,
+    #[serde(default)]
+    pub(super) text: String,
+    #[serde(default)]
+    before: String,
+    #[serde(default)]
+    after: String,
+    /// Where the slider ends: there it means the head, wherever that is by now.
+    #[serde(default)]
+    head: String,
+}
+
+/// Which part of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Its newest end.
+    Head,
+    /// What came before this place.
+    Before(u64),
+    /// What came after this one.
+    After(u64),
+}
+
+impl Asked {
+    /// Which part of the log.
+    pub(super) fn place(&self) -> Place {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        match (number(&self.before), number(&self.after)) {
+            // Nothing is before the first: there the log begins.
+            (Some(..=1), _) => Place::After(0),
+            (Some(before), _) if number(&self.head).is_none_or(|head| before < head) => {
+                Place::Before(before)
+            }
+            (_, Some(after)) => Place::After(after),
+            _ => Place::Head,
+        }
+    }
+
+    /// Whether nothing is filtered.
+    pub(super) fn is_plain(&self) -> bool {
+        [&self.kind, &self.who, &self.about, &self.text]
+            .iter()
+            .all(|field| field.trim().is_empty())
+    }
+
+    /// What the operation is asked.
+    pub(super) fn params(&self, head: u64) -> LogRead {
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let (since, before) = match self.place() {
+            Place::Head => (0, Some(head.saturating_add(1))),
+            Place::Before(before) => (0, Some(before)),
+            Place::After(after) => (after, None),
+        };
+        LogRead {
+            since,
+            before,
+            limit: Some(PAGE),
+            subject: given(&self.about).map(|about| subject(&about)),
+            kind: given(&self.kind).map(|kind| match kind.contains('.') {
+                true => kind,
+                false => format!("{kind}."),
+            }),
+            actor: given(&self.who),
+            text: given(&self.text),
+        }
+    }
+
+    /// The address of the same at another place.
+    pub(super) fn link(&self, place: Place) -> String {
+        self.at("/events", place)
+    }
+
+    /// Where the list at the head is fetched from.
+    pub(super) fn at_head(&self) -> String {
+        self.at("/events/list", Place::Head)
+    }
+
+    fn at(&self, path: &str, place: Place) -> String {
+        let place = match place {
+            Place::Head => None,
+            Place::Before(before) => Some(("before", before.to_string())),
+            Place::After(after) => Some(("after", after.to_string())),
+        };
+        let fields = [
+            ("kind", &self.kind),
+            ("who", &self.who),
+            ("about", &self.about),
+            ("text", &self.text),
+        ];
+        let fields = fields
+            .into_iter()
+            .filter(|(_, value)| !value.trim().is_empty());
+        let fields = fields.map(|(name, value)| (name, value.trim().to_owned()));
+        let all: Vec<String> = fields
+            .chain(place)
+            .map(|(name, value)| {
+                format!("{name}={}", utf8_percent_encode(&value, NON_ALPHANUMERIC))
+            })
+            .collect();
+        match all.is_empty() {
+            true => path.to_owned(),
+            false => format!("{path}?{}", all.join("&")),
+        }
+    }
+}
+
+/// What somebody means by a thing: a task may be written `#5` or `5`.
+fn subject(text: &str) -> String {
+    let number = text.strip_prefix('#').unwrap_or(text);
+    match number.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!("task/{number}"),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(pairs: &[(&str, &str)]) -> Asked {
+        let map: serde_json::Map<String, serde_json::Value> = pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+            .collect();
+        serde_json::from_value(map.into()).unwrap()
+    }
+
+    #[test]
+    fn the_end_of_the_slider_is_the_head() {
+        assert_eq!(asked(&[]).place(), Place::Head);
+        assert_eq!(
+            asked(&[("before", "7"), ("head", "9")]).place(),
+            Place::Before(7)
+        );
+        assert_eq!(
+            asked(&[("before", "9"), ("head", "9")]).place(),
+            Place::Head
+        );
+        assert_eq!(
+            asked(&[("before", "1"), ("head", "9")]).place(),
+            Place::After(0),
+            "its beginning is the oldest page"
+        );
+        assert_eq!(asked(&[("after", "3")]).place(), Place::After(3));
+        assert_eq!(asked(&[("before", "x")]).place(), Place::Head);
+    }
+
+    #[test]
+    fn filters_are_what_the_log_understands() {
+        let params = asked(&[("kind", "task"), ("about", "#5"), ("who", " ada ")]).params(8);
+        assert_eq!(params.kind.as_deref(), Some("task."));
+        assert_eq!(params.subject.as_deref(), Some("task/5"));
+        assert_eq!(params.actor.as_deref(), Some("ada"));
+        assert_eq!(params.before, Some(9));
+        assert_eq!(asked(&[]).params(8).text, None);
+    }
+
+    #[test]
+    fn links_keep_the_filters() {
+        let asked = asked(&[("text", "a&b"), ("kind", "task")]);
+        assert_eq!(
+            asked.link(Place::Before(4)),
+            "/events?kind=task&text=a%26b&before=4"
+        );
+        assert_eq!(Asked::default().link(Place::Head), "/events");
+    }
+}

@@ -1,0 +1,38 @@
+//! The pages, a module for each tab.
+
+use std::sync::Arc;
+
+use axum::Router;
+use polis_core::{Code, Refusal};
+
+use crate::house::House;
+use crate::refused::Refused;
+use crate::visit::Visit;
+
+mod agents;
+pub(crate) mod boards;
+mod events;
+mod now;
+mod tasks;
+pub(crate) mod workspaces;
+
+/// An address that nothing is at.
+pub(crate) async fn nothing(visit: Visit) -> Refused {
+    let refusal = Refusal::new(
+        Code::RouteNotFound,
+        visit.say("There is no page at this address.", "这个地址没有页面。"),
+        visit.say("go on from one of the tabs above", "请从上方的标签页继续"),
+    );
+    Refused::of(&visit, refusal.into())
+}
+
+/// All pages of somebody who is known.
+pub(crate) fn routes() -> Router<Arc<House>> {
+    Router::new()
+        .merge(boards::routes())
+        .merge(events::routes())
+        .merge(now::routes())
+        .merge(agents::routes())
+        .merge(tasks::routes())
+        .merge(workspaces::routes())
+}

@@ -1,0 +1,144 @@
+//! What a person does about what waits. Each is one operation; after it the page shows what is so now.
+
+use axum::response::{IntoResponse as _, Redirect, Response};
+use polis_core::message::{Recipients, SendMessage};
+use polis_core::token::{Access, Area};
+use polis_core::{Raw, RunId, TaskId};
+use polis_ops::op::{
+    self, DecideApproval, PersonMail, ReadMail, TaskApprove, TaskRelease, TellRun,
+};
+use serde::Deserialize;
+
+use crate::given::Form;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The most letters that are looked through for the one that is answered.
+const LOOKED_THROUGH: u32 = 200;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Decision {
+    id: String,
+    decision: String,
+    #[serde(default)]
+    note: String,
+}
+
+/// Decides on a call.
+pub(super) async fn decide(visit: Visit, Form(form): Form<Decision>) -> Result<Response, Refused> {
+    visit.check(Area::Society, Access::Write)?;
+    let note = form.note.trim();
+    let params = DecideApproval {
+        id: form.id,
+        allowed: form.decision == "allow",
+        note: (!note.is_empty()).then(|| note.to_owned()),
+    };
+    let decided = op::decide_approval(&visit.polis, &visit.me, &params).await;
+    decided.or_refuse(&visit)?;
+    done(visit).await
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Answer {
+    id: u64,
+    #[serde(default)]
+    text: String,
+}
+
+/// Answers a message.
+pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Response, Refused> {
+    visit.check(Area::Messages, Access::Write)?;
+    let text = form.text.replace("\r\n", "\n");
+    let payload = Raw::of(&text.trim()).unwrap_or_else(|_| Raw::null());
+    let (to, run) = sender(&visit, form.id).await?;
+    let to = Recipients::One(to);
+    let sent = match run {
+        Some(run) => {
+            let params = TellRun {
+                task_id: run,
+                to: Some(to),
+                payload,
+                reply_to: Some(form.id),
+            };
+            op::tell_run(&visit.polis, &visit.me, &params)
+                .await
+                .map(|_| ())
+        }
+        None => {
+            let params = SendMessage {
+                to,
+                payload,
+                reply_to: Some(form.id),
+                delay_ms: None,
+            };
+            op::send_message(&visit.polis, &visit.me, &params)
+                .await
+                .map(|_| ())
+        }
+    };
+    sent.or_refuse(&visit)?;
+    done(visit).await
+}
+
+/// Who wrote a message, and in which run.
+async fn sender(visit: &Visit, id: u64) -> Result<(String, Option<RunId>), Refused> {
+    let params = PersonMail {
+        before: Some(id.saturating_add(1)),
+        limit: Some(LOOKED_THROUGH),
+        ..PersonMail::default()
+    };
+    let letters = op::person_mail(&visit.polis, &visit.me, &params).await;
+    let letters = letters.or_refuse(visit)?.messages;
+    let found = letters.into_iter().find(|message| message.id == id);
+    let found = found.ok_or_else(|| polis_core::message::not_found(id));
+    let found = found.or_refuse(visit)?;
+    Ok((found.from.to_string(), found.run))
+}
+
+/// Lays a message aside without an answer.
+pub(super) async fn aside(visit: Visit, Form(form): Form<Answer>) -> Result<Response, Refused> {
+    visit.check(Area::Messages, Access::Write)?;
+    let params = ReadMail { ids: vec![form.id] };
+    let read = op::read_mail(&visit.polis, &visit.me, &params).await;
+    read.or_refuse(&visit)?;
+    done(visit).await
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct OfTask {
+    id: TaskId,
+    version: Option<u64>,
+}
+
+/// Takes a task from an owner that went silent.
+pub(super) async fn release(visit: Visit, Form(form): Form<OfTask>) -> Result<Response, Refused> {
+    visit.check(Area::Tasks, Access::Write)?;
+    let params = TaskRelease {
+        task_id: form.id,
+        expected_version: form.version,
+    };
+    let released = op::release_task(&visit.polis, &visit.me, &params).await;
+    released.or_refuse(&visit)?;
+    done(visit).await
+}
+
+/// Approves a task's completion.
+pub(super) async fn approve(visit: Visit, Form(form): Form<OfTask>) -> Result<Response, Refused> {
+    visit.check(Area::Tasks, Access::Write)?;
+    let params = TaskApprove {
+        task_id: form.id,
+        note: None,
+        expected_version: form.version,
+    };
+    let approved = op::approve_task(&visit.polis, &visit.me, &params).await;
+    approved.or_refuse(&visit)?;
+    done(visit).await
+}
+
+/// The page as it is now.
+async fn done(visit: Visit) -> Result<Response, Refused> {
+    if visit.part {
+        return super::refresh(visit).await;
+    }
+    Ok(Redirect::to("/").into_response())
+}

@@ -1,0 +1,124 @@
+//! Small charts: a figure over the last periods, drawn with what the policy allows (attributes, no styles).
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+/// How wide and high a chart is, in its own units.
+const SIZE: (f64, f64) = (120.0, 32.0);
+
+/// A line over the periods; gaps where there is no figure. `top` is the largest value that can be.
+pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
+    let mut path = String::new();
+    let mut area = String::new();
+    let mut dots = String::new();
+    let mut pen_down: Option<f64> = None;
+    let mut last = 0.0;
+    let there = |at: Option<usize>| {
+        at.and_then(|at| values.get(at))
+            .is_some_and(Option::is_some)
+    };
+    for (at, value) in values.iter().enumerate() {
+        let x = across(at, values.len());
+        let Some(value) = value else {
+            close(&mut area, pen_down.take(), last);
+            continue;
+        };
+        let y = height(*value, top);
+        let command = if pen_down.is_some() { 'L' } else { 'M' };
+        let _ = write!(path, "{command}{x:.1} {y:.1}");
+        if pen_down.is_none() {
+            let _ = write!(area, "M{x:.1} {:.1}", SIZE.1);
+        }
+        // A point with none beside it has no line to be seen by.
+        if !there(at.checked_sub(1)) && !there(at.checked_add(1)) {
+            let _ = write!(dots, "M{x:.1} {y:.1}h0");
+        }
+        let _ = write!(area, "L{x:.1} {y:.1}");
+        pen_down.get_or_insert(x);
+        last = x;
+    }
+    close(&mut area, pen_down, last);
+    html! {
+        svg.spark viewBox={ "0 -2 " (SIZE.0) " " (SIZE.1 + 4.0) } preserveAspectRatio="none" role="img" aria-label=(label) {
+            path.area d=(area) {}
+            path.line d=(path) {}
+            @if !dots.is_empty() { path.points d=(dots) {} }
+        }
+    }
+}
+
+/// Bars over the periods.
+pub(super) fn bars(label: &str, values: &[u64]) -> Markup {
+    let top = values.iter().copied().max().unwrap_or(0).max(1);
+    let each = SIZE.0 / float(values.len().max(1));
+    html! {
+        svg.spark viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } preserveAspectRatio="none" role="img" aria-label=(label) {
+            @for (at, value) in values.iter().enumerate() {
+                @let high = SIZE.1 * number(*value) / number(top);
+                @if *value > 0 {
+                    rect.bar-of x=(format!("{:.1}", each * float(at))) width=(format!("{:.1}", each * 0.8))
+                        y=(format!("{:.1}", SIZE.1 - high)) height=(format!("{high:.1}")) {}
+                }
+            }
+        }
+    }
+}
+
+fn close(area: &mut String, from: Option<f64>, to: f64) {
+    if from.is_some() {
+        let _ = write!(area, "L{to:.1} {:.1}Z", SIZE.1);
+    }
+}
+
+fn across(at: usize, many: usize) -> f64 {
+    match many {
+        ..=1 => SIZE.0 / 2.0,
+        many => SIZE.0 * float(at) / float(many - 1),
+    }
+}
+
+fn height(value: f64, top: f64) -> f64 {
+    SIZE.1 * (1.0 - (value / top).clamp(0.0, 1.0))
+}
+
+/// A count for drawing; beyond 4 billion the pen would not tell the difference.
+fn float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+fn number(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_gaps_and_an_area() {
+        let drawn = line("x", &[Some(0.0), Some(100.0), None, Some(50.0)], 100.0);
+        let text = drawn.into_string();
+        assert!(text.contains("M0.0 32.0L40.0 0.0M120.0 16.0\""), "{text}");
+        assert!(text.contains("M120.0 16.0h0"), "one alone is a dot: {text}");
+        assert_eq!(text.matches('Z').count(), 2, "{text}");
+        assert!(!text.contains("NaN") && !text.contains("inf"));
+    }
+
+    #[test]
+    fn a_single_period_is_a_dot_in_the_middle() {
+        let text = line("x", &[Some(100.0)], 100.0).into_string();
+        assert!(
+            text.contains("class=\"points\" d=\"M60.0 0.0h0\""),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        for text in [line("x", &[], 1.0), bars("x", &[]), bars("x", &[0, 0])] {
+            let text = text.into_string();
+            assert!(!text.contains("NaN") && !text.contains("<rect"), "{text}");
+        }
+    }
+}

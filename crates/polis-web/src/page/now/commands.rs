@@ -1,0 +1,89 @@
+//! Commands that run, with the end of what they have written so far.
+//!
+//! While one runs its output is fetched every second: it grows without an event. Whether one has begun is
+//! looked at now and then, and when something happens.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::token::{Access, Area};
+use polis_ops::op::{self, CommandView, ListCommands, ShowCommand};
+
+use crate::layout::part;
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::timeline::{href, somebody};
+use crate::visit::Visit;
+
+/// How many are shown with their output.
+const SHOWN: u32 = 6;
+
+pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
+    visit.check(Area::Commands, Access::Read)?;
+    Ok(part(section(&visit).await?))
+}
+
+/// The commands that run; nothing is seen of it while there are none.
+pub(super) async fn section(visit: &Visit) -> Result<Markup, Refused> {
+    if !visit.allows(Area::Commands, Access::Read) {
+        return Ok(html! {});
+    }
+    let running = running(visit).await?;
+    let trigger = if running.is_empty() {
+        "polis:event from:body, every 5s"
+    } else {
+        "every 1s"
+    };
+    Ok(html! {
+        div #running hx-get="/now/commands" hx-trigger=(trigger) hx-swap="morph:outerHTML" {
+            @if !running.is_empty() {
+                h2 { (visit.say("Running commands", "正在运行的命令")) " " span.count { (running.len()) } }
+                @for command in &running { (one(visit, command)) }
+            }
+        }
+    })
+}
+
+async fn running(visit: &Visit) -> Result<Vec<CommandView>, Refused> {
+    let params = ListCommands {
+        running: Some(true),
+        limit: Some(SHOWN),
+        ..ListCommands::default()
+    };
+    let listed = match op::list_commands(&visit.polis, &visit.me, &params).await {
+        Ok(listed) => listed.commands,
+        // Who has no workspace runs nothing.
+        Err(error) if error.code() == polis_core::Code::WorkspaceNotAssigned => Vec::new(),
+        Err(error) => return Err(Refused::of(visit, error)),
+    };
+    let mut running = Vec::with_capacity(listed.len());
+    for entry in listed {
+        let shown = ShowCommand { id: entry.id };
+        match op::show_command(&visit.polis, &visit.me, &shown).await {
+            Ok(view) => running.push(view),
+            // It ended, and was forgotten, since it was listed.
+            Err(error) if error.kind() == polis_core::Kind::NotFound => {}
+            Err(error) => return Err(error).or_refuse(visit),
+        }
+    }
+    Ok(running)
+}
+
+fn one(visit: &Visit, view: &CommandView) -> Markup {
+    let entry = &view.entry;
+    let place = href(&format!("workspace/{}", entry.workspace));
+    html! {
+        article.card id={ "command-" (entry.id.replace('/', "-")) } data-command=(entry.id) {
+            div.row {
+                code.grow.cut { (entry.command) }
+                @if entry.running { span.pill.accent { (visit.say("runs", "运行中")) } }
+                span.small { (somebody(entry.agent.as_str()))
+                    @if let Some(place) = place { " · " a href=(place) { (visit.say("workspace", "工作区")) } }
+                    " · " (ago(visit, &entry.started_at)) }
+            }
+            @if view.omitted > 0 {
+                p.small.muted { (visit.say("The beginning is left out.", "开头部分已省略。")) }
+            }
+            pre.out data-tail tabindex="0" aria-label=(visit.say("Output", "输出")) { (view.output) }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Now: who does what this minute, what waits for a person, and how well it goes.
+//!
+//! Every part is fetched again by itself when something happens that it shows: `people` (agents and the
+//! tasks they work on), `commands`, `waiting` (with `act`, the deeds), `figures`, and what happened last.
+
+mod act;
+mod chart;
+mod commands;
+mod figures;
+mod people;
+mod waiting;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{get, post};
+use maud::{Markup, html};
+use polis_core::Event;
+use polis_core::token::{Access, Area};
+use polis_ops::op::{self, LookAround, Now};
+
+use crate::house::House;
+use crate::layout::{NOW, Tab, page, part};
+use crate::refused::{OrRefuse as _, Refused};
+use crate::timeline;
+use crate::visit::Visit;
+
+pub(crate) fn routes() -> Router<Arc<House>> {
+    Router::new()
+        .route("/", get(show))
+        .route("/now/look", get(refresh))
+        .route("/now/commands", get(commands::refresh))
+        .route("/now/figures", get(figures::refresh))
+        .route("/now/approvals", post(act::decide))
+        .route("/now/approval", get(waiting::approval))
+        .route("/now/answer", post(act::answer))
+        .route("/now/aside", post(act::aside))
+        .route("/now/release", post(act::release))
+        .route("/now/approve", post(act::approve))
+}
+
+async fn show(State(house): State<Arc<House>>, visit: Visit) -> Result<Response, Refused> {
+    // Whose session is good for less begins at what it may see.
+    let first = Tab::ALL.into_iter().find(|tab| tab.is_open_to(&visit));
+    if let Some(first) = first.filter(|tab| *tab != Tab::Now) {
+        return Ok(Redirect::to(first.path()).into_response());
+    }
+    let now = look(&visit).await?;
+    let figures = figures::section(&house, &visit).await?;
+    let commands = commands::section(&visit).await?;
+    let title = visit.say("Now", "此刻");
+    let body = html! {
+        (waiting::section(&visit, &now.waiting))
+        (commands)
+        (moving(&visit, &now))
+        (figures)
+        (last(&visit, &now.events, None))
+    };
+    Ok(page(&visit, Tab::Now, title, "event,task", &body))
+}
+
+/// What moves, what waits and what happened last are fetched together: they come from one look.
+async fn refresh(visit: Visit) -> Result<Response, Refused> {
+    let now = look(&visit).await?;
+    Ok(part(html! {
+        (moving(&visit, &now))
+        (waiting::beside(&visit, &now.waiting))
+        (last(&visit, &now.events, Some("morph")))
+    }))
+}
+
+async fn look(visit: &Visit) -> Result<Now, Refused> {
+    for area in NOW {
+        visit.check(area, Access::Read)?;
+    }
+    let looked = op::look_around(&visit.polis, &visit.me, &LookAround {}).await;
+    let mut now = looked.or_refuse(visit)?;
+    // What a session may not do is not offered to it.
+    if !visit.allows(Area::Society, Access::Read) {
+        now.waiting.approvals.clear();
+    }
+    if !visit.allows(Area::Messages, Access::Read) {
+        now.waiting.questions.clear();
+    }
+    Ok(now)
+}
+
+/// Agents, and the tasks in progress.
+fn moving(visit: &Visit, now: &Now) -> Markup {
+    html! {
+        div #moving hx-get="/now/look" hx-trigger="polis:event from:body, every 60s" hx-swap="morph:outerHTML" {
+            (people::counts(visit, &now.counts))
+            div.split {
+                (people::tasks(visit, now))
+                (people::agents(visit, now))
+            }
+        }
+    }
+}
+
+/// What happened last; `beside` says how it is put into a page beside another part (without what is behind a
+/// colon, which htmx would take for a selector there).
+fn last(visit: &Visit, events: &[Event], beside: Option<&str>) -> Markup {
+    html! {
+        section.card #last aria-labelledby="last-title" hx-swap-oob=[beside] {
+            h2 #last-title { (visit.say("Last events", "最近事件")) a.small href="/events" { (visit.say("all", "全部")) } }
+            @if events.is_empty() {
+                p.muted { (visit.say("Nothing has happened yet.", "还没有发生任何事。")) }
+            }
+            ol.timeline { @for event in events { (timeline::line(visit, event)) } }
+        }
+    }
+}

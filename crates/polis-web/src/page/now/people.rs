@@ -1,0 +1,151 @@
+//! Who does what: agents, the tasks in progress, and how much there is of everything.
+
+use maud::{Markup, html};
+use polis_core::society::member::MemberStatus;
+use polis_ops::op::{AgentNow, Now, Overview};
+use polis_view::words;
+
+use crate::moment::ago;
+use crate::timeline::{href, somebody};
+use crate::visit::Visit;
+
+/// How many idle agents are named.
+const IDLE_SHOWN: usize = 12;
+
+/// How much there is of everything.
+pub(super) fn counts(visit: &Visit, counts: &Overview) -> Markup {
+    let items = [
+        (
+            visit.say("in progress", "进行中"),
+            counts.in_progress,
+            "/tasks",
+        ),
+        (visit.say("pending", "待处理"), counts.pending, "/tasks"),
+        (visit.say("completed", "已完成"), counts.completed, "/tasks"),
+        (
+            visit.say(
+                one(counts.agents, "registered agent", "registered agents"),
+                "已注册智能体",
+            ),
+            counts.agents,
+            "/agents",
+        ),
+        (
+            visit.say(one(counts.events, "event", "events"), "事件"),
+            counts.events,
+            "/events",
+        ),
+    ];
+    html! {
+        p.row #counts {
+            @for (name, number, to) in items {
+                a.pill href=(to) { b { (number) } " " (name) }
+            }
+        }
+    }
+}
+
+/// The word for one or for many.
+fn one(count: u64, single: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { single } else { many }
+}
+
+/// The tasks somebody works on.
+pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
+    html! {
+        section.card aria-labelledby="tasks-title" {
+            h2 #tasks-title { (visit.say("In progress", "进行中的任务")) span.count { (now.counts.in_progress) } }
+            @if now.tasks.is_empty() {
+                div.empty {
+                    p { (visit.say("Nobody works on a task right now.", "现在没有进行中的任务。")) }
+                    p { a.button.main href="/tasks/new" { (visit.say("Create a task", "创建任务")) } }
+                }
+            }
+            ul.list {
+                @for task in now.tasks.iter().take(50) {
+                    li.row data-row tabindex="-1" {
+                        div.grow {
+                            a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
+                            @if let Some(kind) = task.task_type { " " span.pill { (words::task_type(kind, visit.lang())) } }
+                            @if task.stale { " " span.pill.warn { (visit.say("lease ran out", "租约已过期")) } }
+                        }
+                        @if task.owner.is_empty() { span.muted { (visit.say("nobody", "无人")) } }
+                        @else { span { (somebody(&task.owner)) } }
+                        @if let Some(at) = &task.updated_at { span.small { (ago(visit, at)) } }
+                    }
+                }
+            }
+            @if now.counts.in_progress > 50 { p { a href="/tasks" { (visit.say("All of them", "查看全部")) } } }
+        }
+    }
+}
+
+/// Who is there, those at work first.
+pub(super) fn agents(visit: &Visit, now: &Now) -> Markup {
+    let (idle, busy): (Vec<&AgentNow>, Vec<&AgentNow>) = now
+        .agents
+        .iter()
+        .partition(|agent| agent.status == MemberStatus::Idle);
+    let hidden = now
+        .agents_total
+        .saturating_sub(u64::try_from(busy.len()).unwrap_or(0));
+    let hidden = hidden.saturating_sub(u64::try_from(idle.len().min(IDLE_SHOWN)).unwrap_or(0));
+    html! {
+        section.card aria-labelledby="agents-title" {
+            h2 #agents-title { (visit.say("Agents", "智能体")) span.count { (now.agents_total) }
+                // Every open run has a root, which the registry does not count.
+                @let roots = now.agents_total.saturating_sub(now.counts.agents);
+                @if roots > 0 {
+                    span.count { (visit.say(
+                        format!("{} registered, {roots} {} of runs", now.counts.agents, one(roots, "root", "roots")),
+                        format!("已注册 {} 个，运行的 root {roots} 个", now.counts.agents),
+                    )) }
+                } }
+            @if now.agents.is_empty() {
+                div.empty {
+                    p { (visit.say("No agents yet. Register one, or start a society:", "还没有智能体。注册一个，或启动一个社会：")) }
+                    pre { code { "polis agent add ada --role architect\npolis run \"…\"" } }
+                }
+            }
+            ul.list {
+                @for agent in busy { (busy_one(visit, agent)) }
+            }
+            @if !idle.is_empty() {
+                p.row.small {
+                    span.muted { (visit.say("Idle:", "空闲：")) }
+                    @for agent in idle.iter().take(IDLE_SHOWN) { (name(agent)) }
+                    @if hidden > 0 { a href="/agents" { "+" (hidden) } }
+                }
+            }
+        }
+    }
+}
+
+fn busy_one(visit: &Visit, agent: &AgentNow) -> Markup {
+    let lang = visit.lang();
+    html! {
+        li data-row tabindex="-1" {
+            div.row {
+                span.grow { (name(agent)) " " span.muted.small { (words::role(&agent.role, lang)) } }
+                span class={ "pill status-" (agent.status.as_str()) } { (words::member(agent.status, lang)) }
+            }
+            @if let Some(tool) = &agent.doing { div.small { (visit.say("in ", "正在调用 ")) code { (tool) } } }
+            @if let Some(why) = &agent.why { div.small.muted.cut { (why) } }
+            @if let Some(task) = agent.task {
+                div.small { a href={ "/tasks/" (task) } { (visit.say("task", "任务")) " #" (task) }
+                    @if let Some(since) = &agent.since { " · " (ago(visit, since)) } }
+            }
+        }
+    }
+}
+
+/// An agent's name, with a link to its page; `root` has one in every run.
+fn name(agent: &AgentNow) -> Markup {
+    match &agent.run {
+        Some(run) => {
+            let page = href(&format!("run/{run}")).unwrap_or_default();
+            html! { a href={ (page) "/of/" (agent.id) } { (agent.name) } }
+        }
+        None => html! { a href={ "/agents/" (agent.id) } { (agent.name) } },
+    }
+}

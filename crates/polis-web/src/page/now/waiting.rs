@@ -1,0 +1,215 @@
+//! What waits for a person, with what can be done about it right there.
+//!
+//! Cards have names, so that those that are new or done with are put in and taken out while the others stay;
+//! one in which somebody has begun to write is left as it is (`polis.js`).
+
+use axum::response::Response;
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use polis_core::message::Message;
+use polis_core::society::approval::Approval;
+use polis_core::task::TaskSummary;
+use polis_core::token::{Access, Area};
+use polis_core::{Code, Refusal};
+use polis_ops::op::{self, ListApprovals, OpenDecision, Waiting};
+use polis_view::words;
+use serde::Deserialize;
+
+use crate::brief;
+use crate::given::Query;
+use crate::layout::{Tab, page};
+use crate::moment::ago;
+use crate::page::boards::address;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::timeline::somebody;
+use crate::visit::Visit;
+
+/// The most calls and the most messages that are shown at once.
+const SHOWN: usize = 20;
+
+/// Where a call that has to be allowed is shown whole.
+fn approval_at(id: &str) -> String {
+    format!(
+        "/now/approval?id={}",
+        utf8_percent_encode(id, NON_ALPHANUMERIC)
+    )
+}
+
+/// Which call.
+#[derive(Debug, Deserialize)]
+pub(super) struct Which {
+    id: String,
+}
+
+/// A call that has to be allowed, with all it would be called with.
+pub(super) async fn approval(
+    visit: Visit,
+    Query(which): Query<Which>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Society, Access::Read)?;
+    let all = op::list_approvals(&visit.polis, &visit.me, &ListApprovals::default()).await;
+    let mut all = all.or_refuse(&visit)?.approvals.into_iter();
+    let Some(found) = all.find(|approval| approval.id == which.id) else {
+        let refusal = Refusal::new(
+            Code::ApprovalNotFound,
+            "This call does not wait any more.",
+            "go back to what waits",
+        );
+        return Err(Refused::of(&visit, refusal.into()));
+    };
+    let body = html! {
+        p { a href="/" { "← " (visit.say("Now", "此刻")) } }
+        p { (somebody(found.agent.as_str())) " " code { (found.tool) } " " span.small { (ago(&visit, &found.asked_at)) } }
+        (brief::data(&visit, &found.arguments, brief::WHOLE, None))
+    };
+    let title = visit.say("A call that has to be allowed", "需要批准的调用");
+    Ok(page(&visit, Tab::Now, title, "", &body))
+}
+
+/// What waits, as a part of the page.
+pub(super) fn section(visit: &Visit, waiting: &Waiting) -> Markup {
+    html! { div #waiting { (cards(visit, waiting)) } }
+}
+
+/// The same, put into the page beside another part. What is typed in a card stays.
+pub(super) fn beside(visit: &Visit, waiting: &Waiting) -> Markup {
+    // Not `morph:outerHTML`: in this place htmx takes what is behind the colon for a selector.
+    html! { div #waiting hx-swap-oob="morph" { (cards(visit, waiting)) } }
+}
+
+fn cards(visit: &Visit, waiting: &Waiting) -> Markup {
+    let many = waiting.approvals.len()
+        + waiting.questions.len()
+        + waiting.stale.len()
+        + waiting.to_approve.len()
+        + waiting.decisions.len();
+    html! {
+        h2 { (visit.say("Waits for you", "等待您处理")) " " span.count { (many) } }
+        @if many == 0 {
+            p.muted { (visit.say("Nothing waits for a person.", "没有需要人处理的事项。")) }
+        }
+        div.grid {
+            @for approval in waiting.approvals.iter().take(SHOWN) { (to_allow(visit, approval)) }
+            @for question in waiting.questions.iter().take(SHOWN) { (asked(visit, question)) }
+            @for task in &waiting.to_approve { (to_approve(visit, task)) }
+            @for task in &waiting.stale { (stale(visit, task)) }
+            @for open in &waiting.decisions { (to_sign(visit, open)) }
+        }
+        @let more = waiting.approvals.len().saturating_sub(SHOWN) + waiting.questions.len().saturating_sub(SHOWN);
+        @if more > 0 {
+            p.muted { (visit.say(
+                format!("{more} more wait; they come up when some of these are done with."),
+                format!("还有 {more} 项等待处理，处理完上面的即会显示。"),
+            )) }
+        }
+    }
+}
+
+/// A form of a card: sent by htmx, which then fetches what moves and what waits; or by itself.
+fn form(visit: &Visit, to: &str, inside: &Markup) -> Markup {
+    html! {
+        form method="post" action=(to) hx-post=(to) hx-target="#moving" hx-swap="morph:outerHTML" {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            (inside)
+        }
+    }
+}
+
+/// A call that has to be allowed.
+fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
+    let note = visit.say("a word to the agent (optional)", "给智能体的话（可选）");
+    html! {
+        article.card id={ "approval-" (slug(&approval.id)) } data-approval=(approval.id) {
+            p { (somebody(approval.agent.as_str())) " "
+                (visit.say("asks to be allowed", "请求批准")) " " code { (approval.tool) }
+                " " span.small { (ago(visit, &approval.asked_at)) } }
+            (brief::data(visit, &approval.arguments, brief::CARD, Some(&approval_at(&approval.id))))
+            (form(visit, "/now/approvals", &html! {
+                input type="hidden" name="id" value=(approval.id);
+                p { input name="note" aria-label=(note) placeholder=(note); }
+                div.actions {
+                    button.main name="decision" value="allow" { (visit.say("Allow", "允许")) }
+                    button.danger name="decision" value="deny" { (visit.say("Deny", "拒绝")) }
+                }
+            }))
+        }
+    }
+}
+
+/// A message that nobody has answered.
+fn asked(visit: &Visit, message: &Message) -> Markup {
+    let label = visit.say("Answer", "回复");
+    html! {
+        article.card id={ "question-" (message.id) } data-question=(message.id) {
+            p { (somebody(message.from.as_str())) " " (visit.say("wrote", "写道"))
+                " " span.small { (ago(visit, &message.created_at)) } }
+            (brief::letter(visit, message, brief::CARD))
+            (form(visit, "/now/answer", &html! {
+                input type="hidden" name="id" value=(message.id);
+                p { textarea name="text" rows="2" required aria-label=(label) placeholder=(label) {} }
+                div.actions {
+                    button.main { (visit.say("Send answer", "发送回复")) }
+                    button.quiet formaction="/now/aside" formnovalidate hx-post="/now/aside" hx-target="#moving" hx-swap="morph:outerHTML" {
+                        (visit.say("Lay aside", "搁置")) }
+                }
+            }))
+        }
+    }
+}
+
+/// A task whose completion has to be approved.
+fn to_approve(visit: &Visit, task: &TaskSummary) -> Markup {
+    html! {
+        article.card id={ "approve-" (task.id) } data-approve=(task.id) {
+            p { (headline(visit, task)) }
+            p.small { (somebody(&task.owner)) " " (visit.say("wants to complete it; it has to be approved first.", "希望完成它，需要先批准。")) }
+            (form(visit, "/now/approve", &html! {
+                input type="hidden" name="id" value=(task.id);
+                input type="hidden" name="version" value=(task.version);
+                div.actions { button.main { (visit.say("Approve", "批准")) } }
+            }))
+        }
+    }
+}
+
+/// A task whose owner went silent.
+fn stale(visit: &Visit, task: &TaskSummary) -> Markup {
+    html! {
+        article.card id={ "stale-" (task.id) } data-stale=(task.id) {
+            p { (headline(visit, task)) }
+            p.small { (somebody(&task.owner)) " " (visit.say("let the lease run out", "的租约已过期"))
+                @if let Some(at) = &task.lease_expires_at { " · " (ago(visit, at)) } }
+            (form(visit, "/now/release", &html! {
+                input type="hidden" name="id" value=(task.id);
+                input type="hidden" name="version" value=(task.version);
+                div.actions { button { (visit.say("Release it for others", "释放给他人")) } }
+            }))
+        }
+    }
+}
+
+fn headline(visit: &Visit, task: &TaskSummary) -> Markup {
+    html! {
+        a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
+        @if let Some(kind) = task.task_type { " " span.pill { (words::task_type(kind, visit.lang())) } }
+    }
+}
+
+/// A decision that waits for signatures; it is signed where all of it can be read.
+fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
+    html! {
+        article.card id={ "decision-" (slug(&format!("{} {}", open.board, open.decision.id))) } data-decision=(open.decision.id) {
+            p { (visit.say("Decision", "决策")) " " b { (open.decision.id) } " · "
+                a href=(address::of(&open.board)) { (open.board) } }
+            p.small { (brief::beginning(&open.decision.content, brief::CARD)) }
+            p.small.muted { (visit.say("proposed by", "提出者")) " " (open.decision.proposer) }
+            div.actions { a.button href={ (address::of(&open.board)) "#decisions" } { (visit.say("Look at it", "查看")) } }
+        }
+    }
+}
+
+/// A name as an id of an element.
+fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    text.chars().map(plain).collect()
+}

@@ -1,0 +1,171 @@
+//! The board: a column for each state, the newest tasks first, live.
+
+use axum::response::Response;
+use http::{HeaderName, HeaderValue};
+use maud::{Markup, html};
+use polis_core::TaskStatus;
+use polis_core::task::TaskSummary;
+use polis_ops::op;
+use polis_view::words;
+
+use super::filter::{Filter, MOST};
+use super::status_pill;
+use crate::given::Query;
+use crate::layout::{Tab, page, part};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The columns, from the left.
+const COLUMNS: [TaskStatus; 3] = [
+    TaskStatus::Pending,
+    TaskStatus::InProgress,
+    TaskStatus::Completed,
+];
+
+/// The whole page.
+pub(super) async fn show(visit: Visit, Query(filter): Query<Filter>) -> Result<Response, Refused> {
+    let board = board(&visit, &filter).await?;
+    let body = html! { (filter.form(&visit)) (board) };
+    Ok(page(
+        &visit,
+        Tab::Tasks,
+        visit.say("Tasks", "任务"),
+        "task",
+        &body,
+    ))
+}
+
+/// The board alone, because something has happened.
+pub(super) async fn refresh(
+    visit: Visit,
+    Query(filter): Query<Filter>,
+) -> Result<Response, Refused> {
+    Ok(part(board(&visit, &filter).await?))
+}
+
+/// The board alone, because something else is wanted; the page's address follows.
+pub(super) async fn filtered(
+    visit: Visit,
+    Query(filter): Query<Filter>,
+) -> Result<Response, Refused> {
+    let mut answer = part(board(&visit, &filter).await?);
+    let address = address("/tasks", &filter);
+    if let Ok(value) = HeaderValue::from_str(&address) {
+        let name = HeaderName::from_static("hx-replace-url");
+        answer.headers_mut().insert(name, value);
+    }
+    Ok(answer)
+}
+
+fn address(path: &str, filter: &Filter) -> String {
+    match filter.query() {
+        none if none.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
+    }
+}
+
+struct Column {
+    status: TaskStatus,
+    cards: Vec<TaskSummary>,
+    total: u64,
+    more: bool,
+}
+
+/// The board, drawn.
+pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refused> {
+    let mut columns = Vec::with_capacity(COLUMNS.len());
+    for status in COLUMNS {
+        let mut column = Column {
+            status,
+            cards: Vec::new(),
+            total: 0,
+            more: false,
+        };
+        if let Some(list) = filter.list(status) {
+            let found = op::list_tasks(&visit.polis, &list).await.or_refuse(visit)?;
+            column.more = found.next.is_some();
+            column.cards = found.tasks;
+            // Counting costs as much as looking; a column that is all there counts itself.
+            column.total = match column.more {
+                true => op::count_tasks(&visit.polis, &list)
+                    .await
+                    .or_refuse(visit)?,
+                false => u64::try_from(column.cards.len()).unwrap_or(u64::MAX),
+            };
+        }
+        columns.push(column);
+    }
+    let nothing = columns.iter().all(|column| column.total == 0);
+    Ok(html! {
+        section #board data-query=(filter.query()) hx-get=(address("/tasks/board", filter))
+            hx-trigger="polis:task from:body" hx-swap="morph:outerHTML" {
+            @if nothing && !filter.is_set() { (first_task(visit)) }
+            @else {
+                @if nothing { p.empty { (visit.say("No task is like that.", "没有符合条件的任务。")) " "
+                    a href="/tasks" { (visit.say("Show all", "显示全部")) } } }
+                div.columns { @for column in &columns { (draw(visit, filter, column)) } }
+            }
+        }
+    })
+}
+
+fn draw(visit: &Visit, filter: &Filter, column: &Column) -> Markup {
+    let name = words::status(column.status, visit.lang());
+    let more = filter.with_more(column.status);
+    html! {
+        section.column data-column=(column.status.as_str()) aria-label=(name) {
+            h2 { (status_pill(visit, column.status)) " " span.count { (column.total) } }
+            ol.cards { @for task in &column.cards { (card(visit, task)) } }
+            @if column.more {
+                @if filter.shown(column.status) < MOST {
+                    a.button.small.more href=(address("/tasks", &more)) hx-get=(address("/tasks/filter", &more))
+                        hx-target="#board" hx-swap="morph:outerHTML" { (visit.say("More", "更多")) }
+                } @else {
+                    p.muted.small { (visit.say("Search or filter to see the others.", "其余任务请用搜索或筛选查看。")) }
+                }
+            }
+        }
+    }
+}
+
+/// A task as a card. It can be dragged, and moved with keys (see `board-drag.js`).
+fn card(visit: &Visit, task: &TaskSummary) -> Markup {
+    let lang = visit.lang();
+    let since = task.created_at.as_ref().or(task.updated_at.as_ref());
+    let open = task.status != TaskStatus::Completed;
+    html! {
+        li.card.task id={ "task-" (task.id) } data-row tabindex="0" data-task=(task.id) data-version=(task.version) draggable="true" {
+            a.subject href={ "/tasks/" (task.id) } draggable="false" { span.muted { "#" (task.id) } " " (task.subject) }
+            div.facts.small {
+                @if open && task.open_blockers > 0 {
+                    span.pill.status-blocked { (lang.say("blocked by ", "被阻塞：")) (task.open_blockers) }
+                }
+                @if task.stale { span.pill.status-stale { (lang.say("stale", "已失联")) } }
+                @if let Some(role) = &task.required_role { span.pill { (words::role(role, lang)) } }
+                @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
+                @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
+                @if let Some(since) = since { (ago(visit, since)) }
+            }
+        }
+    }
+}
+
+/// What is shown while there is no task: how to make the first one.
+fn first_task(visit: &Visit) -> Markup {
+    html! {
+        div.empty {
+            h2 { (visit.say("No tasks yet", "还没有任务")) }
+            p { (visit.say(
+                "A task is what agents claim, work on and complete. Make the first one here, or in a terminal:",
+                "任务由智能体认领、执行并完成。可以在此新建第一个任务，或在终端中：",
+            )) }
+            pre { code {
+                "polis task create --subject \"" (visit.say("Draw up the API", "设计 API")) "\" --required-role architect\n"
+                "polis task create --subject \"" (visit.say("Build it", "实现后端")) "\" --add-blocked-by 1\n"
+                "polis task claim --as architect"
+            } }
+            p { a.button.main href="/tasks/new" { (visit.say("New task", "新建任务")) } }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What of the board somebody wants to see, as it stands in the page's address.
+
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use polis_core::{TaskStatus, TaskType};
+use polis_ops::op::TaskList;
+use polis_view::words;
+use serde::Deserialize;
+
+use crate::visit::Visit;
+
+/// How many cards a column has at first, and how many more each time.
+pub(super) const STEP: u32 = 50;
+/// The most cards of a column.
+pub(super) const MOST: u32 = 500;
+
+/// What of the board is wanted. Nothing set means everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(super) struct Filter {
+    /// Words to search for.
+    q: String,
+    /// The required role.
+    role: String,
+    /// The type.
+    #[serde(rename = "type")]
+    kind: String,
+    /// Who holds it.
+    owner: String,
+    /// Only what could be claimed now: any text.
+    ready: String,
+    /// How many cards of each column; what is no number counts as nothing said.
+    pending: String,
+    in_progress: String,
+    completed: String,
+}
+
+impl Filter {
+    /// Whether anything is left out.
+    pub(super) fn is_set(&self) -> bool {
+        let texts = [&self.q, &self.role, &self.kind, &self.owner, &self.ready];
+        texts.iter().any(|text| !text.trim().is_empty())
+    }
+
+    /// How many cards of a column are wanted.
+    pub(super) fn shown(&self, status: TaskStatus) -> u32 {
+        self.wanted(status)
+            .parse()
+            .unwrap_or(STEP)
+            .clamp(STEP, MOST)
+    }
+
+    fn wanted(&self, status: TaskStatus) -> &str {
+        match status {
+            TaskStatus::Pending => &self.pending,
+            TaskStatus::InProgress => &self.in_progress,
+            TaskStatus::Completed => &self.completed,
+            TaskStatus::Deleted => "",
+        }
+    }
+
+    /// The same with more cards of a column.
+    pub(super) fn with_more(&self, status: TaskStatus) -> Self {
+        let more = (self.shown(status) + STEP).min(MOST).to_string();
+        let mut new = self.clone();
+        match status {
+            TaskStatus::Pending => new.pending = more,
+            TaskStatus::InProgress => new.in_progress = more,
+            TaskStatus::Completed => new.completed = more,
+            TaskStatus::Deleted => {}
+        }
+        new
+    }
+
+    /// The list a column shows. A type that is none finds nothing, as any other word would.
+    pub(super) fn list(&self, status: TaskStatus) -> Option<TaskList> {
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let task_type = match given(&self.kind) {
+            Some(name) => Some(TaskType::from_name(&name)?),
+            None => None,
+        };
+        Some(TaskList {
+            status: Some(status),
+            required_role: given(&self.role),
+            owner: given(&self.owner),
+            task_type,
+            ready: given(&self.ready).is_some(),
+            search: given(&self.q),
+            newest: true,
+            limit: Some(self.shown(status)),
+            ..TaskList::default()
+        })
+    }
+
+    /// As it stands in an address, without the question mark.
+    pub(super) fn query(&self) -> String {
+        let pairs = [
+            ("q", &self.q),
+            ("role", &self.role),
+            ("type", &self.kind),
+            ("owner", &self.owner),
+            ("ready", &self.ready),
+            ("pending", &self.pending),
+            ("in_progress", &self.in_progress),
+            ("completed", &self.completed),
+        ];
+        let set = pairs.iter().filter(|(_, value)| !value.trim().is_empty());
+        let parts: Vec<String> = set
+            .map(|(name, value)| {
+                format!(
+                    "{name}={}",
+                    utf8_percent_encode(value.trim(), NON_ALPHANUMERIC)
+                )
+            })
+            .collect();
+        parts.join("&")
+    }
+
+    /// The form. It works by itself; with htmx the board follows while one types.
+    pub(super) fn form(&self, visit: &Visit) -> Markup {
+        let lang = visit.lang();
+        let any = lang.say("any", "不限");
+        html! {
+            form.toolbar #filter role="search" method="get" action="/tasks" hx-get="/tasks/filter" hx-target="#board"
+                hx-swap="morph:outerHTML" hx-trigger="input delay:200ms, submit" hx-sync="this:replace" {
+                div.grow {
+                    label for="q" { (lang.say("Search", "搜索")) }
+                    input #q type="search" name="q" value=(self.q) data-filter placeholder=(lang.say("words or #12", "关键词或 #12"));
+                }
+                div {
+                    label for="role" { (lang.say("Role", "角色")) }
+                    select #role name="role" {
+                        option value="" { (any) }
+                        @for name in visit.polis.settings.roles.iter() {
+                            option value=(name) selected[self.role == name] { (words::role(name, lang)) }
+                        }
+                    }
+                }
+                div {
+                    label for="type" { (lang.say("Type", "类型")) }
+                    select #type name="type" {
+                        option value="" { (any) }
+                        @for kind in TaskType::ALL {
+                            option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (words::task_type(*kind, lang)) }
+                        }
+                    }
+                }
+                div {
+                    label for="owner" { (lang.say("Owner", "负责人")) }
+                    input #owner type="text" name="owner" value=(self.owner) size="12" autocomplete="off" spellcheck="false";
+                }
+                label.check {
+                    input type="checkbox" name="ready" value="1" checked[!self.ready.is_empty()];
+                    " " (lang.say("ready", "可认领"))
+                }
+                button { (lang.say("Filter", "筛选")) }
+                a.button.main href="/tasks/new" { (lang.say("New task", "新建任务")) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_brings_back_what_was_asked_for() {
+        let filter = Filter {
+            q: "a&b 中".into(),
+            role: "architect".into(),
+            completed: "100".into(),
+            ..Filter::default()
+        };
+        assert_eq!(
+            filter.query(),
+            "q=a%26b%20%E4%B8%AD&role=architect&completed=100"
+        );
+        assert_eq!(filter.shown(TaskStatus::Completed), 100);
+        assert_eq!(filter.shown(TaskStatus::Pending), STEP);
+    }
+
+    #[test]
+    fn a_column_never_grows_past_its_most() {
+        let mut filter = Filter {
+            pending: "99999999999".into(),
+            ..Filter::default()
+        };
+        assert_eq!(filter.shown(TaskStatus::Pending), STEP);
+        for _ in 0..20 {
+            filter = filter.with_more(TaskStatus::Pending);
+        }
+        assert_eq!(filter.shown(TaskStatus::Pending), MOST);
+    }
+}

@@ -1,0 +1,106 @@
+//! Creating a task.
+
+use axum::response::{IntoResponse as _, Redirect, Response};
+use maud::html;
+use polis_core::task::create::TaskCreate;
+use polis_core::{Fields, Raw};
+use polis_ops::{OpError, op};
+use polis_serve::http::problem;
+use serde::Deserialize;
+
+use super::form::{Typed, numbers};
+use crate::given::Form;
+use crate::layout::{Tab, page};
+use crate::refused::{Refused, notice};
+use crate::visit::Visit;
+
+/// The priorities that are understood.
+const PRIORITIES: [(&str, &str, &str); 4] = [
+    ("critical", "critical", "紧急"),
+    ("high", "high", "高"),
+    ("normal", "normal", "普通"),
+    ("low", "low", "低"),
+];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct NewTask {
+    #[serde(flatten)]
+    typed: Typed,
+    priority: String,
+}
+
+/// The form.
+pub(super) async fn ask(visit: Visit) -> Response {
+    form(&visit, &NewTask::default(), None)
+}
+
+/// Creates what was asked for; what was typed stays in the form if it is refused.
+pub(super) async fn create(
+    visit: Visit,
+    Form(mut asked): Form<NewTask>,
+) -> Result<Response, Refused> {
+    asked.typed = asked.typed.tidy();
+    Ok(match made(&visit, &asked).await {
+        Ok(to) => Redirect::to(&to).into_response(),
+        Err(error) => form(&visit, &asked, Some(&error)),
+    })
+}
+
+async fn made(visit: &Visit, asked: &NewTask) -> Result<String, OpError> {
+    let typed = &asked.typed;
+    let given = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let priority = given(&asked.priority).and_then(|name| Raw::of(&name).ok());
+    let metadata = priority.map(|priority| {
+        let mut fields = Fields::default();
+        fields.set("priority", priority);
+        fields
+    });
+    let request = TaskCreate {
+        subject: typed.subject.clone(),
+        description: typed.description.clone(),
+        required_role: given(&typed.role),
+        task_type: given(&typed.kind),
+        metadata,
+        add_blocked_by: numbers(&typed.blocked_by)?,
+        add_blocks: numbers(&typed.blocks)?,
+        ..TaskCreate::default()
+    };
+    let made = op::create_task(&visit.polis, &visit.me, &request).await?;
+    Ok(format!("/tasks/{}", made.task.id))
+}
+
+fn form(visit: &Visit, asked: &NewTask, refused: Option<&OpError>) -> Response {
+    let lang = visit.lang();
+    let body = html! {
+        @if let Some(error) = refused { (notice(visit.taste, error, false)) }
+        form.card.stack #create method="post" action="/tasks/new" {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            (asked.typed.fields(visit, false))
+            div {
+                label for="priority" { (lang.say("Priority", "优先级")) }
+                select #priority name="priority" {
+                    option value="" { (lang.say("none", "无")) }
+                    @for (name, en, zh) in PRIORITIES {
+                        option value=(name) selected[asked.priority == name] { (lang.say(en, zh)) }
+                    }
+                }
+            }
+            div.actions {
+                button.main { (lang.say("Create", "创建")) }
+                a.button.quiet href="/tasks" { (lang.say("Cancel", "取消")) }
+            }
+        }
+    };
+    let mut answer = page(
+        visit,
+        Tab::Tasks,
+        lang.say("New task", "新建任务"),
+        "",
+        &body,
+    );
+    if let Some(error) = refused {
+        *answer.status_mut() = problem::status_of(error.code());
+    }
+    answer
+}

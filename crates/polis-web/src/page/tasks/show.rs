@@ -1,0 +1,204 @@
+//! A task's page.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::{Task, TaskId, TaskStatus};
+use polis_ops::op::{self, TaskView};
+use polis_view::{time, words};
+
+use super::{graph, history, status_pill, talk};
+use crate::brief;
+use crate::given::Path;
+use crate::layout::{Tab, page, part};
+use crate::live;
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// The most stretches of work that are listed; the newest.
+const STINTS: usize = 12;
+
+/// The most fields of metadata that are shown.
+const METADATA: usize = 50;
+
+/// The whole page.
+pub(super) async fn show(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
+    let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
+    let main = main_of(&visit, &view).await?;
+    let body = html! {
+        (main)
+        (graph::section(&visit, id).await?)
+        (talk::talk(&visit, id).await?)
+        (history::section(&visit, id).await?)
+    };
+    let title = format!("#{id} {}", view.task.subject);
+    let live = format!("task,task/{id}");
+    Ok(page(&visit, Tab::Tasks, &title, &live, &body))
+}
+
+/// What it is and how it stands, because it has changed.
+pub(super) async fn refresh(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
+    Ok(part(main_part(&visit, id).await?))
+}
+
+/// What it is and how it stands.
+pub(super) async fn main_part(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
+    let view = op::get_task(&visit.polis, id).await.or_refuse(visit)?;
+    main_of(visit, &view).await
+}
+
+async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
+    let task = &view.task;
+    let id = task.id;
+    let lang = visit.lang();
+    let text = task.description.clone();
+    let description = brief::drawn(visit, move |visit| {
+        let all = format!("/tasks/{id}/description");
+        brief::prose(visit, &text, brief::DESCRIPTION, Some(&all))
+    });
+    let description = description.await?;
+    Ok(html! {
+        section #task hx-get={ "/tasks/" (id) "/main" } hx-trigger=(live::on(&format!("task/{id}"))) hx-swap="morph:outerHTML" {
+            div.row.task-head {
+                (status_pill(visit, task.status))
+                @if view.stale { span.pill.status-stale { (lang.say("stale: its owner's lease has run out", "已失联：负责人的租约已过期")) } }
+                @if blocked(view) { span.pill.status-blocked { (lang.say("blocked by ", "被阻塞：")) (view.open_blockers) } }
+                @if let Some(role) = &task.required_role { span.pill { (words::role(role, lang)) } }
+                @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
+                @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
+                span.grow {}
+                @if task.status != TaskStatus::Deleted { (actions(visit, view)) }
+            }
+            div.split {
+                div.card {
+                    @if let Some(form) = &task.active_form { p.muted { (form) } }
+                    @if task.description.is_empty() { p.muted { (lang.say("No description.", "没有描述。")) } }
+                    @else { (description) }
+                }
+                div.card { (facts(visit, task)) (spent(visit, id).await?) }
+            }
+        }
+    })
+}
+
+/// Whether others have to be completed first.
+fn blocked(view: &TaskView) -> bool {
+    let open = matches!(
+        view.task.status,
+        TaskStatus::Pending | TaskStatus::InProgress
+    );
+    open && view.open_blockers > 0
+}
+
+/// What can be done with it. What is refused says why.
+fn actions(visit: &Visit, view: &TaskView) -> Markup {
+    let task = &view.task;
+    let to = format!("/tasks/{}/act", task.id);
+    let lang = visit.lang();
+    let deed = |name: &str, text: &str, main: bool| html! { button.main[main] name="deed" value=(name) { (text) } };
+    // One that waits for others cannot be begun.
+    let (pending, begun) = (
+        task.status == TaskStatus::Pending && !blocked(view),
+        task.status == TaskStatus::InProgress,
+    );
+    html! {
+        div.actions {
+            form method="post" action=(to) hx-post=(to) hx-target="#task" hx-swap="morph:outerHTML" {
+                input type="hidden" name="csrf" value=(visit.csrf);
+                input type="hidden" name="version" value=(task.version);
+                @if pending || (begun && task.owner.is_empty() && !blocked(view)) { (deed("claim", lang.say("Claim", "认领"), true)) }
+                @if pending { (deed("start", lang.say("Start", "开始"), false)) }
+                @if begun { (deed("complete", lang.say("Complete", "完成"), true)) }
+                @if begun && !task.owner.is_empty() { (deed("release", lang.say("Release", "释放"), false)) }
+            }
+            a.button href={ "/tasks/" (task.id) "/edit" } { (lang.say("Edit", "编辑")) }
+            a.button.danger href={ "/tasks/" (task.id) "/delete" } { (lang.say("Delete", "删除")) }
+        }
+    }
+}
+
+fn facts(visit: &Visit, task: &Task) -> Markup {
+    let lang = visit.lang();
+    let moments = [
+        (lang.say("Created", "创建"), &task.created_at),
+        (lang.say("Changed", "更新"), &task.updated_at),
+        (lang.say("Claimed", "认领"), &task.claimed_at),
+        (lang.say("Started", "开始"), &task.started_at),
+        (lang.say("Completed", "完成"), &task.completed_at),
+        (lang.say("Lease until", "租约到期"), &task.lease_expires_at),
+    ];
+    html! {
+        dl {
+            dt { (lang.say("Owner", "负责人")) }
+            dd { @if task.owner.is_empty() { span.muted { (lang.say("nobody", "无")) } } @else { a href={ "/agents/" (task.owner) } { (task.owner) } } }
+            @for (name, at) in moments { @if let Some(at) = at { dt { (name) } dd { (ago(visit, at)) } } }
+            dt { (lang.say("Version", "版本")) } dd { (task.version) }
+            @if let Some(metadata) = task.metadata.as_ref().filter(|fields| !fields.is_empty()) {
+                @for (name, value) in metadata.iter().take(METADATA) {
+                    dt { (name) } dd.mono { (brief::beginning(&value.to::<String>().unwrap_or_else(|| value.text().to_owned()), brief::CARD)) }
+                }
+            }
+        }
+        (approval(visit, task))
+    }
+}
+
+/// The approval, or how to give it.
+fn approval(visit: &Visit, task: &Task) -> Markup {
+    let lang = visit.lang();
+    let kinds = &visit.polis.settings.approval_required;
+    let needed = task.task_type.is_some_and(|kind| kinds.contains(&kind));
+    let to = format!("/tasks/{}/act", task.id);
+    html! {
+        @if let Some(given) = &task.approval {
+            p { span.pill.good { (lang.say("approved", "已批准")) } " " a href={ "/agents/" (given.by) } { (given.by) } " " (ago(visit, &given.at))
+                @if let Some(note) = &given.note { br; (brief::beginning(note, brief::CARD)) } }
+        } @else if task.status == TaskStatus::InProgress || (needed && task.status != TaskStatus::Deleted) {
+            details open[needed && task.status == TaskStatus::InProgress] {
+                summary { (lang.say("Approval", "批准")) @if needed { " " span.pill.warn { (lang.say("needed to complete it", "完成前需要批准")) } } }
+                form.stack method="post" action=(to) hx-post=(to) hx-target="#task" hx-swap="morph:outerHTML" {
+                    input type="hidden" name="csrf" value=(visit.csrf);
+                    input type="hidden" name="version" value=(task.version);
+                    label for="note" { (lang.say("Note", "备注")) }
+                    input #note.wide name="note" autocomplete="off";
+                    div { button name="deed" value="approve" { (lang.say("Approve", "批准")) } }
+                }
+            }
+        }
+    }
+}
+
+/// How its time was spent.
+async fn spent(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
+    let told = op::task_time(&visit.polis, id).await.or_refuse(visit)?;
+    let lang = visit.lang();
+    let first = told.stints.len().saturating_sub(STINTS);
+    Ok(html! {
+        h3 { (lang.say("Time", "用时")) }
+        dl {
+            dt { (lang.say("worked on", "处理")) } dd { (time::span(told.active_ms, lang)) }
+            dt { (lang.say("waited", "等待")) } dd { (time::span(told.waiting_ms, lang)) }
+        }
+        @if !told.stints.is_empty() {
+            ol.list.small { @for stint in told.stints.iter().skip(first) { li {
+                a href={ "/agents/" (stint.owner) } { (stint.owner) } " · " (time::span(stint.ms, lang)) " · " (ago(visit, &stint.from))
+                @if stint.to.is_none() { " " span.pill.accent { (lang.say("goes on", "进行中")) } }
+            } } }
+        }
+    })
+}
+
+/// A long description alone.
+pub(super) async fn description(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
+    let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
+    let text = view.task.description;
+    let body = brief::drawn(&visit, move |visit| {
+        html! {
+            p { a href={ "/tasks/" (id) } { "← #" (id) } }
+            div.card { (brief::prose(visit, &text, brief::WHOLE, None)) }
+        }
+    });
+    let body = body.await?;
+    let title = format!("#{id} {}", view.task.subject);
+    Ok(page(&visit, Tab::Tasks, &title, "", &body))
+}

@@ -1,0 +1,191 @@
+//! The commands of a workspace: which ran, which run, and what they wrote; live while they run.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::AgentId;
+use polis_core::token::{Access, Area};
+use polis_ops::op::{self, CommandEntry, CommandView, ListCommands, ShowCommand};
+use polis_view::{amount, time};
+use serde::Deserialize;
+
+use super::address;
+use crate::given::{Path, Query};
+use crate::layout::{Tab, page, part};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+/// How many commands are listed at once.
+const AT_ONCE: u32 = 30;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    before: Option<String>,
+    #[serde(default)]
+    id: String,
+}
+
+/// The commands again, or older ones.
+pub(super) async fn refresh(
+    visit: Visit,
+    Path(id): Path<AgentId>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Commands, Access::Read)?;
+    let Some(before) = asked.before else {
+        return Ok(part(log(&visit, &id).await?));
+    };
+    let list = read(&visit, &id, Some(before)).await?;
+    Ok(part(rows(&visit, &id, &list)))
+}
+
+async fn read(
+    visit: &Visit,
+    id: &AgentId,
+    before: Option<String>,
+) -> Result<op::CommandList, Refused> {
+    let request = ListCommands {
+        workspace: Some(id.clone()),
+        before,
+        limit: Some(AT_ONCE),
+        ..ListCommands::default()
+    };
+    let list = op::list_commands(&visit.polis, &visit.me, &request).await;
+    list.or_refuse(visit)
+}
+
+/// The newest commands of a workspace, for those who may see them.
+pub(super) async fn log(visit: &Visit, id: &AgentId) -> Result<Markup, Refused> {
+    if !visit.allows(Area::Commands, Access::Read) {
+        return Ok(html! {});
+    }
+    let list = read(visit, id, None).await?;
+    let running = list.commands.iter().any(|one| one.running);
+    // The output of what runs is written down about twice a second, without an event for each time.
+    let on = match running {
+        true => "polis:command from:body, every 2s",
+        false => "polis:command from:body",
+    };
+    let again = format!("{}/commands", address::of(id.as_str()));
+    Ok(html! {
+        section #commands.card hx-get=(again) hx-trigger=(on) hx-swap="morph:outerHTML" {
+            h2 { (visit.say("Commands", "命令")) }
+            @if list.commands.is_empty() {
+                p.muted { (visit.say("No command has run here yet.", "这里还没有运行过命令。")) }
+            } @else { ul.list.commands { (rows(visit, id, &list)) } }
+        }
+    })
+}
+
+fn rows(visit: &Visit, id: &AgentId, list: &op::CommandList) -> Markup {
+    html! {
+        @for one in &list.commands { (row(visit, id, one)) }
+        @if let Some(next) = &list.next {
+            li hx-get={ (address::of(id.as_str())) "/commands?before=" (address::in_header(next)) }
+                hx-trigger="intersect once" hx-swap="outerHTML" {
+                span.muted { (visit.say("earlier commands …", "更早的命令……")) }
+            }
+        }
+    }
+}
+
+fn row(visit: &Visit, id: &AgentId, one: &CommandEntry) -> Markup {
+    html! {
+        li data-row data-command=(one.id) id={ "c-" (one.id) } {
+            div.row {
+                (ending(visit, one))
+                a.mono.cut.grow href=(page_of(id, &one.id)) { (one.command) @if one.command_cut { "…" } }
+            }
+            p.muted.small { (one.agent) " · " (ago(visit, &one.started_at))
+                @if let Some(ms) = one.duration_ms { " · " (took(visit, ms)) }
+                @if one.output_bytes > 0 { " · " (amount::bytes(one.output_bytes)) } }
+        }
+    }
+}
+
+fn page_of(id: &AgentId, command: &str) -> String {
+    format!(
+        "{}/command?id={}",
+        address::of(id.as_str()),
+        address::in_header(command)
+    )
+}
+
+fn took(visit: &Visit, millis: u64) -> String {
+    time::span(i64::try_from(millis).unwrap_or(i64::MAX), visit.lang())
+}
+
+/// How a command ended, or that it runs.
+fn ending(visit: &Visit, one: &CommandEntry) -> Markup {
+    let (class, text) = if one.running {
+        ("pill accent", visit.say("runs", "运行中").to_owned())
+    } else if one.interrupted {
+        ("pill warn", visit.say("interrupted", "已中断").to_owned())
+    } else if one.timed_out {
+        ("pill bad", visit.say("time was up", "超时").to_owned())
+    } else if one.cancelled {
+        ("pill warn", visit.say("cancelled", "已取消").to_owned())
+    } else if one.out_of_memory {
+        (
+            "pill bad",
+            visit.say("out of memory", "内存不足").to_owned(),
+        )
+    } else if let Some(signal) = &one.signal {
+        ("pill bad", signal.clone())
+    } else {
+        match one.exit_code {
+            Some(0) | None => ("pill good", visit.say("done", "完成").to_owned()),
+            Some(code) => (
+                "pill bad",
+                visit.say(format!("exit {code}"), format!("退出码 {code}")),
+            ),
+        }
+    };
+    html! { span class=(class) { (text) } }
+}
+
+/// A command's page, or its output again.
+pub(super) async fn show(
+    visit: Visit,
+    Path(id): Path<AgentId>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Commands, Access::Read)?;
+    let request = ShowCommand { id: asked.id };
+    let view = op::show_command(&visit.polis, &visit.me, &request).await;
+    let view = view.or_refuse(&visit)?;
+    let output = output(&visit, &id, &view);
+    if visit.part {
+        return Ok(part(output));
+    }
+    let body = html! {
+        p { a href=(address::of(id.as_str())) { "← " (id) } }
+        (output)
+    };
+    let title = visit.say("Command", "命令");
+    Ok(page(&visit, Tab::Workspaces, title, "command", &body))
+}
+
+fn output(visit: &Visit, id: &AgentId, view: &CommandView) -> Markup {
+    let one = &view.entry;
+    let again = one.running.then(|| page_of(id, &one.id));
+    let on = one.running.then_some("polis:command from:body, every 1s");
+    let swap = one.running.then_some("morph:outerHTML");
+    html! {
+        section #command.card hx-get=[again] hx-trigger=[on] hx-swap=[swap] {
+            pre tabindex="0" { code { (one.command) @if one.command_cut { "…" } } }
+            p { (ending(visit, one)) " " span.muted {
+                (one.agent) " · " (ago(visit, &one.started_at))
+                @if let Some(ms) = one.duration_ms { " · " (took(visit, ms)) }
+                " · " (amount::bytes(one.output_bytes)) } }
+            @if view.omitted > 0 {
+                p.muted { (visit.say(
+                    format!("The first {} are left out.", amount::bytes(view.omitted)),
+                    format!("前 {} 未显示。", amount::bytes(view.omitted)),
+                )) }
+            }
+            @if view.output.is_empty() { p.muted { (visit.say("It wrote nothing.", "没有输出。")) } }
+            @else { pre.out.whole data-tail tabindex="0" { (view.output) } }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! All workspaces, and one of them.
+//!
+//! How much is in a workspace is found by walking through it, so the page does not wait for it: each size
+//! is fetched by itself when it comes into view.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::{AgentId, Code, Refusal};
+use polis_ops::op::{self, Desk, WorkspaceEntry};
+use polis_view::amount;
+
+use super::{address, commands, tree};
+use crate::given::Path;
+use crate::layout::{Tab, page, part};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+use crate::visit::Visit;
+
+pub(super) async fn show(visit: Visit) -> Result<Response, Refused> {
+    let body = table(&visit).await?;
+    let title = visit.say("Workspaces", "工作区");
+    Ok(page(&visit, Tab::Workspaces, title, "workspace", &body))
+}
+
+pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
+    Ok(part(table(&visit).await?))
+}
+
+async fn entries(visit: &Visit) -> Result<Vec<WorkspaceEntry>, Refused> {
+    let list = op::list_workspaces(&visit.polis, &visit.me).await;
+    Ok(list.or_refuse(visit)?.workspaces)
+}
+
+async fn table(visit: &Visit) -> Result<Markup, Refused> {
+    let workspaces = entries(visit).await?;
+    Ok(html! {
+        section #workspaces hx-get="/workspaces/list" hx-trigger="polis:workspace from:body" hx-swap="morph:outerHTML" {
+            @if workspaces.is_empty() { (first(visit)) }
+            @else {
+                div.scroll tabindex="0" { table.table {
+                    thead { tr {
+                        th scope="col" { (visit.say("Workspace of", "所属智能体")) }
+                        th scope="col" { (visit.say("Directory", "目录")) }
+                        th scope="col" { (visit.say("In use", "占用")) }
+                        th scope="col" { (visit.say("Assigned", "分配时间")) }
+                    } }
+                    tbody { @for one in &workspaces { (row(visit, one)) } }
+                } }
+            }
+        }
+    })
+}
+
+fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
+    let id = one.workspace_id.as_str();
+    html! {
+        tr data-row data-workspace=(id) {
+            td { a href=(address::of(id)) { (id) } }
+            td {
+                @if let Some(path) = &one.workspace_path { span.mono { (path) } " " }
+                @if one.bound { span.pill.calm { (visit.say("bound", "绑定")) } }
+            }
+            td.nowrap { @if one.created { (later(visit, id)) } @else { span.muted { (visit.say("not made yet", "尚未创建")) } } }
+            td { (ago(visit, &one.created_at)) }
+        }
+    }
+}
+
+/// The place for a workspace's size.
+fn later(visit: &Visit, id: &str) -> Markup {
+    let size = format!("{}/size", address::of(id));
+    html! {
+        span.size id={ "size-" (id) } hx-get=(size) hx-trigger="load, polis:file from:body" hx-swap="outerHTML" {
+            a.muted href=(address::of(id)) { (visit.say("measuring …", "正在统计……")) }
+        }
+    }
+}
+
+/// How much is in a workspace.
+pub(super) async fn size(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
+    let desk = Desk {
+        by: &visit.me,
+        of: Some(&id),
+    };
+    let report = op::get_workspace_info(&visit.polis, desk).await;
+    let info = report.or_refuse(&visit)?.info;
+    let files = visit.say(
+        match info.file_count {
+            1 => "1 file".to_owned(),
+            many => format!("{} files", amount::count(many)),
+        },
+        format!("{} 个文件", amount::count(info.file_count)),
+    );
+    Ok(part(html! {
+        span.size id={ "size-" (id) } {
+            b { (amount::bytes(info.total_size)) } " "
+            span.muted { (files) @if let Some(at) = &info.last_modified { " · " (ago(&visit, at)) } }
+        }
+    }))
+}
+
+/// A workspace's page: its files and commands.
+pub(super) async fn one(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
+    at(&visit, &id, None).await
+}
+
+/// The same, with the tree open on the way to a path.
+pub(super) async fn at(
+    visit: &Visit,
+    id: &AgentId,
+    within: Option<&str>,
+) -> Result<Response, Refused> {
+    let all = entries(visit).await?;
+    let Some(entry) = all.iter().find(|one| one.workspace_id == *id) else {
+        let refusal = Refusal::new(
+            Code::WorkspaceNotAssigned,
+            visit.say(
+                format!("{id} has no workspace of its own."),
+                format!("{id} 没有自己的工作区。"),
+            ),
+            visit.say("choose one of the list", "请从列表中选择"),
+        );
+        return Err(Refused::of(visit, refusal.into()));
+    };
+    let body = html! {
+        p { a href="/workspaces" { "← " (visit.say("Workspaces", "工作区")) }
+            @if let Some(path) = &entry.workspace_path { " · " span.mono { (path) } }
+            @if entry.created { " · " (later(visit, id.as_str())) } }
+        div.side {
+            (tree::root(visit, id, within, entry.created).await?)
+            (commands::log(visit, id).await?)
+        }
+    };
+    Ok(page(
+        visit,
+        Tab::Workspaces,
+        id.as_str(),
+        "file,command",
+        &body,
+    ))
+}
+
+fn first(visit: &Visit) -> Markup {
+    html! {
+        div.empty {
+            h2 { (visit.say("No workspaces yet", "还没有工作区")) }
+            p { (visit.say(
+                "A workspace is the directory an agent's files and commands are confined to. Give an agent one:",
+                "工作区是智能体的文件与命令所限定的目录。给智能体分配一个：",
+            )) }
+            pre { code { "polis agent add backend-1 --role backend-leader\npolis ws bind --of backend-1 ./project" } }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Workspaces: whose there are and how much is in them, their files as a tree, a file in
+//! colours, and the commands that ran there.
+
+pub(crate) mod address;
+mod commands;
+mod file;
+mod list;
+mod tree;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::house::House;
+
+pub(crate) fn routes() -> Router<Arc<House>> {
+    Router::new()
+        .route("/workspaces", get(list::show))
+        .route("/workspaces/list", get(list::refresh))
+        .route("/workspaces/{id}", get(list::one))
+        .route("/workspaces/{id}/size", get(list::size))
+        .route("/workspaces/{id}/commands", get(commands::refresh))
+        .route("/workspaces/{id}/command", get(commands::show))
+        .route("/workspaces/{id}/tree", get(tree::refresh))
+        .route("/workspaces/{id}/file/{*path}", get(file::show))
+        .route("/workspaces/{id}/raw/{*path}", get(file::download))
+}

@@ -1,0 +1,29 @@
+//! What a session has to be good for, by the address it asks at.
+//!
+//! A session is a token, and a token may be good for less than its agent. Addresses that are about more
+//! than one area ask for the others themselves ([`Visit::check`]).
+
+use http::Method;
+use polis_core::Refusal;
+use polis_core::token::{Access, Area};
+
+use crate::visit::Visit;
+
+/// Refuses what the session is not good for.
+pub(crate) fn check(visit: &Visit, method: &Method) -> Result<(), Refusal> {
+    let first = visit.path.split('/').nth(1).unwrap_or_default();
+    let area = match first {
+        "tasks" => Area::Tasks,
+        "boards" => Area::Boards,
+        "agents" => Area::Agents,
+        "workspaces" => Area::Files,
+        "events" | "live" => Area::Events,
+        // What a reader chooses about pages, the way out, and what asks for several areas.
+        _ => return Ok(()),
+    };
+    let access = match *method {
+        Method::GET | Method::HEAD => Access::Read,
+        _ => Access::Write,
+    };
+    visit.identity.check(area, access)
+}

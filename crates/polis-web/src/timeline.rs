@@ -1,0 +1,101 @@
+//! Events as lines of a list: when, who did what, and a link to the thing.
+
+use maud::{Markup, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use polis_core::Event;
+use polis_core::board::BoardName;
+use polis_view::event::{Sentence, sentence};
+
+use crate::page::boards::address;
+use crate::visit::Visit;
+
+/// What stays as it is in a segment of an address.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// An event as an item of a list.
+pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
+    let said = sentence(event, visit.lang());
+    html! {
+        li.refused[said.refused] id={ "e" (event.seq) } data-row tabindex="-1" data-kind=(event.kind) {
+            time.clock datetime=(event.at.as_str()) { (clock(event.at.as_str())) }
+            div { (words(&said)) }
+            span.muted.small { code { (event.kind) } " " (event.seq) }
+        }
+    }
+}
+
+/// The sentence, with its links.
+pub(crate) fn words(said: &Sentence) -> Markup {
+    html! {
+        (somebody(&said.who)) " " (said.what)
+        @if let Some(thing) = &said.about {
+            " "
+            @match href(&thing.subject) {
+                Some(to) => a href=(to) { (thing.text) },
+                None => span { (thing.text) },
+            }
+        }
+        @if !said.more.is_empty() { " " span.muted { (said.more) } }
+    }
+}
+
+/// Somebody's name, with a link to its page; the person has none.
+pub(crate) fn somebody(who: &str) -> Markup {
+    match who {
+        "user" | "root" | "system" | "" => html! { b { (who) } },
+        _ => html! { a href={ "/agents/" (utf8_percent_encode(who, SEGMENT)) } { (who) } },
+    }
+}
+
+/// Where a subject of the log has its page.
+pub(crate) fn href(subject: &str) -> Option<String> {
+    let (class, name) = subject.split_once('/')?;
+    let segment = utf8_percent_encode(name, SEGMENT);
+    match class {
+        "task" => Some(format!("/tasks/{segment}")),
+        "agent" | "mailbox" if !matches!(name, "user" | "root") => {
+            Some(format!("/agents/{segment}"))
+        }
+        "run" => Some(format!("/agents/runs/{segment}")),
+        "workspace" => Some(format!("/workspaces/{segment}")),
+        "board" => name
+            .parse::<BoardName>()
+            .ok()
+            .map(|board| address::of(&board)),
+        "blackboard" => BoardName::from_stored(subject).map(|board| address::of(&board)),
+        _ => None,
+    }
+}
+
+/// The time of day of a moment, in UTC; the page's script shows the reader's own.
+fn clock(at: &str) -> &str {
+    at.get(11..19).unwrap_or(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_have_pages() {
+        let table = [
+            ("task/5", Some("/tasks/5")),
+            ("agent/ada", Some("/agents/ada")),
+            ("mailbox/user", None),
+            ("run/r-1", Some("/agents/runs/r-1")),
+            ("workspace/ada", Some("/workspaces/ada")),
+            ("board/mid/architect", Some("/boards/mid/architect")),
+            ("blackboard/a.md", Some("/boards/blackboard/a.md")),
+            ("webhook/x", None),
+            ("odd", None),
+            ("agent/a b/c", Some("/agents/a%20b%2Fc")),
+        ];
+        for (subject, page) in table {
+            assert_eq!(href(subject).as_deref(), page, "{subject}");
+        }
+    }
+}

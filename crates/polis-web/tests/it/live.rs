@@ -1,0 +1,121 @@
+//! The stream that tells a page of changes.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use http::{Method, StatusCode};
+use http_body_util::BodyExt as _;
+use polis_core::AgentId;
+use polis_ops::op;
+
+use crate::town::{Browser, Town};
+
+/// A stream that is open.
+struct Ear(Body);
+
+impl Ear {
+    async fn open(browser: &Browser<'_>, about: &str) -> Self {
+        let path = format!("/live?about={about}");
+        let request = browser.request(Method::GET, &path).body(Body::empty());
+        let answer = browser.raw(request.unwrap()).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        let mut ear = Self(answer.into_body());
+        assert!(ear.hear().await.unwrap().starts_with("retry:"));
+        ear
+    }
+
+    /// The next piece; `None` at the end.
+    async fn hear(&mut self) -> Option<String> {
+        let frame = tokio::time::timeout(Duration::from_secs(10), self.0.frame()).await;
+        let frame = frame.expect("something is told in time")?;
+        let bytes = frame.unwrap().into_data().unwrap();
+        Some(String::from_utf8(bytes.to_vec()).unwrap())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_told_within_a_fifth_of_a_second() {
+    let town = Town::new().await;
+    let person = town.person().await;
+    let mut ear = Ear::open(&person, "task,board/global").await;
+    // The first is heard with the follower begun; what counts is every one after it.
+    town.create_task("one").await;
+    assert!(ear.hear().await.unwrap().starts_with("event: task\ndata: "));
+    tokio::time::sleep(Duration::from_millis(120)).await;
+    let begun = Instant::now();
+    town.create_task("two").await;
+    let heard = ear.hear().await.unwrap();
+    assert!(heard.starts_with("event: task\n"), "{heard}");
+    assert!(
+        begun.elapsed() < Duration::from_millis(200),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_is_told_as_a_few_and_its_last_is_told() {
+    let town = Town::new().await;
+    let person = town.person().await;
+    let mut ear = Ear::open(&person, "task").await;
+    for n in 0..50 {
+        town.create_task(&format!("task {n}")).await;
+    }
+    let last = town.hub.now().await.unwrap();
+    let mut told = 0;
+    loop {
+        let heard = ear.hear().await.unwrap();
+        told += heard.matches("event: task").count();
+        if heard.contains(&format!("data: {last}\n")) {
+            break;
+        }
+    }
+    assert!(told < 50, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_may_be_seen_is_told() {
+    let town = Town::new().await;
+    let ada = town.agent("ada", "all").await;
+    let mut ear = Ear::open(&ada, "message,task").await;
+    let send = serde_json::json!({"to": "lead", "payload": "between us"});
+    let send = serde_json::from_value(send).unwrap();
+    op::send_message(&town.polis, &AgentId::user(), &send)
+        .await
+        .unwrap();
+    town.create_task("for all").await;
+    let heard = ear.hear().await.unwrap();
+    assert!(heard.starts_with("event: task\n"), "{heard}");
+    assert!(!heard.contains("event: message"), "{heard}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_session() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    let mut ear = Ear::open(&person, "task").await;
+    person.submit("/signout", "").await;
+    assert_eq!(ear.hear().await.unwrap(), "event: end\ndata: access\n\n");
+    assert_eq!(ear.hear().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_the_server() {
+    let town = Town::new().await;
+    let person = town.person().await;
+    let mut ear = Ear::open(&person, "event").await;
+    town.hub.close();
+    assert_eq!(ear.hear().await.unwrap(), "event: end\ndata: shutdown\n\n");
+    assert_eq!(ear.hear().await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_names_nothing_is_refused() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    for path in ["/live", "/live?about=", "/live?about=a%0Ab"] {
+        let refused = person.get(path).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{path}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of the crate from outside.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod agents;
+mod boards;
+mod bounds;
+mod door;
+mod events;
+mod live;
+mod markdown;
+mod now;
+mod pages;
+mod tasks;
+mod town;
+mod workspaces;
