@@ -22,7 +22,10 @@ const BRIGHT: [Picture; 4] = [
     ("board", "/boards/global"),
     ("events", "/events"),
 ];
-const SOCIETY: [Picture; 2] = [("agents", "/agents"), ("files", "/workspaces/architect")];
+const SOCIETY: [Picture; 2] = [
+    ("agents", "/agents?all=1"),
+    ("file", "/workspaces/architect/file/lib/lexer.sh"),
+];
 const DARK: [Picture; 2] = [("now-dark-zh", "/"), ("tasks-dark-zh", "/tasks")];
 const NARROW: [Picture; 1] = [("tasks-phone", "/tasks")];
 
