@@ -182,7 +182,7 @@ fn every_command_is_in_the_log() {
         assert_eq!(
             first,
             serde_json::json!({
-                "command": "make", "agent": "bob", "workspace": "ada",
+                "id": first["id"], "command": "make", "agent": "bob", "workspace": "ada",
                 "startedAt": first["startedAt"], "durationMs": 3, "exitCode": 3,
                 "stdoutBytes": 9, "stderrBytes": 0, "sandbox": "T0",
             })
