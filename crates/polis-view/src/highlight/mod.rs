@@ -8,6 +8,7 @@ mod code;
 mod language;
 mod lines;
 mod markup;
+#[rustfmt::skip]
 mod table;
 #[cfg(test)]
 mod tests;

@@ -45,8 +45,7 @@ pub(super) async fn hold_run(
     if !visit.part {
         return Ok(Redirect::to(&format!("/agents/runs/{id}")).into_response());
     }
-    let run = op::show_run(&visit.polis, &visit.me, &OfRun { task_id: id }).await;
-    let run = run.or_refuse(&visit)?;
+    let run = run::named(&visit, &id).await?;
     Ok(part(run::members(&visit, &run).await?))
 }
 
@@ -78,16 +77,7 @@ async fn hold(visit: &Visit, deed: Deed, request: &HoldSociety) -> Result<(), Op
 
 /// Asks once more before a run is ended.
 pub(super) async fn ask_stop(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
-    visit.check(Area::Society, Access::Read)?;
-    let run = op::show_run(
-        &visit.polis,
-        &visit.me,
-        &OfRun {
-            task_id: id.clone(),
-        },
-    )
-    .await;
-    let run = run.or_refuse(&visit)?;
+    let run = run::named(&visit, &id).await?;
     let told = visit.say(
         format!(
             "All {} agents of the run are dismissed. Their tasks are free again; files stay.",

@@ -24,18 +24,19 @@ const MOST: usize = 200;
 /// Rows are not indented further than this.
 pub(super) const DEEPEST: usize = 8;
 
+/// The run of this name, if the visitor may look at runs.
+pub(super) async fn named(visit: &Visit, id: &RunId) -> Result<Run, Refused> {
+    visit.check(Area::Society, Access::Read)?;
+    let named = OfRun {
+        task_id: id.clone(),
+    };
+    let run = op::show_run(&visit.polis, &visit.me, &named).await;
+    run.or_refuse(visit)
+}
+
 /// The whole page.
 pub(super) async fn show(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
-    visit.check(Area::Society, Access::Read)?;
-    let run = op::show_run(
-        &visit.polis,
-        &visit.me,
-        &OfRun {
-            task_id: id.clone(),
-        },
-    )
-    .await;
-    let run = run.or_refuse(&visit)?;
+    let run = named(&visit, &id).await?;
     let body = html! {
         p { a href="/agents" { (visit.say("All agents", "全部智能体")) } }
         div.card { p.plain { (run.requirement) }
@@ -49,9 +50,7 @@ pub(super) async fn show(visit: Visit, Path(id): Path<RunId>) -> Result<Response
 
 /// The members alone, because something has happened.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
-    visit.check(Area::Society, Access::Read)?;
-    let run = op::show_run(&visit.polis, &visit.me, &OfRun { task_id: id }).await;
-    let run = run.or_refuse(&visit)?;
+    let run = named(&visit, &id).await?;
     Ok(part(members(&visit, &run).await?))
 }
 
