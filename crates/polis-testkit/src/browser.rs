@@ -118,7 +118,7 @@ impl Browser {
     /// Goes to a page.
     pub async fn open(&self, path: &str) {
         let url = format!("{}{path}", self.home);
-        self.client.goto(&url).await.unwrap();
+        self.done(path, async || self.client.goto(&url).await).await;
     }
 
     /// The path of the page it is at, with its query.
@@ -128,13 +128,34 @@ impl Browser {
         format!("{}{query}", url.path())
     }
 
-    /// Waits for an element, and answers it.
-    pub async fn wait_for(&self, css: &str) -> Element {
-        let found = self.client.wait().at_most(HANGING).every(LOOK);
-        match found.for_element(Locator::Css(css)).await {
-            Ok(element) => element,
-            Err(error) => panic!("no {css} ({error}) on {}", self.page_text().await),
+    /// Does something as soon as the page allows it: it may be on its way to another, or being drawn anew.
+    async fn done<T>(&self, what: &str, doing: impl AsyncFn() -> Result<T, CmdError>) -> T {
+        let begun = Instant::now();
+        loop {
+            match doing().await {
+                Ok(done) => return done,
+                Err(error) if passes(&error) && begun.elapsed() < HANGING => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                Err(error) => panic!("{what}: {error} on {}", self.page_text().await),
+            }
         }
+    }
+
+    async fn find(&self, css: &str) -> Result<Element, CmdError> {
+        self.client.find(Locator::Css(css)).await
+    }
+
+    /// Waits for an element.
+    pub async fn wait_for(&self, css: &str) {
+        self.done(css, async || self.find(css).await.map(drop))
+            .await;
+    }
+
+    /// What an element shows.
+    pub async fn text(&self, css: &str) -> String {
+        self.done(css, async || self.find(css).await?.text().await)
+            .await
     }
 
     /// Waits until what the script says is true.
@@ -172,29 +193,32 @@ impl Browser {
 
     /// What the script returns.
     pub async fn js(&self, script: &str) -> Value {
-        match self.client.execute(script, Vec::new()).await {
-            Ok(value) => value,
-            // A page that goes away under a script is looked at again.
-            Err(error) if gone(&error) => Value::Null,
-            Err(error) => panic!("{script}: {error}"),
-        }
+        self.done(script, async || {
+            self.client.execute(script, Vec::new()).await
+        })
+        .await
     }
 
     /// Presses an element.
     pub async fn click(&self, css: &str) {
-        self.wait_for(css).await.click().await.unwrap();
+        self.done(css, async || self.find(css).await?.click().await)
+            .await;
     }
 
     /// Types into an element, after what is in it.
     pub async fn write(&self, css: &str, text: &str) {
-        self.wait_for(css).await.send_keys(text).await.unwrap();
+        self.done(css, async || self.find(css).await?.send_keys(text).await)
+            .await;
     }
 
     /// Types into an element instead of what is in it.
     pub async fn fill(&self, css: &str, text: &str) {
-        let element = self.wait_for(css).await;
-        element.clear().await.unwrap();
-        element.send_keys(text).await.unwrap();
+        self.done(css, async || {
+            let element = self.find(css).await?;
+            element.clear().await?;
+            element.send_keys(text).await
+        })
+        .await;
     }
 
     /// Presses keys, wherever the focus is.
@@ -208,9 +232,11 @@ impl Browser {
         self.client.perform_actions(actions).await.unwrap();
     }
 
-    /// All text of the page.
+    /// All text of the page, as far as there is one.
     pub async fn page_text(&self) -> String {
-        let text = self.js("return document.body.innerText").await;
+        let script = "return document.body.innerText";
+        let text = self.client.execute(script, Vec::new()).await;
+        let text = text.unwrap_or_else(|error| Value::String(error.to_string()));
         let path = self.path().await;
         format!("{path}:\n{}", text.as_str().unwrap_or_default())
     }
@@ -277,9 +303,20 @@ fn start_driver() -> (Child, u16) {
     (driver, port.expect("the driver names its port"))
 }
 
-fn gone(error: &CmdError) -> bool {
+/// Whether an error is that of a moment: what is looked for is not there yet, or went away under the command.
+///
+/// Drivers have more names for a page that is being left than the standard has, so those are read from the text.
+fn passes(error: &CmdError) -> bool {
+    if error.is_javascript_error() {
+        return false;
+    }
     let told = error.to_string();
-    told.contains("document") || told.contains("context") || told.contains("navigat")
+    error.is_no_such_element()
+        || error.is_stale_element_reference()
+        || error.is_element_not_interactable()
+        || ["document", "context", "navigat", "intercepted"]
+            .iter()
+            .any(|word| told.contains(word))
 }
 
 /// Chromium's own command: what is in the console.

@@ -45,12 +45,7 @@ fn a_task_is_moved_by_key_and_by_mouse_and_a_refused_move_says_why() {
             .await;
         browser.press("]").await;
         browser.wait_for("#notices .notice.bad[data-code]").await;
-        let notice = browser
-            .wait_for("#notices .notice.bad")
-            .await
-            .text()
-            .await
-            .unwrap();
+        let notice = browser.text("#notices .notice.bad").await;
         assert!(notice.contains("Next:"), "{notice}");
         browser
             .wait_for("[data-column=pending] [data-task='3']")
@@ -103,8 +98,7 @@ fn a_board_is_edited_with_preview_and_a_conflict_loses_nothing() {
     let server = Server::start(&board);
     signed_in(&server, async |browser| {
         browser.open("/boards/global").await;
-        let edit = browser.wait_for("a[href$='/edit'], a[href*='edit']").await;
-        edit.click().await.unwrap();
+        browser.click("a[href*='edit']").await;
         browser
             .fill(
                 "form#edit textarea",
