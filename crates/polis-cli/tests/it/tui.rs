@@ -151,7 +151,7 @@ fn a_board_is_edited_and_a_clash_is_settled_by_the_person() {
     std::fs::write(board.file("clash"), "").unwrap();
     pane.press(&["e"]);
     pane.wait("was changed by user meanwhile");
-    pane.press(&["x"]);
+    pane.press(&["x", "y"]);
     pane.wait("Your text was dropped");
     let (version, text) = global(&board);
     assert_eq!(version, 5);
@@ -178,6 +178,7 @@ fn an_editor_that_fails_saves_nothing_and_loses_nothing() {
     pane.press(&["Escape"]);
     pane.wait_for("no box", |seen| !seen.contains("Not saved"));
     pane.press(&["q"]);
+    pane.wait("Your text is kept in");
     pane.is_given_back();
     assert_eq!(drafts(&pane), found);
 }

@@ -11,16 +11,26 @@ use polis_view::{Lang, words};
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Take a task.
-    Claim(TaskId),
+    /// Take a task; here and below, the version that was seen is the one that is changed.
+    Claim {
+        /// Which.
+        task: TaskId,
+        /// As it was seen.
+        version: u64,
+    },
     /// Give a task back.
-    Release(TaskId),
-    /// Take a task to another state; the version that was seen is the one that is changed.
+    Release {
+        /// Which.
+        task: TaskId,
+        /// As it was seen.
+        version: u64,
+    },
+    /// Take a task to another state.
     Move {
         /// Which.
         task: TaskId,
         /// As it was seen.
-        version: Option<u64>,
+        version: u64,
         /// Where to.
         to: TaskStatus,
     },
@@ -46,16 +56,13 @@ pub enum Act {
     Approve {
         /// Which.
         task: TaskId,
+        /// As it was seen.
+        version: u64,
         /// What there is to say.
         note: String,
     },
     /// Save a board or a task that was edited.
-    Save {
-        /// The text.
-        draft: Draft,
-        /// Whether to write over whatever is there.
-        over: bool,
-    },
+    Save(Draft),
     /// Add to a board.
     Append {
         /// Which.
@@ -185,6 +192,9 @@ pub struct Draft {
     pub text: String,
     /// Whether marks stand in it where two texts have to be made one.
     pub marked: bool,
+    /// Whether the file holds something that could not be read as text: then that is the person's, and
+    /// `text` is only what it was before.
+    pub unread: bool,
     /// Where it is, once it was in an editor.
     pub file: Option<PathBuf>,
 }
@@ -194,10 +204,13 @@ impl Act {
     pub fn said(&self, new: Option<&str>, lang: Lang) -> String {
         let new = new.unwrap_or_default();
         match self {
-            Self::Claim(id) => lang.say(format!("#{id} is yours."), format!("#{id} 已认领。")),
-            Self::Release(id) => {
-                lang.say(format!("#{id} was given back."), format!("#{id} 已释放。"))
+            Self::Claim { task, .. } => {
+                lang.say(format!("#{task} is yours."), format!("#{task} 已认领。"))
             }
+            Self::Release { task, .. } => lang.say(
+                format!("#{task} was given back."),
+                format!("#{task} 已释放。"),
+            ),
             Self::Move { task, to, .. } => {
                 let to = words::status(*to, lang);
                 lang.say(
@@ -216,7 +229,7 @@ impl Act {
             Self::Approve { task, .. } => {
                 lang.say(format!("#{task} is approved."), format!("已批准 #{task}。"))
             }
-            Self::Save { draft, .. } => lang.say(
+            Self::Save(draft) => lang.say(
                 format!("{} was saved as version {new}.", draft.of),
                 format!("{} 已保存为版本 {new}。", draft.of),
             ),

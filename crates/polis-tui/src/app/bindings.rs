@@ -182,6 +182,14 @@ const TABLE: &[Binding] = table! {
     "q ctrl-c" [key('q'), control('c')], Quit Everywhere "quit" "退出";
 };
 
+/// The key, if it was pressed alone: with another it is none of those that a box offers.
+pub(super) fn alone(key: KeyEvent) -> KeyCode {
+    match key.modifiers.difference(KeyModifiers::SHIFT).is_empty() {
+        true => key.code,
+        false => KeyCode::Null,
+    }
+}
+
 /// The keys that mean something on a page.
 pub fn bindings(page: &Page) -> impl Iterator<Item = &'static Binding> {
     let thing = page.thing();

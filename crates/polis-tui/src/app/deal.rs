@@ -1,16 +1,14 @@
 //! Keys that do something: to a task, a board, an agent, a call that waits.
 
-use crossterm::event::{KeyCode, KeyEvent};
 use polis_core::TaskStatus;
-use polis_core::board::merge::{Merged, has_marks, merge};
 
+use super::App;
 use super::acts::{Act, Draft, Sheet, task_text};
 use super::bindings::Command;
 use super::form::{Form, Purpose};
-use super::message::{Effect, Refused};
-use super::overlay::{Clash, Overlay};
+use super::message::Effect;
+use super::overlay::Overlay;
 use super::place::Place;
-use super::{App, Notice};
 use crate::show::{Data, Thing};
 
 /// Begins to do something.
@@ -96,14 +94,10 @@ fn task(
     status: TaskStatus,
 ) -> Vec<Effect> {
     let lang = app.lang;
-    let go = |to| Act::Move {
-        task,
-        version: Some(version),
-        to,
-    };
+    let go = |to| Act::Move { task, version, to };
     match command {
-        Command::Claim => begin(app, Act::Claim(task)),
-        Command::Release => begin(app, Act::Release(task)),
+        Command::Claim => begin(app, Act::Claim { task, version }),
+        Command::Release => begin(app, Act::Release { task, version }),
         Command::Edit => edit_page(app, Place::Task(task)),
         Command::Complete => begin(app, go(TaskStatus::Completed)),
         Command::MoveRight | Command::MoveLeft => {
@@ -128,7 +122,8 @@ fn task(
         Command::Approve => {
             let title = lang.say(format!("Approve #{task}"), format!("批准 #{task}"));
             let label = lang.say("Note (optional)", "备注（可不填）");
-            fill(app, Form::one(title, label, true, Purpose::Approve(task)))
+            let purpose = Purpose::Approve(task, version);
+            fill(app, Form::one(title, label, true, purpose))
         }
         Command::Delete => {
             let question = lang.say(
@@ -191,6 +186,7 @@ pub(super) fn edit(app: &mut App) -> Option<Effect> {
         text: base.as_ref().clone(),
         base,
         marked: false,
+        unread: false,
         file: None,
     };
     page.edit = false;
@@ -254,133 +250,4 @@ fn agent(
         Command::Files => app.visit(Place::Files(id, String::new())),
         _ => Vec::new(),
     }
-}
-
-/// An editor was closed.
-pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused>) -> Vec<Effect> {
-    match answer {
-        Err(refused) => {
-            keep(app, draft, refused);
-            Vec::new()
-        }
-        Ok(text) if draft.of.is_same(&text, &draft.base) => {
-            let nothing = app.lang.say("Nothing was changed.", "没有改动。");
-            app.notice = Some(Notice::Done(nothing.to_owned()));
-            draft.file.map(Effect::Forget).into_iter().collect()
-        }
-        Ok(text) => save(app, Draft { text, ..draft }),
-    }
-}
-
-/// Saves a draft, unless marks of a conflict are left in it: then the person is asked first.
-fn save(app: &mut App, draft: Draft) -> Vec<Effect> {
-    if !has_marks(&draft.text, &draft.base, draft.marked) {
-        return begin(app, Act::Save { draft, over: false });
-    }
-    let lang = app.lang;
-    let refused = Refused {
-        code: "merge_conflict".to_owned(),
-        message: lang
-            .say(
-                "Marks of the conflict are still in the text; nothing was saved.",
-                "文本中仍有冲突标记，尚未保存。",
-            )
-            .to_owned(),
-        hint: lang
-            .say(
-                "edit again, keep what is to stay and take the lines with the marks out",
-                "请再次编辑，保留需要的内容并删去标记行",
-            )
-            .to_owned(),
-        detail: String::new(),
-    };
-    app.overlay = Some(Overlay::Kept {
-        draft,
-        refused,
-        marks: true,
-    });
-    Vec::new()
-}
-
-/// Shows a draft that could not be saved.
-pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused) {
-    app.overlay = Some(Overlay::Kept {
-        draft,
-        refused,
-        marks: false,
-    });
-}
-
-/// A key while a text that two have changed is shown.
-pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> Vec<Effect> {
-    match key.code {
-        KeyCode::Char('e') => {
-            // Where the two do not touch, both are in; where they do, both stand between marks.
-            let (both, marked) = match merge(&clash.draft.base, &clash.text, &clash.draft.text) {
-                Merged::Clean(text) => (text, false),
-                Merged::Conflict(text) => (text, true),
-            };
-            let draft = Draft {
-                marked,
-                version: clash.version,
-                base: clash.text.clone().into(),
-                text: both,
-                ..clash.draft
-            };
-            return vec![Effect::Edit(draft)];
-        }
-        KeyCode::Char('o') => {
-            return begin(
-                app,
-                Act::Save {
-                    draft: clash.draft,
-                    over: true,
-                },
-            );
-        }
-        KeyCode::Char('x') => return drop_draft(app, clash.draft),
-        KeyCode::Char('j') | KeyCode::Down => clash.offset += 1,
-        KeyCode::Char('k') | KeyCode::Up => clash.offset = clash.offset.saturating_sub(1),
-        _ => {}
-    }
-    let last = clash.diff.len().saturating_sub(1);
-    clash.offset = clash.offset.min(last);
-    app.overlay = Some(Overlay::Clash(clash));
-    Vec::new()
-}
-
-/// A key while a draft is shown that could not be saved.
-pub(super) fn kept_key(
-    app: &mut App,
-    (draft, refused, marks): (Draft, Refused, bool),
-    key: KeyEvent,
-) -> Vec<Effect> {
-    match key.code {
-        KeyCode::Char('e') => vec![Effect::Edit(draft)],
-        KeyCode::Char('r') if !marks => save(app, draft),
-        KeyCode::Char('S') if marks => begin(app, Act::Save { draft, over: false }),
-        KeyCode::Char('x') => drop_draft(app, draft),
-        KeyCode::Esc | KeyCode::Char('q') => {
-            // The file stays; where it is was shown.
-            Vec::new()
-        }
-        _ => {
-            app.overlay = Some(Overlay::Kept {
-                draft,
-                refused,
-                marks,
-            });
-            Vec::new()
-        }
-    }
-}
-
-/// The person gives a text up.
-fn drop_draft(app: &mut App, draft: Draft) -> Vec<Effect> {
-    let said = app.lang.say(
-        format!("Your text was dropped; {} stays as it is.", draft.of),
-        format!("已放弃您的文本，{} 保持不变。", draft.of),
-    );
-    app.notice = Some(Notice::Done(said));
-    draft.file.map(Effect::Forget).into_iter().collect()
 }

@@ -38,8 +38,8 @@ pub enum Purpose {
     Comment(TaskId),
     /// A new task: subject, description, role, type.
     Create,
-    /// Approving a task, with a note.
-    Approve(TaskId),
+    /// Approving a task as it was seen, with a note.
+    Approve(TaskId, u64),
     /// An addition to a board.
     Append(BoardName),
     /// A decision to propose.
@@ -140,8 +140,9 @@ impl Form {
                 role: text(2),
                 sort: text(3),
             },
-            Purpose::Approve(task) => Act::Approve {
+            Purpose::Approve(task, version) => Act::Approve {
                 task,
+                version,
                 note: text(0),
             },
             Purpose::Append(board) => Act::Append {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crossterm::event::{KeyEvent, MouseEvent};
-use polis_core::Event;
+use polis_core::{Event, Kind};
 use polis_ops::OpError;
 use polis_view::{Lang, words};
 
@@ -90,6 +90,8 @@ pub struct Refused {
     pub hint: String,
     /// What exactly is wrong, if that is said in another language than the rest.
     pub detail: String,
+    /// Whether the same may be answered a moment later: the store was away or busy.
+    pub passing: bool,
 }
 
 impl Refused {
@@ -110,6 +112,7 @@ impl Refused {
             message,
             hint,
             detail,
+            passing: matches!(error.kind(), Kind::Internal | Kind::Busy),
         }
     }
 }

@@ -4,23 +4,29 @@
 mod acts;
 mod bindings;
 mod deal;
+mod drafts;
 mod form;
+mod input;
 mod line;
 mod message;
 mod overlay;
 mod page;
 mod place;
 mod update;
+mod walk;
 
 pub use acts::{Act, Draft, Sheet, kept_in, subject_and_description, task_text};
 pub use bindings::{Binding, bindings};
 pub use form::{Field, Form, Purpose};
 pub use line::Line;
 pub use message::{Effect, Message, Refused, Wish};
-pub use overlay::{Clash, Overlay, coloured};
+pub use overlay::{Clash, Kept, Last, Overlay, coloured};
 pub use page::{Move, Page, Shown};
 pub use place::{Place, Tab};
 pub use update::update;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use polis_view::Lang;
 
@@ -28,6 +34,10 @@ use polis_view::Lang;
 pub const LEAST: (u16, u16) = (40, 10);
 /// Rows that are not the body's: tabs, title, and the line at the bottom.
 pub const FRAME_ROWS: u16 = 3;
+
+/// After how many milliseconds a page is read anew that could not be read, or shows commands that run: one
+/// whose runner was killed ends without an event.
+const ANEW: u64 = 3_000;
 
 /// The whole state.
 #[derive(Debug)]
@@ -56,6 +66,10 @@ pub struct App {
     pub pending: Option<char>,
     /// How many deeds are under way.
     pub busy: usize,
+    /// Texts of the person that could not be saved, until there is room to show them.
+    pub waiting: VecDeque<Overlay>,
+    /// Files of texts that were edited and are not in the store.
+    pub files: Vec<PathBuf>,
 }
 
 /// What is said at the bottom.
@@ -83,6 +97,8 @@ impl App {
             away: false,
             pending: None,
             busy: 0,
+            waiting: VecDeque::new(),
+            files: Vec::new(),
         }
     }
 
@@ -132,9 +148,13 @@ impl App {
         self.stack_mut().last_mut()
     }
 
-    /// In how many milliseconds the time that is shown would read differently; none if no time is shown.
+    /// In how many milliseconds there is something to do without any news: the time that is shown reads
+    /// differently, or a page is read anew. None if there is nothing.
     pub fn next_tick(&self) -> Option<u64> {
         let page = self.page()?;
+        if page.is_cut_off() {
+            return Some(ANEW);
+        }
         let data = page.data.as_ref()?;
         data.renews_every()
     }

@@ -40,14 +40,35 @@ pub enum Overlay {
     /// A text that somebody else has changed since it was read.
     Clash(Box<Clash>),
     /// A draft that could not be saved for another reason.
-    Kept {
-        /// The person's text.
-        draft: Draft,
-        /// Why.
-        refused: Refused,
-        /// Whether it is for the marks of a conflict that are left in it.
-        marks: bool,
-    },
+    Kept(Box<Kept>),
+    /// Whether something that cannot be undone is meant, over what it was asked for.
+    Sure(Last, Box<Self>),
+}
+
+/// What cannot be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    /// Writing over what somebody else wrote.
+    Over,
+    /// Giving the person's text up.
+    Drop,
+}
+
+impl Last {
+    /// The question.
+    pub fn question(self, draft: &Draft, lang: Lang) -> String {
+        let of = &draft.of;
+        match self {
+            Self::Over => lang.say(
+                format!("Save your text of {of} over the one that is shown?"),
+                format!("用您的文本覆盖所示的 {of}？"),
+            ),
+            Self::Drop => lang.say(
+                format!("Drop your text of {of} for good?"),
+                format!("彻底放弃您的 {of} 文本？"),
+            ),
+        }
+    }
 }
 
 impl Overlay {
@@ -55,7 +76,7 @@ impl Overlay {
     pub fn keys(&self, lang: Lang) -> &'static str {
         match self {
             Self::Help(_) => lang.say("j k scroll   any other key closes", "j k 滚动   其他键关闭"),
-            Self::Confirm { .. } => lang.say("y yes   n no", "y 是   n 否"),
+            Self::Confirm { .. } | Self::Sure(..) => lang.say("y yes   n no", "y 是   n 否"),
             Self::Form(_) => lang.say(
                 "Enter sends, Tab next, Esc drops",
                 "Enter 提交，Tab 下一项，Esc 放弃",
@@ -66,11 +87,15 @@ impl Overlay {
                 "e edit again with both   o save yours over it   x drop yours   j k scroll",
                 "e 合并后再编辑   o 覆盖保存   x 放弃我的   j k 滚动",
             ),
-            Self::Kept { marks: true, .. } => lang.say(
+            Self::Kept(kept) if kept.draft.unread => lang.say(
+                "e edit again   x drop it   Esc later",
+                "e 再编辑   x 放弃   Esc 稍后",
+            ),
+            Self::Kept(kept) if kept.marks => lang.say(
                 "e edit again   S save it with the marks   x drop it   Esc later",
                 "e 再编辑   S 连同标记保存   x 放弃   Esc 稍后",
             ),
-            Self::Kept { .. } => lang.say(
+            Self::Kept(_) => lang.say(
                 "e edit again   r try again   x drop it   Esc later",
                 "e 再编辑   r 重试   x 放弃   Esc 稍后",
             ),
@@ -81,10 +106,26 @@ impl Overlay {
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Self::Clash(clash) => Some(&clash.draft),
-            Self::Kept { draft, .. } => Some(draft),
-            _ => None,
+            Self::Kept(kept) => Some(&kept.draft),
+            Self::Sure(_, over) => over.draft(),
+            Self::Help(_)
+            | Self::Confirm { .. }
+            | Self::Form(_)
+            | Self::Filter { .. }
+            | Self::Refused(_) => None,
         }
     }
+}
+
+/// A draft that could not be saved.
+#[derive(Debug)]
+pub struct Kept {
+    /// The person's text.
+    pub draft: Draft,
+    /// Why.
+    pub refused: Refused,
+    /// Whether it is for the marks of a conflict that are left in it.
+    pub marks: bool,
 }
 
 /// A text that two have changed.
@@ -116,6 +157,15 @@ impl Clash {
             text,
             by,
             offset: 0,
+        }
+    }
+
+    /// The person's text as one that begins with what is there now, which the person has seen.
+    pub(super) fn seen(self) -> Draft {
+        Draft {
+            version: self.version,
+            base: self.text.into(),
+            ..self.draft
         }
     }
 }

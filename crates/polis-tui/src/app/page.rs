@@ -29,6 +29,8 @@ pub struct Page {
     pub follow: bool,
     /// What is being read, if anything is.
     pub loading: Option<Wish>,
+    /// When that which it shows was read, in milliseconds.
+    pub read: i64,
     /// Whether it has to be read again.
     pub stale: bool,
     /// Why it could not be read.
@@ -84,6 +86,7 @@ impl Page {
             filter: String::new(),
             follow,
             loading: None,
+            read: 0,
             stale: true,
             refused: None,
             rows: ROWS,
@@ -130,10 +133,16 @@ impl Page {
         }
     }
 
+    /// Whether it could not be read for a reason that may have gone by.
+    pub fn is_cut_off(&self) -> bool {
+        self.refused.as_ref().is_some_and(|refused| refused.passing)
+    }
+
     /// Takes what was read.
     pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) {
         self.data = Some(data);
         self.refused = None;
+        self.read = now;
         self.show(lang, now, width, height);
         for asked in std::mem::take(&mut self.moves) {
             self.go(asked, height);

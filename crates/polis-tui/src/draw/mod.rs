@@ -166,7 +166,10 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
 }
 
 fn page_body(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
-    if let Some(refused) = &page.refused {
+    // What was read before stays in view while the store is away; the line at the bottom says so.
+    if let Some(refused) = &page.refused
+        && !(refused.passing && page.data.is_some())
+    {
         let text = format!("{} {} {}", refused.message, refused.hint, refused.detail);
         let width = usize::from(area.width);
         for (row, line) in (area.y..area.bottom()).zip(pieces(&joined(&text), width)) {
@@ -222,7 +225,17 @@ fn bottom(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer)
         ),
         None => match &app.overlay {
             Some(overlay) => (overlay.keys(app.lang).to_owned(), theme.dim()),
-            None => (hints(app, page), theme.dim()),
+            None => match page.refused.as_ref().filter(|_| page.data.is_some()) {
+                Some(refused) => (
+                    joined(&format!(
+                        "{} {}",
+                        app.lang.say("As it was before.", "此为先前内容。"),
+                        refused.message
+                    )),
+                    theme.colour(Color::Red),
+                ),
+                None => (hints(app, page), theme.dim()),
+            },
         },
     };
     buffer.set_stringn(area.x, area.y, fit(&text, width), width, style);

@@ -10,7 +10,7 @@ use ratatui_widgets::clear::Clear;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{Theme, joined, pieces, text_body};
-use crate::app::{App, Clash, Draft, Form, Line, Overlay, Refused, bindings, kept_in};
+use crate::app::{App, Clash, Form, Kept, Line, Overlay, Refused, bindings, kept_in};
 
 /// Draws what lies over the page, and answers where the cursor stands, if anything is typed.
 pub(super) fn draw(app: &App, area: Rect, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
@@ -50,8 +50,17 @@ pub(super) fn draw(app: &App, area: Rect, theme: Theme, buffer: &mut Buffer) -> 
             clash_box(app, clash, keys, area, theme, buffer);
             None
         }
-        Overlay::Kept { draft, refused, .. } => {
-            let mut lines = kept(app, draft, refused, theme);
+        Overlay::Sure(last, over) => {
+            let question = over.draft().map(|draft| last.question(draft, app.lang));
+            let lines = [
+                (clean(&question.unwrap_or_default()), Style::new()),
+                (keys.to_owned(), theme.dim()),
+            ];
+            sentences("", &lines, area, theme, buffer);
+            None
+        }
+        Overlay::Kept(kept) => {
+            let mut lines = of_kept(app, kept, theme);
             lines.push((keys.to_owned(), Style::new().add_modifier(Modifier::BOLD)));
             let title = app.lang.say("Not saved", "未保存");
             sentences(title, &lines, area, theme, buffer);
@@ -241,9 +250,9 @@ fn clash_box(app: &App, clash: &Clash, keys: &str, area: Rect, theme: Theme, buf
 }
 
 /// Why a draft was not saved, and where it is.
-fn kept(app: &App, draft: &Draft, refused: &Refused, theme: Theme) -> Vec<(String, Style)> {
-    let mut lines = of_refusal(refused, theme);
-    if let Some(file) = &draft.file {
+fn of_kept(app: &App, kept: &Kept, theme: Theme) -> Vec<(String, Style)> {
+    let mut lines = of_refusal(&kept.refused, theme);
+    if let Some(file) = &kept.draft.file {
         lines.push((clean(&kept_in(file, app.lang)), Style::new()));
     }
     lines

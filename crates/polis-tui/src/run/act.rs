@@ -15,7 +15,7 @@ use crate::app::{Act, Message, Refused};
 /// Does it, and tells what came of it.
 pub async fn carry_out(screen: &Screen, act: Act) -> Message {
     match act {
-        Act::Save { draft, over } => save::save(screen, draft, over).await,
+        Act::Save(draft) => save::save(screen, draft).await,
         act => {
             let answer = deed(screen, &act).await;
             Message::Done(
@@ -33,24 +33,25 @@ fn some(text: &str) -> Option<String> {
 async fn deed(screen: &Screen, act: &Act) -> Result<Option<String>, OpError> {
     let (polis, me) = (&screen.polis, &screen.agent);
     match act {
-        Act::Claim(id) => {
+        Act::Claim { task, version } => {
             let claim = TaskClaim {
-                task_id: Some(*id),
+                task_id: Some(*task),
+                expected_version: Some(*version),
                 ..TaskClaim::default()
             };
             op::claim_task(polis, me, &claim).await.map(|_| None)
         }
-        Act::Release(id) => {
+        Act::Release { task, version } => {
             let release = op::TaskRelease {
-                task_id: *id,
-                expected_version: None,
+                task_id: *task,
+                expected_version: Some(*version),
             };
             op::release_task(polis, me, &release).await.map(|_| None)
         }
         Act::Move { task, version, to } => {
             let change = TaskUpdate {
                 status: Some(*to),
-                expected_version: *version,
+                expected_version: Some(*version),
                 ..TaskUpdate::of(*task)
             };
             op::update_task(polis, me, &change).await.map(|_| None)
@@ -79,11 +80,15 @@ async fn deed(screen: &Screen, act: &Act) -> Result<Option<String>, OpError> {
             let made = op::create_task(polis, me, &new).await?;
             Ok(Some(format!("#{}", made.task.id)))
         }
-        Act::Approve { task, note } => {
+        Act::Approve {
+            task,
+            version,
+            note,
+        } => {
             let approve = op::TaskApprove {
                 task_id: *task,
                 note: some(note),
-                expected_version: None,
+                expected_version: Some(*version),
             };
             op::approve_task(polis, me, &approve).await.map(|_| None)
         }

@@ -65,20 +65,23 @@ impl Editor {
 
     /// What came of it.
     pub(super) fn told(mut self, ended: io::Result<ExitStatus>) -> Message {
-        let text = std::fs::read_to_string(&self.file);
-        let edited = match (ended, text) {
-            (Ok(status), Ok(text)) if status.success() => Ok(text),
-            (Ok(status), text) if !status.success() => {
-                // What it wrote before it failed is the person's text all the same.
-                if let Ok(text) = text {
-                    self.draft.text = text;
-                }
-                Err(ended_with(status, self.lang))
+        let read = std::fs::read_to_string(&self.file);
+        self.draft.unread = read.is_err();
+        let refused = match (&ended, &read) {
+            (Ok(status), _) if !status.success() => ended_with(*status, self.lang),
+            (Err(error), _) => failed(error, self.lang),
+            (_, Err(error)) if error.kind() == io::ErrorKind::InvalidData => no_text(self.lang),
+            (_, Err(error)) => failed(error, self.lang),
+            (Ok(_), Ok(text)) => {
+                let text = text.clone();
+                return Message::Edited(self.draft, Ok(text));
             }
-            (Err(error), _) | (_, Err(error)) => Err(failed(&error, self.lang)),
-            (Ok(status), Ok(_)) => Err(ended_with(status, self.lang)),
         };
-        Message::Edited(self.draft, edited)
+        // What it wrote before it failed is the person's text all the same.
+        if let Ok(text) = read {
+            self.draft.text = text;
+        }
+        Message::Edited(self.draft, Err(refused))
     }
 
     /// Tells it to end, puts the terminal back as it was before, and answers where the text is.
@@ -97,7 +100,10 @@ impl Editor {
 /// Writes the text where the editor finds it.
 fn put(draft: &Draft) -> io::Result<PathBuf> {
     if let Some(file) = &draft.file {
-        std::fs::write(file, &draft.text)?;
+        // What could not be read is nowhere but there.
+        if !draft.unread || !file.exists() {
+            std::fs::write(file, &draft.text)?;
+        }
         return Ok(file.clone());
     }
     let prefix = match draft.of {
@@ -148,6 +154,27 @@ fn ended_with(status: ExitStatus, lang: Lang) -> Refused {
             )
             .to_owned(),
         detail: String::new(),
+        passing: false,
+    }
+}
+
+fn no_text(lang: Lang) -> Refused {
+    Refused {
+        code: "editor_failed".to_owned(),
+        message: lang
+            .say(
+                "The file is not UTF-8; nothing was saved, and your text is only in the file.",
+                "文件不是 UTF-8 编码，未保存任何内容；您的文本只在该文件中。",
+            )
+            .to_owned(),
+        hint: lang
+            .say(
+                "edit again and write it as UTF-8 (in vim: :set fileencoding=utf-8)",
+                "请再次编辑并以 UTF-8 保存（vim：:set fileencoding=utf-8）",
+            )
+            .to_owned(),
+        detail: String::new(),
+        passing: false,
     }
 }
 
@@ -165,5 +192,6 @@ fn failed(error: &io::Error, lang: Lang) -> Refused {
             )
             .to_owned(),
         detail: String::new(),
+        passing: false,
     }
 }

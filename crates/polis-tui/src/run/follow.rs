@@ -13,43 +13,47 @@ use crate::app::Message;
 const WAIT: Duration = Duration::from_secs(60);
 /// However much happens, pages are read again no more often than this.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a store that is away is left alone.
-const AWAY: Duration = Duration::from_secs(1);
+/// How long a store that is away is left alone, at first and at most.
+const AWAY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// Tells of everything that happens after a place in the log, until nobody listens.
 pub(super) async fn follow(screen: Screen, since: u64, send: mpsc::Sender<Message>) {
     let mut since = since;
-    let mut away = false;
+    // How long a store that is away is left alone next.
+    let mut away = None;
     loop {
-        let told = match news(&screen, since).await {
+        // Whether it is back is to be known at once.
+        let wait = away.map_or(WAIT, |_| Duration::ZERO);
+        let told = match news(&screen, since, wait).await {
             Ok(page) => {
                 since = page.through;
-                if page.events.is_empty() && !away {
-                    // Only the time was up, or nothing was for these eyes.
-                    continue;
+                // Else only the time was up, or nothing was for these eyes.
+                match away.take().is_some() || !page.events.is_empty() {
+                    true => send.send(Message::News(page.events)).await,
+                    false => Ok(()),
                 }
-                away = false;
-                send.send(Message::News(page.events)).await
             }
             Err(_) => {
                 let told = match away {
-                    true => Ok(()),
-                    false => send.send(Message::Away(true)).await,
+                    Some(_) => Ok(()),
+                    None => send.send(Message::Away(true)).await,
                 };
-                away = true;
-                tokio::time::sleep(AWAY).await;
+                let rest = away.unwrap_or(AWAY.0);
+                tokio::time::sleep(rest).await;
+                away = Some((rest * 2).min(AWAY.1));
                 told
             }
         };
         if told.is_err() {
             return;
         }
+        // Also where nothing was told: much may happen that is for others.
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-async fn news(screen: &Screen, since: u64) -> Result<LogPage, OpError> {
-    screen.polis.store.wait_beyond(since, WAIT).await?;
+async fn news(screen: &Screen, since: u64, wait: Duration) -> Result<LogPage, OpError> {
+    screen.polis.store.wait_beyond(since, wait).await?;
     let params = LogRead {
         since,
         ..LogRead::default()

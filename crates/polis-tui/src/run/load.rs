@@ -174,11 +174,8 @@ async fn board(screen: &Screen, wish: &Wish, name: &BoardName) -> Result<Data, O
     };
     let text = view.content.clone().unwrap_or_default();
     // A board of 10 MB takes a while; the screen does not wait for it.
-    let rendered = tokio::task::spawn_blocking(move || markdown::render(&text, &look)).await;
-    Ok(Data::Board(Box::new(BoardSheet {
-        view,
-        lines: rendered.unwrap_or_default(),
-    })))
+    let lines = beside(move || markdown::render(&text, &look)).await;
+    Ok(Data::Board(Box::new(BoardSheet { view, lines })))
 }
 
 async fn agent(screen: &Screen, id: &AgentId, run: Option<&RunId>) -> Result<Data, OpError> {
@@ -232,12 +229,25 @@ async fn file(screen: &Screen, of: &AgentId, path: &str) -> Result<Data, OpError
     let read = op::read_file(&screen.polis, desk, &params).await?;
     let (size, truncated) = (read.size, read.truncated);
     let path = path.to_owned();
-    let coloured = tokio::task::spawn_blocking(move || highlighted(&read.content, &path)).await;
+    let lines = beside(move || highlighted(&read.content, &path)).await;
     Ok(Data::File(FileSheet {
-        lines: coloured.unwrap_or_default(),
+        lines,
         size,
         truncated,
     }))
+}
+
+/// Does long work on a thread of its own. If it panics so does who waits for it: the panic has given the
+/// terminal back, and a screen that went on would not be seen.
+async fn beside(work: impl FnOnce() -> StyledLines + Send + 'static) -> StyledLines {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(lines) => lines,
+        Err(broken) => match broken.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime ends, and the screen with it.
+            Err(_) => StyledLines::default(),
+        },
+    }
 }
 
 /// A file's lines in the colours of its language.

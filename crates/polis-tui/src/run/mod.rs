@@ -31,11 +31,15 @@ use self::editor::Editor;
 use self::keys::Keys;
 pub use self::load::load;
 use self::terminal::Stage;
-use crate::app::{App, Effect, Message, Overlay, Tab, kept_in, update};
+use crate::app::{App, Effect, Message, Notice, Tab, Wish, kept_in, update};
 use crate::draw::draw;
 
 /// How long it is looked whether there is another key. Nothing at all would be no look at all.
 const LOOK: Duration = Duration::from_millis(1);
+/// How long what was begun is waited for at the end.
+const FINISHING: Duration = Duration::from_secs(5);
+/// How long a stop of this process may take.
+const STOPPING: Duration = Duration::from_millis(250);
 /// Messages that may wait for the screen before those who send them wait too.
 const WAITING: usize = 256;
 
@@ -73,16 +77,16 @@ pub async fn run(screen: Screen) -> Result<(), OpError> {
     // Asked before the screen is taken, so that a name nobody may use is refused in plain sight.
     screen.polis.caller(&screen.agent).await?;
     let mut stage = Stage::enter().map_err(failed)?;
-    let ended = Play::new(&screen, &mut stage, since)
-        .map_err(failed)?
-        .go()
-        .await;
+    let mut play = Play::new(&screen, &mut stage, since).map_err(failed)?;
+    let ended = play.go().await;
+    // However it ended: what was begun is finished, and it is said where texts are that are not saved.
+    let kept = play.close().await;
     drop(stage);
-    if let Some(file) = ended.map_err(failed)? {
+    for file in kept {
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), "{}", kept_in(&file, screen.lang));
     }
-    Ok(())
+    ended.map_err(failed)
 }
 
 /// Signals that mean something here.
@@ -116,7 +120,10 @@ struct Play<'a> {
     keys: Keys,
     send: mpsc::Sender<Message>,
     receive: mpsc::Receiver<Message>,
+    /// What reads.
     tasks: JoinSet<()>,
+    /// What changes something: it is finished before the end.
+    deeds: JoinSet<()>,
     since: u64,
     last_tick: Instant,
     /// The file of a text that was in an editor when the end came.
@@ -152,14 +159,15 @@ impl<'a> Play<'a> {
             send,
             receive,
             tasks: JoinSet::new(),
+            deeds: JoinSet::new(),
             since,
             last_tick: Instant::now(),
             kept: None,
         })
     }
 
-    /// Shows it until it is closed, and answers where a text is that is not saved.
-    async fn go(mut self) -> std::io::Result<Option<PathBuf>> {
+    /// Shows it until it is closed.
+    async fn go(&mut self) -> std::io::Result<()> {
         let follower = follow::follow(self.screen.clone(), self.since, self.send.clone());
         self.tasks.spawn(follower);
         self.app.now = self.screen.polis.clock.now_millis();
@@ -184,9 +192,47 @@ impl<'a> Play<'a> {
                 Woken::Broken => return Err(std::io::Error::other("a part of the screen broke")),
             };
         }
-        let open = self.app.overlay.as_ref().and_then(Overlay::draft);
-        let kept = self.kept.or_else(|| open?.file.clone());
-        Ok(kept)
+        Ok(())
+    }
+
+    /// Waits for what was begun, but not for ever, and answers where texts are that are not saved.
+    async fn close(mut self) -> Vec<PathBuf> {
+        self.tasks.abort_all();
+        if !self.deeds.is_empty() {
+            let waits = self.screen.lang.say(
+                "What was begun is being finished…",
+                "正在完成已开始的操作……",
+            );
+            self.app.notice = Some(Notice::Done(waits.to_owned()));
+            let _ = self.stage.draw(|frame| draw(&self.app, frame));
+        }
+        let bound = Instant::now() + FINISHING;
+        loop {
+            // Those who have done something tell it before they end.
+            let message = tokio::select! {
+                biased;
+                Some(message) = self.receive.recv() => message,
+                ended = self.deeds.join_next() => match ended {
+                    Some(_) => continue,
+                    None => break,
+                },
+                () = tokio::time::sleep_until(bound) => break,
+            };
+            let now = self.screen.polis.clock.now_millis();
+            for effect in update(&mut self.app, now, message) {
+                self.forget(effect);
+            }
+        }
+        let mut files = self.app.files;
+        files.extend(self.kept.filter(|file| !files.contains(file)));
+        files
+    }
+
+    /// The part of what is to be done that is done at the end as well.
+    fn forget(&self, effect: Effect) {
+        if let Effect::Forget(file) = effect {
+            let _ = std::fs::remove_file(file);
+        }
     }
 
     /// Sleeps until there is something to do.
@@ -212,6 +258,10 @@ impl<'a> Play<'a> {
                 _ = self.signals.ended.recv() => Woken::Ended,
                 _ = self.signals.hung_up.recv() => Woken::Ended,
                 Some(ended) = self.tasks.join_next() => match ended {
+                    Ok(()) => continue,
+                    Err(_) => Woken::Broken,
+                },
+                Some(ended) = self.deeds.join_next() => match ended {
                     Ok(()) => continue,
                     Err(_) => Woken::Broken,
                 },
@@ -252,16 +302,11 @@ impl<'a> Play<'a> {
         let mut waiting = effects;
         while !waiting.is_empty() {
             for effect in std::mem::take(&mut waiting) {
-                let (screen, send) = (self.screen.clone(), self.send.clone());
                 match effect {
-                    Effect::Load(wish) => {
-                        self.tasks.spawn(async move {
-                            let answer = load(&screen, &wish).await;
-                            let _ = send.send(Message::Loaded(wish, answer)).await;
-                        });
-                    }
+                    Effect::Load(wish) => self.load(wish),
                     Effect::Act(deed) => {
-                        self.tasks.spawn(async move {
+                        let (screen, send) = (self.screen.clone(), self.send.clone());
+                        self.deeds.spawn(async move {
                             let message = act(&screen, deed).await;
                             let _ = send.send(message).await;
                         });
@@ -273,21 +318,57 @@ impl<'a> Play<'a> {
                         let now = self.screen.polis.clock.now_millis();
                         waiting.extend(update(&mut self.app, now, message));
                     }
-                    Effect::Forget(file) => {
-                        let _ = std::fs::remove_file(file);
-                    }
+                    Effect::Forget(_) => self.forget(effect),
                     Effect::Suspend => {
-                        self.stage.leave();
-                        // Everything in this group stops, as when the terminal does it.
-                        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-                        self.signals.continued.recv().await;
-                        self.stage.come_back()?;
+                        let Some(message) = self.suspend().await? else {
+                            return Ok(false);
+                        };
+                        let now = self.screen.polis.clock.now_millis();
+                        waiting.extend(update(&mut self.app, now, message));
                     }
                     Effect::Quit => return Ok(false),
                 }
             }
         }
         Ok(true)
+    }
+
+    fn load(&mut self, wish: Wish) {
+        let (screen, send) = (self.screen.clone(), self.send.clone());
+        self.tasks.spawn(async move {
+            let answer = load(&screen, &wish).await;
+            let _ = send.send(Message::Loaded(wish, answer)).await;
+        });
+    }
+
+    /// Gives the terminal back until somebody brings the screen back. Nothing is answered if the end came first.
+    async fn suspend(&mut self) -> std::io::Result<Option<Message>> {
+        self.stage.leave();
+        // Everything in this group stops, as when the terminal does it.
+        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+        // Without a shell that could bring the group back, the kernel does not stop it. A stop is at once, so
+        // who is still here after a moment was not stopped, or is back already.
+        let begun = Instant::now();
+        let came = tokio::select! {
+            _ = self.signals.continued.recv() => true,
+            () = tokio::time::sleep(STOPPING) => true,
+            _ = self.signals.interrupted.recv() => false,
+            _ = self.signals.ended.recv() => false,
+            _ = self.signals.hung_up.recv() => false,
+        };
+        if !came {
+            return Ok(None);
+        }
+        self.stage.come_back()?;
+        if begun.elapsed() < STOPPING * 2 {
+            let stays = self.screen.lang.say(
+                "Nothing here could bring the screen back, so it stays.",
+                "此处没有可恢复的 shell，界面未挂起。",
+            );
+            self.app.notice = Some(Notice::Done(stays.to_owned()));
+        }
+        let (columns, rows) = self.stage.size()?;
+        Ok(Some(Message::Resize(columns, rows)))
     }
 
     /// Gives the terminal to an editor until it is closed. Nothing is answered if the end came first.
@@ -319,11 +400,7 @@ impl<'a> Play<'a> {
         let resized = update(&mut self.app, now, Message::Resize(columns, rows));
         for effect in resized {
             if let Effect::Load(wish) = effect {
-                let (screen, send) = (self.screen.clone(), self.send.clone());
-                self.tasks.spawn(async move {
-                    let answer = load(&screen, &wish).await;
-                    let _ = send.send(Message::Loaded(wish, answer)).await;
-                });
+                self.load(wish);
             }
         }
         Ok(Some(message))

@@ -17,15 +17,15 @@ struct Now {
 }
 
 /// Saves a draft. If somebody else was faster, the text as it is now is brought along.
-pub(super) async fn save(screen: &Screen, draft: Draft, over: bool) -> Message {
+pub(super) async fn save(screen: &Screen, draft: Draft) -> Message {
     let saved = match &draft.of {
-        Sheet::Board(name) => board(screen, name, &draft, over).await,
-        Sheet::Task(id) => task(screen, *id, &draft, over).await,
+        Sheet::Board(name) => board(screen, name, &draft).await,
+        Sheet::Task(id) => task(screen, *id, &draft).await,
     };
     match saved {
         Ok(Ok(version)) => {
             let new = Some(version.to_string());
-            Message::Done(Act::Save { draft, over }, Ok(new))
+            Message::Done(Act::Save(draft), Ok(new))
         }
         Ok(Err(now)) => Message::Clashed {
             draft,
@@ -35,7 +35,7 @@ pub(super) async fn save(screen: &Screen, draft: Draft, over: bool) -> Message {
         },
         Err(refused) => {
             let refused = Refused::of(&refused, screen.lang);
-            Message::Done(Act::Save { draft, over }, Err(refused))
+            Message::Done(Act::Save(draft), Err(refused))
         }
     }
 }
@@ -44,13 +44,12 @@ async fn board(
     screen: &Screen,
     name: &BoardName,
     draft: &Draft,
-    over: bool,
 ) -> Result<Result<u64, Now>, OpError> {
     let (polis, me) = (&screen.polis, &screen.agent);
     let write = op::BoardOverwrite {
         board: name.clone(),
         content: draft.text.clone(),
-        expected_version: (!over).then_some(draft.version),
+        expected_version: Some(draft.version),
         merge: false,
     };
     let refused = match op::write_board(polis, me, &write).await {
@@ -73,21 +72,16 @@ async fn board(
     }
 }
 
-async fn task(
-    screen: &Screen,
-    id: TaskId,
-    draft: &Draft,
-    over: bool,
-) -> Result<Result<u64, Now>, OpError> {
+async fn task(screen: &Screen, id: TaskId, draft: &Draft) -> Result<Result<u64, Now>, OpError> {
     let (polis, me) = (&screen.polis, &screen.agent);
     let (subject, description) = subject_and_description(&draft.text);
     let before = subject_and_description(&draft.base);
-    // What was not touched is not written, unless everything is to be as in the person's text.
-    let set = |mine: &str, before: &str| (over || mine != before).then(|| mine.to_owned());
+    // What was not touched is not written.
+    let set = |mine: &str, before: &str| (mine != before).then(|| mine.to_owned());
     let mut change = TaskUpdate {
         subject: set(subject, before.0),
         description: set(description, before.1),
-        expected_version: (!over).then_some(draft.version),
+        expected_version: Some(draft.version),
         ..TaskUpdate::of(id)
     };
     loop {

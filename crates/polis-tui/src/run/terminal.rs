@@ -62,6 +62,8 @@ impl Stage {
 
     /// Takes the terminal again, and draws all of it anew.
     pub(super) fn come_back(&mut self) -> io::Result<()> {
+        // Somebody else may have had it without our having given it back: after a stop from outside, say.
+        give_back();
         take()?;
         self.terminal.clear()
     }

@@ -275,10 +275,18 @@ impl Data {
             | Self::Change(..)
             | Self::Rulings(..)
             | Self::Event(_) => None,
-            Self::Now(sheet) if !sheet.now.commands.is_empty() => Some(SECOND),
-            Self::Commands(list) if list.iter().any(|one| one.running) => Some(SECOND),
-            Self::Command(view) if view.entry.running => Some(SECOND),
+            data if data.has_running() => Some(SECOND),
             _ => Some(MINUTE),
+        }
+    }
+
+    /// Whether it shows commands that run, of which each may end without an event.
+    pub fn has_running(&self) -> bool {
+        match self {
+            Self::Now(sheet) => !sheet.now.commands.is_empty(),
+            Self::Commands(list) => list.iter().any(|one| one.running),
+            Self::Command(view) => view.entry.running,
+            _ => false,
         }
     }
 

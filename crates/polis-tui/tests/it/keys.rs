@@ -344,6 +344,8 @@ fn a_clash_is_edited_again_with_both() {
     hall.tell(Message::Edited(draft.clone(), Ok(unchanged)));
     assert!(matches!(hall.app.overlay, Some(Overlay::Kept { .. })));
     assert_eq!(global(&hall).0, 3);
+    hall.keys("e");
+    assert!(matches!(hall.outside.pop(), Some(Effect::Edit(_))));
     // Nor does any text with the marks in it, whatever else was done to it, until that is asked for.
     for text in [
         format!("more\n{}", draft.text),
@@ -362,6 +364,7 @@ fn a_clash_is_edited_again_with_both() {
         message: "two\nlines".to_owned(),
         hint: String::new(),
         detail: String::new(),
+        passing: false,
     };
     hall.tell(Message::Edited(draft.clone(), Err(failed)));
     assert!(hall.has("two lines"));
@@ -434,8 +437,8 @@ fn a_tasks_subject_and_description_are_edited_as_one_text() {
 #[test]
 fn a_task_that_two_edit_is_nobodys_loss() {
     for (keys, saved) in [
-        ("x", ("Theirs again", "Do it **well**.")),
-        ("o", ("Mine", "Do it **well**.")),
+        ("xy", ("Theirs again", "Do it **well**.")),
+        ("oy", ("Mine", "Do it **well**.")),
     ] {
         let mut hall = open(Tab::Tasks);
         hall.keys("j<enter>");
@@ -532,15 +535,195 @@ fn an_open_box_offers_its_own_keys_and_no_others() {
 #[test]
 fn a_clash_is_saved_over_or_dropped() {
     let mut hall = clash("mine\n");
-    hall.keys("o");
+    // Neither is done by a key alone, nor by one that is pressed with another.
+    hall.keys("<c-o><c-x>");
+    assert!(matches!(hall.app.overlay, Some(Overlay::Clash(_))));
+    hall.keys("o<c-y>n");
+    assert!(matches!(hall.app.overlay, Some(Overlay::Clash(_))));
+    assert_eq!(global(&hall).0, 3);
+    hall.keys("oy");
     let (version, text) = global(&hall);
     assert_eq!(version, 4);
     assert!(text.contains("mine") && !text.contains("theirs"));
     assert!(matches!(hall.outside.pop(), Some(Effect::Forget(_))));
     let mut hall = clash("mine\n");
     hall.keys("x");
+    assert!(hall.has("Drop your text of global for good?"));
+    hall.keys("n");
+    assert!(hall.outside.is_empty());
+    hall.keys("xy");
     assert_eq!(global(&hall).0, 3);
     assert!(matches!(hall.outside.pop(), Some(Effect::Forget(_))));
+}
+
+#[test]
+fn who_wrote_after_the_clash_was_shown_is_not_written_over() {
+    let mut hall = clash("mine\n");
+    let third = op::BoardAppend {
+        board: BoardName::Global,
+        content: "third".to_owned(),
+    };
+    let lead: AgentId = "lead".parse().unwrap();
+    hall.wait(op::append_board(hall.polis(), &lead, &third))
+        .unwrap();
+    hall.keys("oy");
+    assert!(matches!(hall.app.overlay, Some(Overlay::Clash(_))));
+    assert!(hall.has("-third") && global(&hall).1.contains("third"));
+    assert!(hall.outside.is_empty(), "the file stays");
+    hall.keys("oy");
+    let (version, text) = global(&hall);
+    assert_eq!(version, 5);
+    assert!(text.ends_with("mine\n") && !text.contains("third"));
+}
+
+#[test]
+fn a_clash_waits_until_what_is_typed_is_done() {
+    let mut hall = clash("mine\n");
+    let Some(Overlay::Clash(shown)) = hall.app.overlay.take() else {
+        panic!("{:?}", hall.app.overlay);
+    };
+    hall.keys("2mno");
+    let clashed = |text: &str| Message::Clashed {
+        draft: shown.draft.clone(),
+        version: 3,
+        text: text.to_owned(),
+        by: "lead".to_owned(),
+    };
+    hall.tell(clashed("one"));
+    hall.tell(clashed("two"));
+    assert!(hall.has("Comment on #1"), "{}", hall.frame().join("\n"));
+    hall.keys(" x<enter>");
+    let said = hall.wait(op::task_comments(
+        hall.polis(),
+        &op::TaskComments::of(task(1)),
+    ));
+    assert_eq!(said.unwrap().comments[0].body, "no x");
+    for text in ["-one", "-two"] {
+        assert!(hall.has(text), "{}", hall.frame().join("\n"));
+        hall.keys("xy");
+    }
+    assert!(hall.app.overlay.is_none());
+}
+
+#[test]
+fn who_wrote_the_same_has_clashed_with_nobody() {
+    let mut hall = clash("mine\n");
+    let Some(Overlay::Clash(shown)) = hall.app.overlay.take() else {
+        panic!("{:?}", hall.app.overlay);
+    };
+    hall.tell(Message::Clashed {
+        text: shown.draft.text.clone(),
+        draft: shown.draft,
+        version: 3,
+        by: "lead".to_owned(),
+    });
+    assert!(hall.app.overlay.is_none() && hall.has("reads as in your text already"));
+    assert!(matches!(hall.outside.pop(), Some(Effect::Forget(_))));
+}
+
+#[test]
+fn what_is_only_in_the_file_is_not_sent_from_here() {
+    let mut hall = open(Tab::Boards);
+    hall.keys("e");
+    let Some(Effect::Edit(mut draft)) = hall.outside.pop() else {
+        panic!("{:?}", hall.outside);
+    };
+    draft.file = Some("/nowhere/draft.md".into());
+    draft.unread = true;
+    let refused = Refused {
+        code: "editor_failed".to_owned(),
+        message: "not UTF-8".to_owned(),
+        hint: String::new(),
+        detail: String::new(),
+        passing: false,
+    };
+    hall.tell(Message::Edited(draft, Err(refused)));
+    assert!(hall.has("e edit again   x drop it   Esc later"));
+    hall.keys("rS");
+    assert_eq!(global(&hall).0, 2);
+    assert!(hall.outside.is_empty());
+    assert_eq!(hall.app.files, [std::path::Path::new("/nowhere/draft.md")]);
+    hall.keys("e");
+    assert!(matches!(hall.outside.pop(), Some(Effect::Edit(draft)) if draft.unread));
+}
+
+#[test]
+fn a_task_that_changed_since_it_was_seen_is_not_changed_by_a_key() {
+    for keys in ["c", "u", "Aok<enter>"] {
+        let mut hall = open(Tab::Tasks);
+        hall.keys("j");
+        let seen = TaskUpdate {
+            subject: Some("Something else".to_owned()),
+            ..TaskUpdate::of(task(3))
+        };
+        change(&hall, &seen);
+        let before = hall.wait(op::get_task(hall.polis(), task(3))).unwrap().task;
+        hall.keys(keys);
+        assert!(hall.has("version_mismatch"), "{}", hall.frame().join("\n"));
+        let after = hall.wait(op::get_task(hall.polis(), task(3))).unwrap().task;
+        assert_eq!((before.version, before.owner), (after.version, after.owner));
+    }
+}
+
+#[test]
+fn where_nothing_can_be_seen_nothing_is_done() {
+    let mut hall = open(Tab::Tasks);
+    hall.tell(Message::Resize(30, 8));
+    hall.keys("jcD");
+    assert_eq!(status(&hall, 3).1, "");
+    assert!(hall.app.overlay.is_none() && hall.outside.is_empty());
+    hall.tell(Message::Resize(80, 24));
+    hall.keys("D");
+    hall.tell(Message::Resize(30, 8));
+    hall.keys("y");
+    assert_eq!(status(&hall, 1).0, TaskStatus::InProgress);
+    hall.keys("q");
+    assert_eq!(hall.outside, [Effect::Quit]);
+}
+
+#[test]
+fn an_editor_opens_only_where_the_person_still_waits_for_it() {
+    for keys in ["1", "h", "?"] {
+        let mut hall = open(Tab::Boards);
+        let key = KeyEvent::new(KeyCode::Char('e'), KeyModifiers::NONE);
+        let effects = update(&mut hall.app, 0, Message::Key(key));
+        hall.keys(keys);
+        hall.carry_out(effects);
+        hall.keys("<esc>3");
+        assert!(hall.outside.is_empty(), "{keys}: {:?}", hall.outside);
+    }
+}
+
+#[test]
+fn a_page_that_could_not_be_read_is_read_when_the_store_is_back() {
+    let mut hall = open(Tab::Tasks);
+    let key = KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL);
+    let away = || Refused {
+        code: "store_unavailable".to_owned(),
+        message: "The store is away.".to_owned(),
+        hint: String::new(),
+        detail: String::new(),
+        passing: true,
+    };
+    let fails = |hall: &mut Hall| {
+        let effects = update(&mut hall.app, 0, Message::Key(key));
+        let [Effect::Load(wish)] = effects.as_slice() else {
+            panic!("{effects:?}");
+        };
+        hall.tell(Message::Loaded(wish.clone(), Err(away())));
+        // What was read before stays in view beside it.
+        assert!(hall.has("The store is away.") && hall.has("#1"));
+        assert_eq!(hall.app.next_tick(), Some(3_000));
+    };
+    fails(&mut hall);
+    hall.tell(Message::Tick);
+    assert!(!hall.has("The store is away.") && hall.has("#1"));
+    fails(&mut hall);
+    hall.keys("3");
+    hall.tell(Message::Away(true));
+    hall.tell(Message::News(Vec::new()));
+    hall.keys("2");
+    assert!(!hall.has("The store is away.") && hall.has("#1"));
 }
 
 #[test]
@@ -605,8 +788,16 @@ fn an_act_under_way_is_told_of_once() {
     let mut hall = open(Tab::Tasks);
     let key = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::NONE);
     let effects = update(&mut hall.app, 0, Message::Key(key));
-    assert_eq!(effects, [Effect::Act(Act::Claim(task(1)))]);
+    let claim = Act::Claim {
+        task: task(1),
+        version: 2,
+    };
+    assert_eq!(effects, [Effect::Act(claim)]);
     assert_eq!(hall.app.busy, 1);
+    assert!(hall.frame()[0].ends_with('…'), "{}", hall.frame()[0]);
+    hall.carry_out(effects);
+    assert_eq!(hall.app.busy, 0);
+    assert!(!hall.frame()[0].ends_with('…'), "{}", hall.frame()[0]);
 }
 
 #[test]

@@ -1,36 +1,54 @@
-//! The terminal is given back whatever breaks: the screen runs in tmux, and its clock fails while it is shown.
+//! The screen in a real terminal, in tmux, over a store in memory and a clock that breaks or waits when it is
+//! told to: whatever happens, the terminal is given back and what was begun is finished.
 
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use polis_core::AgentId;
+use polis_core::TaskId;
+use polis_core::board::BoardName;
+use polis_core::task::create::TaskCreate;
+use polis_ops::op;
 use polis_ops::port::Clock;
 use polis_ops::{Polis, Settings};
 use polis_testkit::clock::BEGINNING;
 use polis_testkit::{CountedChance, MemoryStore, Pane};
 use polis_tui::{Screen, Tab};
 use polis_view::Lang;
+use tempfile::TempDir;
 
-/// Names the file that makes the clock fail, and in which thread.
-const FAILS: &str = "POLIS_TEST_CLOCK_FAILS";
+/// Names a file and what the clock does while it is there.
+const HOW: &str = "POLIS_TEST_CLOCK";
 
-/// A clock that fails as soon as a file is there: in the screen itself, or in what runs beside it.
-#[derive(Debug)]
-struct FailingClock {
-    file: PathBuf,
-    beside: bool,
+/// What the clock does while the file is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ill {
+    /// It breaks in the screen itself.
+    Here,
+    /// It breaks in what runs beside the screen.
+    Beside,
+    /// It keeps what runs beside the screen waiting.
+    Slow,
 }
 
-impl Clock for FailingClock {
+#[derive(Debug)]
+struct IllClock {
+    file: PathBuf,
+    ill: Ill,
+}
+
+impl Clock for IllClock {
     fn now_millis(&self) -> i64 {
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         let beside = name.starts_with("tokio");
-        assert!(
-            beside != self.beside || !self.file.exists(),
-            "the clock failed"
-        );
+        let breaks = self.ill == if beside { Ill::Beside } else { Ill::Here };
+        assert!(!breaks || !self.file.exists(), "the clock failed");
+        while beside && self.ill == Ill::Slow && self.file.exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         BEGINNING
     }
 
@@ -42,15 +60,19 @@ impl Clock for FailingClock {
 /// Not a test of its own: the program that the tests below run in a terminal.
 #[test]
 #[ignore = "needs tmux: it is the program of the tests here"]
-fn a_screen_whose_clock_fails() {
-    let Some(how) = std::env::var_os(FAILS) else {
+fn a_screen() {
+    let Some(how) = std::env::var_os(HOW) else {
         return;
     };
     let how = how.into_string().unwrap();
-    let (file, beside) = how.split_once('=').unwrap();
-    let clock = FailingClock {
+    let (file, ill) = how.split_once('=').unwrap();
+    let clock = IllClock {
         file: PathBuf::from(file),
-        beside: beside == "beside",
+        ill: match ill {
+            "here" => Ill::Here,
+            "beside" => Ill::Beside,
+            _ => Ill::Slow,
+        },
     };
     let polis = Polis::new(
         Arc::new(MemoryStore::default()),
@@ -59,37 +81,70 @@ fn a_screen_whose_clock_fails() {
         Settings::default(),
     );
     let screen = Screen {
-        polis,
+        polis: polis.clone(),
         agent: AgentId::user(),
         lang: Lang::En,
         colour: true,
         tab: Tab::Now,
-        editor: "false".to_owned(),
+        editor: std::env::var_os("EDITOR").unwrap().into_string().unwrap(),
         keeper: Arc::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
+        .worker_threads(2)
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(polis_tui::run(screen)).unwrap();
+    runtime.block_on(async {
+        let new = TaskCreate {
+            subject: "The only task".to_owned(),
+            ..TaskCreate::default()
+        };
+        let user = AgentId::user();
+        op::create_task(&polis, &user, &new).await.unwrap();
+        polis_tui::run(screen).await.unwrap();
+        let task = op::get_task(&polis, TaskId::new(1).unwrap()).await.unwrap();
+        let read = op::BoardRead::of(BoardName::Global);
+        let board = op::read_board(&polis, &user, &read).await.unwrap();
+        println!("owner [{}] board {}", task.task.owner, board.version);
+    });
 }
 
-fn fails(where_: &str) {
+/// A screen in a terminal, and the file that makes its clock ill.
+struct Room {
+    pane: Pane,
+    ill: PathBuf,
+    directory: TempDir,
+}
+
+/// Opens a screen in a terminal; `before` is what stands before it on the shell's line.
+fn open(ill: &str, before: &str, editor: &str) -> Room {
     let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("now");
-    let how = format!("{}={where_}", file.display());
-    let pane = Pane::open(directory.path(), (80, 24), &[(FAILS, &how)]);
+    let file = directory.path().join("ill");
+    let how = format!("{}={ill}", file.display());
+    let pane = Pane::open(
+        directory.path(),
+        (80, 24),
+        &[(HOW, &how), ("EDITOR", editor)],
+    );
     let program = std::env::current_exe().unwrap();
     pane.line(&format!(
-        "{} --ignored --exact stage::a_screen_whose_clock_fails --nocapture",
+        "{before} {} --ignored --exact stage::a_screen --nocapture",
         program.display()
     ));
     pane.wait("Last events");
-    std::fs::write(&file, "").unwrap();
-    pane.press(&["2"]);
-    pane.wait("the clock failed");
-    pane.is_given_back();
+    Room {
+        pane,
+        ill: file,
+        directory,
+    }
+}
+
+fn fails(where_: &str) {
+    let room = open(where_, "", "false");
+    std::fs::write(&room.ill, "").unwrap();
+    room.pane.press(&["2"]);
+    room.pane.wait("the clock failed");
+    room.pane.is_given_back();
 }
 
 #[test]
@@ -102,4 +157,78 @@ fn a_panic_of_the_screen_gives_the_terminal_back() {
 #[ignore = "needs tmux"]
 fn a_panic_beside_the_screen_gives_the_terminal_back() {
     fails("beside");
+}
+
+#[test]
+#[ignore = "needs tmux"]
+fn what_was_begun_is_finished_before_the_end() {
+    let room = open("slow", "", "false");
+    room.pane.press(&["2"]);
+    room.pane.wait("The only task");
+    std::fs::write(&room.ill, "").unwrap();
+    room.pane.press(&["c"]);
+    room.pane.wait_for("a deed under way", |seen| {
+        seen.lines().next().is_some_and(|line| line.ends_with('…'))
+    });
+    room.pane.press(&["q"]);
+    room.pane.wait("What was begun is being finished");
+    std::fs::remove_file(&room.ill).unwrap();
+    room.pane.wait("owner [user]");
+}
+
+#[test]
+#[ignore = "needs tmux"]
+fn a_screen_that_nothing_could_bring_back_is_not_suspended() {
+    // In the shell's place it has nobody above it in its session.
+    let room = open("slow", "exec", "false");
+    room.pane.press(&["C-z"]);
+    room.pane.wait("so it stays");
+    room.pane.press(&["2"]);
+    room.pane.wait("The only task");
+}
+
+#[test]
+#[ignore = "needs tmux"]
+fn after_a_stop_from_outside_the_terminal_is_taken_again() {
+    let room = open("slow", "", "false");
+    let id = room.pane.child().unwrap().to_string();
+    let terminal = room.pane.ask(&["display-message", "-p", "#{pane_tty}"]);
+    let is_raw = || {
+        let modes = Command::new("stty")
+            .args(["-a", "-F", terminal.trim()])
+            .output()
+            .unwrap();
+        String::from_utf8(modes.stdout).unwrap().contains("-icanon")
+    };
+    assert!(is_raw());
+    let stopped = Command::new("kill").args(["-s", "STOP", &id]).status();
+    assert!(stopped.unwrap().success());
+    room.pane.wait("READY>");
+    // What many shells do by themselves.
+    room.pane.write("stty sane; fg");
+    room.pane.press(&["C-j"]);
+    room.pane.wait_for("a screen in its own mode", |seen| {
+        is_raw() && seen.contains("This minute")
+    });
+    room.pane.press(&["q"]);
+    room.pane.is_given_back();
+}
+
+#[test]
+#[ignore = "needs tmux"]
+fn a_text_that_is_no_text_stays_in_its_file_until_it_is_one() {
+    let script = "if [ -f again ]; then tr '\\351' e < \"$1\" > t; cat t > \"$1\"; \
+                  else printf 'caf\\351\\n' > \"$1\"; fi";
+    let room = open("slow", "", "sh ./editor");
+    std::fs::write(room.directory.path().join("editor"), script).unwrap();
+    room.pane.press(&["3"]);
+    room.pane.wait("global");
+    room.pane.press(&["e"]);
+    room.pane.wait("The file is not UTF-8");
+    std::fs::write(room.directory.path().join("again"), "").unwrap();
+    room.pane.press(&["e"]);
+    room.pane.wait("global was saved as version 1.");
+    room.pane.wait("cafe");
+    room.pane.press(&["q"]);
+    room.pane.wait("board 1");
 }

@@ -1,0 +1,180 @@
+//! Texts of a person on their way from an editor into the store. None is lost: each is shown until it is
+//! saved or given up, one at a time and never over something that is being typed.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use polis_core::board::merge::{Merged, has_marks, merge};
+
+use super::acts::{Act, Draft};
+use super::bindings::alone;
+use super::deal::begin;
+use super::message::{Effect, Refused};
+use super::overlay::{Clash, Kept, Last, Overlay};
+use super::{App, Notice};
+
+/// An editor was closed.
+pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused>) -> Vec<Effect> {
+    if let Some(file) = draft.file.as_ref().filter(|file| !app.files.contains(file)) {
+        app.files.push(file.clone());
+    }
+    match answer {
+        Err(refused) => {
+            keep(app, draft, refused);
+            Vec::new()
+        }
+        Ok(text) if draft.of.is_same(&text, &draft.base) => {
+            let nothing = app.lang.say("Nothing was changed.", "没有改动。");
+            app.notice = Some(Notice::Done(nothing.to_owned()));
+            forget(app, draft)
+        }
+        Ok(text) => save(app, Draft { text, ..draft }),
+    }
+}
+
+/// Saves a draft, unless marks of a conflict are left in it: then the person is asked first.
+fn save(app: &mut App, draft: Draft) -> Vec<Effect> {
+    if !has_marks(&draft.text, &draft.base, draft.marked) {
+        return begin(app, Act::Save(draft));
+    }
+    let lang = app.lang;
+    let refused = Refused {
+        code: "merge_conflict".to_owned(),
+        message: lang
+            .say(
+                "Marks of the conflict are still in the text; nothing was saved.",
+                "文本中仍有冲突标记，尚未保存。",
+            )
+            .to_owned(),
+        hint: lang
+            .say(
+                "edit again, keep what is to stay and take the lines with the marks out",
+                "请再次编辑，保留需要的内容并删去标记行",
+            )
+            .to_owned(),
+        detail: String::new(),
+        passing: false,
+    };
+    let kept = Kept {
+        draft,
+        refused,
+        marks: true,
+    };
+    show(app, Overlay::Kept(Box::new(kept)));
+    Vec::new()
+}
+
+/// Shows a draft that could not be saved.
+pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused) {
+    let kept = Kept {
+        draft,
+        refused,
+        marks: false,
+    };
+    show(app, Overlay::Kept(Box::new(kept)));
+}
+
+/// Shows a draft that somebody else was faster than.
+pub(super) fn clashed(app: &mut App, clash: Clash) -> Vec<Effect> {
+    if clash.draft.of.is_same(&clash.text, &clash.draft.text) {
+        let of = &clash.draft.of;
+        let said = app.lang.say(
+            format!("{of} reads as in your text already."),
+            format!("{of} 已与您的文本一致。"),
+        );
+        app.notice = Some(Notice::Done(said));
+        return forget(app, clash.draft);
+    }
+    show(app, Overlay::Clash(Box::new(clash)));
+    Vec::new()
+}
+
+/// What is over the page now stays there; this comes after it.
+fn show(app: &mut App, overlay: Overlay) {
+    app.waiting.push_back(overlay);
+}
+
+/// A draft is in the store or given up, and its file not needed any more.
+pub(super) fn forget(app: &mut App, draft: Draft) -> Vec<Effect> {
+    app.files.retain(|file| draft.file.as_ref() != Some(file));
+    draft.file.map(Effect::Forget).into_iter().collect()
+}
+
+/// Asks before something that cannot be undone.
+fn ask(app: &mut App, last: Last, over: Overlay) -> Vec<Effect> {
+    app.overlay = Some(Overlay::Sure(last, Box::new(over)));
+    Vec::new()
+}
+
+/// A key while a text that two have changed is shown.
+pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> Vec<Effect> {
+    match alone(key) {
+        KeyCode::Char('e') => {
+            // Where the two do not touch, both are in; where they do, both stand between marks.
+            let (both, marked) = match merge(&clash.draft.base, &clash.text, &clash.draft.text) {
+                Merged::Clean(text) => (text, false),
+                Merged::Conflict(text) => (text, true),
+            };
+            let draft = Draft {
+                text: both,
+                marked,
+                ..clash.seen()
+            };
+            return vec![Effect::Edit(draft)];
+        }
+        KeyCode::Char('o') => return ask(app, Last::Over, Overlay::Clash(clash)),
+        KeyCode::Char('x') => return ask(app, Last::Drop, Overlay::Clash(clash)),
+        KeyCode::Char('j') | KeyCode::Down => clash.offset += 1,
+        KeyCode::Char('k') | KeyCode::Up => clash.offset = clash.offset.saturating_sub(1),
+        _ => {}
+    }
+    let last = clash.diff.len().saturating_sub(1);
+    clash.offset = clash.offset.min(last);
+    app.overlay = Some(Overlay::Clash(clash));
+    Vec::new()
+}
+
+/// A key while a draft is shown that could not be saved.
+pub(super) fn kept_key(app: &mut App, kept: Box<Kept>, key: KeyEvent) -> Vec<Effect> {
+    // What is only in the file cannot be sent from here.
+    let here = !kept.draft.unread;
+    match alone(key) {
+        KeyCode::Char('e') => vec![Effect::Edit(kept.draft)],
+        KeyCode::Char('r') if here && !kept.marks => save(app, kept.draft),
+        KeyCode::Char('S') if here && kept.marks => begin(app, Act::Save(kept.draft)),
+        KeyCode::Char('x') => ask(app, Last::Drop, Overlay::Kept(kept)),
+        // The file stays; where it is was shown, and is said again at the end.
+        KeyCode::Esc | KeyCode::Char('q') => Vec::new(),
+        _ => {
+            app.overlay = Some(Overlay::Kept(kept));
+            Vec::new()
+        }
+    }
+}
+
+/// A key while the person is asked whether that is meant.
+pub(super) fn sure_key(app: &mut App, last: Last, over: Overlay, key: KeyEvent) -> Vec<Effect> {
+    match (alone(key), last, over) {
+        (KeyCode::Char('y' | 'Y'), Last::Over, Overlay::Clash(clash)) => {
+            // Over what the person has seen: who has written since then is not written over.
+            begin(app, Act::Save(clash.seen()))
+        }
+        (KeyCode::Char('y' | 'Y'), Last::Drop, Overlay::Clash(clash)) => {
+            drop_draft(app, clash.draft)
+        }
+        (KeyCode::Char('y' | 'Y'), Last::Drop, Overlay::Kept(kept)) => drop_draft(app, kept.draft),
+        (KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc, _, over) => {
+            app.overlay = Some(over);
+            Vec::new()
+        }
+        (_, last, over) => ask(app, last, over),
+    }
+}
+
+/// The person gives a text up.
+fn drop_draft(app: &mut App, draft: Draft) -> Vec<Effect> {
+    let said = app.lang.say(
+        format!("Your text was dropped; {} stays as it is.", draft.of),
+        format!("已放弃您的文本，{} 保持不变。", draft.of),
+    );
+    app.notice = Some(Notice::Done(said));
+    forget(app, draft)
+}
