@@ -205,8 +205,10 @@ fn after_a_stop_from_outside_the_terminal_is_taken_again() {
     assert!(stopped.unwrap().success());
     room.pane.wait("READY>");
     // What many shells do by themselves.
-    room.pane.write("stty sane; fg");
+    room.pane.write("stty sane");
     room.pane.press(&["C-j"]);
+    room.pane.wait_for("a shell's mode", |_| !is_raw());
+    room.pane.line("fg");
     room.pane.wait_for("a screen in its own mode", |seen| {
         is_raw() && seen.contains("This minute")
     });
