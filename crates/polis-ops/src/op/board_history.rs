@@ -26,14 +26,17 @@ pub struct OfBoard {
     pub board: BoardName,
 }
 
-/// A version of a board, named.
+/// The parameters of bringing a version back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OfVersion {
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VersionRestore {
     /// The board.
     pub board: BoardName,
     /// The version.
     pub version: u64,
+    /// The version the caller had read; another one is a conflict. Without it the last writer wins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u64>,
 }
 
 /// The parameters of listing a board's versions.
@@ -183,21 +186,24 @@ pub async fn diff_board(
 pub async fn restore_board(
     polis: &Polis,
     caller: &AgentId,
-    params: &OfVersion,
+    params: &VersionRestore,
 ) -> Result<BoardChanged, OpError> {
     let board = &params.board;
     let caller = &polis.board_caller(caller, Act::Write, board).await?;
     let decide = || -> Attempt<'_, _> {
         Box::pin(async move {
             let head = polis.board_state(board).await?.head;
+            if let Some(expected) = params.expected_version.filter(|had| *had != head.version) {
+                return Err(read_another(polis, board, expected).await?);
+            }
             let old = polis.text_of(board, params.version).await?;
             let current = text::Current {
                 head: &head,
                 text: "",
             };
-            let by = polis.by(caller);
+            let (by, expect) = (polis.by(caller), params.expected_version);
             let old = old.as_ref().clone();
-            let changes = text::decide_whole(current, old, Action::Restored, None, by)?;
+            let changes = text::decide_whole(current, old, Action::Restored, expect, by)?;
             Ok(((), changes))
         })
     };
@@ -208,4 +214,13 @@ pub async fn restore_board(
         merged: false,
     };
     polis.settle(decide, view).await
+}
+
+/// The refusal of who had read another version than the current one, as a write has it.
+async fn read_another(polis: &Polis, board: &BoardName, expected: u64) -> Result<OpError, OpError> {
+    let loaded = polis.load_board(board).await?;
+    let had = polis.text_had(board, expected).await?;
+    let had = had.filter(|_| expected < loaded.head.version);
+    let had = had.as_ref().map(|text| text.as_str());
+    Ok(text::conflict(loaded.current(), expected, had).into())
 }

@@ -68,7 +68,7 @@ pub use blackboard::{
     write_blackboard,
 };
 pub use board_history::{
-    BoardDiff, BoardHistory, BoardVersions, OfBoard, OfVersion, VersionDiff, VersionShow,
+    BoardDiff, BoardHistory, BoardVersions, OfBoard, VersionDiff, VersionRestore, VersionShow,
     VersionText, board_history, diff_board, restore_board, show_version,
 };
 pub use claim_task::claim_task;
@@ -105,7 +105,7 @@ pub use messages::{
 pub use open_decisions::OpenDecision;
 pub(crate) use open_decisions::OpenDecisions;
 pub use overview::{Overview, overview};
-pub use person_mail::{LaidAside, Letters, PersonMail, ReadMail, person_mail, read_mail};
+pub use person_mail::{LaidAside, Letters, PersonMail, ReadMail, letter, person_mail, read_mail};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
 pub use read_log::{LogPage, LogRead, event_sight, read_log};
 pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};

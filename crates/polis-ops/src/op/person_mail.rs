@@ -1,7 +1,7 @@
 //! The person's letters: reading them without marking anything, and laying them aside.
 
 use polis_core::message::{self, Message};
-use polis_core::{AgentId, Caller, Changeset, Code, Refusal, RunId, Standing};
+use polis_core::{AgentId, Caller, Changeset, Code, Refusal, RunId, Standing, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,14 +66,7 @@ pub async fn person_mail(
     caller: &AgentId,
     params: &PersonMail,
 ) -> Result<Letters, OpError> {
-    if polis.caller(caller).await?.standing != Standing::Human {
-        return Err(Refusal::new(
-            Code::PermissionDenied,
-            "These letters are the person's.",
-            "read your own with check_messages",
-        )
-        .into());
-    }
+    check_person(polis, caller).await?;
     let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
     let query = PersonMailQuery {
         with: params.with.clone(),
@@ -90,6 +83,33 @@ pub async fn person_mail(
     messages.reverse();
     let earlier = messages.first().filter(|_| more).map(|first| first.id);
     Ok(Letters { messages, earlier })
+}
+
+/// One letter to or from the person. Nothing is marked as read.
+pub async fn letter(polis: &Polis, caller: &AgentId, id: u64) -> Result<Message, OpError> {
+    check_person(polis, caller).await?;
+    let now = polis.clock.now_millis();
+    let is_theirs = |message: &Message| {
+        if !message.to.is_user() {
+            return message.from.is_user();
+        }
+        let to_come = message.deliver_at.as_ref().and_then(Timestamp::millis);
+        to_come.is_none_or(|at| at <= now)
+    };
+    let found = polis.store.message(id).await?.filter(is_theirs);
+    Ok(found.ok_or_else(|| message::not_found(id))?)
+}
+
+async fn check_person(polis: &Polis, caller: &AgentId) -> Result<(), OpError> {
+    match polis.caller(caller).await?.standing {
+        Standing::Human => Ok(()),
+        _ => Err(Refusal::new(
+            Code::PermissionDenied,
+            "These letters are the person's.",
+            "read your own with check_messages",
+        )
+        .into()),
+    }
 }
 
 /// Marks letters of the caller's mailbox as read, without reading others.

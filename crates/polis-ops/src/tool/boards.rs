@@ -9,7 +9,8 @@ use crate::op::{
     self, BoardAppend, BoardChanged, BoardDiff, BoardHistory, BoardList, BoardLock, BoardLocked,
     BoardOverwrite, BoardRead, BoardReleased, BoardUnlock, BoardVersions, BoardView,
     DecisionRequest, DecisionView, Decisions, ListBoards, MilestoneChange, MilestoneView,
-    Milestones, OfBoard, OfVersion, SectionChange, VersionDiff, VersionShow, VersionText, cut_text,
+    Milestones, OfBoard, SectionChange, VersionDiff, VersionRestore, VersionShow, VersionText,
+    cut_text,
 };
 
 /// The tools of boards.
@@ -34,7 +35,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "Read an older version of a board."),
     tool!("whiteboard_diff", Boards, Look, BoardDiff => VersionDiff, diff, { listed },
         "Compare two versions of a board."),
-    tool!("whiteboard_restore", Boards, Change, OfVersion => BoardChanged, restore, { listed },
+    tool!("whiteboard_restore", Boards, Change, VersionRestore => BoardChanged, restore, { listed },
         "Bring an older version of a board back."),
     tool!("whiteboard_decisions", Boards, Look, OfBoard => Decisions, decisions, { listed },
         "List the decisions on a board."),
@@ -110,7 +111,7 @@ async fn section(call: Call<'_>, given: SectionChange) -> Told<BoardChanged> {
     changed(op::edit_section(call.polis, call.by, &given).await?)
 }
 
-async fn restore(call: Call<'_>, given: OfVersion) -> Told<BoardChanged> {
+async fn restore(call: Call<'_>, given: VersionRestore) -> Told<BoardChanged> {
     changed(op::restore_board(call.polis, call.by, &given).await?)
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod answers;
+mod board_versions;
 mod brief;
 mod budget;
 mod codes;

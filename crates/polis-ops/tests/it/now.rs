@@ -117,6 +117,34 @@ fn a_member_that_was_written_to_is_at_work_before_it_has_answered() {
 }
 
 #[test]
+fn a_letter_of_the_person_is_found_by_its_number() {
+    run(async {
+        let (world, clock) = World::strict().await;
+        let send = |by: &'static str, to: &str, delay: u64| {
+            let letter = json!({ "to": to, "payload": "hello", "delayMs": delay });
+            let world = &world;
+            async move { world.does(by, "send_message", letter).await }
+        };
+        send("dev", "user", 0).await;
+        send("user", "dev", 0).await;
+        send("dev", "lead", 0).await;
+        send("dev", "user", 60_000).await;
+        let user = AgentId::user();
+        let letter = |id| op::letter(&world.polis, &user, id);
+        assert_eq!(letter(1).await.unwrap().from.as_str(), "dev");
+        assert_eq!(letter(2).await.unwrap().to.as_str(), "dev");
+        for id in [3, 4, 99] {
+            let refused = letter(id).await.unwrap_err();
+            assert_eq!(refused.code(), Code::MessageNotFound, "{id}");
+        }
+        clock.advance(60_000);
+        assert_eq!(letter(4).await.unwrap().id, 4);
+        let refused = op::letter(&world.polis, &agent("dev"), 1).await;
+        assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
+    });
+}
+
+#[test]
 fn a_lease_that_ran_out_waits_for_a_person() {
     run(async {
         let (world, clock) = World::strict().await;

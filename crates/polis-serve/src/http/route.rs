@@ -229,7 +229,9 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/v1/boards/{board}/history", "whiteboard_history"),
     get("/v1/boards/{board}/versions/{version}", "whiteboard_show"),
     get("/v1/boards/{board}/diff", "whiteboard_diff"),
-    post("/v1/boards/{board}/restore", "whiteboard_restore").versioned(),
+    post("/v1/boards/{board}/restore", "whiteboard_restore")
+        .versioned()
+        .if_version(),
     get("/v1/boards/{board}/decisions", "whiteboard_decisions"),
     post("/v1/boards/{board}/decisions", "whiteboard_decide").versioned(),
     get("/v1/boards/{board}/milestones", "whiteboard_milestones"),

@@ -120,9 +120,10 @@ async fn board_or_agent(screen: &Screen, act: &Act) -> Result<Option<String>, Op
             Ok(Some(changed.version.to_string()))
         }
         Act::Restore(board, version) => {
-            let of = op::OfVersion {
+            let of = op::VersionRestore {
                 board: board.clone(),
                 version: *version,
+                expected_version: None,
             };
             let changed = op::restore_board(polis, me, &of).await?;
             Ok(Some(changed.version.to_string()))

@@ -1,7 +1,7 @@
 //! `polis board history`, `show`, `diff` and `restore`.
 
 use clap::Args;
-use polis_ops::op::{self, BoardDiff, BoardHistory, OfVersion, VersionShow};
+use polis_ops::op::{self, BoardDiff, BoardHistory, VersionRestore, VersionShow};
 
 use super::Of;
 use super::change::answer;
@@ -118,13 +118,17 @@ pub(crate) struct Restore {
     of: Of,
     /// The version to bring back
     version: u64,
+    /// The version you had read; if the board is at another one nothing is written
+    #[arg(long, value_name = "V")]
+    expect: Option<u64>,
 }
 
 impl Restore {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = OfVersion {
+        let params = VersionRestore {
             board: self.of.name()?,
             version: self.version,
+            expected_version: self.expect,
         };
         let changed = context.run(op::restore_board(&context.polis, &context.agent, &params))?;
         answer(&changed, out)

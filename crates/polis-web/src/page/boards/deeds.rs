@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse as _, Redirect, Response};
 use polis_core::{Code, Refusal};
 use polis_ops::op::{
-    self, BoardAppend, BoardLock, BoardUnlock, Decide, DecisionAct, MilestoneChange, OfVersion,
+    self, BoardAppend, BoardLock, BoardUnlock, Decide, DecisionAct, MilestoneChange, VersionRestore,
 };
 
 use super::{Call, Sent, address, edit, lacks};
@@ -29,9 +29,10 @@ pub(super) async fn append(call: &Call, sent: Sent) -> Result<Response, Refused>
 
 pub(super) async fn restore(call: &Call, sent: &Sent) -> Result<Response, Refused> {
     let visit = &call.visit;
-    let request = OfVersion {
+    let request = VersionRestore {
         board: call.board.clone(),
         version: sent.version.ok_or_else(|| lacks(call, "version"))?,
+        expected_version: None,
     };
     let done = op::restore_board(&visit.polis, &visit.me, &request).await;
     done.or_refuse(visit)?;
