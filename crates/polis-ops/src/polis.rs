@@ -23,7 +23,7 @@ use crate::claiming::Claiming;
 use crate::error::OpError;
 use crate::no_workspaces::NoWorkspaces;
 use crate::once;
-use crate::op::OpenDecisions;
+use crate::op::{OpenDecisions, TimeKeeper};
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
 
 /// What an installation has set.
@@ -135,6 +135,8 @@ pub struct Polis {
     pub(crate) claiming: Arc<Claiming>,
     /// The open decisions that were found last.
     pub(crate) open_decisions: Arc<OpenDecisions>,
+    /// How the time of tasks was spent, as it was found last.
+    pub(crate) times: Arc<TimeKeeper>,
     /// Whose entry of the registry was looked up for this request already.
     known: Option<Arc<(AgentId, Option<Registered>)>>,
 }
@@ -158,6 +160,7 @@ impl Polis {
             run: None,
             claiming: Arc::default(),
             open_decisions: Arc::default(),
+            times: Arc::default(),
             known: None,
         }
     }

@@ -4,7 +4,7 @@
 
 use polis_core::task::search::Word;
 use polis_core::{TaskId, TaskStatus, TaskType};
-use polis_ops::port::{CandidateQuery, EventQuery, TaskQuery};
+use polis_ops::port::{CandidateQuery, CommentQuery, EventQuery, TaskQuery};
 
 use crate::row::bound;
 
@@ -257,10 +257,34 @@ pub(crate) fn events(query: &EventQuery) -> Query {
     if let Some(before) = query.before {
         words.push(format!("seq < {}", q.bind(Param::Int(bound(before)))));
     }
+    if !query.except.is_empty() {
+        let kinds = query.except.iter();
+        let kinds: Vec<String> = kinds
+            .map(|kind| q.bind(Param::Text((*kind).to_owned())))
+            .collect();
+        words.push(format!("kind NOT IN ({})", kinds.join(", ")));
+    }
     let order = if query.newest { "seq DESC" } else { "seq" };
     let limit = q.bind(Param::Int(i64::from(query.limit)));
     q.text = format!(
         "SELECT seq, at, actor, kind, subject, data FROM events WHERE {} ORDER BY {order} LIMIT {limit}",
+        words.join(" AND ")
+    );
+    q
+}
+
+/// The query of a task's comments. The newest come first if they are asked for.
+pub(crate) fn comments(query: &CommentQuery) -> Query {
+    let mut q = Query::default();
+    let mut words = vec![format!("task_id = {}", q.bind(number(query.task)))];
+    words.push(format!("id > {}", q.bind(Param::Int(bound(query.after)))));
+    if let Some(before) = query.before {
+        words.push(format!("id < {}", q.bind(Param::Int(bound(before)))));
+    }
+    let order = if query.newest { "id DESC" } else { "id" };
+    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    q.text = format!(
+        "SELECT body FROM comments WHERE {} ORDER BY {order} LIMIT {limit}",
         words.join(" AND ")
     );
     q

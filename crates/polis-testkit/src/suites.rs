@@ -23,6 +23,7 @@ macro_rules! conformance_tests {
             the_largest_number_is_kept
             a_creations_event_is_about_the_new_number
             comments_are_numbered_within_their_task
+            comments_come_in_pages
             the_receipt_names_tasks_that_were_unblocked
             an_unblocked_task_is_reported_exactly_once
             settling_a_blocker_keeps_the_revision
@@ -31,6 +32,7 @@ macro_rules! conformance_tests {
             sequences_have_no_gaps_in_commit_order
             a_readable_event_is_preceded_by_all_earlier_ones
             events_are_read_by_place_and_subject
+            events_of_kinds_not_wanted_are_left_out
             an_event_keeps_what_it_was_given
             waiting_for_what_is_there_ends_at_once
             waiting_ends_with_another_handles_commit

@@ -10,7 +10,7 @@ use super::{TaskRecord, TaskStatus, not_found, text};
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Write};
 use crate::event::{NewEvent, Subject};
-use crate::id::AgentId;
+use crate::id::{AgentId, TaskId};
 use crate::permission::Policy;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
@@ -90,11 +90,7 @@ pub fn decide(
     if let Some(to) = reply_to
         && !(1..=last).contains(&to)
     {
-        return Err(Refusal::new(
-            Code::CommentNotFound,
-            format!("Comment {to} of task #{} not found.", task.id),
-            format!("see its comments with `polis task comments {}`", task.id),
-        ));
+        return Err(no_comment(task.id, to));
     }
     let comment = NewComment {
         author: caller.id.to_string(),
@@ -116,6 +112,15 @@ pub fn decide(
             &data,
         ));
     Ok((comment, changes))
+}
+
+/// The refusal of a comment that a task does not have.
+pub fn no_comment(task: TaskId, number: u64) -> Refusal {
+    Refusal::new(
+        Code::CommentNotFound,
+        format!("Comment {number} of task #{task} not found."),
+        format!("see its comments with `polis task comments {task}`"),
+    )
 }
 
 /// The agents a text mentions: `@name` not inside a word, each once, in order of name.

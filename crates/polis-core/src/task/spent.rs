@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::TaskStatus;
-use super::history::HistoryEntry;
+use super::history::Changed;
+use crate::event::{Event, kind};
+use crate::json::Fields;
 use crate::time::Timestamp;
 
 /// A stretch of time in which one agent worked on a task.
@@ -34,53 +36,79 @@ pub struct TimeSpent {
     pub waiting_ms: i64,
 }
 
-/// Folds a task's history, oldest first. A task is worked on while it is in progress and has an owner.
-/// Clocks that went backwards make a stretch of no length, never a negative one.
-pub fn spent(history: &[HistoryEntry], now: i64) -> TimeSpent {
-    let mut told = TimeSpent::default();
-    let (mut status, mut owner) = (TaskStatus::Pending, String::new());
-    let mut since: Option<i64> = None;
-    for entry in history {
-        let at = entry.at.millis();
+/// A task's events, taken one by one, oldest first. A task is worked on while it is in progress and has an
+/// owner. Clocks that went backwards make a stretch of no length, never a negative one.
+#[derive(Debug, Clone)]
+pub struct Spending {
+    told: TimeSpent,
+    status: TaskStatus,
+    owner: String,
+    since: Option<i64>,
+}
+
+impl Default for Spending {
+    fn default() -> Self {
+        Self {
+            told: TimeSpent::default(),
+            status: TaskStatus::Pending,
+            owner: String::new(),
+            since: None,
+        }
+    }
+}
+
+impl Spending {
+    /// Kinds of events that tell nothing about who works on a task. Claims are kept alive again and again, and
+    /// dependencies bring whole lists.
+    pub const SILENT: &'static [&'static str] = &[
+        kind::TASK_HEARTBEAT,
+        kind::TASK_LINKED,
+        kind::TASK_COMMENTED,
+        kind::TASK_REFUSED,
+    ];
+
+    /// Takes the next event.
+    pub fn take(&mut self, event: &Event) {
         // Imported tasks bring moments of their own; what the log does not tell is not counted.
-        let first = since.is_none();
-        let was = (status, owner.clone());
-        for change in &entry.changes {
-            match change.field.as_str() {
-                "status" => {
-                    let name = change.to.as_ref().and_then(|value| value.to::<String>());
-                    status = name
-                        .and_then(|name| TaskStatus::from_name(&name))
-                        .unwrap_or(status);
-                }
-                "owner" => {
-                    let name = change.to.as_ref().and_then(|value| value.to::<String>());
-                    owner = name.unwrap_or_default();
-                }
-                _ => {}
-            }
+        let first = self.since.is_none();
+        let (status, owner) = (self.status, self.owner.clone());
+        let changes: Option<Fields> = match event.kind.as_str() {
+            kind::TASK_CREATED | kind::TASK_IMPORTED => event.data.to(),
+            _ => event.data.to::<Changed>().map(|told| told.changes),
+        };
+        let changes = changes.unwrap_or_default();
+        if let Some(name) = changes.get("status").and_then(|value| value.to::<String>()) {
+            self.status = TaskStatus::from_name(&name).unwrap_or(self.status);
         }
-        let Some(at) = at else { continue };
-        if !first && was == (status, owner.clone()) {
-            continue;
+        if let Some(name) = changes.get("owner") {
+            self.owner = name.to::<String>().unwrap_or_default();
         }
-        if let Some(from) = since {
-            told.close(&was.0, from, at, Some(&entry.at));
+        let Some(at) = event.at.millis() else { return };
+        if !first && (status, &owner) == (self.status, &self.owner) {
+            return;
         }
-        since = Some(at);
-        if status == TaskStatus::InProgress && !owner.is_empty() {
-            told.stints.push(Stint {
-                owner: owner.clone(),
-                from: entry.at.clone(),
+        if let Some(from) = self.since {
+            self.told.close(&status, from, at, Some(&event.at));
+        }
+        self.since = Some(at);
+        if self.status == TaskStatus::InProgress && !self.owner.is_empty() {
+            self.told.stints.push(Stint {
+                owner: self.owner.clone(),
+                from: event.at.clone(),
                 to: None,
                 ms: 0,
             });
         }
     }
-    if let Some(from) = since {
-        told.close(&status, from, now, None);
+
+    /// How the time was spent until now.
+    pub fn until(&self, now: i64) -> TimeSpent {
+        let mut told = self.told.clone();
+        if let Some(from) = self.since {
+            told.close(&self.status, from, now, None);
+        }
+        told
     }
-    told
 }
 
 impl TimeSpent {
@@ -104,9 +132,7 @@ impl TimeSpent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
     use crate::json::Raw;
-    use crate::task::history::history;
 
     fn event(second: i64, kind: &str, data: &str) -> Event {
         Event {
@@ -133,7 +159,9 @@ mod tests {
     }
 
     fn told(events: &[Event], now: i64) -> (Vec<(String, i64)>, i64, i64) {
-        let spent = spent(&history(events), now * 1_000);
+        let mut spending = Spending::default();
+        events.iter().for_each(|event| spending.take(event));
+        let spent = spending.until(now * 1_000);
         let stints = spent.stints.iter();
         (
             stints.map(|s| (s.owner.clone(), s.ms / 1_000)).collect(),

@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get_task::load;
-use super::page::page;
 use super::window::from;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
-use crate::port::Receipt;
+use crate::port::{CommentQuery, Receipt};
 
 /// The parameters of `TaskComment`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -61,7 +60,12 @@ async fn attempt(
             let last = match params.reply_to {
                 None => 0,
                 Some(_) => {
-                    let comments = polis.store.comments(params.task_id).await?;
+                    let newest = CommentQuery {
+                        newest: true,
+                        limit: 1,
+                        ..CommentQuery::of(params.task_id)
+                    };
+                    let comments = polis.store.comments(&newest).await?;
                     comments.last().map_or(0, |c| c.id)
                 }
             };
@@ -94,6 +98,12 @@ pub struct TaskComments {
     /// Only those after this one: the `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<u64>,
+    /// Read backwards: the newest before this one, oldest first all the same: the `earlier` of the page after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+    /// Read backwards from the end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub newest: bool,
     /// At most so many; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
@@ -108,6 +118,8 @@ impl TaskComments {
         Self {
             task_id,
             cursor: None,
+            before: None,
+            newest: false,
             limit: None,
             offset: None,
         }
@@ -119,19 +131,56 @@ impl TaskComments {
 pub struct Comments {
     /// The comments.
     pub comments: Vec<Comment>,
-    /// Where the next page begins; left out if this is the last.
+    /// Where the next page begins; left out if this is the last, or was read backwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
+    /// Read backwards: where the page before this one ends; left out if this is the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<u64>,
 }
 
-/// A task's comments.
+/// A task's comments: all, or a page of them from either end.
 pub async fn task_comments(polis: &Polis, params: &TaskComments) -> Result<Comments, OpError> {
     load(polis, params.task_id).await?;
-    let mut comments = polis.store.comments(params.task_id).await?;
-    comments.retain(|comment| params.cursor.is_none_or(|after| comment.id > after));
+    let backwards = params.newest || params.before.is_some();
+    let limit = params.limit.map_or(u32::MAX, |most| most.max(1));
+    let query = CommentQuery {
+        task: params.task_id,
+        after: params.cursor.unwrap_or(0),
+        before: params.before,
+        newest: backwards,
+        limit: limit.saturating_add(1),
+    };
+    let mut comments = polis.store.comments(&query).await?;
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let left = comments.len().saturating_sub(most);
+    let (mut next, mut earlier) = (None, None);
+    if backwards {
+        comments.drain(..left);
+        earlier = comments.first().filter(|_| left > 0).map(|first| first.id);
+    } else {
+        comments.truncate(most);
+        next = comments.last().filter(|_| left > 0).map(|last| last.id);
+    }
     if let (Some(first), Some(offset)) = (comments.first_mut(), params.offset) {
         first.body = from(&first.body, offset).to_owned();
     }
-    let next = page(&mut comments, params.limit).map(|last| last.id);
-    Ok(Comments { comments, next })
+    Ok(Comments {
+        comments,
+        next,
+        earlier,
+    })
+}
+
+/// One comment of a task, whole.
+pub async fn task_comment(polis: &Polis, id: TaskId, number: u64) -> Result<Comment, OpError> {
+    load(polis, id).await?;
+    let query = CommentQuery {
+        after: number.saturating_sub(1),
+        limit: 1,
+        ..CommentQuery::of(id)
+    };
+    let found = polis.store.comments(&query).await?.pop();
+    let found = found.filter(|comment| comment.id == number);
+    Ok(found.ok_or_else(|| comment::no_comment(id, number))?)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::OpError;
 use crate::polis::Polis;
-use crate::port::{PortError, TaskFileSink};
+use crate::port::{CommentQuery, PortError, TaskFileSink};
 
 const PAGE: u32 = 500;
 
@@ -31,7 +31,7 @@ pub async fn export_tasks(
         after = Some(last.task.id);
         for record in page {
             let mut task = record.task;
-            let comments = polis.store.comments(task.id).await?;
+            let comments = polis.store.comments(&CommentQuery::of(task.id)).await?;
             if !comments.is_empty() {
                 let list =
                     Raw::of(&comments).map_err(|e| PortError::internal("Writing comments", e))?;

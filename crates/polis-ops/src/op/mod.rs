@@ -76,7 +76,7 @@ pub use commands::{
     CommandEntry, CommandList, CommandView, ListCommands, ShowCommand, list_commands, show_command,
 };
 pub use comment_task::{
-    CommentView, Comments, TaskComment, TaskComments, comment_task, task_comments,
+    CommentView, Comments, TaskComment, TaskComments, comment_task, task_comment, task_comments,
 };
 pub use create_task::create_task;
 pub use decide::{
@@ -125,6 +125,7 @@ pub use society::{
 pub use stats_keeper::StatsKeeper;
 pub use task_history::{History, NewestHistory, TaskHistory, newest_history, task_history};
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
+pub(crate) use task_time::TimeKeeper;
 pub use task_time::task_time;
 pub use tokens::{
     Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token, token_counts,

@@ -102,6 +102,7 @@ pub async fn read_log(
         newest: params.before.is_some(),
         limit: page,
         subject: params.subject.clone(),
+        except: &[],
     };
     let mut found: Vec<Event> = Vec::new();
     // In the order of reading, which is backwards if that is wanted.

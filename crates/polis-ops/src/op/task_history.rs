@@ -68,7 +68,7 @@ pub async fn task_history(polis: &Polis, params: &TaskHistory) -> Result<History
 }
 
 /// Reads a task's events, oldest first, some at a time.
-pub(super) async fn each_event(
+async fn each_event(
     polis: &Polis,
     id: TaskId,
     mut take: impl FnMut(&Event),

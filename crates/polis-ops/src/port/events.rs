@@ -19,6 +19,8 @@ pub struct EventQuery {
     pub limit: u32,
     /// Only those about this subject, such as `task/5`.
     pub subject: Option<String>,
+    /// None of these kinds.
+    pub except: &'static [&'static str],
 }
 
 /// The commit log.

@@ -33,7 +33,7 @@ pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
 pub use messages::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
 pub use records::Records;
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
-pub use tasks::{CandidateQuery, StatusCounts, TaskQuery, Tasks};
+pub use tasks::{CandidateQuery, CommentQuery, StatusCounts, TaskQuery, Tasks};
 pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Stream, Terminal};
 pub use turns::{StoredTurn, Turns};
 pub use workspaces::Workspaces;

@@ -48,6 +48,34 @@ pub struct CandidateQuery {
     pub skip: BTreeSet<TaskId>,
 }
 
+/// Which comments of a task to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommentQuery {
+    /// The task.
+    pub task: TaskId,
+    /// Only those with a greater number.
+    pub after: u64,
+    /// Only those with a smaller number.
+    pub before: Option<u64>,
+    /// The newest of them, if there are more than so many; the oldest otherwise.
+    pub newest: bool,
+    /// At most so many.
+    pub limit: u32,
+}
+
+impl CommentQuery {
+    /// A query of all comments of a task.
+    pub fn of(task: TaskId) -> Self {
+        Self {
+            task,
+            after: 0,
+            before: None,
+            newest: false,
+            limit: u32::MAX,
+        }
+    }
+}
+
 /// How many tasks there are in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts {
@@ -81,8 +109,8 @@ pub trait Tasks {
     /// For each of these tasks that is not deleted, those that wait for it.
     fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>>;
 
-    /// A task's comments, in order.
-    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>>;
+    /// Comments of a task, in order. Takes as long as the answer is, however many there are.
+    fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>>;
 
     /// The types of the tasks an agent completed, the newest `limit`.
     fn completed_types<'a>(

@@ -165,7 +165,14 @@ async fn comments(call: Call<'_>, mut given: TaskComments) -> Told<Comments> {
             });
         }
     }
-    if call.brief && fit(&mut page.comments) {
+    if call.brief && (given.newest || given.before.is_some()) {
+        // The newest are what was asked for: the oldest of the page are left out.
+        page.comments.reverse();
+        if fit(&mut page.comments) {
+            page.earlier = page.comments.last().map(|comment| comment.id);
+        }
+        page.comments.reverse();
+    } else if call.brief && fit(&mut page.comments) {
         page.next = page.comments.last().map(|comment| comment.id);
     }
     let lines = page.comments.iter().map(|one| {
@@ -178,7 +185,9 @@ async fn comments(call: Call<'_>, mut given: TaskComments) -> Told<Comments> {
         )
     });
     let text = join(lines, "No comments.");
-    let cut = more(page.comments.len(), "cursor", page.next.as_ref());
+    let shown = page.comments.len();
+    let cut = more(shown, "cursor", page.next.as_ref())
+        .or_else(|| more(shown, "before", page.earlier.as_ref()));
     Ok(Reply::new(page, text).cut(cut))
 }
 

@@ -15,5 +15,6 @@ mod json_schema;
 mod log;
 mod now;
 mod shapes;
+mod sheet;
 mod table;
 mod world;

@@ -15,9 +15,9 @@ use polis_core::{
     Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
 };
 use polis_ops::port::{
-    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery, Records, StatusCounts,
-    Store, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, CommentQuery,
+    EventQuery, Events, Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery,
+    Records, StatusCounts, Store, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
 };
 use polis_ops::{PortError, PortFuture};
 use tokio::sync::Notify;
@@ -150,7 +150,7 @@ passed_on! { Tasks {
     list_tasks(query: &'a TaskQuery) -> Vec<TaskSummary>;
     candidates(query: &'a CandidateQuery) -> Vec<TaskRecord>;
     blocks_of(ids: &'a [TaskId]) -> Vec<(TaskId, Vec<TaskId>)>;
-    comments(id: TaskId) -> Vec<Comment>;
+    comments(query: &'a CommentQuery) -> Vec<Comment>;
     completed_types(owner: &'a str, limit: u32) -> Vec<Option<TaskType>>;
     last_task_number() -> u64;
     count_list(query: &'a TaskQuery) -> u64;

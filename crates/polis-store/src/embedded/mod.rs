@@ -33,8 +33,8 @@ use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{Agent, AgentId, Changeset, Event, Registered, TaskId, TaskRecord, TaskType};
 use polis_ops::PortError;
 use polis_ops::port::{
-    self, Agents, CandidateQuery, ChangesetSource, EventQuery, Events, Ledger, Mailbox,
-    MailboxQuery, Messages, Outcome, PersonMailQuery, PortFuture, Records, StatusCounts,
+    self, Agents, CandidateQuery, ChangesetSource, CommentQuery, EventQuery, Events, Ledger,
+    Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery, PortFuture, Records, StatusCounts,
     StoredTurn, TaskQuery, Tasks, Workspaces,
 };
 use rusqlite::Connection;
@@ -270,8 +270,10 @@ impl Tasks for EmbeddedStore {
         self.read_rows(rows(&ids), move |c| read::blocks_of(c, &ids))
     }
 
-    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
-        self.read(|c| read::comments(c, id))
+    fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>> {
+        // A comment may be long: a row counts as many.
+        let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
+        self.read_rows(weight, move |c| read::comments(c, &query))
     }
 
     fn completed_types<'a>(

@@ -8,7 +8,7 @@ use polis_core::{
     Timestamp,
 };
 use polis_ops::PortError;
-use polis_ops::port::{CandidateQuery, EventQuery, StatusCounts, TaskQuery};
+use polis_ops::port::{CandidateQuery, CommentQuery, EventQuery, StatusCounts, TaskQuery};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, ToSql, params, params_from_iter};
 
@@ -186,9 +186,16 @@ pub(super) fn blocks_of(
     Ok(all)
 }
 
-pub(super) fn comments(connection: &Connection, id: TaskId) -> Result<Vec<Comment>, PortError> {
-    let sql = "SELECT body FROM comments WHERE task_id = ? ORDER BY id";
-    bodies(connection, sql, [number(id.number())?])
+pub(super) fn comments(
+    connection: &Connection,
+    query: &CommentQuery,
+) -> Result<Vec<Comment>, PortError> {
+    let asked = sql::comments(query);
+    let mut found = bodies(connection, &asked.text, params_from_iter(&asked.params))?;
+    if query.newest {
+        found.reverse();
+    }
+    Ok(found)
 }
 
 fn bodies<T: serde::de::DeserializeOwned>(

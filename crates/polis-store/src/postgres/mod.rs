@@ -37,9 +37,9 @@ use polis_core::{
 };
 use polis_ops::PortError;
 use polis_ops::port::{
-    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery, PortFuture, Records,
-    StatusCounts, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, CommentQuery,
+    EventQuery, Events, Held, Ledger, Mailbox, MailboxQuery, Messages, Outcome, PersonMailQuery,
+    PortFuture, Records, StatusCounts, StoredTurn, TaskQuery, Tasks, Turns, Workspaces,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -125,8 +125,8 @@ impl Tasks for PostgresStore {
         Box::pin(read::blocks_of(&self.pool, ids))
     }
 
-    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
-        Box::pin(read::comments(&self.pool, id))
+    fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>> {
+        Box::pin(read::comments(&self.pool, query))
     }
 
     fn completed_types<'a>(

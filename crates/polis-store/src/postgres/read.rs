@@ -7,7 +7,7 @@ use polis_core::{
     Agent, AgentId, Event, Raw, Registered, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::PortError;
-use polis_ops::port::{CandidateQuery, EventQuery, StatusCounts, TaskQuery};
+use polis_ops::port::{CandidateQuery, CommentQuery, EventQuery, StatusCounts, TaskQuery};
 use serde::de::DeserializeOwned;
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
@@ -143,9 +143,13 @@ pub(super) async fn blocks_of(
         .collect()
 }
 
-pub(super) async fn comments(pool: &Pool, id: TaskId) -> Result<Vec<Comment>, PortError> {
-    let sql = "SELECT body FROM comments WHERE task_id = $1 ORDER BY id";
-    bodies(pool, sql, &[&number(id.number())?]).await
+pub(super) async fn comments(pool: &Pool, query: &CommentQuery) -> Result<Vec<Comment>, PortError> {
+    let asked = sql::comments(query);
+    let mut found = bodies(pool, &asked.text, &parameters(&asked)).await?;
+    if query.newest {
+        found.reverse();
+    }
+    Ok(found)
 }
 
 async fn bodies<T: DeserializeOwned>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use polis_core::changeset::{Fence, Write};
 use polis_core::{Expect, RecordKey};
-use polis_ops::port::Outcome;
+use polis_ops::port::{CommentQuery, Outcome};
 
 use super::sample::{
     changes, comment, commit, contents, create, event, fill, id, insert, member, only, open,
@@ -214,7 +214,7 @@ pub async fn additions_never_conflict(ground: &dyn Ground) {
     }
     let found = contents(&handles[0]).await;
     assert_eq!(found, contents(&handles[1]).await);
-    let comments = handles[0].comments(id(1)).await.unwrap();
+    let comments = handles[0].comments(&CommentQuery::of(id(1))).await.unwrap();
     let numbers: Vec<u64> = comments.iter().map(|c| c.id).collect();
     assert_eq!(numbers, (1..=24).collect::<Vec<_>>());
 }

@@ -109,6 +109,7 @@ pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
                     before,
                     newest: false,
                     subject: subject.map(str::to_owned),
+                    except: &[],
                 };
                 let mut expected = all.clone();
                 expected.retain(|e| {
@@ -123,6 +124,36 @@ pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
                 let newest = &expected[expected.len() - most..];
                 assert_eq!(store.events(&query).await.unwrap(), newest, "{query:?}");
             }
+        }
+    }
+}
+
+/// Events of kinds that are not wanted are left out, and do not count among the so many that are.
+pub async fn events_of_kinds_not_wanted_are_left_out(ground: &dyn Ground) {
+    let store = open(ground).await;
+    for n in 0..12_u64 {
+        let kind = ["a", "b", "c"][n as usize % 3];
+        let subject = Subject::Agent(AgentId::user());
+        commit(&store, changes().event(NewEvent::of(kind, subject, &n))).await;
+    }
+    for (except, newest, limit, expected) in [
+        (&["b"][..], false, 3, vec![1, 3, 4]),
+        (&["b"][..], true, 3, vec![9, 10, 12]),
+        (&["a", "c"][..], false, 100, vec![2, 5, 8, 11]),
+        (&["a", "b", "c"][..], false, 100, vec![]),
+        (&["d"][..], false, 2, vec![1, 2]),
+    ] {
+        for subject in [None, Some("agent/user".to_owned())] {
+            let query = EventQuery {
+                limit,
+                newest,
+                subject,
+                except,
+                ..EventQuery::default()
+            };
+            let found = store.events(&query).await.unwrap();
+            let places: Vec<u64> = found.iter().map(|event| event.seq).collect();
+            assert_eq!(places, expected, "{query:?}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use polis_core::changeset::Write;
 use polis_core::{NewEvent, Subject};
+use polis_ops::port::CommentQuery;
 
 use super::sample::{
     changes, comment, commit, create, event, id, insert, log, only, open, record, replace, task,
@@ -101,12 +102,51 @@ pub async fn comments_are_numbered_within_their_task(ground: &dyn Ground) {
     let other = commit(&store, only(add(2, "c")).event(event(2))).await;
     assert_eq!(other.comment, Some(1));
     assert_eq!(commit(&store, only(add(1, "d"))).await.comment, Some(3));
-    let found = store.comments(id(1)).await.unwrap();
+    let found = store.comments(&CommentQuery::of(id(1))).await.unwrap();
     let expected: Vec<_> = ["a", "b", "d"]
         .iter()
         .zip(1..)
         .map(|(body, number)| comment(body).numbered(number))
         .collect();
     assert_eq!(found, expected);
-    assert_eq!(store.comments(id(3)).await.unwrap(), []);
+    assert_eq!(store.comments(&CommentQuery::of(id(3))).await.unwrap(), []);
+}
+
+/// A page of comments has those between two numbers, from either end, in order.
+pub async fn comments_come_in_pages(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let mut all = changes().write(insert(&record(1)));
+    for body in ["a", "b", "c", "d", "e", "f"] {
+        let (task, comment) = (id(1), comment(body));
+        all = all.write(Write::AddComment { task, comment });
+    }
+    let other = Write::AddComment {
+        task: id(2),
+        comment: comment("x"),
+    };
+    commit(&store, all.write(insert(&record(2))).write(other)).await;
+    for (after, before, newest, limit, expected) in [
+        (0, None, false, 2, vec![1, 2]),
+        (2, None, false, 2, vec![3, 4]),
+        (5, None, false, 2, vec![6]),
+        (6, None, false, 2, vec![]),
+        (0, None, true, 2, vec![5, 6]),
+        (0, Some(5), true, 2, vec![3, 4]),
+        (0, Some(3), true, 9, vec![1, 2]),
+        (0, Some(1), true, 9, vec![]),
+        (2, Some(5), false, 9, vec![3, 4]),
+        (2, Some(u64::MAX), true, 1, vec![6]),
+        (0, None, true, 0, vec![]),
+    ] {
+        let query = CommentQuery {
+            task: id(1),
+            after,
+            before,
+            newest,
+            limit,
+        };
+        let found = store.comments(&query).await.unwrap();
+        let numbers: Vec<u64> = found.iter().map(|one| one.id).collect();
+        assert_eq!(numbers, expected, "{query:?}");
+    }
 }

@@ -7,7 +7,7 @@ use polis_core::{
     AgentStatus, Expect, Fields, Layer, Raw, RecordKey, Registered, TaskRecord, TaskStatus,
     TaskType,
 };
-use polis_ops::port::Outcome;
+use polis_ops::port::{CommentQuery, Outcome};
 
 use super::sample::{
     changes, commit, id, insert, member, moment, only, open, record, replace, task, workspace,
@@ -263,5 +263,8 @@ pub async fn every_field_of_a_comment_is_kept(ground: &dyn Ground) {
             comment: long.clone(),
         });
     commit(&store, both).await;
-    assert_eq!(store.comments(id(1)).await.unwrap()[1], long.numbered(2));
+    assert_eq!(
+        store.comments(&CommentQuery::of(id(1))).await.unwrap()[1],
+        long.numbered(2)
+    );
 }

@@ -13,7 +13,7 @@ use polis_core::{
     Task, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::Receipt;
-use polis_ops::port::{BoardText, EventQuery, Mailbox, Outcome, Store, StoredTurn};
+use polis_ops::port::{BoardText, CommentQuery, EventQuery, Mailbox, Outcome, Store, StoredTurn};
 
 use super::plain_sample::{all_of, mailbox, turns_of};
 use crate::clock::BEGINNING;
@@ -207,7 +207,12 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
     let tasks = store.scan_tasks(None, u32::MAX).await.unwrap();
     let mut comments = Vec::new();
     for record in &tasks {
-        comments.push(store.comments(record.task.id).await.unwrap());
+        comments.push(
+            store
+                .comments(&CommentQuery::of(record.task.id))
+                .await
+                .unwrap(),
+        );
     }
     let boards = store.boards().await.unwrap();
     let (mut versions, mut texts) = (Vec::new(), Vec::new());

@@ -23,8 +23,8 @@ use polis_core::{
     TaskStatus, TaskType, Timestamp,
 };
 use polis_ops::port::{
-    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, EventQuery, Events,
-    Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks, Workspaces,
+    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, CommentQuery,
+    EventQuery, Events, Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks, Workspaces,
 };
 use polis_ops::{PortError, PortFuture, Receipt};
 use tokio::sync::watch;
@@ -386,8 +386,19 @@ impl Tasks for MemoryStore {
         })
     }
 
-    fn comments(&self, id: TaskId) -> PortFuture<'_, Vec<Comment>> {
-        self.read(|state| state.comments.get(&id).cloned().unwrap_or_default())
+    fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>> {
+        self.read(|state| {
+            let mut found = state.comments.get(&query.task).cloned().unwrap_or_default();
+            found.retain(|one| {
+                one.id > query.after && query.before.is_none_or(|before| one.id < before)
+            });
+            let limit = query.limit as usize;
+            if query.newest {
+                found.drain(..found.len().saturating_sub(limit));
+            }
+            found.truncate(limit);
+            found
+        })
     }
 
     fn completed_types<'a>(
@@ -542,6 +553,7 @@ impl Events for MemoryStore {
                 event.seq > query.after
                     && query.before.is_none_or(|before| event.seq < before)
                     && subject.is_none_or(|s| *s == event.subject)
+                    && !query.except.contains(&event.kind.as_str())
             };
             let mut found: Vec<Event> = state.events.iter().filter(wanted).cloned().collect();
             let limit = query.limit as usize;

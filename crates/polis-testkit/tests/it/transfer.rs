@@ -10,7 +10,7 @@ use polis_core::{
 };
 use polis_ops::Polis;
 use polis_ops::op::{self, TaskImport};
-use polis_ops::port::{Outcome, Store};
+use polis_ops::port::{CommentQuery, Outcome, Store};
 use polis_testkit::{MemoryFiles, MemoryStore, ground};
 use proptest::prelude::*;
 
@@ -180,8 +180,8 @@ fn round_trip(tasks: &[Task], comments: &[(usize, String)]) -> Result<(), TestCa
         prop_assert_eq!(&two.scan_tasks(None, 100).await.unwrap(), &all);
         for record in &all {
             let id = record.task.id;
-            let before = one.comments(id).await.unwrap();
-            prop_assert_eq!(two.comments(id).await.unwrap(), before);
+            let before = one.comments(&CommentQuery::of(id)).await.unwrap();
+            prop_assert_eq!(two.comments(&CommentQuery::of(id)).await.unwrap(), before);
         }
         prop_assert_eq!(export(&target).await.files, files.files.clone());
         let again = import().await.unwrap();

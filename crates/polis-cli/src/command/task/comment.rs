@@ -41,13 +41,30 @@ impl Add {
 pub(crate) struct List {
     /// Its number
     id: String,
+    /// Only the newest so many
+    #[arg(long, value_name = "N")]
+    limit: Option<u32>,
+    /// Only those before this comment
+    #[arg(long, value_name = "N")]
+    before: Option<u64>,
 }
 
 impl List {
     pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskComments::of(self.id.parse()?);
+        let params = TaskComments {
+            newest: self.limit.is_some(),
+            limit: self.limit,
+            before: self.before,
+            ..TaskComments::of(self.id.parse()?)
+        };
         let all = context.run(op::task_comments(&context.polis, &params))?;
-        out.answer(&all, |all| threads(&all.comments, out))
+        out.answer(&all, |all| {
+            let mut text = threads(&all.comments, out);
+            if let Some(earlier) = all.earlier {
+                text.push_str(&format!("Earlier ones: --before {earlier}\n"));
+            }
+            text
+        })
     }
 }
 
@@ -56,10 +73,12 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         return "No comments yet. Write one: polis task comment ID --body \"...\"".to_owned();
     }
     let mut text = String::new();
+    // Of a page: what is answered may be on an earlier one.
+    let first = comments.first().map_or(0, |c| c.id);
     let mut stack: Vec<(&Comment, usize)> = comments
         .iter()
         .rev()
-        .filter(|c| c.reply_to.is_none())
+        .filter(|c| c.reply_to.is_none_or(|to| to < first))
         .map(|c| (c, 0))
         .collect();
     while let Some((comment, depth)) = stack.pop() {

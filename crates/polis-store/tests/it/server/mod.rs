@@ -19,8 +19,8 @@ use polis_core::{
     TaskRecord, TaskStatus, Timestamp,
 };
 use polis_ops::port::{
-    CandidateQuery, ChangesetSource, EventQuery, Events as _, Ledger as _, Outcome, TaskQuery,
-    Tasks as _, Turns as _,
+    CandidateQuery, ChangesetSource, CommentQuery, EventQuery, Events as _, Ledger as _, Outcome,
+    TaskQuery, Tasks as _, Turns as _,
 };
 use polis_ops::{PortError, Receipt};
 use polis_store::PostgresStore;
@@ -207,7 +207,7 @@ async fn changes_are_committed_or_conflict() {
         done(&store, changes().write(comment("c"))).await.comment,
         Some(3)
     );
-    let comments = store.comments(id(2)).await.unwrap();
+    let comments = store.comments(&CommentQuery::of(id(2))).await.unwrap();
     assert_eq!(comments[2].body, "c");
 
     let fence = |expected| {
