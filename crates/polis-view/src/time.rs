@@ -31,6 +31,33 @@ pub fn age(now: i64, then: i64, lang: Lang) -> String {
     lang.say(en, zh)
 }
 
+/// How long it is until a moment: "in 25 min", "25 分钟后". What is past is said as [`age`] says it.
+pub fn until(now: i64, then: i64, lang: Lang) -> String {
+    let left = then.saturating_sub(now);
+    if left <= 0 {
+        return age(now, then, lang);
+    }
+    let (en, zh) = match left {
+        ..MINUTE => (
+            "in less than a minute".to_owned(),
+            "不到 1 分钟后".to_owned(),
+        ),
+        MINUTE..HOUR => (
+            format!("in {} min", left / MINUTE),
+            format!("{} 分钟后", left / MINUTE),
+        ),
+        HOUR..DAY => (
+            format!("in {} h", left / HOUR),
+            format!("{} 小时后", left / HOUR),
+        ),
+        _ => (
+            format!("in {} d", left / DAY),
+            format!("{} 天后", left / DAY),
+        ),
+    };
+    lang.say(en, zh)
+}
+
 /// How long something took, in two units at the most: "2 h 5 min", "2 小时 5 分".
 pub fn span(millis: i64, lang: Lang) -> String {
     let millis = millis.max(0);
@@ -84,6 +111,25 @@ mod tests {
         assert_eq!(said(3 * MINUTE), ("3 min ago".into(), "3 分钟前".into()));
         assert_eq!(said(25 * HOUR), ("1 d ago".into(), "1 天前".into()));
         assert_eq!(age(i64::MAX, i64::MIN, Lang::En), "106751991167 d ago");
+    }
+
+    #[test]
+    fn what_lies_ahead_is_said_as_such() {
+        let said = |left| (until(0, left, Lang::En), until(0, left, Lang::Zh));
+        assert_eq!(said(25 * MINUTE), ("in 25 min".into(), "25 分钟后".into()));
+        assert_eq!(
+            said(1),
+            ("in less than a minute".into(), "不到 1 分钟后".into())
+        );
+        assert_eq!(said(3 * HOUR), ("in 3 h".into(), "3 小时后".into()));
+        assert_eq!(said(49 * HOUR), ("in 2 d".into(), "2 天后".into()));
+        assert_eq!(said(0), ("just now".into(), "刚刚".into()));
+        assert_eq!(
+            said(-5 * MINUTE),
+            ("5 min ago".into(), "5 分钟前".into()),
+            "it is over"
+        );
+        assert_eq!(until(i64::MIN, i64::MAX, Lang::En), "in 106751991167 d");
     }
 
     #[test]

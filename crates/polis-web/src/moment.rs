@@ -14,3 +14,12 @@ pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
     let age = time::age(visit.now(), then, visit.lang());
     html! { time.muted datetime=(at.as_str()) title=(at.as_str()) { (age) } }
 }
+
+/// How long it is until something; the moment itself is told by pointing at it.
+pub(crate) fn until(visit: &Visit, at: &Timestamp) -> Markup {
+    let Some(then) = at.millis() else {
+        return html! { span.muted { (at.as_str()) } };
+    };
+    let left = time::until(visit.now(), then, visit.lang());
+    html! { time.muted datetime=(at.as_str()) title=(at.as_str()) { (left) } }
+}

@@ -11,7 +11,7 @@ use crate::brief;
 use crate::given::Path;
 use crate::layout::{Tab, page, part};
 use crate::live;
-use crate::moment::ago;
+use crate::moment::{ago, until};
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
@@ -125,13 +125,13 @@ fn facts(visit: &Visit, task: &Task) -> Markup {
         (lang.say("Claimed", "认领"), &task.claimed_at),
         (lang.say("Started", "开始"), &task.started_at),
         (lang.say("Completed", "完成"), &task.completed_at),
-        (lang.say("Lease until", "租约到期"), &task.lease_expires_at),
     ];
     html! {
         dl {
             dt { (lang.say("Owner", "负责人")) }
             dd { @if task.owner.is_empty() { span.muted { (lang.say("nobody", "无")) } } @else { a href={ "/agents/" (task.owner) } { (task.owner) } } }
             @for (name, at) in moments { @if let Some(at) = at { dt { (name) } dd { (ago(visit, at)) } } }
+            @if let Some(end) = &task.lease_expires_at { dt { (lang.say("Lease ends", "租约到期")) } dd { (until(visit, end)) } }
             dt { (lang.say("Version", "版本")) } dd { (task.version) }
             @if let Some(metadata) = task.metadata.as_ref().filter(|fields| !fields.is_empty()) {
                 @for (name, value) in metadata.iter().take(METADATA) {
