@@ -15,7 +15,17 @@ use crate::timeline::{href, somebody};
 use crate::visit::Visit;
 
 /// How many are shown with their output.
-const SHOWN: u32 = 6;
+const SHOWN: usize = 6;
+/// How many are counted.
+const COUNTED: u32 = 50;
+
+/// The commands that run: the newest with their output, and how many there are.
+struct Running {
+    shown: Vec<CommandView>,
+    all: usize,
+    /// Whether there are more than were counted.
+    more: bool,
+}
 
 pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
     visit.check(Area::Commands, Access::Read)?;
@@ -28,44 +38,59 @@ pub(super) async fn section(visit: &Visit) -> Result<Markup, Refused> {
         return Ok(html! {});
     }
     let running = running(visit).await?;
-    let trigger = if running.is_empty() {
+    let hidden = running.all.saturating_sub(running.shown.len());
+    let trigger = if running.shown.is_empty() {
         "polis:event from:body, every 5s"
     } else {
         "every 1s"
     };
     Ok(html! {
         div #running hx-get="/now/commands" hx-trigger=(trigger) hx-swap="morph:outerHTML" {
-            @if !running.is_empty() {
-                h2 { (visit.say("Running commands", "正在运行的命令")) " " span.count { (running.len()) } }
-                @for command in &running { (one(visit, command)) }
+            @if !running.shown.is_empty() {
+                h2 { (visit.say("Running commands", "正在运行的命令")) " "
+                    span.count { (running.all) @if running.more { "+" } } }
+                @for command in &running.shown { (one(visit, command)) }
+                @if hidden > 0 {
+                    p.muted { (visit.say(
+                        format!("{hidden} more run; they are in the command logs of their workspaces."),
+                        format!("另有 {hidden} 个正在运行，见各工作区的命令日志。"),
+                    )) }
+                }
             }
         }
     })
 }
 
-async fn running(visit: &Visit) -> Result<Vec<CommandView>, Refused> {
+async fn running(visit: &Visit) -> Result<Running, Refused> {
     let params = ListCommands {
         running: Some(true),
-        limit: Some(SHOWN),
+        limit: Some(COUNTED),
         ..ListCommands::default()
     };
     let listed = match op::list_commands(&visit.polis, &visit.me, &params).await {
-        Ok(listed) => listed.commands,
+        Ok(listed) => listed,
         // Who has no workspace runs nothing.
-        Err(error) if error.code() == polis_core::Code::WorkspaceNotAssigned => Vec::new(),
+        Err(error) if error.code() == polis_core::Code::WorkspaceNotAssigned => {
+            return Ok(Running {
+                shown: Vec::new(),
+                all: 0,
+                more: false,
+            });
+        }
         Err(error) => return Err(Refused::of(visit, error)),
     };
-    let mut running = Vec::with_capacity(listed.len());
-    for entry in listed {
-        let shown = ShowCommand { id: entry.id };
-        match op::show_command(&visit.polis, &visit.me, &shown).await {
-            Ok(view) => running.push(view),
+    let (all, more) = (listed.commands.len(), listed.next.is_some());
+    let mut shown = Vec::with_capacity(SHOWN);
+    for entry in listed.commands.into_iter().take(SHOWN) {
+        let asked = ShowCommand { id: entry.id };
+        match op::show_command(&visit.polis, &visit.me, &asked).await {
+            Ok(view) => shown.push(view),
             // It ended, and was forgotten, since it was listed.
             Err(error) if error.kind() == polis_core::Kind::NotFound => {}
             Err(error) => return Err(error).or_refuse(visit),
         }
     }
-    Ok(running)
+    Ok(Running { shown, all, more })
 }
 
 fn one(visit: &Visit, view: &CommandView) -> Markup {
