@@ -6,6 +6,7 @@
 //! parts of a page are the same functions that draw them within it, fetched again when `live` says that
 //! something happened.
 
+mod address;
 mod assets;
 mod brief;
 mod door;

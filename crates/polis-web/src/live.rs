@@ -2,7 +2,7 @@
 //!
 //! What has changed is not told: the page fetches the part again, as the person who may see it. Events are
 //! named as asked, by area (`task`, `board`, …) or by subject (`board/global`), or `event` for everything;
-//! several in a short time are told as one (`wanted`).
+//! several in a short time are told as one, with `~` behind the name in a longer one (`wanted`).
 
 mod wanted;
 

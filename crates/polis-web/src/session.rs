@@ -31,7 +31,7 @@ use crate::{refused, scope};
 const CSRF: HeaderName = HeaderName::from_static("x-polis-csrf");
 /// What a browser says of where a request comes from.
 pub(crate) const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The largest form.
+/// The largest form: a board, every character of it written as `%E4%BD%A0`.
 const MAX_FORM: usize = 12 << 20;
 
 /// Lets in whoever has a session; everybody else is shown the door.

@@ -1,20 +1,13 @@
 //! Events as lines of a list: when, who did what, and a link to the thing.
 
 use maud::{Markup, html};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use polis_core::Event;
 use polis_core::board::BoardName;
 use polis_view::event::{Sentence, sentence};
 
+use crate::address::segment;
 use crate::page::boards::address;
 use crate::visit::Visit;
-
-/// What stays as it is in a segment of an address.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
 
 /// An event as an item of a list.
 pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
@@ -47,14 +40,14 @@ pub(crate) fn words(said: &Sentence) -> Markup {
 pub(crate) fn somebody(who: &str) -> Markup {
     match who {
         "user" | "root" | "system" | "" => html! { b { (who) } },
-        _ => html! { a href={ "/agents/" (utf8_percent_encode(who, SEGMENT)) } { (who) } },
+        _ => html! { a href={ "/agents/" (segment(who)) } { (who) } },
     }
 }
 
 /// Where a subject of the log has its page.
 pub(crate) fn href(subject: &str) -> Option<String> {
     let (class, name) = subject.split_once('/')?;
-    let segment = utf8_percent_encode(name, SEGMENT);
+    let segment = segment(name);
     match class {
         "task" => Some(format!("/tasks/{segment}")),
         "agent" | "mailbox" if !matches!(name, "user" | "root") => {

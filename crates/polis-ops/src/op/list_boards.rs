@@ -1,5 +1,7 @@
 //! Which boards there are, and who may do what to one.
 
+use std::collections::BTreeSet;
+
 use polis_core::board::access::{self, Act, Verdict};
 use polis_core::board::{BoardHead, BoardName};
 use polis_core::id::quoted;
@@ -94,15 +96,13 @@ pub async fn list_boards(
     let caller = polis.caller(caller).await?;
     let agents = polis.store.agents().await?;
     let mut heads = polis.store.boards().await?;
+    let begun: BTreeSet<BoardName> = heads.iter().map(|head| head.name.clone()).collect();
     let of_agents = agents.iter().filter_map(of_agent);
-    for there in [BoardName::Global, BoardName::Top]
+    let there: BTreeSet<BoardName> = [BoardName::Global, BoardName::Top]
         .into_iter()
         .chain(of_agents)
-    {
-        if !heads.iter().any(|head| head.name == there) {
-            heads.push(BoardHead::new(there));
-        }
-    }
+        .collect();
+    heads.extend(there.difference(&begun).cloned().map(BoardHead::new));
     let rules = &polis.settings.boards.access;
     heads.retain(|head| access::judge(Act::Read, &head.name, &caller, &agents, rules).allowed);
     heads.sort_by(|a, b| a.name.cmp(&b.name));

@@ -1,7 +1,8 @@
 //! What a page wants to hear of, and what it has not heard of yet.
 //!
 //! The first event of a name is told at once, further ones at most every tenth of a second, and the last
-//! always: a page that fetches when it is told is never behind for longer than that.
+//! always: a page that fetches when it is told is never behind for longer than that. A name with `~` behind
+//! it is told at most once a second, for what is dear to draw.
 
 use std::time::Duration;
 
@@ -11,6 +12,10 @@ use tokio::time::Instant;
 
 /// How long a name is quiet after it was told.
 const QUIET: Duration = Duration::from_millis(100);
+/// How long one is that is to be told slowly.
+const QUIET_SLOWLY: Duration = Duration::from_secs(1);
+/// What stands behind a name that is to be told slowly; no area and no subject ends in it.
+pub(super) const SLOWLY: char = '~';
 /// How many names a page may ask for.
 const MOST: usize = 32;
 /// How long one may be.
@@ -55,7 +60,8 @@ impl Wanted {
     pub(super) fn note(&mut self, event: &Event) {
         let area = event.kind.split('.').next().unwrap_or_default();
         for name in &mut self.0 {
-            if name.text == area || name.text == event.subject || name.text == EVERYTHING {
+            let about = name.text.strip_suffix(SLOWLY).unwrap_or(&name.text);
+            if about == area || about == event.subject || about == EVERYTHING {
                 name.open = Some(event.seq);
             }
         }
@@ -69,7 +75,11 @@ impl Wanted {
                 continue;
             }
             if let Some(seq) = name.open.take() {
-                name.from = Some(now + QUIET);
+                let quiet = match name.text.ends_with(SLOWLY) {
+                    true => QUIET_SLOWLY,
+                    false => QUIET,
+                };
+                name.from = Some(now + quiet);
                 text += &format!("event: {}\ndata: {seq}\n\n", name.text);
             }
         }
@@ -122,6 +132,23 @@ mod tests {
         assert_eq!(then, begin + QUIET);
         assert_eq!(wanted.due(then).unwrap(), "event: task\ndata: 8\n\n");
         assert_eq!(wanted.next_due(), None);
+    }
+
+    #[test]
+    fn what_is_dear_to_draw_is_told_slowly_and_its_last_too() {
+        let mut wanted = Wanted::parse("task,task~").unwrap();
+        let begin = Instant::now();
+        wanted.note(&event(1, "task.created", "task/1"));
+        assert_eq!(
+            wanted.due(begin).unwrap(),
+            "event: task\ndata: 1\n\nevent: task~\ndata: 1\n\n"
+        );
+        wanted.note(&event(2, "task.updated", "task/1"));
+        let soon = begin + QUIET;
+        assert_eq!(wanted.due(soon).unwrap(), "event: task\ndata: 2\n\n");
+        assert_eq!(wanted.next_due(), Some(begin + QUIET_SLOWLY));
+        let later = begin + QUIET_SLOWLY;
+        assert_eq!(wanted.due(later).unwrap(), "event: task~\ndata: 2\n\n");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use axum::response::Response;
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
 use polis_core::{Agent, AgentStatus};
@@ -15,6 +14,7 @@ use serde::Deserialize;
 
 use super::run::{self, DEEPEST};
 use super::{agent_pill, run_pill};
+use crate::address;
 use crate::given::Query;
 use crate::layout::{Tab, page, part};
 use crate::moment::ago;
@@ -40,17 +40,11 @@ pub(super) struct Wanted {
 
 impl Wanted {
     fn query(&self) -> String {
-        let pairs = [("q", &self.q), ("under", &self.under), ("all", &self.all)];
-        let set = pairs.iter().filter(|(_, value)| !value.trim().is_empty());
-        let parts: Vec<String> = set
-            .map(|(name, value)| {
-                format!(
-                    "{name}={}",
-                    utf8_percent_encode(value.trim(), NON_ALPHANUMERIC)
-                )
-            })
-            .collect();
-        parts.join("&")
+        address::query(&[
+            ("q", self.q.trim()),
+            ("under", self.under.trim()),
+            ("all", self.all.trim()),
+        ])
     }
 }
 
@@ -72,7 +66,7 @@ pub(super) async fn show(visit: Visit, Query(wanted): Query<Wanted>) -> Result<R
         }
         (overview(&visit, &wanted).await?)
     };
-    let live = "agent,society,task";
+    let live = "agent,society,task~";
     Ok(page(
         &visit,
         Tab::Agents,
@@ -108,7 +102,7 @@ async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {
     agents.retain(|agent| agent.run.is_none() && (all || agent.status == AgentStatus::Active));
     let query = wanted.query();
     Ok(html! {
-        div #agents hx-get={ "/agents/tree?" (query) } hx-trigger="polis:agent from:body, polis:society from:body, polis:task from:body"
+        div #agents hx-get={ "/agents/tree?" (query) } hx-trigger="polis:agent from:body, polis:society from:body, polis:task~ from:body"
             hx-swap="morph:outerHTML" {
             @if nobody { (first_agent(visit)) }
             @else {
@@ -206,7 +200,7 @@ fn registry(
 pub(super) fn load(loads: &BTreeMap<String, u64>, owner: &str) -> Markup {
     match loads.get(owner) {
         Some(held) => {
-            html! { a href={ "/tasks?owner=" (utf8_percent_encode(owner, NON_ALPHANUMERIC)) } { (held) } }
+            html! { a href=(address::asking("/tasks", &[("owner", owner)])) { (held) } }
         }
         None => html! { span.muted { "0" } },
     }

@@ -4,19 +4,10 @@
 //! what is wanted of it is a last word: `/boards/mid/architect/history`. No board is mistaken for a wish: a
 //! role's and an agent's have two parts, and a file of the blackboard ends in `.md`.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use polis_core::Refusal;
 use polis_core::board::{BlackboardPath, BoardName};
+use polis_core::{Refusal, Subject};
 
-/// What stays as it is in an address.
-const KEPT: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
-    .remove(b'/');
-/// The same for a value in a query.
-const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+use crate::address;
 
 /// What is wanted of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +72,7 @@ pub(super) fn parse(path: &str) -> Result<(BoardName, Wish), Refusal> {
 
 /// Where a board's page is.
 pub(crate) fn of(board: &BoardName) -> String {
-    let name = board.to_string();
-    format!("/boards/{}", utf8_percent_encode(&name, KEPT))
+    format!("/boards/{}", address::path(&board.to_string()))
 }
 
 /// Where a wish about a board is answered.
@@ -94,14 +84,14 @@ pub(super) fn to(board: &BoardName, wish: Wish) -> String {
     }
 }
 
-/// A value, for a query.
-pub(super) fn value(text: &str) -> String {
-    utf8_percent_encode(text, IN_QUERY).to_string()
+/// Where a decision stands alone.
+pub(crate) fn decision(board: &BoardName, id: &str) -> String {
+    address::asking(&to(board, Wish::Decide), &[("id", id)])
 }
 
 /// What the page of a board wants to hear of.
 pub(super) fn live(board: &BoardName) -> String {
-    format!("board/{board}")
+    Subject::Board(board.clone()).text(None)
 }
 
 #[cfg(test)]
@@ -140,6 +130,17 @@ mod tests {
             for (_, wish) in WORDS {
                 assert_eq!(back(to(&board, wish)), (board.clone(), wish), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_page_hears_of_its_board_by_the_name_the_log_has_for_it() {
+        for (name, subject) in [
+            ("global", "board/global"),
+            ("mid/架构师", "board/mid/架构师"),
+            ("blackboard/a/notes.md", "blackboard/a/notes.md"),
+        ] {
+            assert_eq!(live(&board(name)), subject);
         }
     }
 

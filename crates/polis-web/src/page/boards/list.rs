@@ -4,40 +4,99 @@ use axum::response::Response;
 use maud::{Markup, html};
 use polis_core::Timestamp;
 use polis_core::board::BoardName;
-use polis_ops::op::{self, BoardEntry, ListBoards};
+use polis_ops::op::{self, BoardEntry, BoardList, ListBoards};
 use polis_view::{Lang, amount};
+use serde::Deserialize;
 
 use super::address;
+use crate::address::asking;
+use crate::given::Query;
 use crate::layout::{Tab, page, part};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
-pub(super) async fn show(visit: Visit) -> Result<Response, Refused> {
-    let body = table(&visit).await?;
+/// The most boards of a page.
+const MOST: u32 = 200;
+
+/// Which boards are wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    /// Only those with this in their names.
+    q: String,
+    /// Only those after this one.
+    after: String,
+}
+
+impl Which {
+    fn at(&self, page: &str) -> String {
+        let fields = [("q", self.q.trim()), ("after", self.after.as_str())];
+        asking(page, &fields)
+    }
+}
+
+pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
+    let body = html! {
+        form.toolbar role="search" method="get" action="/boards" hx-get="/boards/list" hx-target="#boards" hx-swap="morph:outerHTML"
+            hx-trigger="input delay:200ms, submit" hx-sync="#boards:replace" {
+            div.grow {
+                label for="q" { (visit.say("Search", "搜索")) }
+                input #q type="search" name="q" value=(which.q) data-filter placeholder=(visit.say("a part of a name", "名称的一部分"));
+            }
+            button { (visit.say("Filter", "筛选")) }
+        }
+        (table(&visit, &which).await?)
+    };
     Ok(page(
         &visit,
         Tab::Boards,
         visit.say("Boards", "白板"),
-        "board",
+        "board~",
         &body,
     ))
 }
 
-pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
-    Ok(part(table(&visit).await?))
+pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
+    Ok(part(table(&visit, &which).await?))
 }
 
-async fn table(visit: &Visit) -> Result<Markup, Refused> {
-    let all = ListBoards::default();
-    let list = op::list_boards(&visit.polis, &visit.me, &all).await;
-    let boards = list.or_refuse(visit)?.boards;
+/// A page of the boards, and how many were left out of it.
+async fn find(visit: &Visit, which: &Which) -> Result<BoardList, Refused> {
+    let search = which.q.trim().to_lowercase();
+    let after = Some(which.after.clone()).filter(|after| !after.is_empty());
+    let asked = ListBoards {
+        cursor: after,
+        limit: search.is_empty().then_some(MOST),
+    };
+    let list = op::list_boards(&visit.polis, &visit.me, &asked).await;
+    let mut list = list.or_refuse(visit)?;
+    if !search.is_empty() {
+        let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+        list.boards
+            .retain(|board| board.board.to_lowercase().contains(&search));
+        let more = list.boards.len() > most;
+        list.boards.truncate(most);
+        let last = list.boards.last().filter(|_| more);
+        list.next = last.map(|last| last.board.clone());
+    }
+    Ok(list)
+}
+
+async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
+    let BoardList { boards, next } = find(visit, which).await?;
     let lang = visit.lang();
-    let written = boards.iter().any(|board| board.version > 0);
+    let plain = which.q.trim().is_empty() && which.after.is_empty();
+    let unwritten = plain && boards.iter().all(|board| board.version == 0);
+    let next = next.map(|after| Which {
+        q: which.q.clone(),
+        after,
+    });
     Ok(html! {
-        section #boards hx-get="/boards/list" hx-trigger="polis:board from:body" hx-swap="morph:outerHTML" {
-            @if !written { (first(visit)) }
-            div.scroll tabindex="0" {
+        section #boards hx-get=(which.at("/boards/list")) hx-trigger="polis:board~ from:body" hx-swap="morph:outerHTML" hx-sync="this:drop" {
+            @if unwritten { (first(visit)) }
+            @if boards.is_empty() { div.empty { p { (lang.say("No board is called so.", "没有这样的白板。")) } } }
+            @else { div.scroll tabindex="0" {
                 table.table.boards {
                     thead { tr {
                         th scope="col" { (lang.say("Board", "白板")) }
@@ -48,6 +107,12 @@ async fn table(visit: &Visit) -> Result<Markup, Refused> {
                         th scope="col" { (lang.say("Locked by", "锁定者")) }
                     } }
                     tbody { @for board in &boards { (row(visit, board)) } }
+                }
+            } }
+            @if !which.after.is_empty() || next.is_some() {
+                nav.row.small aria-label=(lang.say("Pages of the list", "列表分页")) {
+                    @if !which.after.is_empty() { a href=(asking("/boards", &[("q", which.q.trim())])) { (lang.say("to the first", "回到开头")) } }
+                    @if let Some(next) = next { a href=(next.at("/boards")) rel="next" { (lang.say("more boards", "更多白板")) " →" } }
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! What is asked of the log, in the page's address.
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use polis_ops::op::LogRead;
 use serde::Deserialize;
+
+use crate::address;
 
 /// How many events a page has.
 const PAGE: u32 = 100;
@@ -93,31 +94,22 @@ impl Asked {
     }
 
     fn at(&self, path: &str, place: Place) -> String {
-        let place = match place {
-            Place::Head => None,
-            Place::Before(before) => Some(("before", before.to_string())),
-            Place::After(after) => Some(("after", after.to_string())),
+        let (before, after) = match place {
+            Place::Head => (None, None),
+            Place::Before(before) => (Some(before.to_string()), None),
+            Place::After(after) => (None, Some(after.to_string())),
         };
-        let fields = [
-            ("kind", &self.kind),
-            ("who", &self.who),
-            ("about", &self.about),
-            ("text", &self.text),
-        ];
-        let fields = fields
-            .into_iter()
-            .filter(|(_, value)| !value.trim().is_empty());
-        let fields = fields.map(|(name, value)| (name, value.trim().to_owned()));
-        let all: Vec<String> = fields
-            .chain(place)
-            .map(|(name, value)| {
-                format!("{name}={}", utf8_percent_encode(&value, NON_ALPHANUMERIC))
-            })
-            .collect();
-        match all.is_empty() {
-            true => path.to_owned(),
-            false => format!("{path}?{}", all.join("&")),
-        }
+        address::asking(
+            path,
+            &[
+                ("kind", self.kind.trim()),
+                ("who", self.who.trim()),
+                ("about", self.about.trim()),
+                ("text", self.text.trim()),
+                ("before", before.as_deref().unwrap_or_default()),
+                ("after", after.as_deref().unwrap_or_default()),
+            ],
+        )
     }
 }
 

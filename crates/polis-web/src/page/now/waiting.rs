@@ -5,7 +5,6 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use polis_core::message::Message;
 use polis_core::society::approval::Approval;
 use polis_core::task::TaskSummary;
@@ -15,6 +14,7 @@ use polis_ops::op::{self, ListApprovals, OpenDecision, Waiting};
 use polis_view::words;
 use serde::Deserialize;
 
+use crate::address::asking;
 use crate::brief;
 use crate::given::Query;
 use crate::layout::{Tab, page};
@@ -29,10 +29,7 @@ const SHOWN: usize = 20;
 
 /// Where a call that has to be allowed is shown whole.
 fn approval_at(id: &str) -> String {
-    format!(
-        "/now/approval?id={}",
-        utf8_percent_encode(id, NON_ALPHANUMERIC)
-    )
+    asking("/now/approval", &[("id", id)])
 }
 
 /// Which call.
@@ -203,7 +200,7 @@ fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
                 a href=(address::of(&open.board)) { (open.board) } }
             p.small { (brief::beginning(&open.decision.content, brief::CARD)) }
             p.small.muted { (visit.say("proposed by", "提出者")) " " (open.decision.proposer) }
-            div.actions { a.button href={ (address::of(&open.board)) "#decisions" } { (visit.say("Look at it", "查看")) } }
+            div.actions { a.button href=(address::decision(&open.board, &open.decision.id)) { (visit.say("Look at it", "查看")) } }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What of the board somebody wants to see, as it stands in the page's address.
 
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use polis_core::{TaskStatus, TaskType};
 use polis_ops::op::TaskList;
 use polis_view::words;
 use serde::Deserialize;
 
+use crate::address;
 use crate::visit::Visit;
 
 /// How many cards a column has at first, and how many more each time.
@@ -94,26 +94,16 @@ impl Filter {
 
     /// As it stands in an address, without the question mark.
     pub(super) fn query(&self) -> String {
-        let pairs = [
-            ("q", &self.q),
-            ("role", &self.role),
-            ("type", &self.kind),
-            ("owner", &self.owner),
-            ("ready", &self.ready),
-            ("pending", &self.pending),
-            ("in_progress", &self.in_progress),
-            ("completed", &self.completed),
-        ];
-        let set = pairs.iter().filter(|(_, value)| !value.trim().is_empty());
-        let parts: Vec<String> = set
-            .map(|(name, value)| {
-                format!(
-                    "{name}={}",
-                    utf8_percent_encode(value.trim(), NON_ALPHANUMERIC)
-                )
-            })
-            .collect();
-        parts.join("&")
+        address::query(&[
+            ("q", self.q.trim()),
+            ("role", self.role.trim()),
+            ("type", self.kind.trim()),
+            ("owner", self.owner.trim()),
+            ("ready", self.ready.trim()),
+            ("pending", self.pending.trim()),
+            ("in_progress", self.in_progress.trim()),
+            ("completed", self.completed.trim()),
+        ])
     }
 
     /// The form. It works by itself; with htmx the board follows while one types.

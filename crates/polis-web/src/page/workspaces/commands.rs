@@ -66,7 +66,7 @@ pub(super) async fn log(visit: &Visit, id: &AgentId) -> Result<Markup, Refused> 
         true => "polis:command from:body, every 2s",
         false => "polis:command from:body",
     };
-    let again = format!("{}/commands", address::of(id.as_str()));
+    let again = address::commands(id.as_str(), None);
     Ok(html! {
         section #commands.card hx-get=(again) hx-trigger=(on) hx-swap="morph:outerHTML" {
             h2 { (visit.say("Commands", "命令")) }
@@ -81,7 +81,7 @@ fn rows(visit: &Visit, id: &AgentId, list: &op::CommandList) -> Markup {
     html! {
         @for one in &list.commands { (row(visit, id, one)) }
         @if let Some(next) = &list.next {
-            li hx-get={ (address::of(id.as_str())) "/commands?before=" (address::in_header(next)) }
+            li hx-get=(address::commands(id.as_str(), Some(next)))
                 hx-trigger="intersect once" hx-swap="outerHTML" {
                 span.muted { (visit.say("earlier commands …", "更早的命令……")) }
             }
@@ -104,11 +104,7 @@ fn row(visit: &Visit, id: &AgentId, one: &CommandEntry) -> Markup {
 }
 
 fn page_of(id: &AgentId, command: &str) -> String {
-    format!(
-        "{}/command?id={}",
-        address::of(id.as_str()),
-        address::in_header(command)
-    )
+    address::command(id.as_str(), command)
 }
 
 fn took(visit: &Visit, millis: u64) -> String {

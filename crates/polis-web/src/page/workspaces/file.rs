@@ -21,6 +21,7 @@ use polis_view::highlight::{Language, language_of_path};
 use serde::Deserialize;
 
 use super::{address, tree};
+use crate::address::segment;
 use crate::brief;
 use crate::given::{Path, Query};
 use crate::layout::{Tab, page};
@@ -256,7 +257,7 @@ pub(super) async fn download(
     });
     let bytes = bytes.or_refuse(&visit)?;
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let kept = format!("attachment; filename*=UTF-8''{}", address::in_header(name));
+    let kept = format!("attachment; filename*=UTF-8''{}", segment(name));
     let mut answer = Response::new(Body::from(bytes));
     let headers = answer.headers_mut();
     for (name, value) in [

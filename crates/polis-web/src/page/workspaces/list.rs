@@ -8,22 +8,45 @@ use maud::{Markup, html};
 use polis_core::{AgentId, Code, Refusal};
 use polis_ops::op::{self, Desk, WorkspaceEntry};
 use polis_view::amount;
+use serde::Deserialize;
 
 use super::{address, commands, tree};
-use crate::given::Path;
+use crate::address::asking;
+use crate::given::{Path, Query};
 use crate::layout::{Tab, page, part};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
-pub(super) async fn show(visit: Visit) -> Result<Response, Refused> {
-    let body = table(&visit).await?;
-    let title = visit.say("Workspaces", "工作区");
-    Ok(page(&visit, Tab::Workspaces, title, "workspace", &body))
+/// The most workspaces of a page.
+const MOST: usize = 200;
+
+/// Which workspaces are wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Which {
+    /// Only those with this in their name or path.
+    q: String,
 }
 
-pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
-    Ok(part(table(&visit).await?))
+pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
+    let body = html! {
+        form.toolbar role="search" method="get" action="/workspaces" hx-get="/workspaces/list" hx-target="#workspaces"
+            hx-swap="morph:outerHTML" hx-trigger="input delay:200ms, submit" hx-sync="#workspaces:replace" {
+            div.grow {
+                label for="q" { (visit.say("Search", "搜索")) }
+                input #q type="search" name="q" value=(which.q) data-filter placeholder=(visit.say("name or directory", "名称或目录"));
+            }
+            button { (visit.say("Filter", "筛选")) }
+        }
+        (table(&visit, &which).await?)
+    };
+    let title = visit.say("Workspaces", "工作区");
+    Ok(page(&visit, Tab::Workspaces, title, "workspace~", &body))
+}
+
+pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
+    Ok(part(table(&visit, &which).await?))
 }
 
 async fn entries(visit: &Visit) -> Result<Vec<WorkspaceEntry>, Refused> {
@@ -31,11 +54,21 @@ async fn entries(visit: &Visit) -> Result<Vec<WorkspaceEntry>, Refused> {
     Ok(list.or_refuse(visit)?.workspaces)
 }
 
-async fn table(visit: &Visit) -> Result<Markup, Refused> {
-    let workspaces = entries(visit).await?;
+async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
+    let mut workspaces = entries(visit).await?;
+    let nothing = workspaces.is_empty();
+    let search = which.q.trim().to_lowercase();
+    let meant = |text: &str| text.to_lowercase().contains(&search);
+    workspaces.retain(|one| {
+        meant(one.workspace_id.as_str()) || one.workspace_path.as_deref().is_some_and(meant)
+    });
+    let more = workspaces.len() > MOST;
+    workspaces.truncate(MOST);
+    let again = asking("/workspaces/list", &[("q", which.q.trim())]);
     Ok(html! {
-        section #workspaces hx-get="/workspaces/list" hx-trigger="polis:workspace from:body" hx-swap="morph:outerHTML" {
-            @if workspaces.is_empty() { (first(visit)) }
+        section #workspaces hx-get=(again) hx-trigger="polis:workspace~ from:body" hx-swap="morph:outerHTML" hx-sync="this:drop" {
+            @if nothing { (first(visit)) }
+            @else if workspaces.is_empty() { div.empty { p { (visit.say("No workspace is called so.", "没有这样的工作区。")) } } }
             @else {
                 div.scroll tabindex="0" { table.table {
                     thead { tr {
@@ -46,6 +79,7 @@ async fn table(visit: &Visit) -> Result<Markup, Refused> {
                     } }
                     tbody { @for one in &workspaces { (row(visit, one)) } }
                 } }
+                @if more { p.muted { (visit.say("Not all are shown; search for others.", "未显示全部，请搜索其他工作区。")) } }
             }
         }
     })

@@ -1,0 +1,58 @@
+//! How names and words of any script stand in the address of a page.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What stays as it is between two slashes, and in a value of a query.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+/// What stays as it is in a path of several segments.
+const PATH: &AsciiSet = &SEGMENT.remove(b'/');
+
+/// A name, as a segment of a path or a value of a query.
+pub(crate) fn segment(name: &str) -> String {
+    utf8_percent_encode(name, SEGMENT).to_string()
+}
+
+/// A name whose slashes are those of the path.
+pub(crate) fn path(name: &str) -> String {
+    utf8_percent_encode(name, PATH).to_string()
+}
+
+/// An address with what is asked there; fields without a value are left out.
+pub(crate) fn asking(page: &str, fields: &[(&str, &str)]) -> String {
+    match query(fields) {
+        query if query.is_empty() => page.to_owned(),
+        query => format!("{page}?{query}"),
+    }
+}
+
+/// Fields as a query, without the question mark; those without a value are left out.
+pub(crate) fn query(fields: &[(&str, &str)]) -> String {
+    let set = fields.iter().filter(|(_, value)| !value.is_empty());
+    let parts: Vec<String> = set
+        .map(|(name, value)| format!("{name}={}", segment(value)))
+        .collect();
+    parts.join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_in_an_address_so_that_they_come_back() {
+        assert_eq!(segment("a b/c?中"), "a%20b%2Fc%3F%E4%B8%AD");
+        assert_eq!(path("mid/a b.md"), "mid/a%20b.md");
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_in_a_query() {
+        let fields = [("q", "a&b"), ("role", ""), ("all", "1")];
+        assert_eq!(query(&fields), "q=a%26b&all=1");
+        assert_eq!(asking("/tasks", &fields), "/tasks?q=a%26b&all=1");
+        assert_eq!(asking("/tasks", &[("q", "")]), "/tasks");
+    }
+}
