@@ -99,6 +99,73 @@ async fn a_board_is_shown_with_contents_and_fetches_itself_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_long_list_comes_in_pages_and_is_searched_by_name() {
+    let town = Town::new().await;
+    for number in 0..230 {
+        let add = serde_json::json!({"id": format!("worker-{number:03}"), "role": "test-leader", "layer": "bottom"});
+        let add = serde_json::from_value(add).unwrap();
+        let added = op::add_agent(&town.polis, &AgentId::user(), &add).await;
+        added.unwrap();
+    }
+    let mut person = town.person().await;
+    let page = person.get("/boards").await.good().text;
+    assert_eq!(page.matches("data-board=").count(), 200);
+    let next = between(&page, "<a href=\"/boards?after=", "\"");
+    let rest = person.get(&format!("/boards?after={next}")).await;
+    let rest = rest.good().text;
+    let shown = rest.matches("data-board=").count();
+    assert!(shown > 30 && shown < 50, "{shown}");
+    assert!(rest.contains("worker-229") && !rest.contains("more boards"));
+    let found = person.part("/boards/list?q=WORKER-22").await.good().text;
+    assert_eq!(found.matches("data-board=").count(), 10, "{found}");
+    assert!(
+        found.contains("hx-get=\"/boards/list?q=WORKER-22\""),
+        "{found}"
+    );
+    let none = person.part("/boards/list?q=nothing").await.good().text;
+    assert!(none.contains("No board is called so"), "{none}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_only_reads_is_offered_nothing_to_change() {
+    let town = Town::new().await;
+    write(
+        &town,
+        "global",
+        "# A\n\n## B\n\ntext\n\n## Milestones\n\n- [ ] Alpha\n",
+    )
+    .await;
+    write(&town, "global", "# A\n\n## B\n\nnew\n").await;
+    let mut person = town.person().await;
+    person
+        .submit("/boards/global/decide", "act=propose&content=Go")
+        .await
+        .to();
+    let offered = person.get("/boards/global").await.good().text;
+    for what in [
+        "/boards/global/edit",
+        "/boards/global/append",
+        "/boards/global/lock",
+        "value=\"sign\"",
+    ] {
+        assert!(offered.contains(what), "{what}: {offered}");
+    }
+    let mut lead = town
+        .agent(
+            "lead",
+            "tasks:read,agents:read,boards:read,blackboard:read,events:read",
+        )
+        .await;
+    for path in ["/boards/global", "/boards/global/history"] {
+        let page = lead.get(path).await.good().text;
+        for what in ["edit", "append", "lock", "decide\"", "restore"] {
+            let what = format!("/boards/global/{what}");
+            assert!(!page.contains(&what), "{what}: {page}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_board_is_refused_by_name() {
     let town = Town::new().await;
     let mut person = town.person().await;
@@ -182,6 +249,27 @@ async fn who_was_slower_sees_what_changed_and_loses_nothing() {
     .await;
     assert_eq!(saved.to(), "/boards/global");
     assert_eq!(text(&town, "global").await, "one\n2\nthree\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_about_a_section_shows_that_section_also_when_it_is_gone() {
+    let town = Town::new().await;
+    write(&town, "global", "# A\n\n## Plan\n\nold\n").await;
+    write(&town, "global", "# A\n\n## Plan\n\ntheirs\n").await;
+    let mut person = town.person().await;
+    let mine = "section=Plan&nth=1&content=mine";
+    let refused = edit(&mut person, "global", &format!("version=1&{mine}")).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT, "{}", refused.text);
+    let asked = between(&refused.text, "What saving would change now", "</section>");
+    assert!(
+        asked.contains("theirs") && asked.contains("mine"),
+        "{asked}"
+    );
+    assert!(!asked.contains("## Plan"), "only the section: {asked}");
+    write(&town, "global", "# A\n").await;
+    let gone = edit(&mut person, "global", &format!("version=1&{mine}")).await;
+    assert_eq!(gone.status, StatusCode::CONFLICT, "{}", gone.text);
+    assert!(gone.text.contains("What saving would change now"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -360,6 +448,30 @@ async fn any_two_versions_stand_side_by_side_and_an_old_one_is_brought_back() {
     let lost = person.get("/boards/global/history?from=1&to=99").await;
     assert_eq!(lost.status, StatusCode::NOT_FOUND);
     assert!(lost.text.contains("version_not_found"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_oldest_version_that_is_kept_is_shown_though_none_is_before_it() {
+    let town = Town::new().await;
+    let kept = town.polis.settings.boards.max_versions;
+    for number in 0..kept + 5 {
+        write(&town, "top", &format!("text {number}\n")).await;
+    }
+    let mut person = town.person().await;
+    let list = person.get("/boards/top/history").await.good().text;
+    assert!(list.contains("id=\"difference\""), "the newest two");
+    let oldest = list.rsplit("data-version=\"").next().unwrap();
+    let oldest = oldest.split('"').next().unwrap();
+    let page = person
+        .get(&format!("/boards/top/history?to={oldest}"))
+        .await;
+    let page = page.good().text;
+    assert!(page.contains("is the oldest that is kept"), "{page}");
+    assert!(page.contains("data-version=") && !page.contains("id=\"difference\""));
+    let gone = person
+        .get(&format!("/boards/top/history?from=1&to={oldest}"))
+        .await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND, "one that was asked for");
 }
 
 #[tokio::test(flavor = "multi_thread")]

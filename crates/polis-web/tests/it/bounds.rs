@@ -74,6 +74,50 @@ async fn long_comments_and_descriptions_are_cut_and_shown_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn long_decisions_and_milestones_are_cut_and_a_decision_is_shown_alone() {
+    let town = Town::new().await;
+    let board = polis_core::board::BoardName::Top;
+    let me = AgentId::user();
+    for number in 0..60 {
+        let act = op::DecisionAct::Propose {
+            content: format!("{number} {}END", "word ".repeat(900)),
+            milestone: None,
+        };
+        let params = op::Decide {
+            board: board.clone(),
+            act,
+        };
+        op::decide(&town.polis, &me, &params).await.unwrap();
+        let params = op::MilestoneChange {
+            board: board.clone(),
+            title: format!("M{number}"),
+            add: Some(format!("{}END", "word ".repeat(190))),
+        };
+        let added = op::change_milestone(&town.polis, &me, &params).await;
+        added.unwrap();
+    }
+    let mut person = town.person().await;
+    let about = person.part("/boards/top/about").await.good().text;
+    assert!(about.len() < 500_000, "{}", about.len());
+    assert!(!about.contains("END"));
+    assert_eq!(about.matches("data-decision=").count(), 50);
+    assert_eq!(about.matches("data-milestone=").count(), 50);
+    assert!(about.contains("10 more stand in the board"), "{about}");
+    let (_, alone) = about.split_once("href=\"/boards/top/decide?id=").unwrap();
+    let alone = alone.split('"').next().unwrap();
+    let page = person.get(&format!("/boards/top/decide?id={alone}")).await;
+    let page = page.good().text;
+    assert!(page.contains("END") && page.contains("value=\"sign\""));
+    let now = person.get("/").await.good().text;
+    assert!(
+        now.contains("href=\"/boards/top/decide?id="),
+        "what waits leads there: {now}"
+    );
+    let lost = person.get("/boards/top/decide?id=none").await;
+    assert_eq!(lost.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn long_messages_are_cut_and_only_so_many_are_shown() {
     let town = Town::new().await;
     let ada: AgentId = "ada".parse().unwrap();

@@ -55,6 +55,26 @@ async fn a_change_is_told_within_a_fifth_of_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_a_file_of_the_blackboard_is_told_of_its_changes() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    let page = person.get("/boards/blackboard/notes.md").await.text;
+    let (_, live) = page.split_once("data-live=\"").expect("a live page");
+    let live = live.split('"').next().unwrap().to_owned();
+    let mut ear = Ear::open(&person, &live).await;
+    let write = op::BoardOverwrite {
+        board: polis_core::board::BoardName::from_stored("blackboard/notes.md").unwrap(),
+        content: "new".to_owned(),
+        expected_version: None,
+        merge: false,
+    };
+    let written = op::write_board(&town.polis, &AgentId::user(), &write).await;
+    written.unwrap();
+    let heard = ear.hear().await.unwrap();
+    assert!(heard.starts_with(&format!("event: {live}\n")), "{heard}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_burst_is_told_as_a_few_and_its_last_is_told() {
     let town = Town::new().await;
     let person = town.person().await;

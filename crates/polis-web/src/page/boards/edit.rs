@@ -216,14 +216,10 @@ async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refuse
     let theirs = text(now).await.or_refuse(visit)?.content;
     // The version the form was made from may be gone; then only the two that are there are compared.
     let base = text(draft.version).await.ok().map(|found| found.content);
-    let mine = match &draft.section {
-        None => Some(Arc::new(draft.content.clone())),
-        Some(_) => None,
-    };
-    let theirs_now = current_section(call, draft).await;
-    let (mine_of, theirs_of) = match mine {
-        Some(mine) => (mine, Arc::clone(&theirs)),
-        None => (Arc::new(draft.content.clone()), theirs_now),
+    let mine_of = Arc::new(draft.content.clone());
+    let theirs_of = match &draft.section {
+        None => Arc::clone(&theirs),
+        Some(_) => current_section(call, draft).await?,
     };
     let theirs_name = visit.say("Theirs, as it is now", "对方的（当前）");
     let (theirs_name, mine_name) = (
@@ -274,12 +270,16 @@ async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refuse
 }
 
 /// The section as it is now; empty if it is gone.
-async fn current_section(call: &Call, draft: &Draft) -> Arc<String> {
+async fn current_section(call: &Call, draft: &Draft) -> Result<Arc<String>, Refused> {
+    let visit = &call.visit;
     let request = BoardRead {
         section: draft.section.clone(),
         nth: draft.nth,
         ..BoardRead::of(call.board.clone())
     };
-    let found = op::read_board(&call.visit.polis, &call.visit.me, &request).await;
-    found.ok().and_then(|view| view.content).unwrap_or_default()
+    match op::read_board(&visit.polis, &visit.me, &request).await {
+        Ok(view) => Ok(view.content.unwrap_or_default()),
+        Err(error) if error.code() == Code::SectionNotFound => Ok(Arc::default()),
+        Err(error) => Err(Refused::of(visit, error)),
+    }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use maud::{Markup, html};
+use polis_core::Code;
 use polis_core::board::{Action, VersionEntry};
+use polis_ops::OpError;
 use polis_ops::op::{self, BoardHistory, VersionShow};
 use polis_view::amount;
 
@@ -32,7 +34,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
     let compared = if versions.is_empty() || to == from {
         html! {}
     } else {
-        compare(call, from.min(to), from.max(to)).await?
+        compare(call, from.min(to), from.max(to), asked.from.is_some()).await?
     };
     let body = html! {
         p { a href=(address::of(board)) { "← " (board) } }
@@ -89,7 +91,7 @@ fn row(call: &Call, one: &VersionEntry, from: u64, to: u64, newest: u64) -> Mark
             td { (action(call, one.action)) }
             td { (about::made(call, &one.by, &one.at)) }
             td.num.nowrap { (amount::bytes(one.bytes)) }
-            td { @if number != newest { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
+            td { @if number != newest && call.may_change() { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
         }
     }
 }
@@ -106,6 +108,10 @@ fn action(call: &Call, action: Action) -> &'static str {
 }
 
 async fn text_of(call: &Call, version: u64) -> Result<Arc<String>, Refused> {
+    kept(call, version).await.or_refuse(&call.visit)
+}
+
+async fn kept(call: &Call, version: u64) -> Result<Arc<String>, OpError> {
     let request = VersionShow {
         board: call.board.clone(),
         version,
@@ -113,12 +119,24 @@ async fn text_of(call: &Call, version: u64) -> Result<Arc<String>, Refused> {
         max_bytes: None,
     };
     let found = op::show_version(&call.visit.polis, &call.visit.me, &request).await;
-    Ok(found.or_refuse(&call.visit)?.content)
+    Ok(found?.content)
 }
 
-async fn compare(call: &Call, from: u64, to: u64) -> Result<Markup, Refused> {
-    let (old, new) = (text_of(call, from).await?, text_of(call, to).await?);
-    let title = call.visit.say(
+/// Two versions side by side. The one before the oldest that is kept is gone, which is no reason to refuse
+/// the list, unless that one was asked for.
+async fn compare(call: &Call, from: u64, to: u64, asked: bool) -> Result<Markup, Refused> {
+    let visit = &call.visit;
+    let new = text_of(call, to).await?;
+    let old = match kept(call, from).await {
+        Err(error) if error.code() == Code::VersionNotFound && !asked => {
+            return Ok(html! { p.muted { (visit.say(
+                format!("Version {to} is the oldest that is kept: there is none before it to compare it with."),
+                format!("版本 {to} 是保留的最早版本，没有更早的版本可供比较。"),
+            )) } });
+        }
+        old => old.or_refuse(visit)?,
+    };
+    let title = visit.say(
         format!("From version {from} to {to}"),
         format!("从版本 {from} 到 {to}"),
     );

@@ -5,6 +5,7 @@
 
 mod about;
 pub(crate) mod address;
+mod decisions;
 mod deeds;
 mod edit;
 mod history;
@@ -15,7 +16,7 @@ mod show;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use polis_core::Refusal;
@@ -32,15 +33,11 @@ use crate::page::nothing;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
-/// The largest form: a board, every character of it written as `%E4%BD%A0`.
-const MAX_FORM: usize = 12 << 20;
-
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
         .route("/boards", get(list::show))
         .route("/boards/list", get(list::refresh))
         .route("/boards/{*path}", get(look).post(change))
-        .layer(DefaultBodyLimit::max(MAX_FORM))
 }
 
 /// What may be asked about a board.
@@ -62,6 +59,9 @@ struct Asked {
     to: Option<u64>,
     /// A decision.
     id: Option<String>,
+    /// What is to be done about it.
+    #[serde(default)]
+    act: String,
 }
 
 /// What a form about a board may send.
@@ -100,11 +100,20 @@ struct Sent {
 }
 
 /// A request about a board.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Call {
     house: Arc<House>,
     visit: Visit,
     board: BoardName,
+}
+
+impl Call {
+    /// Whether the session is good for changes of the board, whatever its agent's rights are: what would
+    /// be refused for the session is not offered.
+    fn may_change(&self) -> bool {
+        self.visit.allows(Area::Boards, Access::Write)
+            && (self.board.is_whiteboard() || self.visit.allows(Area::Blackboard, Access::Write))
+    }
 }
 
 async fn look(
@@ -130,7 +139,7 @@ async fn look(
         Wish::Edit => edit::ask(&call, &asked).await,
         Wish::History => history::show(&call, &asked).await,
         Wish::Restore => history::ask_restore(&call, &asked).await,
-        Wish::Decide => about::ask_veto(&call, &asked).await,
+        Wish::Decide => decisions::alone(&call, &asked).await,
         Wish::Preview | Wish::Append | Wish::Lock | Wish::Unlock | Wish::Milestone => {
             Err(nothing(call.visit).await)
         }

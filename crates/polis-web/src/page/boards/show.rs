@@ -14,7 +14,7 @@ use polis_ops::op::{self, BoardView, OfBoard};
 
 use super::address::{self, Wish};
 use super::shelf::Bound;
-use super::{Asked, Call, about, list};
+use super::{Asked, Call, about, decisions, list};
 use crate::layout::{self, Tab};
 use crate::live;
 use crate::refused::{OrRefuse as _, Refused};
@@ -36,20 +36,24 @@ pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused
     )
     .await
     .or_refuse(visit)?;
+    let (writes, appends) = match call.may_change() {
+        true => (rights.write.allowed, rights.append.allowed),
+        false => (false, false),
+    };
     let body = html! {
         p.muted { (list::purpose(board, visit.lang())) }
         div.actions.board-actions {
-            @if rights.write.allowed { a.button.main href=(address::to(board, Wish::Edit)) { (visit.say("Edit", "编辑")) } }
+            @if writes { a.button.main href=(address::to(board, Wish::Edit)) { (visit.say("Edit", "编辑")) } }
             a.button href=(address::to(board, Wish::History)) { (visit.say("History", "历史")) }
         }
         div.split {
             div {
                 (text(call, &head, &bound, &|at| if at == 0 || at == shown { Within::Sent } else { Within::Later }))
-                @if rights.append.allowed { (append(visit, board)) }
+                @if appends { (append(visit, board)) }
             }
             aside.board-aside {
                 (about::panel_or_later(call, &head, &bound).await?)
-                @if rights.append.allowed { (about::forms(call, rights.write.allowed)) }
+                @if appends { (decisions::forms(call, writes)) }
             }
         }
     };
@@ -194,7 +198,7 @@ fn append(visit: &Visit, board: &BoardName) -> Markup {
             input type="hidden" name="csrf" value=(visit.csrf);
             label for="append" { (visit.say("Add to the end", "追加到末尾")) }
             textarea #append name="content" rows="3" required
-                placeholder=(visit.say("Markdown; it is stamped with your name and the time", "Markdown；会附上你的名字和时间")) {}
+                placeholder=(visit.say("Markdown; it is stamped with your name and the time", "Markdown；会附上您的名字和时间")) {}
             div.actions { button { (visit.say("Append", "追加")) } }
         }
     }

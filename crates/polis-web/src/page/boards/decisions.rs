@@ -1,0 +1,277 @@
+//! What is decided and planned on a board: its milestones, its decisions with what can be done about them,
+//! one decision alone, and the forms that add to them.
+//!
+//! All of it is read from the board's text, which agents write; so every piece of it is cut.
+
+use axum::response::Response;
+use maud::{Markup, html};
+use polis_core::board::{Decision, DecisionKind, DecisionStatus, Milestone};
+use polis_core::{Code, Refusal, Timestamp};
+use polis_ops::op::{self, OfBoard};
+
+use super::about::LONG;
+use super::address::{self, Wish};
+use super::shelf::failed;
+use super::{Asked, Call, lacks};
+use crate::brief;
+use crate::layout::{Tab, page};
+use crate::moment::ago;
+use crate::refused::{OrRefuse as _, Refused};
+
+/// The most decisions and milestones that are shown.
+const MOST: usize = 50;
+/// How much of a name, a title or a list of names is shown.
+const LINE: usize = 512;
+
+/// What is decided and planned on the board; in a long one that is looked for aside.
+pub(super) async fn found(
+    call: &Call,
+    bytes: usize,
+) -> Result<(Vec<Milestone>, Vec<Decision>), Refused> {
+    let (polis, me) = (call.visit.polis.clone(), call.visit.me.clone());
+    let of = OfBoard {
+        board: call.board.clone(),
+    };
+    let look = async move {
+        let milestones = op::board_milestones(&polis, &me, &of).await?.milestones;
+        let decisions = op::board_decisions(&polis, &me, &of).await?.decisions;
+        Ok((milestones, decisions))
+    };
+    if bytes <= LONG {
+        return look.await.or_refuse(&call.visit);
+    }
+    let here = tokio::runtime::Handle::current();
+    let found = tokio::task::spawn_blocking(move || here.block_on(look)).await;
+    found
+        .map_err(|error| failed(&error))
+        .flatten()
+        .or_refuse(&call.visit)
+}
+
+/// A name or a title, cut.
+fn line(text: &str) -> Markup {
+    let shown = brief::beginning(text, LINE);
+    html! { (shown) @if shown.len() < text.len() { "…" } }
+}
+
+/// What is said below a list that has more.
+fn more(call: &Call, of: usize) -> Markup {
+    let hidden = of.saturating_sub(MOST);
+    html! {
+        @if hidden > 0 {
+            p.muted.small { (call.visit.say(
+                format!("{hidden} more stand in the board's text."),
+                format!("另有 {hidden} 项见白板正文。"),
+            )) }
+        }
+    }
+}
+
+/// The milestones, and how many of them are reached.
+pub(super) fn progress(call: &Call, milestones: &[Milestone]) -> Markup {
+    let visit = &call.visit;
+    let done = milestones.iter().filter(|one| one.done).count();
+    html! {
+        @if !milestones.is_empty() {
+            section.card {
+                h2 { (visit.say("Milestones", "里程碑")) span.count { (done) " / " (milestones.len()) } }
+                progress max=(milestones.len()) value=(done) aria-label=(visit.say("Milestones reached", "已达成的里程碑")) {}
+                ul.list { @for one in milestones.iter().take(MOST) { (milestone(call, one)) } }
+                (more(call, milestones.len()))
+            }
+        }
+    }
+}
+
+fn milestone(call: &Call, one: &Milestone) -> Markup {
+    let visit = &call.visit;
+    // A button has to send the title whole; who gives such a long one ticks it off in the text.
+    let offered = call.may_change() && one.title.len() <= LINE;
+    html! {
+        li.row data-milestone=(brief::beginning(&one.title, LINE)) {
+            span.tick.done[one.done] aria-hidden="true" { @if one.done { "☑" } @else { "☐" } }
+            span.grow { b { (line(&one.title)) } @if !one.description.is_empty() { " " span.muted { (line(&one.description)) } } }
+            @if one.done { span.pill.good { (visit.say("reached", "已达成")) } }
+            @else if offered {
+                form method="post" action=(address::to(&call.board, Wish::Milestone)) {
+                    input type="hidden" name="csrf" value=(visit.csrf);
+                    input type="hidden" name="title" value=(one.title);
+                    button.small aria-label={ (visit.say("Reached:", "已达成：")) " " (one.title) } { (visit.say("Reached", "达成")) }
+                }
+            }
+        }
+    }
+}
+
+/// The decisions, the newest first: those are the ones that wait.
+pub(super) fn votes(call: &Call, decisions: &[Decision]) -> Markup {
+    let visit = &call.visit;
+    html! {
+        @if !decisions.is_empty() {
+            section.card #decisions {
+                h2 { (visit.say("Decisions", "决策")) span.count { (decisions.len()) } }
+                @for decision in decisions.iter().rev().take(MOST) {
+                    (vote(call, decision, brief::CARD, Some(&address::decision(&call.board, &decision.id))))
+                }
+                (more(call, decisions.len()))
+            }
+        }
+    }
+}
+
+/// A decision with what can be done about it, so much of its text, and where all of it is.
+fn vote(call: &Call, decision: &Decision, most: usize, all: Option<&str>) -> Markup {
+    let visit = &call.visit;
+    let names = |names: &[String]| line(&names.join(visit.say(", ", "、")));
+    let status = match decision.status {
+        DecisionStatus::Pending => visit.say("waits for signatures", "等待签署"),
+        DecisionStatus::Approved => visit.say("approved", "已通过"),
+        DecisionStatus::Rejected => visit.say("rejected", "已否决"),
+        DecisionStatus::Appealing => visit.say("voted on again", "复议中"),
+    };
+    let class = format!("pill status-{}", decision.status.as_str());
+    html! {
+        article.decision data-decision=(brief::beginning(&decision.id, LINE)) {
+            div.row { b { "#" (line(&decision.id)) } span class=(class) { (status) }
+                @if decision.kind == DecisionKind::Milestone { span.pill.calm { (visit.say("milestone", "里程碑")) } } }
+            (brief::prose(visit, &decision.content, most, all))
+            @if let Some(milestone) = &decision.milestone { p.small { (visit.say("Milestone:", "里程碑：")) " " (line(milestone)) } }
+            p.muted.small { (line(&decision.proposer)) " " (proposed(call, decision)) }
+            @if !decision.signers.is_empty() { p.small { (visit.say("Signed:", "已签署：")) " " (names(&decision.signers)) } }
+            @if !decision.vetoed_by.is_empty() { p.small { (visit.say("Vetoed:", "否决：")) " " (names(&decision.vetoed_by)) } }
+            @if let Some(reason) = &decision.reason { div.small { (brief::prose(visit, reason, most, all)) } }
+            @if call.may_change() && decision.id.len() <= LINE { (acts(call, decision)) }
+        }
+    }
+}
+
+fn acts(call: &Call, decision: &Decision) -> Markup {
+    let visit = &call.visit;
+    let open = matches!(
+        decision.status,
+        DecisionStatus::Pending | DecisionStatus::Appealing
+    );
+    let mut signers = decision.signers.iter();
+    let signed = signers.any(|name| name == visit.me.as_str());
+    html! {
+        @if open || decision.status == DecisionStatus::Rejected {
+            div.actions {
+                @if open {
+                    @if !signed { (act(call, decision, "sign", visit.say("Sign", "签署"), "main")) }
+                    form method="get" action=(address::to(&call.board, Wish::Decide)) {
+                        input type="hidden" name="id" value=(decision.id);
+                        button.small.danger name="act" value="veto" { (visit.say("Veto …", "否决……")) }
+                    }
+                } @else { (act(call, decision, "appeal", visit.say("Appeal", "申请复议"), "")) }
+            }
+        }
+    }
+}
+
+/// When a decision was proposed; in the record's own words, if they are no moment.
+fn proposed(call: &Call, decision: &Decision) -> Markup {
+    match Timestamp::parse(&decision.time) {
+        Some(at) => ago(&call.visit, &at),
+        None => line(&decision.time),
+    }
+}
+
+fn act(call: &Call, decision: &Decision, verb: &str, text: &str, class: &str) -> Markup {
+    html! {
+        form method="post" action=(address::to(&call.board, Wish::Decide)) {
+            input type="hidden" name="csrf" value=(call.visit.csrf);
+            input type="hidden" name="id" value=(decision.id);
+            button class={ "small " (class) } name="act" value=(verb) { (text) }
+        }
+    }
+}
+
+/// Proposing a decision and adding a milestone: beside the panel, because what is typed there must not go
+/// when the panel is fetched again.
+pub(super) fn forms(call: &Call, writes: bool) -> Markup {
+    let visit = &call.visit;
+    html! {
+        details.card {
+            summary { (visit.say("Propose a decision", "提出决策")) }
+            form method="post" action=(address::to(&call.board, Wish::Decide)) {
+                input type="hidden" name="csrf" value=(visit.csrf);
+                label for="proposal" { (visit.say("What is to be decided", "决策内容")) }
+                textarea #proposal name="content" rows="3" required {}
+                label for="proposal-of" { (visit.say("Milestone it declares reached (if any)", "宣告达成的里程碑（可不填）")) }
+                input #proposal-of name="title";
+                div.actions { button name="act" value="propose" { (visit.say("Propose", "提出")) } }
+            }
+        }
+        @if writes {
+            details.card {
+                summary { (visit.say("Add a milestone", "新增里程碑")) }
+                form method="post" action=(address::to(&call.board, Wish::Milestone)) {
+                    input type="hidden" name="csrf" value=(visit.csrf);
+                    label for="milestone" { (visit.say("Title", "标题")) }
+                    input #milestone name="title" required;
+                    label for="milestone-of" { (visit.say("What it is", "说明")) }
+                    input #milestone-of name="content";
+                    div.actions { button name="add" value="1" { (visit.say("Add", "新增")) } }
+                }
+            }
+        }
+    }
+}
+
+/// One decision, all of it; with the question why, if it is to be vetoed: a form within what is fetched
+/// again would lose what was typed.
+pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refused> {
+    let Call { visit, board, .. } = call;
+    let id = asked.id.as_deref().ok_or_else(|| lacks(call, "id"))?;
+    let read = call.house.shelf.read(&visit.polis, &visit.me, board).await;
+    let (_, bound) = read.or_refuse(visit)?;
+    let (_, decisions) = found(call, bound.bytes).await?;
+    let decision = decisions.into_iter().find(|one| one.id == id);
+    let decision = decision.ok_or_else(|| {
+        let refusal = Refusal::new(
+            Code::DecisionNotFound,
+            visit.say(
+                "There is no such decision on this board.",
+                "该白板上没有这项决策。",
+            ),
+            visit.say("go back to the board", "请返回白板"),
+        );
+        Refused::of(visit, refusal.into())
+    })?;
+    let veto = asked.act == "veto";
+    let own = call.clone();
+    let shown = brief::drawn(visit, move |visit| match veto {
+        true => html! {
+            (brief::prose(visit, &decision.content, brief::WHOLE, None))
+            p.muted.small { (line(&decision.proposer)) " " (proposed(&own, &decision)) }
+        },
+        false => vote(&own, &decision, brief::WHOLE, None),
+    });
+    let body = html! {
+        p { a href=(address::of(board)) { "← " (board) } }
+        div.card { (shown.await?) }
+        @if veto { (why(call, id)) }
+    };
+    let id = brief::beginning(id, LINE);
+    let title = match veto {
+        true => visit.say(format!("Veto decision #{id}"), format!("否决决策 #{id}")),
+        false => visit.say(format!("Decision #{id}"), format!("决策 #{id}")),
+    };
+    Ok(page(visit, Tab::Boards, &title, "", &body))
+}
+
+fn why(call: &Call, id: &str) -> Markup {
+    let Call { visit, board, .. } = call;
+    html! {
+        form #veto.card method="post" action=(address::to(board, Wish::Decide)) {
+            input type="hidden" name="csrf" value=(visit.csrf);
+            input type="hidden" name="id" value=(id);
+            label for="reason" { (visit.say("Why", "理由")) }
+            textarea #reason name="reason" rows="4" required autofocus {}
+            div.actions {
+                button.danger name="act" value="veto" { (visit.say("Veto", "否决")) }
+                a.button.quiet href=(address::of(board)) { (visit.say("Back", "返回")) }
+            }
+        }
+    }
+}
