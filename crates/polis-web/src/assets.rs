@@ -17,43 +17,69 @@ use polis_serve::http::body::takes_gzip;
 use sha2::{Digest as _, Sha256};
 
 use crate::house::House;
+use crate::lean;
 
-/// The sheet of every page: what all share, then what each area needs.
-const STYLE: &str = concat!(
-    include_str!("../assets/polis.css"),
-    include_str!("../assets/tasks.css"),
-    include_str!("../assets/agents.css"),
-    include_str!("../assets/boards.css"),
-    include_str!("../assets/files.css"),
-);
+/// What is made leaner before it is sent: our own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Sheet,
+    Script,
+    /// As it came.
+    Given(&'static str),
+}
 
-/// The script of every page, in the same order.
-const SCRIPT: &str = concat!(
-    include_str!("../assets/polis.js"),
-    include_str!("../assets/board-drag.js"),
-);
-
-const FILES: [(&str, &str, &[u8]); 5] = [
+/// The names of the files, what each is, and what is in it.
+const FILES: [(&str, Kind, &str); 11] = [
     (
         "htmx.min.js",
-        "text/javascript",
-        include_bytes!("../assets/htmx.min.js"),
+        Kind::Given("text/javascript"),
+        include_str!("../assets/htmx.min.js"),
     ),
     (
         "idiomorph-ext.min.js",
-        "text/javascript",
-        include_bytes!("../assets/idiomorph-ext.min.js"),
+        Kind::Given("text/javascript"),
+        include_str!("../assets/idiomorph-ext.min.js"),
     ),
-    (
-        "polis.js",
-        "text/javascript; charset=utf-8",
-        SCRIPT.as_bytes(),
-    ),
-    ("polis.css", "text/css; charset=utf-8", STYLE.as_bytes()),
     (
         "icon.svg",
-        "image/svg+xml",
-        include_bytes!("../assets/icon.svg"),
+        Kind::Given("image/svg+xml"),
+        include_str!("../assets/icon.svg"),
+    ),
+    ("polis.js", Kind::Script, include_str!("../assets/polis.js")),
+    (
+        "board-drag.js",
+        Kind::Script,
+        include_str!("../assets/board-drag.js"),
+    ),
+    (
+        "polis.css",
+        Kind::Sheet,
+        include_str!("../assets/polis.css"),
+    ),
+    (
+        "tasks.css",
+        Kind::Sheet,
+        include_str!("../assets/tasks.css"),
+    ),
+    (
+        "boards.css",
+        Kind::Sheet,
+        include_str!("../assets/boards.css"),
+    ),
+    (
+        "sides.css",
+        Kind::Sheet,
+        include_str!("../assets/sides.css"),
+    ),
+    (
+        "agents.css",
+        Kind::Sheet,
+        include_str!("../assets/agents.css"),
+    ),
+    (
+        "files.css",
+        Kind::Sheet,
+        include_str!("../assets/files.css"),
     ),
 ];
 
@@ -61,15 +87,20 @@ struct Asset {
     name: &'static str,
     media: &'static str,
     url: String,
-    plain: &'static [u8],
+    plain: Bytes,
     packed: Bytes,
 }
 
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(Asset::of).collect());
 
 impl Asset {
-    fn of((name, media, plain): &(&'static str, &'static str, &'static [u8])) -> Self {
-        let hash: String = Sha256::digest(plain)
+    fn of((name, kind, text): &(&'static str, Kind, &'static str)) -> Self {
+        let (media, plain) = match kind {
+            Kind::Sheet => ("text/css; charset=utf-8", lean::sheet(text).into()),
+            Kind::Script => ("text/javascript; charset=utf-8", lean::script(text).into()),
+            Kind::Given(media) => (*media, Bytes::from_static(text.as_bytes())),
+        };
+        let hash: String = Sha256::digest(&plain)
             .iter()
             .take(8)
             .map(|b| format!("{b:02x}"))
@@ -77,7 +108,7 @@ impl Asset {
         let mut pack = GzEncoder::new(Vec::new(), Compression::best());
         // Writing into memory does not fail.
         let packed = pack
-            .write_all(plain)
+            .write_all(&plain)
             .and_then(|()| pack.finish())
             .unwrap_or_default();
         Self {
@@ -113,5 +144,41 @@ async fn serve(uri: Uri, headers: HeaderMap) -> Response {
     if takes_gzip(&headers) && !asset.packed.is_empty() {
         return (told, [(CONTENT_ENCODING, "gzip")], asset.packed.clone()).into_response();
     }
-    (told, asset.plain).into_response()
+    (told, asset.plain.clone()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Tab;
+
+    #[test]
+    fn every_sheet_and_script_of_a_page_is_there() {
+        for tab in Tab::ALL {
+            for name in tab.sheets().iter().chain(tab.scripts()) {
+                assert!(url(name).ends_with(name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn our_own_are_written_so_that_they_can_be_made_leaner() {
+        for (name, kind, text) in FILES {
+            match kind {
+                Kind::Script => {
+                    for line in text.lines() {
+                        let whole = line.matches('`').count() % 2 == 0;
+                        assert!(whole && !line.contains("/*"), "{name}: {line}");
+                    }
+                }
+                Kind::Sheet => {
+                    let lean = lean::sheet(text);
+                    let count = |text: &str, c: char| text.matches(c).count();
+                    assert_eq!(count(&lean, '{'), count(&lean, '}'), "{name}");
+                    assert!(lean.len() < text.len() && !lean.contains("/*"), "{name}");
+                }
+                Kind::Given(_) => {}
+            }
+        }
+    }
 }

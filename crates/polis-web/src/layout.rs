@@ -20,6 +20,9 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
+/// The scripts of every page.
+const SCRIPTS: [&str; 3] = ["htmx.min.js", "idiomorph-ext.min.js", "polis.js"];
+
 /// What Now is about.
 pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];
 
@@ -70,6 +73,26 @@ impl Tab {
         areas.iter().all(|area| visit.allows(*area, Access::Read))
     }
 
+    /// What its pages need beside what every page has: sheets.
+    pub(crate) fn sheets(self) -> &'static [&'static str] {
+        match self {
+            Self::Now | Self::Events => &[],
+            Self::Tasks => &["tasks.css", "sides.css"],
+            Self::Boards => &["boards.css", "sides.css"],
+            Self::Agents => &["agents.css"],
+            // A file in Markdown is shown as a board is.
+            Self::Workspaces => &["files.css", "boards.css"],
+        }
+    }
+
+    /// And scripts.
+    pub(crate) fn scripts(self) -> &'static [&'static str] {
+        match self {
+            Self::Tasks => &["board-drag.js"],
+            _ => &[],
+        }
+    }
+
     /// The key that leads there after `g`.
     pub(crate) fn key(self) -> &'static str {
         match self {
@@ -118,13 +141,13 @@ fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Marku
         (frame::lost(visit.taste))
     };
     let live = (!live.is_empty()).then_some(live);
-    document(visit.taste, title, Some(&visit.csrf), live, &content)
+    document(visit.taste, tab, title, Some(&visit.csrf), live, &content)
 }
 
 /// A page for somebody who is not known.
 pub(crate) fn outside(taste: Taste, title: &str, body: &Markup) -> Response {
     let content = html! { main #main.outside { h1 { (title) } (body) } };
-    document(taste, title, None, None, &content)
+    document(taste, None, title, None, None, &content)
 }
 
 /// A part of a page, for htmx to put in its place.
@@ -134,6 +157,7 @@ pub(crate) fn part(markup: Markup) -> Response {
 
 fn document(
     taste: Taste,
+    tab: Option<Tab>,
     title: &str,
     csrf: Option<&str>,
     live: Option<&str>,
@@ -150,10 +174,12 @@ fn document(
                 meta name="htmx-config" content=(HTMX);
                 title { (title) " · polis" }
                 link rel="icon" href=(assets::url("icon.svg"));
-                link rel="stylesheet" href=(assets::url("polis.css"));
-                script defer src=(assets::url("htmx.min.js")) {}
-                script defer src=(assets::url("idiomorph-ext.min.js")) {}
-                script defer src=(assets::url("polis.js")) {}
+                @for sheet in ["polis.css"].iter().chain(tab.map_or(&[][..], Tab::sheets)) {
+                    link rel="stylesheet" href=(assets::url(sheet));
+                }
+                @for script in SCRIPTS.iter().chain(tab.map_or(&[][..], Tab::scripts)) {
+                    script defer src=(assets::url(script)) {}
+                }
             }
             body hx-ext="morph" hx-headers=[headers] data-live=[live] {
                 a.skip href="#main" { (taste.lang.say("Skip to content", "跳到正文")) }

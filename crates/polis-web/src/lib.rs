@@ -15,6 +15,7 @@ mod given;
 mod guesses;
 mod house;
 mod layout;
+mod lean;
 mod live;
 mod markdown;
 mod moment;

@@ -165,7 +165,7 @@ fn ways(visit: &Visit, asked: &Asked, found: &LogPage, head: u64) -> Markup {
                 a href=(asked.link(Place::Before(before))) rel="prev" { "← " (visit.say("older", "更早")) }
             }
             @if let Some(after) = newer {
-                a href=(asked.link(Place::After(after))) rel="next" { (visit.say("newer", "更新")) " →" }
+                a href=(asked.link(Place::After(after))) rel="next" { (visit.say("newer", "更晚")) " →" }
             }
             @if asked.place() != Place::Head {
                 a href=(asked.link(Place::Head)) { (visit.say("to the newest", "到最新")) }
