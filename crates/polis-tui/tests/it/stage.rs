@@ -164,7 +164,7 @@ fn a_panic_beside_the_screen_gives_the_terminal_back() {
 fn what_was_begun_is_finished_before_the_end() {
     let room = open("slow", "", "false");
     room.pane.press(&["2"]);
-    room.pane.wait("The only task");
+    room.pane.wait("pending (1)");
     std::fs::write(&room.ill, "").unwrap();
     room.pane.press(&["c"]);
     room.pane.wait_for("a deed under way", |seen| {
@@ -184,7 +184,7 @@ fn a_screen_that_nothing_could_bring_back_is_not_suspended() {
     room.pane.press(&["C-z"]);
     room.pane.wait("so it stays");
     room.pane.press(&["2"]);
-    room.pane.wait("The only task");
+    room.pane.wait("pending (1)");
 }
 
 #[test]
