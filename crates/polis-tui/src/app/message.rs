@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crossterm::event::{KeyEvent, MouseEvent};
 use polis_core::{Event, Kind};
 use polis_ops::OpError;
+use polis_ops::op::TaskStats;
 use polis_view::{Lang, words};
 
 use super::acts::{Act, Draft};
@@ -30,6 +31,8 @@ pub enum Message {
     Away(bool),
     /// What a page shows was read.
     Loaded(Wish, Result<Data, Refused>),
+    /// The success figures were counted.
+    Figures(Result<TaskStats, Refused>),
     /// Something was done; what came of it has a name, such as `#12`, if it is new.
     Done(Act, Result<Option<String>, Refused>),
     /// A text could not be saved over what somebody else has written since.
@@ -52,6 +55,8 @@ pub enum Message {
 pub enum Effect {
     /// Read what a page shows.
     Load(Wish),
+    /// Count the success figures: at first that takes as long as the log is.
+    Figures,
     /// Do something.
     Act(Act),
     /// Open a text in an editor.
@@ -77,6 +82,19 @@ pub struct Wish {
     pub colour: bool,
     /// How many rows are wanted.
     pub rows: u32,
+    /// Which part of it.
+    pub part: Part,
+}
+
+/// Which part of what a page shows is to be read. Only the log is read in parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The newest, as if nothing were known.
+    Whole,
+    /// What is before a place that is known.
+    Before(u64),
+    /// What came after a place that is known.
+    Since(u64),
 }
 
 /// Why something was not done.

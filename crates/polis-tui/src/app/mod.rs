@@ -19,7 +19,7 @@ pub use acts::{Act, Draft, Sheet, kept_in, subject_and_description, task_text};
 pub use bindings::{Binding, bindings};
 pub use form::{Field, Form, Purpose};
 pub use line::Line;
-pub use message::{Effect, Message, Refused, Wish};
+pub use message::{Effect, Message, Part, Refused, Wish};
 pub use overlay::{Clash, Kept, Last, Overlay, coloured};
 pub use page::{Move, Page, Shown};
 pub use place::{Place, Tab};
@@ -68,8 +68,21 @@ pub struct App {
     pub busy: usize,
     /// Texts of the person that could not be saved, until there is room to show them.
     pub waiting: VecDeque<Overlay>,
+    /// Whether the success figures are being counted.
+    pub counting: Counting,
     /// Files of texts that were edited and are not in the store.
     pub files: Vec<PathBuf>,
+}
+
+/// Whether the success figures are being counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// They are not.
+    No,
+    /// They are.
+    Now,
+    /// They are, and something has happened since that began.
+    NowAndAgain,
 }
 
 /// What is said at the bottom.
@@ -98,6 +111,7 @@ impl App {
             pending: None,
             busy: 0,
             waiting: VecDeque::new(),
+            counting: Counting::No,
             files: Vec::new(),
         }
     }

@@ -9,6 +9,8 @@ use crate::show::{Data, Row, Thing, Ways};
 
 /// How many rows are read at first, and more at a time.
 pub(super) const ROWS: u32 = 200;
+/// How near to the last row of those that were read the selection may come before more are read.
+pub(super) const NEAR: u32 = 20;
 
 /// One page.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct Page {
     pub stale: bool,
     /// Why it could not be read.
     pub refused: Option<Refused>,
+    /// Whether what is further back is wanted as well.
+    pub further: bool,
     /// How many rows are wanted.
     pub rows: u32,
     /// Whether it is opened in an editor as soon as it is read.
@@ -89,6 +93,7 @@ impl Page {
             read: 0,
             stale: true,
             refused: None,
+            further: false,
             rows: ROWS,
             edit: false,
             moves: Vec::new(),
@@ -140,13 +145,24 @@ impl Page {
 
     /// Takes what was read.
     pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) {
-        self.data = Some(data);
+        self.data = Some(match self.data.take() {
+            Some(before) => before.joined_by(data),
+            None => data,
+        });
         self.refused = None;
         self.read = now;
         self.show(lang, now, width, height);
         for asked in std::mem::take(&mut self.moves) {
             self.go(asked, height);
         }
+    }
+
+    /// Wants no more rows than there are near the selection: all of them are read again whenever something
+    /// happens.
+    pub fn shrink(&mut self) {
+        let near = u32::try_from(self.selected).unwrap_or(u32::MAX);
+        let near = near.saturating_add(2 * NEAR).div_ceil(ROWS);
+        self.rows = self.rows.min(near.saturating_mul(ROWS));
     }
 
     /// Goes somewhere: at once, or as soon as there is anything to go in.
@@ -191,7 +207,7 @@ impl Page {
             *view = (0..rows.len())
                 .filter(|at| rows.get(*at).is_some_and(fits))
                 .collect();
-            // A heading over nothing says nothing.
+            // A heading over nothing says nothing, unless the store had nothing else to show.
             let bare: Vec<bool> = (0..view.len())
                 .map(|at| {
                     let heading = |at: usize| {
@@ -199,7 +215,7 @@ impl Page {
                             .and_then(|at| rows.get(*at))
                             .is_none_or(Row::is_heading)
                     };
-                    !wanted.is_empty() && heading(at) && heading(at + 1)
+                    !searched && !wanted.is_empty() && heading(at) && heading(at + 1)
                 })
                 .collect();
             let mut bare = bare.iter();

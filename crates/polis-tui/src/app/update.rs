@@ -2,11 +2,13 @@
 
 use crossterm::event::KeyEventKind;
 use polis_core::Event;
+use polis_ops::op::TaskStats;
 
 use super::acts::Act;
-use super::message::{Effect, Message, Refused, Wish};
+use super::message::{Effect, Message, Part, Refused, Wish};
 use super::overlay::{Clash, Overlay};
-use super::{ANEW, App, Notice, deal, drafts};
+use super::place::Place;
+use super::{ANEW, App, Counting, Notice, deal, drafts};
 use crate::show::Data;
 
 /// Changes the state by a message that came at this moment, and answers what has to be done outside.
@@ -46,6 +48,7 @@ impl App {
                 Vec::new()
             }
             Message::Loaded(wish, answer) => self.loaded(&wish, answer),
+            Message::Figures(answer) => self.figures(answer),
             Message::Done(act, answer) => self.done(act, answer),
             Message::Clashed {
                 draft,
@@ -78,26 +81,38 @@ impl App {
         let Some(page) = self.page_mut() else {
             return Vec::new();
         };
-        if !page.stale || page.loading.is_some() {
+        if !page.stale && !page.further || page.loading.is_some() {
             return Vec::new();
         }
+        let search = match page.place.searches_store() {
+            true => page.filter.clone(),
+            false => String::new(),
+        };
+        let further = std::mem::take(&mut page.further);
+        let part = match &page.data {
+            Some(Data::Events(sheet)) if sheet.search == search => match further {
+                true => Part::Before(sheet.from),
+                false => Part::Since(sheet.to),
+            },
+            _ => Part::Whole,
+        };
+        // What is new is still to be read after what is old.
+        page.stale &= matches!(part, Part::Before(_));
         let wish = Wish {
             place: page.place.clone(),
-            search: match page.place.searches_store() {
-                true => page.filter.clone(),
-                false => String::new(),
-            },
+            search,
             width,
             colour,
             rows: page.rows,
+            part,
         };
-        page.stale = false;
         page.loading = Some(wish.clone());
         vec![Effect::Load(wish)]
     }
 
     fn loaded(&mut self, wish: &Wish, answer: Result<Data, Refused>) -> Vec<Effect> {
         let (lang, now, width, height) = (self.lang, self.now, self.columns(), self.body_rows());
+        let counted = answer.is_ok();
         let answer = &mut Some(answer);
         for page in self.stacks.iter_mut().flatten() {
             if page.loading.as_ref() != Some(wish) {
@@ -105,6 +120,8 @@ impl App {
             }
             page.loading = None;
             match answer.take() {
+                // Somebody searches for something else by now.
+                Some(Ok(Data::Events(sheet))) if sheet.search != page.filter => page.stale = true,
                 Some(Ok(data)) => page.take(data, lang, now, width, height),
                 Some(Err(refused)) => {
                     page.refused = Some(refused);
@@ -115,15 +132,51 @@ impl App {
             }
         }
         let mut effects = self.refresh();
+        if matches!((&wish.place, counted), (Place::Now, true)) {
+            effects.extend(self.count());
+        }
         effects.extend(deal::edit(self));
         effects
+    }
+
+    /// Has the success figures counted, once at a time.
+    fn count(&mut self) -> Option<Effect> {
+        let idle = self.counting == Counting::No;
+        self.counting = match idle {
+            true => Counting::Now,
+            false => Counting::NowAndAgain,
+        };
+        idle.then_some(Effect::Figures)
+    }
+
+    fn figures(&mut self, answer: Result<TaskStats, Refused>) -> Vec<Effect> {
+        let again = self.counting == Counting::NowAndAgain;
+        self.counting = Counting::No;
+        if let Ok(stats) = answer {
+            let pages = self.stacks.iter_mut().flatten();
+            for sheet in pages.filter_map(|page| match &mut page.data {
+                Some(Data::Now(sheet)) => Some(sheet),
+                _ => None,
+            }) {
+                sheet.stats = Some(stats.clone());
+            }
+            self.show_again();
+        }
+        // Where it failed the page says so itself when it is read again.
+        match again {
+            true => self.count().into_iter().collect(),
+            false => Vec::new(),
+        }
     }
 
     fn news(&mut self, events: Vec<Event>) -> Vec<Effect> {
         let back = std::mem::replace(&mut self.away, false);
         for page in self.stacks.iter_mut().flatten() {
-            page.stale |= back && page.refused.is_some();
-            page.stale |= events.iter().any(|event| page.place.is_touched_by(event));
+            let touched = events.iter().any(|event| page.place.is_touched_by(event));
+            if touched {
+                page.shrink();
+            }
+            page.stale |= touched || back && page.refused.is_some();
         }
         self.refresh()
     }

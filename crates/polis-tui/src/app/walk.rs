@@ -2,7 +2,7 @@
 
 use super::App;
 use super::message::Effect;
-use super::page::{Move, Page};
+use super::page::{Move, NEAR, Page, ROWS};
 use super::place::{Place, Tab};
 use crate::show::Data;
 
@@ -28,13 +28,21 @@ impl App {
         let Some(page) = self.page_mut() else {
             return Vec::new();
         };
-        let near = page.selected + 20 >= page.len();
+        let near = usize::try_from(NEAR).unwrap_or(usize::MAX);
         let backwards = matches!(page.place, Place::Events);
-        let near = if backwards { page.selected < 20 } else { near };
+        let near = match backwards {
+            true => page.selected < near,
+            false => page.selected + near >= page.len(),
+        };
         let more = page.data.as_ref().is_some_and(Data::has_more);
         if near && more && page.loading.is_none() && !page.is_text() {
-            page.rows = page.rows.saturating_add(super::page::ROWS);
-            page.stale = true;
+            match backwards {
+                true => page.further = true,
+                false => {
+                    page.rows = page.rows.saturating_add(ROWS);
+                    page.stale = true;
+                }
+            }
             return self.refresh();
         }
         Vec::new()

@@ -2,22 +2,22 @@
 
 use polis_core::board::BoardName;
 use polis_core::workspace::file::{ListFiles, ReadFile};
-use polis_core::{AgentId, RunId, TaskStatus};
+use polis_core::{AgentId, Kind, RunId, TaskStatus};
 use polis_ops::OpError;
-use polis_ops::op::{self, Desk, LogRead, StatsBy, TaskList};
-use polis_view::highlight::{self, Kind};
+use polis_ops::op::{self, Desk, LogPage, LogRead, OrgMember, StatsBy, TaskList, TaskStats};
 use polis_view::markdown::{self, Look};
-use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::terminal::clean_lines;
 
 use super::Screen;
-use crate::app::{Place, Refused, Wish};
+use super::paint::{beside, highlighted};
+use crate::app::{Part, Place, Refused, Wish};
 use crate::show::{
-    AgentSheet, BoardSheet, Data, FileSheet, NowSheet, Roster, TaskGroup, TaskSheet,
+    AgentSheet, BoardSheet, Data, EventSheet, FileSheet, NowSheet, Roster, TaskGroup, TaskSheet,
 };
 
 /// The most of a file that is shown.
 const MAX_FILE: u64 = 1 << 20;
+/// How many entries of a task's history are shown.
+const ENTRIES: usize = 100;
 /// How many turns of a conversation are shown.
 const TURNS: u32 = 100;
 
@@ -29,17 +29,15 @@ pub async fn load(screen: &Screen, wish: &Wish) -> Result<Data, Refused> {
 async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
     let (polis, me) = (&screen.polis, &screen.agent);
     match &wish.place {
-        Place::Now => now(screen).await,
+        Place::Now => {
+            let now = op::look_around(polis, me, &op::LookAround {}).await?;
+            Ok(Data::Now(Box::new(NowSheet { now, stats: None })))
+        }
         Place::Tasks => tasks(screen, wish).await,
         Place::Task(id) => {
             let view = op::get_task(polis, *id).await?;
             let comments = op::task_comments(polis, &op::TaskComments::of(*id)).await?;
-            let history = op::TaskHistory {
-                task_id: *id,
-                cursor: None,
-                limit: None,
-            };
-            let history = op::task_history(polis, &history).await?.history;
+            let history = op::newest_history(polis, *id, ENTRIES).await?;
             Ok(Data::Task(Box::new(TaskSheet {
                 view,
                 comments: comments.comments,
@@ -78,10 +76,9 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
         }
         Place::Agents => {
             let agents = op::list_agents(polis, &op::ListAgents::default()).await?;
-            let members = op::list_members(polis, me, &op::ListMembers::default()).await;
             Ok(Data::Agents(Roster {
                 agents: agents.agents,
-                members: members.map(|list| list.members).unwrap_or_default(),
+                members: members(screen).await?,
             }))
         }
         Place::Agent(id, run) => agent(screen, id, run.as_ref()).await,
@@ -103,13 +100,22 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
         }
         Place::File(of, path) => file(screen, of, path).await,
         Place::Commands(of) => {
-            let params = op::ListCommands {
+            let mut params = op::ListCommands {
                 workspace: Some(of.clone()),
-                limit: Some(wish.rows.min(200)),
                 ..op::ListCommands::default()
             };
-            let list = op::list_commands(polis, me, &params).await?;
-            Ok(Data::Commands(list.commands))
+            let mut commands = Vec::new();
+            loop {
+                let read = u32::try_from(commands.len()).unwrap_or(u32::MAX);
+                params.limit = Some(wish.rows.saturating_sub(read));
+                let page = op::list_commands(polis, me, &params).await?;
+                commands.extend(page.commands);
+                let enough = u32::try_from(commands.len()).is_ok_and(|count| count >= wish.rows);
+                match page.next {
+                    Some(next) if !enough => params.before = Some(next),
+                    more => return Ok(Data::Commands(commands, more.is_some())),
+                }
+            }
         }
         Place::Command(_, id) => {
             let params = op::ShowCommand { id: id.clone() };
@@ -121,13 +127,31 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
     }
 }
 
-async fn now(screen: &Screen) -> Result<Data, OpError> {
-    let now = op::look_around(&screen.polis, &screen.agent, &op::LookAround {}).await?;
-    let stats = screen.keeper.figures(&screen.polis, Some(StatsBy::Day));
-    Ok(Data::Now(Box::new(NowSheet {
-        now,
-        stats: stats.await?,
-    })))
+/// Counts the success figures.
+pub async fn figures(screen: &Screen) -> Result<TaskStats, Refused> {
+    let figures = screen.keeper.figures(&screen.polis, Some(StatsBy::Day));
+    (figures.await).map_err(|error| Refused::of(&error, screen.lang))
+}
+
+/// Everybody who works for a run and may be seen.
+async fn members(screen: &Screen) -> Result<Vec<OrgMember>, OpError> {
+    let mut params = op::ListMembers::default();
+    let mut members = Vec::new();
+    loop {
+        let page = match op::list_members(&screen.polis, &screen.agent, &params).await {
+            Ok(page) => page,
+            // An agent that works for no run sees nobody's, and the registry all the same.
+            Err(error) if !matches!(error.kind(), Kind::Internal | Kind::Busy) => {
+                return Ok(members);
+            }
+            Err(error) => return Err(error),
+        };
+        members.extend(page.members);
+        match page.next {
+            Some(next) => params.cursor = Some(next),
+            None => return Ok(members),
+        }
+    }
 }
 
 async fn tasks(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
@@ -237,86 +261,44 @@ async fn file(screen: &Screen, of: &AgentId, path: &str) -> Result<Data, OpError
     }))
 }
 
-/// Does long work on a thread of its own. If it panics so does who waits for it: the panic has given the
-/// terminal back, and a screen that went on would not be seen.
-async fn beside(work: impl FnOnce() -> StyledLines + Send + 'static) -> StyledLines {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(lines) => lines,
-        Err(broken) => match broken.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime ends, and the screen with it.
-            Err(_) => StyledLines::default(),
-        },
-    }
-}
-
-/// A file's lines in the colours of its language.
-fn highlighted(text: &str, path: &str) -> StyledLines {
-    let text = clean_lines(text);
-    let mut lines = StyledLines::default();
-    let mut put = |piece: &str, styles: Styles| {
-        let mut first = true;
-        for part in piece.split('\n') {
-            if !first {
-                lines.end_line();
-            }
-            first = false;
-            lines.push(part, styles);
-        }
-    };
-    match highlight::language_of_path(path) {
-        Some(language) => {
-            for span in highlight::highlight(&text, language) {
-                put(span.text, styles_of(span.kind));
-            }
-        }
-        None => put(&text, Styles::NONE),
-    }
-    if !text.is_empty() && !text.ends_with('\n') {
-        lines.end_line();
-    }
-    lines
-}
-
-fn styles_of(kind: Kind) -> Styles {
-    match kind {
-        Kind::Plain | Kind::Call => Styles::NONE,
-        Kind::Comment => Style::Dim.into(),
-        Kind::Text | Kind::Added => Style::Green.into(),
-        Kind::Value | Kind::Meta => Style::Yellow.into(),
-        Kind::Keyword => Styles::from(Style::Bold),
-        Kind::Type | Kind::Key => Style::Cyan.into(),
-        Kind::Removed => Style::Red.into(),
-        Kind::Heading => Styles::from(Style::Bold).with(Style::Cyan),
-    }
-}
-
-/// The newest events that hold what is searched for. The search goes back through the log.
+/// Events that hold what is searched for: the newest, or those before or after what is known. How far the
+/// search goes back at once is the operation's to say.
 async fn events(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
-    let last = screen.polis.store.last_sequence().await?;
-    let wanted = usize::try_from(wish.rows).unwrap_or(usize::MAX);
-    let mut before = last.saturating_add(1);
-    // The newest page first.
-    let mut pages = Vec::new();
-    let mut count = 0;
-    loop {
-        let left = u32::try_from(wanted.saturating_sub(count)).unwrap_or(u32::MAX);
+    let text = Some(wish.search.clone()).filter(|text| !text.trim().is_empty());
+    let sheet = |page: LogPage, from, to| EventSheet {
+        events: page.events,
+        search: wish.search.clone(),
+        from,
+        to,
+        more: page.next.is_some(),
+    };
+    if let Part::Since(since) = wish.part {
         let params = LogRead {
-            before: Some(before),
-            limit: Some(left.clamp(1, 1_000)),
-            text: Some(wish.search.clone()).filter(|text| !text.trim().is_empty()),
+            since,
+            text: text.clone(),
             ..LogRead::default()
         };
         let page = op::read_log(&screen.polis, &screen.agent, &params).await?;
-        count += page.events.len();
-        pages.push(page.events);
-        let more = page.next;
-        match more {
-            Some(next) if count < wanted && next < before => before = next,
-            more => {
-                let events = pages.into_iter().rev().flatten().collect();
-                return Ok(Data::Events(events, more.is_some()));
-            }
+        // After a long time away, the newest are read instead.
+        if page.next.is_none() {
+            let to = page.through;
+            return Ok(Data::Events(sheet(page, since.saturating_add(1), to)));
         }
     }
+    let before = match wish.part {
+        Part::Before(before) => before,
+        Part::Whole | Part::Since(_) => {
+            let last = screen.polis.store.last_sequence().await?;
+            last.saturating_add(1)
+        }
+    };
+    let params = LogRead {
+        before: Some(before),
+        limit: Some(wish.rows),
+        text,
+        ..LogRead::default()
+    };
+    let page = op::read_log(&screen.polis, &screen.agent, &params).await?;
+    let from = page.through;
+    Ok(Data::Events(sheet(page, from, before.saturating_sub(1))))
 }

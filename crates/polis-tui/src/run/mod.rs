@@ -8,6 +8,7 @@ mod editor;
 mod follow;
 mod keys;
 mod load;
+mod paint;
 mod save;
 mod terminal;
 
@@ -29,7 +30,7 @@ use tokio::time::Instant;
 pub use self::act::carry_out as act;
 use self::editor::Editor;
 use self::keys::Keys;
-pub use self::load::load;
+pub use self::load::{figures, load};
 use self::terminal::Stage;
 use crate::app::{App, Effect, Message, Notice, Tab, Wish, kept_in, update};
 use crate::draw::draw;
@@ -304,6 +305,13 @@ impl<'a> Play<'a> {
             for effect in std::mem::take(&mut waiting) {
                 match effect {
                     Effect::Load(wish) => self.load(wish),
+                    Effect::Figures => {
+                        let (screen, send) = (self.screen.clone(), self.send.clone());
+                        self.tasks.spawn(async move {
+                            let answer = figures(&screen).await;
+                            let _ = send.send(Message::Figures(answer)).await;
+                        });
+                    }
                     Effect::Act(deed) => {
                         let (screen, send) = (self.screen.clone(), self.send.clone());
                         self.deeds.spawn(async move {

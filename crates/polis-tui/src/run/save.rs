@@ -9,6 +9,9 @@ use polis_ops::op;
 use super::Screen;
 use crate::app::{Act, Draft, Message, Refused, Sheet, subject_and_description, task_text};
 
+/// How many entries of a task's history are looked at for who changed its text.
+const LOOKED_AT: usize = 100;
+
 /// A text as it is now, after somebody else has changed it.
 struct Now {
     version: u64,
@@ -111,12 +114,9 @@ async fn task(screen: &Screen, id: TaskId, draft: &Draft) -> Result<Result<u64, 
 
 /// Who changed a task's subject or description last.
 async fn writer(screen: &Screen, id: TaskId) -> Result<String, OpError> {
-    let params = op::TaskHistory {
-        task_id: id,
-        cursor: None,
-        limit: None,
-    };
-    let history = op::task_history(&screen.polis, &params).await?.history;
+    let history = op::newest_history(&screen.polis, id, LOOKED_AT)
+        .await?
+        .history;
     let wrote = history.into_iter().filter(|entry| {
         let mut fields = entry.changes.iter().map(|change| change.field.as_str());
         fields.any(|field| field == "subject" || field == "description")

@@ -6,14 +6,70 @@ use polis_view::style::{Style, StyledLines, Styles};
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
 
-pub(super) fn rows(events: &[Event], ways: &Ways) -> Vec<Row> {
-    if events.is_empty() {
-        let text = ways
-            .lang
-            .say("Nothing has happened yet.", "还没有任何事件。");
-        return vec![Row::heading(text)];
+/// The most events that are kept in view; the oldest are let go first.
+const MOST: usize = 10_000;
+
+/// A part of the log.
+#[derive(Debug)]
+pub struct EventSheet {
+    /// What was found there, oldest first.
+    pub events: Vec<Event>,
+    /// What was searched for.
+    pub search: String,
+    /// The log was looked at from this place on.
+    pub from: u64,
+    /// Up to this one.
+    pub to: u64,
+    /// Whether there is more before that.
+    pub more: bool,
+}
+
+impl EventSheet {
+    /// Both parts, if one goes on where the other ends; else only the new one.
+    #[must_use]
+    pub fn joined_by(mut self, mut new: Self) -> Self {
+        if self.search != new.search {
+            return new;
+        }
+        if new.to.saturating_add(1) == self.from {
+            new.events.append(&mut self.events);
+            new.to = self.to;
+            return new;
+        }
+        if new.from != self.to.saturating_add(1) {
+            return new;
+        }
+        self.events.append(&mut new.events);
+        self.to = new.to;
+        let over = self.events.len().saturating_sub(MOST);
+        if over > 0 {
+            self.events.drain(..over);
+            self.from = self.events.first().map_or(self.from, |first| first.seq);
+            self.more = true;
+        }
+        self
     }
-    events.iter().map(|event| row(event, ways)).collect()
+}
+
+pub(super) fn rows(sheet: &EventSheet, ways: &Ways) -> Vec<Row> {
+    let lang = ways.lang;
+    let mut rows = Vec::with_capacity(sheet.events.len() + 1);
+    // How far back it is only matters where nothing or little was found.
+    if sheet.more && !sheet.search.trim().is_empty() {
+        let from = sheet.from;
+        rows.push(Row::heading(&lang.say(
+            format!("Searched back to event {from}. gg searches on."),
+            format!("已搜索到事件 {from}，按 gg 继续搜索。"),
+        )));
+    } else if sheet.events.is_empty() {
+        let text = match sheet.search.trim() {
+            "" => lang.say("Nothing has happened yet.", "还没有任何事件。"),
+            _ => lang.say("Nothing was found.", "没有找到。"),
+        };
+        rows.push(Row::heading(text));
+    }
+    rows.extend(sheet.events.iter().map(|event| row(event, ways)));
+    rows
 }
 
 pub(super) fn row(event: &Event, ways: &Ways) -> Row {

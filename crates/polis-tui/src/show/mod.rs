@@ -12,6 +12,7 @@ mod workspaces;
 
 pub use agents::{AgentSheet, Roster};
 pub use boards::BoardSheet;
+pub use events::EventSheet;
 pub use now::NowSheet;
 pub use tasks::{TaskGroup, TaskSheet};
 pub use text::Writer;
@@ -72,12 +73,12 @@ pub enum Data {
     Files(AgentId, String, FileList),
     /// A file.
     File(FileSheet),
-    /// Commands of a workspace.
-    Commands(Vec<CommandEntry>),
+    /// Commands of a workspace, and whether there are older ones.
+    Commands(Vec<CommandEntry>, bool),
     /// One command.
     Command(Box<CommandView>),
-    /// Events, oldest first, and whether there are older ones.
-    Events(Vec<Event>, bool),
+    /// A part of the log.
+    Events(EventSheet),
     /// One event.
     Event(Box<Event>),
 }
@@ -232,9 +233,9 @@ impl Data {
             Self::Workspaces(workspaces) => rows(workspaces::rows(workspaces, ways)),
             Self::Files(of, path, files) => rows(workspaces::files(of, path, files, ways)),
             Self::File(sheet) => Shown::Text(workspaces::file(sheet, ways)),
-            Self::Commands(list) => rows(commands::rows(list, ways)),
+            Self::Commands(list, _) => rows(commands::rows(list, ways)),
             Self::Command(view) => Shown::Text(commands::text(view, ways)),
-            Self::Events(events, _) => rows(events::rows(events, ways)),
+            Self::Events(sheet) => rows(events::rows(sheet, ways)),
             Self::Event(event) => Shown::Text(events::text(event, ways)),
         }
     }
@@ -257,11 +258,26 @@ impl Data {
         }
     }
 
+    /// What is known once this was read as well.
+    #[must_use]
+    pub fn joined_by(self, new: Self) -> Self {
+        match (self, new) {
+            (Self::Events(known), Self::Events(new)) => Self::Events(known.joined_by(new)),
+            (Self::Now(known), Self::Now(mut new)) => {
+                // They are counted beside it, and come when they come.
+                new.stats = new.stats.or(known.stats);
+                Self::Now(new)
+            }
+            (_, new) => new,
+        }
+    }
+
     /// Whether there is more than was read.
     pub fn has_more(&self) -> bool {
         match self {
             Self::Tasks(groups) => groups.iter().any(TaskGroup::has_more),
-            Self::Events(_, more) => *more,
+            Self::Events(sheet) => sheet.more,
+            Self::Commands(_, more) => *more,
             _ => false,
         }
     }
@@ -284,7 +300,7 @@ impl Data {
     pub fn has_running(&self) -> bool {
         match self {
             Self::Now(sheet) => !sheet.now.commands.is_empty(),
-            Self::Commands(list) => list.iter().any(|one| one.running),
+            Self::Commands(list, _) => list.iter().any(|one| one.running),
             Self::Command(view) => view.entry.running,
             _ => false,
         }

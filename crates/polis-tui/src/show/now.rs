@@ -21,8 +21,8 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 pub struct NowSheet {
     /// What goes on.
     pub now: Now,
-    /// How well it goes, by day.
-    pub stats: TaskStats,
+    /// How well it goes, by day, once that is counted.
+    pub stats: Option<TaskStats>,
 }
 
 pub(super) fn rows(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
@@ -124,9 +124,14 @@ fn waiting(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
 /// The success figures on a line, with how they went by day.
 fn figures(sheet: &NowSheet, ways: &Ways) -> String {
     let lang = ways.lang;
-    let all = &sheet.stats.figures;
+    let Some(stats) = &sheet.stats else {
+        return lang
+            .say("The figures are being counted…", "正在统计指标……")
+            .to_owned();
+    };
+    let all = &stats.figures;
     let percent = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.0}%"));
-    let days = sheet.stats.periods.as_deref().unwrap_or_default();
+    let days = stats.periods.as_deref().unwrap_or_default();
     let last = days
         .get(days.len().saturating_sub(DAYS)..)
         .unwrap_or_default();

@@ -4,7 +4,7 @@ use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
 use polis_core::task::comment::Comment;
 use polis_core::task::history::HistoryEntry;
-use polis_ops::op::TaskView;
+use polis_ops::op::{NewestHistory, TaskView};
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::words;
 
@@ -18,8 +18,8 @@ pub struct TaskSheet {
     pub view: TaskView,
     /// What was said about it.
     pub comments: Vec<Comment>,
-    /// What it was.
-    pub history: Vec<HistoryEntry>,
+    /// What became of it last.
+    pub history: NewestHistory,
 }
 
 /// Tasks of one state.
@@ -184,8 +184,14 @@ pub(super) fn text(sheet: &TaskSheet, ways: &Ways) -> StyledLines {
         }
     }
     page.heading(lang.say("History", "历史"));
-    for entry in sheet.history.iter().rev() {
+    for entry in &sheet.history.history {
         history(&mut page, entry, ways);
+    }
+    if sheet.history.earlier {
+        page.words(
+            lang.say("… what was before is left out", "……更早的已省略"),
+            Style::Dim,
+        );
     }
     page.finish()
 }

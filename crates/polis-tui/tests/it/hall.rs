@@ -14,7 +14,7 @@ use polis_ops::op;
 use polis_ops::{Polis, Settings};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
 use polis_tui::app::{App, Effect, Message, Tab, update};
-use polis_tui::run::{Screen, act, load};
+use polis_tui::run::{Screen, act, figures, load};
 use polis_view::Lang;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
@@ -213,6 +213,7 @@ impl Hall {
                     let answer = self.wait(load(&self.screen, &wish));
                     Message::Loaded(wish, answer)
                 }
+                Effect::Figures => Message::Figures(self.wait(figures(&self.screen))),
                 Effect::Act(deed) => self.wait(act(&self.screen, deed)),
                 other => {
                     self.outside.push(other);

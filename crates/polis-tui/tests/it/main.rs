@@ -5,4 +5,5 @@
 mod frames;
 mod hall;
 mod keys;
+mod reads;
 mod stage;
