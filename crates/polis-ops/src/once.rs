@@ -135,11 +135,55 @@ pub async fn call_once(
     if tool.outside {
         return outside(polis, tool, ask, once).await;
     }
+    let call = async move |ground: Polis| Ok(tool.call(&ground, ask).await?.document);
+    within(polis, once, call).await
+}
+
+/// Does something in one commit, unless a request with this key was answered before: then that answer is given.
+/// For whoever has an operation and no tool for it; `asked` is all that is asked for.
+pub async fn do_once<V, F>(
+    polis: &Polis,
+    by: &AgentId,
+    key: &str,
+    asked: &[&str],
+    deed: impl FnOnce(Polis) -> F,
+) -> Result<Replied, OpError>
+where
+    V: Serialize,
+    F: Future<Output = Result<V, OpError>>,
+{
+    check_key(key)?;
+    let name = RecordName::new(RecordKind::Reply, format!("{by}/{key}"));
+    let request = digest::of_parts(asked);
+    let expect = match look(polis, &name, &request).await? {
+        Looked::Answered(replied) => return Ok(replied),
+        Looked::Free(expect) => expect,
+    };
+    let once = Once {
+        name,
+        request,
+        expect,
+    };
+    let deed = |ground| {
+        let done = deed(ground);
+        async { Ok(serde_json::to_value(done.await?).unwrap_or_default()) }
+    };
+    within(polis, once, deed).await
+}
+
+/// Carries out what is in the store's commit, together with its answer.
+async fn within<F>(
+    polis: &Polis,
+    once: Once,
+    deed: impl FnOnce(Polis) -> F,
+) -> Result<Replied, OpError>
+where
+    F: Future<Output = Result<Value, OpError>>,
+{
     let (name, request) = (once.name.clone(), once.request.clone());
-    let ground = polis.alongside(Arc::new(once));
-    match tool.call(&ground, ask).await {
-        Ok(answer) => Ok(Replied {
-            document: answer.document,
+    match deed(polis.alongside(Arc::new(once))).await {
+        Ok(document) => Ok(Replied {
+            document,
             replayed: false,
         }),
         // Its twin was faster.
