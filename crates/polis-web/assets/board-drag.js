@@ -17,7 +17,7 @@
       return;
     }
     const moved = document.getElementById(`task-${task}`);
-    if (moved) { moved.tabIndex = -1; moved.focus({ preventScroll: true }); moved.scrollIntoView({ block: "nearest", inline: "nearest" }); }
+    if (moved) { moved.focus({ preventScroll: true }); moved.scrollIntoView({ block: "nearest", inline: "nearest" }); }
   };
 
   let dragged = null;

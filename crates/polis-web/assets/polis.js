@@ -11,6 +11,9 @@
   const names = (body.dataset.live || "").split(",").filter(Boolean);
   let stream = null;
   let missed = false;
+  // The first stream begins at the place in the log the page was drawn at. Later ones begin where the log
+  // is then, and everything is fetched again: a part may have asked in vain meanwhile.
+  const place = body.dataset.place ? `&after=${body.dataset.place}` : "";
   let again = 0;
   // A connection that is back at once is not worth a word.
   const offline = document.getElementById("offline");
@@ -32,7 +35,7 @@
   const fireAll = () => names.forEach((name) => fire(dom(name), { seq: null }));
   const listen = () => {
     if (!names.length || stream || document.hidden) return;
-    stream = new EventSource(`/live?about=${encodeURIComponent(names.join(","))}`);
+    stream = new EventSource(`/live?about=${encodeURIComponent(names.join(","))}${missed ? "" : place}`);
     stream.addEventListener("open", () => {
       pulse("on");
       again = 0;
@@ -81,16 +84,16 @@
     if (at.dataset && "tail" in at.dataset) at.held = at.scrollHeight - at.scrollTop - at.clientHeight > 24;
   }, true);
 
-  // A form in which somebody has begun to write is left alone when its part is fetched again, and what
-  // was unfolded stays so.
-  document.addEventListener("input", ({ target: at }) => { if (at.form) at.form.begun = true; });
+  // A field in which somebody has begun to write is left alone when its part is fetched again; all around it,
+  // such as the version its form was made from, is as new as the page. What was unfolded stays so.
+  document.addEventListener("input", ({ target: at }) => { if (at.form) at.begun = true; });
   body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const form = detail.requestConfig?.elt?.closest("form");
-    if (form && detail.xhr.status < 300) form.begun = false;
+    if (form && detail.xhr.status < 300) for (const field of form.elements) field.begun = false;
   });
   if (window.Idiomorph) {
     Object.assign(Idiomorph.defaults.callbacks, {
-      beforeNodeMorphed: (was) => !(was.matches?.("form") && was.begun),
+      beforeNodeMorphed: (was, now) => !(was.begun && was.name === now.name),
       beforeAttributeUpdated: (name, at) => !(name === "open" && at.matches("details, dialog")),
     });
   }
@@ -126,6 +129,18 @@
     const asked = event.submitter?.dataset.confirm || event.target.dataset.confirm;
     if (asked && !confirm(asked)) event.preventDefault();
   }, true);
+
+  // What was just sent is not sent a second time by an impatient finger. An answer, or some seconds without
+  // one, set a form free again.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (Date.now() - (form.sentAt || 0) < 5000) { event.preventDefault(); event.stopImmediatePropagation(); return; }
+    form.sentAt = Date.now();
+  }, true);
+  const free = (form) => { if (form) form.sentAt = 0; };
+  body.addEventListener("htmx:afterRequest", ({ detail }) => free(detail.elt?.closest("form")));
+  addEventListener("pageshow", () => [...document.forms].forEach(free));
 
   // What a slider means, for those who hear it.
   document.addEventListener("input", ({ target: at }) => {

@@ -121,7 +121,7 @@ impl Tab {
 /// A whole page: what `body` draws, within the frame.
 ///
 /// `live` names what the page wants to hear of (see [`crate::live`]): areas such as `task`, or subjects
-/// such as `board/global`, separated by commas. An element that is to be fetched again then has
+/// such as `board/global`, separated by commas; a session that may not read events hears of nothing. An element that is to be fetched again then has
 /// `hx-trigger="polis:task from:body"`, `hx-get` of its own address and
 /// `hx-swap="morph:outerHTML"`.
 pub(crate) fn page(visit: &Visit, tab: Tab, title: &str, live: &str, body: &Markup) -> Response {
@@ -134,13 +134,15 @@ pub(crate) fn apart(visit: &Visit, title: &str, body: &Markup) -> Response {
 }
 
 fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Markup) -> Response {
+    // Who may not read events would be refused the stream, again and again.
+    let heard = !live.is_empty() && visit.allows(Area::Events, Access::Read);
     let content = html! {
-        (frame::bar(visit, tab, !live.is_empty()))
+        (frame::bar(visit, tab, heard))
         main #main tabindex="-1" { h1 { (title) } (body) }
         (frame::help(visit.lang()))
         (frame::lost(visit.taste))
     };
-    let live = (!live.is_empty()).then_some(live);
+    let live = heard.then_some((live, visit.place));
     document(visit.taste, tab, title, Some(&visit.csrf), live, &content)
 }
 
@@ -160,9 +162,10 @@ fn document(
     tab: Option<Tab>,
     title: &str,
     csrf: Option<&str>,
-    live: Option<&str>,
+    live: Option<(&str, Option<u64>)>,
     content: &Markup,
 ) -> Response {
+    let (live, place) = live.map_or((None, None), |(live, place)| (Some(live), place));
     let headers = csrf.map(|word| format!("{{\"X-Polis-Csrf\":\"{word}\"}}"));
     let whole = html! {
         (DOCTYPE)
@@ -181,7 +184,7 @@ fn document(
                     script defer src=(assets::url(script)) {}
                 }
             }
-            body hx-ext="morph" hx-headers=[headers] data-live=[live] {
+            body hx-ext="morph" hx-headers=[headers] data-live=[live] data-place=[place] {
                 a.skip href="#main" { (taste.lang.say("Skip to content", "跳到正文")) }
                 (content)
                 div #notices aria-live="polite" {}

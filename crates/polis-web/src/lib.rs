@@ -19,6 +19,7 @@ mod lean;
 mod live;
 mod markdown;
 mod moment;
+mod once;
 mod packed;
 mod page;
 mod refused;

@@ -1,4 +1,5 @@
-//! `GET /live?about=task,board/global`: tells a page that something it shows has changed.
+//! `GET /live?about=task,board/global&after=120`: tells a page that something it shows has changed, after the
+//! place in the log the page was drawn at.
 //!
 //! What has changed is not told: the page fetches the part again, as the person who may see it. Events are
 //! named as asked, by area (`task`, `board`, …) or by subject (`board/global`), or `event` for everything;
@@ -34,10 +35,14 @@ use crate::visit::Visit;
 /// How often a sign of life is sent, and looked whether the reader may still read.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// The trigger of an element that is fetched again when something happens to a subject such as `task/5`.
-/// A slash would open a quotation in htmx' triggers, so the page's event has colons (see polis.js).
-pub(crate) fn on(subject: &str) -> String {
-    format!("polis:{} from:body", subject.replace('/', ":"))
+/// How many events are looked through for a page that was drawn a while ago (a tab nobody has looked at yet,
+/// say). If there are more, all it asks for counts as changed.
+const LOOKED_THROUGH: u64 = 1_000;
+
+/// The trigger of an element that is fetched again when something happens in an area, or to a subject such as
+/// `task/5`. A slash would open a quotation in htmx' triggers, so the page's event has colons (see polis.js).
+pub(crate) fn on(name: &str) -> String {
+    format!("polis:{} from:body", name.replace('/', ":"))
 }
 
 pub(crate) fn routes() -> Router<Arc<House>> {
@@ -48,6 +53,8 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 struct About {
     #[serde(default)]
     about: String,
+    /// The place in the log from which on to tell; from now on if it is not said.
+    after: Option<u64>,
 }
 
 async fn listen(
@@ -55,10 +62,19 @@ async fn listen(
     visit: Visit,
     Query(asked): Query<About>,
 ) -> Result<Response, Refused> {
-    let wanted = Wanted::parse(&asked.about).or_refuse(&visit)?;
+    let mut wanted = Wanted::parse(&asked.about).or_refuse(&visit)?;
     let sight = op::event_sight(&visit.polis, &visit.me).await;
     let sight = sight.or_refuse(&visit)?;
-    let place = house.hub.now().await.or_refuse(&visit)?;
+    let now = house.hub.now().await.or_refuse(&visit)?;
+    let place = match asked.after {
+        None => now,
+        Some(after) if after <= now && now - after <= LOOKED_THROUGH => after,
+        // Too much has happened, or the place is one of another log.
+        Some(_) => {
+            wanted.note_all(now);
+            now
+        }
+    };
     let mut beats = interval_at(Instant::now() + BEAT, BEAT);
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let stream = Stream {

@@ -70,6 +70,7 @@ pub(crate) async fn guard(
         csrf: word_of(&token),
         path,
         part,
+        place: place(&house, part, request.method()).await,
     };
     if let Err(refusal) = scope::check(&visit, request.method()) {
         return Refused::of(&visit, refusal.into()).into_response();
@@ -94,6 +95,15 @@ pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
             format!("polis-session-{port}")
         }
         _ => "polis-session".to_owned(),
+    }
+}
+
+/// How far the log is before a whole page is drawn. Without it a page hears of what comes after its stream
+/// is open, which is what a store that does not answer at this moment leaves it.
+async fn place(house: &House, part: bool, method: &Method) -> Option<u64> {
+    match *method {
+        Method::GET if !part => house.hub.now().await.ok(),
+        _ => None,
     }
 }
 

@@ -103,6 +103,8 @@ pub(crate) struct Visit {
     pub(crate) back: String,
     /// Whether a part of a page is asked for, not a whole one.
     pub(crate) part: bool,
+    /// How far the log was when a whole page was asked for: the page shows at least that.
+    pub(crate) place: Option<u64>,
 }
 
 impl Visit {
@@ -119,6 +121,11 @@ impl Visit {
     /// Whether the session is good for this; for what a page rather leaves out than refuses.
     pub(crate) fn allows(&self, area: Area, access: Access) -> bool {
         self.identity.scopes.allow(area, access)
+    }
+
+    /// Whether the session is good for changing all of these; for what a page offers to do.
+    pub(crate) fn may_change(&self, areas: &[Area]) -> bool {
+        areas.iter().all(|area| self.allows(*area, Access::Write))
     }
 
     /// The visitor's language.

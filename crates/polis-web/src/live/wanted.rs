@@ -67,6 +67,13 @@ impl Wanted {
         }
     }
 
+    /// Takes everything for changed.
+    pub(super) fn note_all(&mut self, seq: u64) {
+        for name in &mut self.0 {
+            name.open = Some(seq);
+        }
+    }
+
     /// What is to be told at this moment.
     pub(super) fn due(&mut self, now: Instant) -> Option<Bytes> {
         let mut text = String::new();

@@ -20,7 +20,7 @@ async fn add(town: &Town, id: &str, role: &str, under: &str) {
 }
 
 /// A run with an architect that has hired a programmer.
-async fn run(town: &Town) {
+pub(crate) async fn run(town: &Town) {
     let start = json!({"requirement": "build <it>", "taskId": "shop", "budget": {"tokens": 1000}});
     let start = serde_json::from_value(start).unwrap();
     op::start_run(&town.polis, &AgentId::user(), &start)
@@ -343,4 +343,135 @@ async fn a_message_reaches_a_member_of_a_run_and_only_a_session_that_may_sends_i
             .text
             .contains("/agents/runs/shop")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_somebody_stands_is_fetched_again() {
+    let town = Town::new().await;
+    run(&town).await;
+    let mut person = town.person().await;
+    for at in ["/agents/ada", "/agents/runs/shop/of/prog"] {
+        let page = person.get(at).await.good().text;
+        let again = format!("id=\"standing\" hx-get=\"{at}/standing\"");
+        assert!(page.contains(&again), "{page}");
+    }
+    let user = AgentId::user();
+    let task = serde_json::from_value(json!({"subject": "work"})).unwrap();
+    op::create_task(&town.polis, &user, &task).await.unwrap();
+    let give = json!({"taskId": "1", "owner": "ada", "forceAssign": true});
+    let give = serde_json::from_value(give).unwrap();
+    op::update_task(&town.polis, &user, &give).await.unwrap();
+    let part = person.part("/agents/ada/standing").await.good().text;
+    assert!(
+        part.contains("#1 work") && !part.contains("<html"),
+        "{part}"
+    );
+    assert!(
+        !part.contains("<textarea"),
+        "nobody loses what is being typed"
+    );
+    op::retire_agent(&town.polis, &user, &"lead".parse().unwrap())
+        .await
+        .unwrap();
+    let part = person.part("/agents/lead/standing").await.good().text;
+    assert!(part.contains("status-retired"), "{part}");
+    let hold = "deed=pause";
+    person
+        .submit("/agents/runs/shop/of/prog/hold", hold)
+        .await
+        .to();
+    let part = person.part("/agents/runs/shop/of/prog/standing").await;
+    let part = part.good().text;
+    assert!(part.contains("value=\"resume\""), "{part}");
+    assert!(
+        part.contains("id=\"means\" hx-swap-oob=\"morph\""),
+        "{part}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_letters_stay_where_they_are_and_lead_back() {
+    let town = Town::new().await;
+    let ada: AgentId = "ada".parse().unwrap();
+    for number in 0..40 {
+        let letter = json!({"to": "user", "payload": format!("letter {number}")});
+        let letter = serde_json::from_value(letter).unwrap();
+        op::send_message(&town.polis, &ada, &letter).await.unwrap();
+    }
+    let mut person = town.person().await;
+    let page = person.get("/agents/ada").await.good().text;
+    assert!(!page.contains(">Newest<"), "{page}");
+    let older = person.part("/agents/ada/mail?before=11").await.good().text;
+    assert!(
+        older.contains("letter 9") && older.contains(">Newest<"),
+        "{older}"
+    );
+    assert!(!older.contains("id=\"letters\" hx-get"), "{older}");
+    let alone = person.get("/agents/ada/mail?before=11").await.good().text;
+    assert!(
+        alone.contains("<html") && alone.contains("letter 9"),
+        "{alone}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_see_tasks_is_told_of_no_loads() {
+    let town = Town::new().await;
+    run(&town).await;
+    let task = serde_json::from_value(json!({"subject": "work"}));
+    op::create_task(&town.polis, &AgentId::user(), &task.unwrap())
+        .await
+        .unwrap();
+    let claim = serde_json::from_value(json!({"taskId": "1"})).unwrap();
+    op::claim_task(&town.polis, &"prog".parse().unwrap(), &claim)
+        .await
+        .unwrap();
+    let mut person = town.person().await;
+    let link = "/tasks?owner=prog";
+    let page = person.get("/agents/runs/shop").await.good().text;
+    assert!(page.contains(link), "{page}");
+    let mut other = town.agent("user", "agents,society,events:read").await;
+    for path in ["/agents/runs/shop", "/agents"] {
+        let page = other.get(path).await.good().text;
+        assert!(!page.contains("/tasks?owner="), "{path}: {page}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_may_only_look_is_offered_nothing_to_do() {
+    let town = Town::new().await;
+    run(&town).await;
+    town.create_task("work").await;
+    let mut reader = town.agent("user", "read").await;
+    for path in [
+        "/agents/ada",
+        "/agents/runs/shop",
+        "/agents/runs/shop/of/prog",
+        "/tasks",
+        "/tasks/1",
+    ] {
+        let page = reader.get(path).await.good().text;
+        let (_, main) = page.split_once("<main").unwrap();
+        for deed in [
+            "method=\"post\"",
+            "button danger",
+            "draggable=\"true\"",
+            "/tasks/new",
+        ] {
+            assert!(!main.contains(deed), "{path} has {deed}: {main}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_that_is_sent_twice_is_one() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    for _ in 0..2 {
+        let sent = person.submit("/agents/ada/say", "text=once&once=k1").await;
+        assert_eq!(sent.to(), "/agents/ada#mail");
+    }
+    let ada: AgentId = "ada".parse().unwrap();
+    let mail = op::check_messages(&town.polis, &ada, &CheckMessages::default()).await;
+    assert_eq!(mail.unwrap().messages.len(), 1);
 }

@@ -254,4 +254,18 @@ async fn a_session_that_may_not_see_everything_begins_where_it_may() {
     let page = browser.get("/tasks").await.good().text;
     assert!(page.contains("href=\"/tasks\" data-key"));
     assert!(!page.contains("href=\"/boards\" data-key") && !page.contains("href=\"/\" data-key"));
+    // It may not hear of events, so it is not sent to ask for them.
+    let refused = browser.get("/live?about=task").await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    for of_stream in [
+        "data-live",
+        "data-place",
+        "class=\"pulse\"",
+        "id=\"offline\"",
+    ] {
+        assert!(!page.contains(of_stream), "{of_stream}: {page}");
+    }
+    let mut hears = town.agent("ada", "tasks:read,events:read").await;
+    let page = hears.get("/tasks").await.good().text;
+    assert!(page.contains("data-live=\"task\""), "{page}");
 }

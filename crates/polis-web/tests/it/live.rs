@@ -95,6 +95,43 @@ async fn a_burst_is_told_as_a_few_and_its_last_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_happened_since_the_page_was_drawn_is_told_first() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    let page = person.get("/tasks").await.good().text;
+    let (_, place) = page.split_once("data-place=\"").unwrap();
+    let place = place.split('"').next().unwrap().to_owned();
+    town.create_task("meanwhile").await;
+    let last = town.hub.now().await.unwrap();
+    let mut ear = Ear::open(&person, &format!("task&after={place}")).await;
+    let heard = ear.hear().await.unwrap();
+    assert_eq!(heard, format!("event: task\ndata: {last}\n\n"));
+    // A page that was drawn now hears of nothing old.
+    let mut ear = Ear::open(&person, &format!("task&after={last}")).await;
+    town.create_task("later").await;
+    let heard = ear.hear().await.unwrap();
+    assert!(!heard.contains(&format!("data: {last}\n")), "{heard}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_long_ago_is_told_that_everything_changed() {
+    let town = Town::new().await;
+    let person = town.person().await;
+    for n in 0..600 {
+        town.create_task(&format!("task {n}")).await;
+        town.create_task("another").await;
+    }
+    let now = town.hub.now().await.unwrap();
+    for place in [0, now + 100] {
+        let about = format!("board,command&after={place}");
+        let mut ear = Ear::open(&person, &about).await;
+        let heard = ear.hear().await.unwrap();
+        let all = format!("event: board\ndata: {now}\n\nevent: command\ndata: {now}\n\n");
+        assert_eq!(heard, all, "{place}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_what_may_be_seen_is_told() {
     let town = Town::new().await;
     let ada = town.agent("ada", "all").await;

@@ -11,6 +11,7 @@ mod live;
 mod markdown;
 mod now;
 mod pages;
+mod parts;
 mod tasks;
 mod town;
 mod workspaces;

@@ -146,3 +146,18 @@ async fn parts_beside_others_name_no_selector() {
     assert_eq!(part.matches("hx-swap-oob=\"morph\"").count(), 2, "{part}");
     assert_eq!(part.matches("hx-swap-oob").count(), 2, "{part}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_may_only_look_sees_what_waits_and_no_buttons() {
+    let town = Town::new().await;
+    write(&town, "ada", "May I?").await;
+    let mut reader = town.agent("user", "read").await;
+    let page = reader.get("/").await.good().text;
+    let (_, main) = page.split_once("<main").unwrap();
+    assert!(
+        main.contains("May I?") && !main.contains("method=\"post\""),
+        "{main}"
+    );
+    let person = town.person().await.get("/").await.good().text;
+    assert!(person.contains("action=\"/now/answer\""), "{person}");
+}

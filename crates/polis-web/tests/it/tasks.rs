@@ -189,8 +189,14 @@ async fn the_board_is_filtered_and_keeps_its_filter_when_it_is_refreshed() {
             let there = page.text.contains(&format!("data-task=\"{id}\""));
             assert_eq!(there, found.contains(&id), "{query}: {id}");
         }
-        let again = value_after(&page.text, "hx-get=\"/tasks/board?").unwrap();
-        let part = person.part(&format!("/tasks/board?{again}")).await.good();
+        // It is fetched with what the form says at that moment.
+        assert!(page.text.contains("hx-get=\"/tasks/board\""), "{query}");
+        assert!(
+            page.text
+                .contains("hx-include=\"#filter, #board &gt; input\""),
+            "{query}"
+        );
+        let part = person.part(&format!("/tasks/board?{query}")).await.good();
         assert_eq!(cards(&part.text), found.len(), "{query}");
         assert!(!part.text.contains("<html"));
     }
@@ -318,7 +324,7 @@ async fn a_tasks_page_has_its_text_its_graph_its_talk_and_its_history() {
         "hello",
         "claimed it",
         "1 min 30 s",
-        "data-live=\"task,task/1\"",
+        "data-live=\"task~,task/1,task/1~\"",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -473,5 +479,62 @@ async fn a_task_that_waits_for_others_says_so_and_offers_no_beginning() {
     assert!(
         !page.contains("value=\"claim\"") && !page.contains("value=\"start\""),
         "{page}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_form_that_is_sent_twice_adds_one_thing() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    let page = person.get("/tasks/new").await.good().text;
+    let key = value_after(&page, "name=\"once\" value=\"").unwrap();
+    let form = format!("subject=new&once={key}");
+    let first = person.submit("/tasks/new", &form).await;
+    let second = person.submit("/tasks/new", &form).await;
+    assert_eq!(first.to(), "/tasks/1");
+    assert_eq!(second.to(), "/tasks/1");
+    let refused = person
+        .submit("/tasks/new", &format!("subject=&once={key}2"))
+        .await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    let mended = person
+        .submit("/tasks/new", &format!("subject=x&once={key}2"))
+        .await;
+    assert_eq!(mended.to(), "/tasks/2", "a refused form may be sent again");
+    let page = person.get("/tasks/1").await.good().text;
+    let key = value_after(&page, "name=\"once\" value=\"").unwrap();
+    for _ in 0..2 {
+        let said = person
+            .submit("/tasks/1/comments", &format!("body=hello&once={key}"))
+            .await;
+        assert_eq!(said.to(), "/tasks/1#talk");
+    }
+    let page = person.get("/tasks/1").await.good().text;
+    assert_eq!(page.matches("id=\"comment-").count(), 1, "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_comments_stay_where_they_are_and_lead_back() {
+    let town = Town::new().await;
+    create(&town, json!({"subject": "talk"})).await;
+    let mut person = town.person().await;
+    for number in 1..=3 {
+        person
+            .submit("/tasks/1/comments", &format!("body=word{number}"))
+            .await;
+    }
+    let older = person.part("/tasks/1/comments?before=3").await.good().text;
+    assert!(
+        older.contains("word2") && !older.contains("word3"),
+        "{older}"
+    );
+    assert!(older.contains(">Newest<"), "{older}");
+    assert!(!older.contains("id=\"comments\" hx-get"), "{older}");
+    let newest = person.part("/tasks/1/comments").await.good().text;
+    assert!(newest.contains("id=\"comments\" hx-get"), "{newest}");
+    let alone = person.get("/tasks/1/comments?before=3").await.good().text;
+    assert!(
+        alone.contains("<html") && alone.contains("word2"),
+        "{alone}"
     );
 }

@@ -187,3 +187,62 @@ async fn another_agents_files_are_refused() {
     assert_ne!(refused.status, StatusCode::OK, "{}", refused.text);
     assert!(!refused.text.contains("hl-"), "{}", refused.text);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sizes_and_files_are_looked_at_again() {
+    let town = Town::new().await;
+    put(&town, "src/main.rs", "fn main() {}\n", Encoding::Utf8).await;
+    put(&town, "docs/a/b.md", "# B\n", Encoding::Utf8).await;
+    let mut person = town.person().await;
+    let page = person.get("/workspaces").await.good().text;
+    assert!(
+        page.contains("hx-trigger=\"intersect once\""),
+        "not all at once: {page}"
+    );
+    let slow = "polis:file~ from:body, polis:command~ from:body";
+    let size = person.part("/workspaces/ada/size").await.good().text;
+    assert!(
+        size.contains("hx-get=\"/workspaces/ada/size\"") && size.contains(slow),
+        "{size}"
+    );
+    let page = person.get("/workspaces/ada").await.good().text;
+    assert!(
+        page.contains("hx-get=\"/workspaces/ada/files\"") && page.contains(slow),
+        "{page}"
+    );
+    put(&town, "src/new.rs", "", Encoding::Utf8).await;
+    // What is open stays open, and what is gone, or never was, is left out.
+    let again = "/workspaces/ada/files?open=src&open=docs%2Fa&open=docs&open=gone&open=src%2Fmain.rs&open=..%2Fx";
+    let tree = person.part(again).await.good().text;
+    for there in ["main.rs", "new.rs", "b.md", "id=\"dir-docs%2Fa\""] {
+        assert!(tree.contains(there), "{there}: {tree}");
+    }
+    assert_eq!(tree.matches("<details open").count(), 3, "{tree}");
+    let closed = person
+        .part("/workspaces/ada/files?open=docs%2Fa")
+        .await
+        .good()
+        .text;
+    assert!(
+        !closed.contains("b.md") && !closed.contains("<details open"),
+        "{closed}"
+    );
+    let whole = person.get("/workspaces/ada/files").await.good().text;
+    assert!(whole.contains("<html"), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_whose_directory_is_gone_still_has_a_page_with_the_tree() {
+    let town = Town::new().await;
+    put(&town, "src/main.rs", "fn main() {}\n", Encoding::Utf8).await;
+    let mut person = town.person().await;
+    for path in ["gone/deep/x.rs", "src/main.rs/x", "src/gone/x.rs"] {
+        let page = person.get(&format!("/workspaces/ada/file/{path}")).await;
+        if page.status == StatusCode::OK {
+            assert!(page.text.contains("file_not_found"), "{}", page.text);
+            assert!(page.text.contains("id=\"dir-src\""), "{}", page.text);
+        } else {
+            assert_eq!(path, "src/main.rs/x", "{}", page.text);
+        }
+    }
+}

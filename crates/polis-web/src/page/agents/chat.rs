@@ -38,6 +38,13 @@ pub(super) struct From {
     from: Option<u64>,
 }
 
+impl From {
+    /// Whether it is the end, which goes on.
+    pub(super) fn is_newest(&self) -> bool {
+        self.from.is_none()
+    }
+}
+
 /// The conversation alone, because it goes on.
 pub(super) async fn refresh(
     visit: Visit,

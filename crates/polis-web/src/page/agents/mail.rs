@@ -4,7 +4,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
 use polis_core::message::{Message, Recipients, SendMessage};
 use polis_core::token::{Access, Area};
-use polis_core::{AgentId, Code, Raw, Refusal, RunId};
+use polis_core::{AgentId, Raw, RunId};
 use polis_ops::OpError;
 use polis_ops::op::{self, PersonMail, TellRun};
 use serde::Deserialize;
@@ -13,7 +13,9 @@ use super::member_at;
 use crate::brief;
 use crate::given::{Form, Path, Query};
 use crate::layout::{Tab, page, part};
+use crate::live;
 use crate::moment::ago;
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
@@ -56,25 +58,37 @@ pub(super) struct Before {
 pub(super) async fn of_agent(
     visit: Visit,
     Path(id): Path<AgentId>,
-    Query(page): Query<Before>,
+    Query(from): Query<Before>,
 ) -> Result<Response, Refused> {
-    Ok(part(letters(&visit, &With::agent(id), page.before).await?))
+    again(&visit, &With::agent(id), &from).await
 }
 
 /// The same for a member of a run.
 pub(super) async fn of_member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
-    Query(page): Query<Before>,
+    Query(from): Query<Before>,
 ) -> Result<Response, Refused> {
-    Ok(part(
-        letters(&visit, &With::member(run, id), page.before).await?,
-    ))
+    again(&visit, &With::member(run, id), &from).await
+}
+
+/// The letters as a part; as a page of their own for who follows the link to older ones elsewhere.
+async fn again(visit: &Visit, with: &With, from: &Before) -> Result<Response, Refused> {
+    let list = letters(visit, with, from.before).await?;
+    if visit.part {
+        return Ok(part(list));
+    }
+    let body = html! { p { a href=(with.at()) { "← " (with.id) } } section.card #mail { (list) } };
+    let title = visit.say("Messages with you", "与您的消息");
+    let live = if from.before.is_none() { "message" } else { "" };
+    Ok(page(visit, Tab::Agents, title, live, &body))
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Say {
     text: String,
+    #[serde(default)]
+    once: String,
 }
 
 /// Writes to a registered agent.
@@ -97,16 +111,15 @@ pub(super) async fn say_to_member(
 
 async fn say(visit: &Visit, with: &With, said: &Say) -> Result<Response, Refused> {
     visit.check(Area::Messages, Access::Write)?;
-    send(visit, with, &said.text.replace("\r\n", "\n"))
-        .await
-        .or_refuse(visit)?;
+    send(visit, with, said).await.or_refuse(visit)?;
     match visit.part {
         true => Ok(part(section(visit, with, None).await?)),
         false => Ok(Redirect::to(&format!("{}#mail", with.at())).into_response()),
     }
 }
 
-async fn send(visit: &Visit, with: &With, text: &str) -> Result<(), OpError> {
+async fn send(visit: &Visit, with: &With, said: &Say) -> Result<(), OpError> {
+    let (text, me) = (said.text.replace("\r\n", "\n"), &visit.me);
     let payload = Raw::of(&text).unwrap_or_else(|_| Raw::null());
     let to = Recipients::One(with.id.to_string());
     match &with.run {
@@ -117,7 +130,8 @@ async fn send(visit: &Visit, with: &With, text: &str) -> Result<(), OpError> {
                 payload,
                 reply_to: None,
             };
-            op::tell_run(&visit.polis, &visit.me, &request).await?;
+            let told = async |polis| op::tell_run(&polis, me, &request).await;
+            once::done(visit, &said.once, &request, told).await?;
         }
         None => {
             let request = SendMessage {
@@ -126,7 +140,8 @@ async fn send(visit: &Visit, with: &With, text: &str) -> Result<(), OpError> {
                 reply_to: None,
                 delay_ms: None,
             };
-            op::send_message(&visit.polis, &visit.me, &request).await?;
+            let sent = async |polis| op::send_message(&polis, me, &request).await;
+            once::done(visit, &said.once, &request, sent).await?;
         }
     }
     Ok(())
@@ -148,11 +163,14 @@ pub(super) async fn section(
         section.card #mail {
             h2 { (lang.say("Messages with you", "与您的消息")) }
             (list)
-            form.stack method="post" action=(to) hx-post=(to) hx-target="#mail" hx-swap="outerHTML" {
-                input type="hidden" name="csrf" value=(visit.csrf);
-                label for="say" { (lang.say("Write to ", "写给 ")) (with.id) }
-                textarea #say name="text" rows="3" required {}
-                div { button.main { (lang.say("Send", "发送")) } }
+            @if visit.may_change(&[Area::Agents, Area::Messages]) {
+                form.stack method="post" action=(to) hx-post=(to) hx-target="#mail" hx-swap="outerHTML" {
+                    input type="hidden" name="csrf" value=(visit.csrf);
+                    (once::field(visit))
+                    label for="say" { (lang.say("Write to ", "写给 ")) (with.id) }
+                    textarea #say name="text" rows="3" required {}
+                    div { button.main { (lang.say("Send", "发送")) } }
+                }
             }
         }
     })
@@ -179,15 +197,19 @@ async fn letters(visit: &Visit, with: &With, before: Option<u64>) -> Result<Mark
     });
     let drawn = drawn.await?;
     let at = format!("{}/mail", with.at());
-    let trigger = before.is_none().then_some("polis:message from:body");
+    // Old pages stay as they are.
+    let newest = before.is_none();
+    let (again, trigger) = (newest.then_some(&at), newest.then(|| live::on("message")));
     Ok(html! {
-        div #letters hx-get=(at) hx-trigger=[trigger] hx-swap="morph:outerHTML" {
+        div #letters hx-get=[again] hx-trigger=[trigger] hx-swap="morph:outerHTML" {
             @if let Some(earlier) = found.earlier {
                 p { a.button.small href={ (at) "?before=" (earlier) } hx-get={ (at) "?before=" (earlier) } hx-target="#letters" hx-swap="outerHTML" {
                     (visit.say("Earlier", "更早")) } }
             }
             @if let Some(none) = none { (none) }
             div.chat { (drawn) }
+            @if !newest { p { a.button.small href={ (with.at()) "#mail" } hx-get=(at) hx-target="#letters" hx-swap="outerHTML" {
+                (visit.say("Newest", "最新")) } } }
         }
     })
 }
@@ -195,21 +217,8 @@ async fn letters(visit: &Visit, with: &With, before: Option<u64>) -> Result<Mark
 /// A letter alone, for one that is long.
 pub(super) async fn alone(visit: Visit, Path(number): Path<u64>) -> Result<Response, Refused> {
     visit.check(Area::Messages, Access::Read)?;
-    let request = PersonMail {
-        before: Some(number.saturating_add(1)),
-        limit: Some(1),
-        ..PersonMail::default()
-    };
-    let found = op::person_mail(&visit.polis, &visit.me, &request).await;
-    let mut found = found.or_refuse(&visit)?.messages.into_iter();
-    let Some(message) = found.find(|message| message.id == number) else {
-        let refusal = Refusal::new(
-            Code::MessageNotFound,
-            format!("The person has no message {number}."),
-            "go on from an agent's page",
-        );
-        return Err(Refused::of(&visit, refusal.into()));
-    };
+    let found = op::letter(&visit.polis, &visit.me, number).await;
+    let message = found.or_refuse(&visit)?;
     let body = brief::drawn(&visit, move |visit| {
         html! { div.card { div.chat { (one(visit, &message, brief::WHOLE)) } } }
     });

@@ -11,6 +11,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::RunStatus;
+use polis_core::token::Area;
 use polis_core::{AgentId, AgentStatus, RunId};
 use polis_view::words;
 
@@ -36,6 +37,10 @@ pub(crate) fn routes() -> Router<Arc<House>> {
             get(act::ask_stop).post(act::stop),
         )
         .route("/agents/runs/{run}/of/{id}", get(show::member))
+        .route(
+            "/agents/runs/{run}/of/{id}/standing",
+            get(show::refresh_member),
+        )
         .route("/agents/runs/{run}/of/{id}/chat", get(chat::refresh))
         .route("/agents/runs/{run}/of/{id}/mail", get(mail::of_member))
         .route("/agents/runs/{run}/of/{id}/say", post(mail::say_to_member))
@@ -46,6 +51,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         )
         .route("/agents/letters/{number}", get(mail::alone))
         .route("/agents/{id}", get(show::agent))
+        .route("/agents/{id}/standing", get(show::refresh))
         .route("/agents/{id}/mail", get(mail::of_agent))
         .route("/agents/{id}/say", post(mail::say_to_agent))
         .route(
@@ -53,6 +59,9 @@ pub(crate) fn routes() -> Router<Arc<House>> {
             get(act::ask_retire).post(act::retire),
         )
 }
+
+/// What a session has to be good for to hold up, end or dismiss somebody of a run.
+const DEEDS: [Area; 2] = [Area::Agents, Area::Society];
 
 /// The address of a member of a run.
 fn member_at(run: &RunId, id: &AgentId) -> String {

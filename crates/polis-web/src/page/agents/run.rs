@@ -12,7 +12,8 @@ use polis_core::token::{Access, Area};
 use polis_ops::op::{self, GetOrg, OfRun, Org, OrgMember};
 use polis_view::{Lang, amount, org};
 
-use super::{member_at, member_pill, run_pill, tree};
+use super::tree::{self, Loads};
+use super::{DEEDS, member_at, member_pill, run_pill};
 use crate::given::Path;
 use crate::layout::{Tab, page, part};
 use crate::moment::ago;
@@ -45,7 +46,8 @@ pub(super) async fn show(visit: Visit, Path(id): Path<RunId>) -> Result<Response
         (members(&visit, &run).await?)
     };
     let title = visit.say(format!("Run {id}"), format!("运行 {id}"));
-    Ok(page(&visit, Tab::Agents, &title, "society,message", &body))
+    let live = "society,task~";
+    Ok(page(&visit, Tab::Agents, &title, live, &body))
 }
 
 /// The members alone, because something has happened.
@@ -62,7 +64,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
     };
     let org = op::get_org(&visit.polis, &visit.me, &request).await;
     let org = org.or_refuse(visit)?;
-    let loads = op::task_loads(&visit.polis).await.or_refuse(visit)?;
+    let loads = tree::loads(visit).await?;
     let lang = visit.lang();
     let top = org.members.first();
     Ok(html! {
@@ -71,7 +73,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
                 (run_pill(visit, org.status))
                 span.muted { (head_count(run, lang)) " · " (run.hired) " " (lang.say("hired in all", "次雇用")) }
                 span.grow {}
-                @if org.status != RunStatus::Stopped { (actions(visit, run)) }
+                @if org.status != RunStatus::Stopped && visit.may_change(&DEEDS) { (actions(visit, run)) }
             }
             @if let Some(top) = top {
                 (budget(visit, &top.spent_below.unwrap_or(top.spent), &top.limits, lang.say("The whole run", "整个运行")))
@@ -109,8 +111,8 @@ fn again(org: &Org) -> &'static str {
         .iter()
         .any(|one| one.status == MemberStatus::Working);
     match works && org.status == RunStatus::Active {
-        true => "polis:society from:body, every 3s",
-        false => "polis:society from:body",
+        true => "polis:society from:body, polis:task~ from:body, every 3s",
+        false => "polis:society from:body, polis:task~ from:body",
     }
 }
 
@@ -130,13 +132,7 @@ fn placed(org: &Org) -> Vec<(org::Row, &OrgMember)> {
         .collect()
 }
 
-fn line(
-    visit: &Visit,
-    run: &Run,
-    row: &org::Row,
-    one: &OrgMember,
-    loads: &std::collections::BTreeMap<String, u64>,
-) -> Markup {
+fn line(visit: &Visit, run: &Run, row: &org::Row, one: &OrgMember, loads: &Loads) -> Markup {
     html! {
         tr data-row tabindex="0" class=[(one.status == MemberStatus::Gone).then_some("gone")] {
             td { span class={ "depth-" (row.depth.min(DEEPEST)) } {
@@ -148,7 +144,7 @@ fn line(
             td { (member_pill(visit, one.status))
                 @if let Some(doing) = &one.doing { div.small.mono.muted { (doing) } }
                 @if let Some(why) = &one.why { div.small.muted { (why) } } }
-            td.num { @if one.agent_id.is_root() { span.muted { "—" } } @else { (tree::load(loads, one.agent_id.as_str())) } }
+            td.num { @if one.agent_id.is_root() { span.muted { "—" } } @else { (loads.of(one.agent_id.as_str())) } }
             td.num { (one.turns) }
             td.num { (amount::count(one.spent.tokens)) }
             td.num { @if one.spent.micros > 0 { (amount::money(one.spent.micros)) } @else { span.muted { "—" } } }

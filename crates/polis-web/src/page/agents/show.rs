@@ -11,9 +11,10 @@ use polis_view::words;
 
 use super::chat::{self, From};
 use super::mail::{self, With};
-use super::{agent_pill, member_at, member_pill, run};
+use super::{DEEDS, agent_pill, member_at, member_pill, run};
 use crate::given::{Path, Query};
-use crate::layout::{Tab, page};
+use crate::layout::{Tab, page, part};
+use crate::live;
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
@@ -35,26 +36,45 @@ pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Respo
     if let Some(run) = found.as_ref().and_then(|agent| agent.run.as_ref()) {
         return Ok(Redirect::to(&member_at(run, &id)).into_response());
     }
-    let lang = visit.lang();
     let letters = match id.is_user() {
         true => html! {},
         false => mail::section(&visit, &With::agent(id.clone()), None).await?,
     };
-    let body = html! {
-        @match &found {
-            Some(agent) => (facts(&visit, agent)),
-            None => p.muted { (lang.say("Not registered: the name alone is known.", "未注册：仅有名称。")) },
-        }
-        (tasks(&visit, &id, &held))
-        (letters)
+    let live = match letters.0.is_empty() {
+        true => "agent,task~",
+        false => "agent,task~,message",
     };
-    Ok(page(
-        &visit,
-        Tab::Agents,
-        id.as_str(),
-        "message,task",
-        &body,
-    ))
+    let body = html! { (agent_standing(&visit, &id, found.as_ref(), &held)) (letters) };
+    Ok(page(&visit, Tab::Agents, id.as_str(), live, &body))
+}
+
+/// How a registered agent stands, because it has changed.
+pub(super) async fn refresh(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
+    let held = held(&visit, &id).await?;
+    let found = match op::show_agent(&visit.polis, &id).await {
+        Err(error) if error.code() == Code::AgentNotFound => None,
+        found => Some(found.or_refuse(&visit)?),
+    };
+    Ok(part(agent_standing(&visit, &id, found.as_ref(), &held)))
+}
+
+/// What an agent is, and what it holds.
+fn agent_standing(
+    visit: &Visit,
+    id: &AgentId,
+    found: Option<&Agent>,
+    held: &[TaskSummary],
+) -> Markup {
+    let again = [live::on("agent"), live::on("task~")].join(", ");
+    html! {
+        div #standing hx-get={ "/agents/" (id) "/standing" } hx-trigger=(again) hx-swap="morph:outerHTML" {
+            @match found {
+                Some(agent) => (facts(visit, agent)),
+                None => p.muted { (visit.say("Not registered: the name alone is known.", "未注册：仅有名称。")) },
+            }
+            (tasks(visit, id, held))
+        }
+    }
 }
 
 fn facts(visit: &Visit, agent: &Agent) -> Markup {
@@ -66,7 +86,7 @@ fn facts(visit: &Visit, agent: &Agent) -> Markup {
             @if let Some(above) = &agent.supervisor { span.muted { (lang.say("under ", "上级：")) a href={ "/agents/" (above) } { (above) } } }
             span.muted { (lang.say("since ", "自 ")) (ago(visit, &agent.created_at)) }
             span.grow {}
-            @if agent.status == AgentStatus::Active { a.button.danger href={ "/agents/" (agent.id) "/retire" } { (lang.say("Retire", "退休")) } }
+            @if agent.status == AgentStatus::Active && visit.may_change(&[Area::Agents]) { a.button.danger href={ "/agents/" (agent.id) "/retire" } { (lang.say("Retire", "退休")) } }
         }
     }
 }
@@ -117,31 +137,49 @@ pub(super) async fn member(
 ) -> Result<Response, Refused> {
     visit.check(Area::Society, Access::Read)?;
     let one = find(&visit, &run, &id).await?;
-    let held = match id.is_root() {
-        true => Vec::new(),
-        false => held(&visit, &id).await?,
+    let letters = mail::section(&visit, &With::member(run.clone(), id.clone()), None).await?;
+    let live = match from.is_newest() || !letters.0.is_empty() {
+        true => "society,task~,message",
+        false => "society,task~",
     };
-    let spent = one.spent_below.unwrap_or(one.spent);
-    let lang = visit.lang();
     let body = html! {
-        p { a href={ "/agents/runs/" (run) } { (lang.say("Run ", "运行 ")) (run) } }
+        p { a href={ "/agents/runs/" (run) } { (visit.say("Run ", "运行 ")) (run) } }
         (standing(&visit, &run, &one))
         div.split {
             (chat::section(&visit, &run, &id, &from, one.status).await?)
             div {
-                (run::budget(&visit, &spent, &one.limits, lang.say("Spent by it and everybody below", "其及下属的花费")))
-                @if !id.is_root() { (tasks(&visit, &id, &held)) }
-                (mail::section(&visit, &With::member(run.clone(), id.clone()), None).await?)
+                (means(&visit, &one, None).await?)
+                (letters)
             }
         }
     };
-    Ok(page(
-        &visit,
-        Tab::Agents,
-        id.as_str(),
-        "society,message,task",
-        &body,
-    ))
+    Ok(page(&visit, Tab::Agents, id.as_str(), live, &body))
+}
+
+/// How a member stands, what it has spent and what it holds: one look at the run is enough for all of it.
+pub(super) async fn refresh_member(
+    visit: Visit,
+    Path((run, id)): Path<(RunId, AgentId)>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Society, Access::Read)?;
+    let one = find(&visit, &run, &id).await?;
+    Ok(part(html! {
+        (standing(&visit, &run, &one))
+        (means(&visit, &one, Some("morph")).await?)
+    }))
+}
+
+/// What a member has spent and holds; `beside` says how it is put into a page beside another part.
+async fn means(visit: &Visit, one: &OrgMember, beside: Option<&str>) -> Result<Markup, Refused> {
+    let id = &one.agent_id;
+    let spent = one.spent_below.unwrap_or(one.spent);
+    let title = visit.say("Spent by it and everybody below", "其及下属的花费");
+    Ok(html! {
+        div #means hx-swap-oob=[beside] {
+            (run::budget(visit, &spent, &one.limits, title))
+            @if !id.is_root() { (tasks(visit, id, &held(visit, id).await?)) }
+        }
+    })
 }
 
 /// A member of a run.
@@ -161,26 +199,33 @@ pub(super) async fn find(visit: &Visit, run: &RunId, id: &AgentId) -> Result<Org
 fn standing(visit: &Visit, run: &RunId, one: &OrgMember) -> Markup {
     let lang = visit.lang();
     let at = member_at(run, &one.agent_id);
+    // What a model spends is no event: while it thinks, it is looked at now and then.
+    let mut again = [live::on("society"), live::on("task~")].join(", ");
+    if one.status == MemberStatus::Working {
+        again += ", every 3s";
+    }
     let held = matches!(one.status, MemberStatus::Paused | MemberStatus::Parked);
     html! {
-        div.row.task-head {
-            (member_pill(visit, one.status)) span.pill { (words::role(&one.role_name, lang)) }
-            @if let Some(above) = &one.parent_agent_id { span.muted { (lang.say("hired by ", "雇用者：")) a href=(member_at(run, above)) { (above) } } }
-            @if let Some(doing) = &one.doing { span.mono.muted { (doing) } }
-            span.grow {}
-            @if one.status != MemberStatus::Gone {
-                div.actions {
-                    form method="post" action={ (at) "/hold" } {
-                        input type="hidden" name="csrf" value=(visit.csrf);
-                        @if held { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
-                        @else { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
-                        label.check { input type="checkbox" name="subtree" value="1"; " " (lang.say("and all below", "包括下属")) }
+        div #standing hx-get={ (at) "/standing" } hx-trigger=(again) hx-swap="morph:outerHTML" {
+            div.row.task-head {
+                (member_pill(visit, one.status)) span.pill { (words::role(&one.role_name, lang)) }
+                @if let Some(above) = &one.parent_agent_id { span.muted { (lang.say("hired by ", "雇用者：")) a href=(member_at(run, above)) { (above) } } }
+                @if let Some(doing) = &one.doing { span.mono.muted { (doing) } }
+                span.grow {}
+                @if one.status != MemberStatus::Gone && visit.may_change(&DEEDS) {
+                    div.actions {
+                        form method="post" action={ (at) "/hold" } {
+                            input type="hidden" name="csrf" value=(visit.csrf);
+                            @if held { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
+                            @else { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
+                            label.check { input type="checkbox" name="subtree" value="1"; " " (lang.say("and all below", "包括下属")) }
+                        }
+                        @if one.parent_agent_id.is_some() { a.button.danger href={ (at) "/terminate" } { (lang.say("Terminate", "终止")) } }
                     }
-                    @if one.parent_agent_id.is_some() { a.button.danger href={ (at) "/terminate" } { (lang.say("Terminate", "终止")) } }
                 }
             }
+            @if let Some(why) = &one.why { p.notice.warn { (why) } }
+            @if !one.objective.is_empty() { p { (one.objective) } }
         }
-        @if let Some(why) = &one.why { p.notice.warn { (why) } }
-        @if !one.objective.is_empty() { p { (one.objective) } }
     }
 }

@@ -38,22 +38,12 @@ pub(super) struct Wanted {
     all: String,
 }
 
-impl Wanted {
-    fn query(&self) -> String {
-        address::query(&[
-            ("q", self.q.trim()),
-            ("under", self.under.trim()),
-            ("all", self.all.trim()),
-        ])
-    }
-}
-
 /// The whole page.
 pub(super) async fn show(visit: Visit, Query(wanted): Query<Wanted>) -> Result<Response, Refused> {
     let lang = visit.lang();
     let body = html! {
-        form.toolbar role="search" method="get" action="/agents" hx-get="/agents/tree" hx-target="#agents" hx-swap="morph:outerHTML"
-            hx-trigger="input delay:200ms, submit" hx-sync="this:replace" {
+        form.toolbar #filter role="search" method="get" action="/agents" hx-get="/agents/tree" hx-target="#agents" hx-swap="morph:outerHTML"
+            hx-trigger="input delay:200ms, submit" hx-sync="#agents:replace" {
             div.grow {
                 label for="q" { (lang.say("Search", "搜索")) }
                 input #q type="search" name="q" value=(wanted.q) data-filter placeholder=(lang.say("name or role", "名称或角色"));
@@ -88,11 +78,7 @@ async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {
     let found = op::list_agents(&visit.polis, &ListAgents::default()).await;
     let mut agents = found.or_refuse(visit)?.agents;
     let all = !wanted.all.is_empty();
-    let sees_tasks = visit.allows(Area::Tasks, Access::Read);
-    let loads = match sees_tasks {
-        true => op::task_loads(&visit.polis).await.or_refuse(visit)?,
-        false => BTreeMap::new(),
-    };
+    let loads = loads(visit).await?;
     let runs = match visit.allows(Area::Society, Access::Read) {
         true => runs(visit, all).await?,
         false => Vec::new(),
@@ -100,10 +86,11 @@ async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {
     let nobody = agents.is_empty() && runs.is_empty();
     // Members of runs stand with their run.
     agents.retain(|agent| agent.run.is_none() && (all || agent.status == AgentStatus::Active));
-    let query = wanted.query();
     Ok(html! {
-        div #agents hx-get={ "/agents/tree?" (query) } hx-trigger="polis:agent from:body, polis:society from:body, polis:task~ from:body"
-            hx-swap="morph:outerHTML" {
+        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        div #agents hx-get="/agents/tree" hx-trigger="polis:agent from:body, polis:society from:body, polis:task~ from:body"
+            hx-swap="morph:outerHTML" hx-include="#filter, #agents > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
+            @if !wanted.under.is_empty() { input type="hidden" name="under" value=(wanted.under); }
             @if nobody { (first_agent(visit)) }
             @else {
                 @if !agents.is_empty() { (registry(visit, wanted, &agents, &loads)) }
@@ -157,12 +144,7 @@ fn placed(agents: &[Agent], wanted: &Wanted) -> Vec<Row> {
     rows(&above, place.get(wanted.under.trim()).copied(), MOST)
 }
 
-fn registry(
-    visit: &Visit,
-    wanted: &Wanted,
-    agents: &[Agent],
-    loads: &BTreeMap<String, u64>,
-) -> Markup {
+fn registry(visit: &Visit, wanted: &Wanted, agents: &[Agent], loads: &Loads) -> Markup {
     let lang = visit.lang();
     let shown = placed(agents, wanted);
     html! {
@@ -185,7 +167,7 @@ fn registry(
                         td { (words::role(&agent.role, lang)) }
                         td { (words::layer(agent.layer, lang)) }
                         td { (agent_pill(visit, agent.status)) }
-                        td.num { (load(loads, agent.id.as_str())) }
+                        td.num { (loads.of(agent.id.as_str())) }
                     }
                 } } }
             } }
@@ -196,13 +178,29 @@ fn registry(
     }
 }
 
-/// How many tasks somebody holds, as a link to them.
-pub(super) fn load(loads: &BTreeMap<String, u64>, owner: &str) -> Markup {
-    match loads.get(owner) {
-        Some(held) => {
-            html! { a href=(address::asking("/tasks", &[("owner", owner)])) { (held) } }
+/// How many tasks each holds; nothing is known of it to a session that may not see tasks.
+pub(super) struct Loads(Option<BTreeMap<String, u64>>);
+
+/// Counts them.
+pub(super) async fn loads(visit: &Visit) -> Result<Loads, Refused> {
+    Ok(Loads(match visit.allows(Area::Tasks, Access::Read) {
+        true => Some(op::task_loads(&visit.polis).await.or_refuse(visit)?),
+        false => None,
+    }))
+}
+
+impl Loads {
+    /// How many tasks somebody holds, as a link to them.
+    pub(super) fn of(&self, owner: &str) -> Markup {
+        let Some(loads) = &self.0 else {
+            return html! { span.muted { "—" } };
+        };
+        match loads.get(owner) {
+            Some(held) => {
+                html! { a href=(address::asking("/tasks", &[("owner", owner)])) { (held) } }
+            }
+            None => html! { span.muted { "0" } },
         }
-        None => html! { span.muted { "0" } },
     }
 }
 

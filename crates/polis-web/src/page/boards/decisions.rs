@@ -16,6 +16,7 @@ use super::{Asked, Call, lacks};
 use crate::brief;
 use crate::layout::{Tab, page};
 use crate::moment::ago;
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 
 /// The most decisions and milestones that are shown.
@@ -195,6 +196,7 @@ pub(super) fn forms(call: &Call, writes: bool) -> Markup {
             summary { (visit.say("Propose a decision", "提出决策")) }
             form method="post" action=(address::to(&call.board, Wish::Decide)) {
                 input type="hidden" name="csrf" value=(visit.csrf);
+                (once::field(visit))
                 label for="proposal" { (visit.say("What is to be decided", "决策内容")) }
                 textarea #proposal name="content" rows="3" required {}
                 label for="proposal-of" { (visit.say("Milestone it declares reached (if any)", "宣告达成的里程碑（可不填）")) }
@@ -207,6 +209,7 @@ pub(super) fn forms(call: &Call, writes: bool) -> Markup {
                 summary { (visit.say("Add a milestone", "新增里程碑")) }
                 form method="post" action=(address::to(&call.board, Wish::Milestone)) {
                     input type="hidden" name="csrf" value=(visit.csrf);
+                    (once::field(visit))
                     label for="milestone" { (visit.say("Title", "标题")) }
                     input #milestone name="title" required;
                     label for="milestone-of" { (visit.say("What it is", "说明")) }

@@ -7,6 +7,7 @@ use polis_ops::op::{
 };
 
 use super::{Call, Sent, address, edit, lacks};
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 
 /// How long a lock from a page lasts, in milliseconds.
@@ -22,7 +23,8 @@ pub(super) async fn append(call: &Call, sent: Sent) -> Result<Response, Refused>
         board: call.board.clone(),
         content: edit::typed(sent.content, ""),
     };
-    let done = op::append_board(&visit.polis, &visit.me, &request).await;
+    let append = async |polis| op::append_board(&polis, &visit.me, &request).await;
+    let done = once::done(visit, &sent.once, &request, append).await;
     done.or_refuse(visit)?;
     Ok(back(call))
 }
@@ -70,8 +72,10 @@ pub(super) async fn decide(call: &Call, sent: Sent) -> Result<Response, Refused>
         reason,
         content,
         title,
+        once: key,
         ..
     } = sent;
+    let asked = [&act, &id, &reason, &content, &title].map(String::clone);
     let act = match act.as_str() {
         "propose" => DecisionAct::Propose {
             content: edit::typed(content, ""),
@@ -99,7 +103,8 @@ pub(super) async fn decide(call: &Call, sent: Sent) -> Result<Response, Refused>
         board: call.board.clone(),
         act,
     };
-    let done = op::decide(&visit.polis, &visit.me, &request).await;
+    let decide = async |polis| op::decide(&polis, &visit.me, &request).await;
+    let done = once::done(visit, &key, &asked, decide).await;
     done.or_refuse(visit)?;
     Ok(back(call))
 }
@@ -111,7 +116,8 @@ pub(super) async fn milestone(call: &Call, sent: Sent) -> Result<Response, Refus
         title: sent.title,
         add: (!sent.add.is_empty()).then_some(sent.content),
     };
-    let done = op::change_milestone(&visit.polis, &visit.me, &request).await;
+    let change = async |polis| op::change_milestone(&polis, &visit.me, &request).await;
+    let done = once::done(visit, &sent.once, &request, change).await;
     done.or_refuse(visit)?;
     Ok(back(call))
 }

@@ -38,7 +38,7 @@ impl Which {
 
 pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
     let body = html! {
-        form.toolbar role="search" method="get" action="/boards" hx-get="/boards/list" hx-target="#boards" hx-swap="morph:outerHTML"
+        form.toolbar #filter role="search" method="get" action="/boards" hx-get="/boards/list" hx-target="#boards" hx-swap="morph:outerHTML"
             hx-trigger="input delay:200ms, submit" hx-sync="#boards:replace" {
             div.grow {
                 label for="q" { (visit.say("Search", "搜索")) }
@@ -93,7 +93,10 @@ async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
         after,
     });
     Ok(html! {
-        section #boards hx-get=(which.at("/boards/list")) hx-trigger="polis:board~ from:body" hx-swap="morph:outerHTML" hx-sync="this:drop" {
+        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        section #boards hx-get="/boards/list" hx-trigger="polis:board~ from:body" hx-swap="morph:outerHTML"
+            hx-include="#filter, #boards > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
+            @if !which.after.is_empty() { input type="hidden" name="after" value=(which.after); }
             @if unwritten { (first(visit)) }
             @if boards.is_empty() { div.empty { p { (lang.say("No board is called so.", "没有这样的白板。")) } } }
             @else { div.scroll tabindex="0" {

@@ -97,6 +97,9 @@ struct Sent {
     /// Whether the milestone is to be added: any text.
     #[serde(default)]
     add: String,
+    /// The key of a form that adds something.
+    #[serde(default)]
+    once: String,
 }
 
 /// A request about a board.

@@ -17,6 +17,7 @@ use super::shelf::Bound;
 use super::{Asked, Call, about, decisions, list};
 use crate::layout::{self, Tab};
 use crate::live;
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
@@ -196,6 +197,7 @@ fn append(visit: &Visit, board: &BoardName) -> Markup {
     html! {
         form.card method="post" action=(address::to(board, Wish::Append)) {
             input type="hidden" name="csrf" value=(visit.csrf);
+            (once::field(visit))
             label for="append" { (visit.say("Add to the end", "追加到末尾")) }
             textarea #append name="content" rows="3" required
                 placeholder=(visit.say("Markdown; it is stamped with your name and the time", "Markdown；会附上您的名字和时间")) {}

@@ -43,12 +43,12 @@ impl Asked {
     /// Which part of the log.
     pub(super) fn place(&self) -> Place {
         let number = |text: &str| text.trim().parse::<u64>().ok();
+        let end = number(&self.head);
         match (number(&self.before), number(&self.after)) {
+            (Some(before), _) if end.is_some_and(|end| before >= end) => Place::Head,
             // Nothing is before the first: there the log begins.
             (Some(..=1), _) => Place::After(0),
-            (Some(before), _) if number(&self.head).is_none_or(|head| before < head) => {
-                Place::Before(before)
-            }
+            (Some(before), _) => Place::Before(before),
             (_, Some(after)) => Place::After(after),
             _ => Place::Head,
         }
@@ -85,22 +85,13 @@ impl Asked {
 
     /// The address of the same at another place.
     pub(super) fn link(&self, place: Place) -> String {
-        self.at("/events", place)
-    }
-
-    /// Where the list at the head is fetched from.
-    pub(super) fn at_head(&self) -> String {
-        self.at("/events/list", Place::Head)
-    }
-
-    fn at(&self, path: &str, place: Place) -> String {
         let (before, after) = match place {
             Place::Head => (None, None),
             Place::Before(before) => (Some(before.to_string()), None),
             Place::After(after) => (None, Some(after.to_string())),
         };
         address::asking(
-            path,
+            "/events",
             &[
                 ("kind", self.kind.trim()),
                 ("who", self.who.trim()),
@@ -149,6 +140,11 @@ mod tests {
             asked(&[("before", "1"), ("head", "9")]).place(),
             Place::After(0),
             "its beginning is the oldest page"
+        );
+        assert_eq!(
+            asked(&[("before", "1"), ("head", "1")]).place(),
+            Place::Head,
+            "a log that has not begun has only its head"
         );
         assert_eq!(asked(&[("after", "3")]).place(), Place::After(3));
         assert_eq!(asked(&[("before", "x")]).place(), Place::Head);

@@ -78,7 +78,7 @@ fn form(visit: &Visit, asked: &Asked, head: u64) -> Markup {
     );
     html! {
         form.toolbar #filter action="/events" method="get" hx-get="/events/list" hx-target="#list" hx-swap="morph:outerHTML"
-            hx-trigger="submit, input delay:100ms" {
+            hx-trigger="submit, input delay:100ms" hx-sync="#list:replace" {
             label { (lang.say("What", "类别"))
                 select name="kind" {
                     option value="" { (lang.say("everything", "全部")) }
@@ -108,11 +108,15 @@ async fn list(visit: &Visit, asked: &Asked, head: u64) -> Result<Markup, Refused
     let params = asked.params(head);
     let found = op::read_log(&visit.polis, &visit.me, &params).await;
     let found = found.or_refuse(visit)?;
-    let place = asked.place();
-    let again = (place == Place::Head).then(|| asked.at_head());
-    let trigger = again.as_ref().map(|_| "polis:event from:body");
+    let again = asked.place() == Place::Head;
+    let (again, trigger) = (
+        again.then_some("/events/list"),
+        again.then_some("polis:event from:body"),
+    );
     Ok(html! {
-        section #list hx-get=[again] hx-trigger=[trigger] hx-swap="morph:outerHTML" aria-live="off" {
+        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        section #list hx-get=[again] hx-trigger=[trigger] hx-swap="morph:outerHTML" hx-include="#filter" hx-sync="this:queue last"
+            hx-disinherit="hx-include hx-sync" aria-live="off" {
             (ways(visit, asked, &found, head))
             @if found.events.is_empty() {
                 div.empty {

@@ -3,18 +3,14 @@
 use axum::response::{IntoResponse as _, Redirect, Response};
 use polis_core::message::{Recipients, SendMessage};
 use polis_core::token::{Access, Area};
-use polis_core::{Raw, RunId, TaskId};
-use polis_ops::op::{
-    self, DecideApproval, PersonMail, ReadMail, TaskApprove, TaskRelease, TellRun,
-};
+use polis_core::{Raw, TaskId};
+use polis_ops::op::{self, DecideApproval, ReadMail, TaskApprove, TaskRelease, TellRun};
 use serde::Deserialize;
 
 use crate::given::Form;
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
-
-/// The most letters that are looked through for the one that is answered.
-const LOOKED_THROUGH: u32 = 200;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Decision {
@@ -43,6 +39,8 @@ pub(super) struct Answer {
     id: u64,
     #[serde(default)]
     text: String,
+    #[serde(default)]
+    once: String,
 }
 
 /// Answers a message.
@@ -50,9 +48,10 @@ pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Res
     visit.check(Area::Messages, Access::Write)?;
     let text = form.text.replace("\r\n", "\n");
     let payload = Raw::of(&text.trim()).unwrap_or_else(|_| Raw::null());
-    let (to, run) = sender(&visit, form.id).await?;
-    let to = Recipients::One(to);
-    let sent = match run {
+    let letter = op::letter(&visit.polis, &visit.me, form.id).await;
+    let letter = letter.or_refuse(&visit)?;
+    let to = Recipients::One(letter.from.to_string());
+    let sent = match letter.run {
         Some(run) => {
             let params = TellRun {
                 task_id: run,
@@ -60,9 +59,8 @@ pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Res
                 payload,
                 reply_to: Some(form.id),
             };
-            op::tell_run(&visit.polis, &visit.me, &params)
-                .await
-                .map(|_| ())
+            let told = async |polis| op::tell_run(&polis, &visit.me, &params).await;
+            once::done(&visit, &form.once, &params, told).await
         }
         None => {
             let params = SendMessage {
@@ -71,28 +69,12 @@ pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Res
                 reply_to: Some(form.id),
                 delay_ms: None,
             };
-            op::send_message(&visit.polis, &visit.me, &params)
-                .await
-                .map(|_| ())
+            let sent = async |polis| op::send_message(&polis, &visit.me, &params).await;
+            once::done(&visit, &form.once, &params, sent).await
         }
     };
     sent.or_refuse(&visit)?;
     done(visit).await
-}
-
-/// Who wrote a message, and in which run.
-async fn sender(visit: &Visit, id: u64) -> Result<(String, Option<RunId>), Refused> {
-    let params = PersonMail {
-        before: Some(id.saturating_add(1)),
-        limit: Some(LOOKED_THROUGH),
-        ..PersonMail::default()
-    };
-    let letters = op::person_mail(&visit.polis, &visit.me, &params).await;
-    let letters = letters.or_refuse(visit)?.messages;
-    let found = letters.into_iter().find(|message| message.id == id);
-    let found = found.ok_or_else(|| polis_core::message::not_found(id));
-    let found = found.or_refuse(visit)?;
-    Ok((found.from.to_string(), found.run))
 }
 
 /// Lays a message aside without an answer.

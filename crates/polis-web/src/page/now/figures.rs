@@ -52,13 +52,16 @@ async fn drawn(house: &House, visit: &Visit, by: StatsBy) -> Result<Markup, Refu
     let recent = recent.unwrap_or_default();
     let name = if by == StatsBy::Hour { "hour" } else { "day" };
     Ok(html! {
-        section #figures hx-get={ "/now/figures?by=" (name) } hx-trigger="polis:task from:body" hx-swap="morph:outerHTML" {
+        // Which period is read when it is asked: what was chosen meanwhile counts.
+        section #figures hx-get="/now/figures" hx-trigger="polis:task from:body" hx-swap="morph:outerHTML"
+            hx-include="#figures > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
+            input type="hidden" name="by" value=(name);
             div.row {
                 h2.grow { (visit.say("How well it goes", "成效指标")) }
                 div.choice role="group" aria-label=(visit.say("Period", "时间段")) {
                     @for (one, text) in [("hour", visit.say("Hours", "按小时")), ("day", visit.say("Days", "按天"))] {
                         button type="button" aria-pressed=(one == name) hx-get={ "/now/figures?by=" (one) }
-                            hx-target="#figures" hx-swap="morph:outerHTML" { (text) }
+                            hx-target="#figures" hx-swap="morph:outerHTML" hx-sync="#figures:replace" { (text) }
                     }
                 }
             }

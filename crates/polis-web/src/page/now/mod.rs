@@ -77,7 +77,7 @@ async fn look(visit: &Visit) -> Result<Now, Refused> {
     }
     let looked = op::look_around(&visit.polis, &visit.me, &LookAround {}).await;
     let mut now = looked.or_refuse(visit)?;
-    // What a session may not do is not offered to it.
+    // What a session may not see is not shown to it; what it may not do, `waiting` does not offer.
     if !visit.allows(Area::Society, Access::Read) {
         now.waiting.approvals.clear();
     }

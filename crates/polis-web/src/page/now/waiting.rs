@@ -19,6 +19,7 @@ use crate::brief;
 use crate::given::Query;
 use crate::layout::{Tab, page};
 use crate::moment::ago;
+use crate::once;
 use crate::page::boards::address;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::timeline::somebody;
@@ -102,8 +103,12 @@ fn cards(visit: &Visit, waiting: &Waiting) -> Markup {
     }
 }
 
-/// A form of a card: sent by htmx, which then fetches what moves and what waits; or by itself.
-fn form(visit: &Visit, to: &str, inside: &Markup) -> Markup {
+/// A form of a card: sent by htmx, which then fetches what moves and what waits; or by itself. A session that
+/// may not do it is not offered it.
+fn form(visit: &Visit, area: Area, to: &str, inside: &Markup) -> Markup {
+    if !visit.may_change(&[area]) {
+        return html! {};
+    }
     html! {
         form method="post" action=(to) hx-post=(to) hx-target="#moving" hx-swap="morph:outerHTML" {
             input type="hidden" name="csrf" value=(visit.csrf);
@@ -121,7 +126,7 @@ fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
                 (visit.say("asks to be allowed", "请求批准")) " " code { (approval.tool) }
                 " " span.small { (ago(visit, &approval.asked_at)) } }
             (brief::data(visit, &approval.arguments, brief::CARD, Some(&approval_at(&approval.id))))
-            (form(visit, "/now/approvals", &html! {
+            (form(visit, Area::Society, "/now/approvals", &html! {
                 input type="hidden" name="id" value=(approval.id);
                 p { input name="note" aria-label=(note) placeholder=(note); }
                 div.actions {
@@ -141,7 +146,8 @@ fn asked(visit: &Visit, message: &Message) -> Markup {
             p { (somebody(message.from.as_str())) " " (visit.say("wrote", "写道"))
                 " " span.small { (ago(visit, &message.created_at)) } }
             (brief::letter(visit, message, brief::CARD))
-            (form(visit, "/now/answer", &html! {
+            (form(visit, Area::Messages, "/now/answer", &html! {
+                (once::field(visit))
                 input type="hidden" name="id" value=(message.id);
                 p { textarea name="text" rows="2" required aria-label=(label) placeholder=(label) {} }
                 div.actions {
@@ -160,7 +166,7 @@ fn to_approve(visit: &Visit, task: &TaskSummary) -> Markup {
         article.card id={ "approve-" (task.id) } data-approve=(task.id) {
             p { (headline(visit, task)) }
             p.small { (somebody(&task.owner)) " " (visit.say("wants to complete it; it has to be approved first.", "希望完成它，需要先批准。")) }
-            (form(visit, "/now/approve", &html! {
+            (form(visit, Area::Tasks, "/now/approve", &html! {
                 input type="hidden" name="id" value=(task.id);
                 input type="hidden" name="version" value=(task.version);
                 div.actions { button.main { (visit.say("Approve", "批准")) } }
@@ -176,7 +182,7 @@ fn stale(visit: &Visit, task: &TaskSummary) -> Markup {
             p { (headline(visit, task)) }
             p.small { (somebody(&task.owner)) " " (visit.say("let the lease run out", "的租约已过期"))
                 @if let Some(at) = &task.lease_expires_at { " · " (ago(visit, at)) } }
-            (form(visit, "/now/release", &html! {
+            (form(visit, Area::Tasks, "/now/release", &html! {
                 input type="hidden" name="id" value=(task.id);
                 input type="hidden" name="version" value=(task.version);
                 div.actions { button { (visit.say("Release it for others", "释放给他人")) } }

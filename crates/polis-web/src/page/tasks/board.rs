@@ -5,6 +5,7 @@ use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
 use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
+use polis_core::token::Area;
 use polis_ops::op;
 use polis_view::words;
 
@@ -98,8 +99,10 @@ pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refu
     }
     let nothing = columns.iter().all(|column| column.total == 0);
     Ok(html! {
-        section #board data-query=(filter.query()) hx-get=(address("/tasks/board", filter))
-            hx-trigger="polis:task from:body" hx-swap="morph:outerHTML" {
+        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        section #board data-query=(filter.query()) hx-get="/tasks/board" hx-trigger="polis:task from:body" hx-swap="morph:outerHTML"
+            hx-include="#filter, #board > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
+            @for (name, count) in filter.counts() { input type="hidden" name=(name) value=(count); }
             @if nothing && !filter.is_set() { (first_task(visit)) }
             @else {
                 @if nothing { p.empty { (visit.say("No task is like that.", "没有符合条件的任务。")) " "
@@ -120,7 +123,7 @@ fn draw(visit: &Visit, filter: &Filter, column: &Column) -> Markup {
             @if column.more {
                 @if filter.shown(column.status) < MOST {
                     a.button.small.more href=(address("/tasks", &more)) hx-get=(address("/tasks/filter", &more))
-                        hx-target="#board" hx-swap="morph:outerHTML" { (visit.say("More", "更多")) }
+                        hx-target="#board" hx-swap="morph:outerHTML" hx-sync="#board:replace" { (visit.say("More", "更多")) }
                 } @else {
                     p.muted.small { (visit.say("Search or filter to see the others.", "其余任务请用搜索或筛选查看。")) }
                 }
@@ -134,8 +137,9 @@ fn card(visit: &Visit, task: &TaskSummary) -> Markup {
     let lang = visit.lang();
     let since = task.created_at.as_ref().or(task.updated_at.as_ref());
     let open = task.status != TaskStatus::Completed;
+    let moves = visit.may_change(&[Area::Tasks]).then_some("true");
     html! {
-        li.card.task id={ "task-" (task.id) } data-row tabindex="0" data-task=(task.id) data-version=(task.version) draggable="true" {
+        li.card.task id={ "task-" (task.id) } data-row tabindex="0" data-task=(task.id) data-version=(task.version) draggable=[moves] {
             a.subject href={ "/tasks/" (task.id) } draggable="false" { span.muted { "#" (task.id) } " " (task.subject) }
             div.facts.small {
                 @if open && task.open_blockers > 0 {
@@ -165,7 +169,7 @@ fn first_task(visit: &Visit) -> Markup {
                 "polis task create --subject \"" (visit.say("Build it", "实现后端")) "\" --add-blocked-by 1\n"
                 "polis task claim --as architect"
             } }
-            p { a.button.main href="/tasks/new" { (visit.say("New task", "新建任务")) } }
+            @if visit.may_change(&[Area::Tasks]) { p { a.button.main href="/tasks/new" { (visit.say("New task", "新建任务")) } } }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What of the board somebody wants to see, as it stands in the page's address.
 
 use maud::{Markup, html};
+use polis_core::token::Area;
 use polis_core::{TaskStatus, TaskType};
 use polis_ops::op::TaskList;
 use polis_view::words;
@@ -92,6 +93,18 @@ impl Filter {
         })
     }
 
+    /// How many cards of each column, where it is said; the form does not have them.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let counts = [
+            ("pending", self.pending.as_str()),
+            ("in_progress", &self.in_progress),
+            ("completed", &self.completed),
+        ];
+        counts
+            .into_iter()
+            .filter(|(_, count)| !count.trim().is_empty())
+    }
+
     /// As it stands in an address, without the question mark.
     pub(super) fn query(&self) -> String {
         address::query(&[
@@ -112,7 +125,7 @@ impl Filter {
         let any = lang.say("any", "不限");
         html! {
             form.toolbar #filter role="search" method="get" action="/tasks" hx-get="/tasks/filter" hx-target="#board"
-                hx-swap="morph:outerHTML" hx-trigger="input delay:200ms, submit" hx-sync="this:replace" {
+                hx-swap="morph:outerHTML" hx-trigger="input delay:200ms, submit" hx-sync="#board:replace" {
                 div.grow {
                     label for="q" { (lang.say("Search", "搜索")) }
                     input #q type="search" name="q" value=(self.q) data-filter placeholder=(lang.say("words or #12", "关键词或 #12"));
@@ -144,7 +157,7 @@ impl Filter {
                     " " (lang.say("ready", "可认领"))
                 }
                 button { (lang.say("Filter", "筛选")) }
-                a.button.main href="/tasks/new" { (lang.say("New task", "新建任务")) }
+                @if visit.may_change(&[Area::Tasks]) { a.button.main href="/tasks/new" { (lang.say("New task", "新建任务")) } }
             }
         }
     }

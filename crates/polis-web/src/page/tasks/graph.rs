@@ -42,7 +42,7 @@ pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused
         .or_refuse(visit)?;
     let (before, after) = beside(&near, id);
     Ok(html! {
-        section.card #graph hx-get={ "/tasks/" (id) "/graph" } hx-trigger="polis:task from:body delay:1s" hx-swap="morph:outerHTML" {
+        section.card #graph hx-get={ "/tasks/" (id) "/graph" } hx-trigger="polis:task~ from:body" hx-swap="morph:outerHTML" {
             h2 { (visit.say("Dependencies", "依赖关系")) }
             @if near.tasks.len() < 2 {
                 p.muted { (visit.say("It waits for nothing, and nothing waits for it.", "没有前置任务，也没有后续任务。")) }

@@ -27,7 +27,7 @@ pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused
     let found = op::newest_history(&visit.polis, id, MOST).await;
     let told = found.or_refuse(visit)?;
     Ok(html! {
-        section.card #history hx-get={ "/tasks/" (id) "/history" } hx-trigger=(live::on(&format!("task/{id}"))) hx-swap="morph:outerHTML" {
+        section.card #history hx-get={ "/tasks/" (id) "/history" } hx-trigger=(live::on(&format!("task/{id}~"))) hx-swap="morph:outerHTML" {
             h2 { (visit.say("History", "历史")) @if !told.earlier { " " span.count { (told.history.len()) } } }
             ol.list.history reversed {
                 @for entry in &told.history {

@@ -7,10 +7,12 @@ use polis_core::{Fields, Raw};
 use polis_ops::{OpError, op};
 use polis_serve::http::problem;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::form::{Typed, numbers};
 use crate::given::Form;
 use crate::layout::{Tab, page};
+use crate::once;
 use crate::refused::{Refused, notice};
 use crate::visit::Visit;
 
@@ -28,6 +30,7 @@ pub(super) struct NewTask {
     #[serde(flatten)]
     typed: Typed,
     priority: String,
+    once: String,
 }
 
 /// The form.
@@ -66,8 +69,10 @@ async fn made(visit: &Visit, asked: &NewTask) -> Result<String, OpError> {
         add_blocks: numbers(&typed.blocks)?,
         ..TaskCreate::default()
     };
-    let made = op::create_task(&visit.polis, &visit.me, &request).await?;
-    Ok(format!("/tasks/{}", made.task.id))
+    let create = async |polis| op::create_task(&polis, &visit.me, &request).await;
+    let made = once::done(visit, &asked.once, &request, create).await?;
+    let id = made.get("id").and_then(Value::as_str).unwrap_or_default();
+    Ok(format!("/tasks/{id}"))
 }
 
 fn form(visit: &Visit, asked: &NewTask, refused: Option<&OpError>) -> Response {
@@ -76,6 +81,7 @@ fn form(visit: &Visit, asked: &NewTask, refused: Option<&OpError>) -> Response {
         @if let Some(error) = refused { (notice(visit.taste, error, false)) }
         form.card.stack #create method="post" action="/tasks/new" {
             input type="hidden" name="csrf" value=(visit.csrf);
+            (once::field(visit))
             (asked.typed.fields(visit, false))
             div {
                 label for="priority" { (lang.say("Priority", "优先级")) }

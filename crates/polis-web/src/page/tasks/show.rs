@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use maud::{Markup, html};
+use polis_core::token::Area;
 use polis_core::{Task, TaskId, TaskStatus};
 use polis_ops::op::{self, TaskView};
 use polis_view::{time, words};
@@ -32,7 +33,7 @@ pub(super) async fn show(visit: Visit, Path(id): Path<TaskId>) -> Result<Respons
         (history::section(&visit, id).await?)
     };
     let title = format!("#{id} {}", view.task.subject);
-    let live = format!("task,task/{id}");
+    let live = format!("task~,task/{id},task/{id}~");
     Ok(page(&visit, Tab::Tasks, &title, &live, &body))
 }
 
@@ -67,7 +68,7 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
                 @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
                 @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
                 span.grow {}
-                @if task.status != TaskStatus::Deleted { (actions(visit, view)) }
+                @if task.status != TaskStatus::Deleted && visit.may_change(&[Area::Tasks]) { (actions(visit, view)) }
             }
             div.split {
                 div.card {
@@ -153,7 +154,7 @@ fn approval(visit: &Visit, task: &Task) -> Markup {
         @if let Some(given) = &task.approval {
             p { span.pill.good { (lang.say("approved", "已批准")) } " " a href={ "/agents/" (given.by) } { (given.by) } " " (ago(visit, &given.at))
                 @if let Some(note) = &given.note { br; (brief::beginning(note, brief::CARD)) } }
-        } @else if task.status == TaskStatus::InProgress || (needed && task.status != TaskStatus::Deleted) {
+        } @else if visit.may_change(&[Area::Tasks]) && (task.status == TaskStatus::InProgress || (needed && task.status != TaskStatus::Deleted)) {
             details open[needed && task.status == TaskStatus::InProgress] {
                 summary { (lang.say("Approval", "批准")) @if needed { " " span.pill.warn { (lang.say("needed to complete it", "完成前需要批准")) } } }
                 form.stack method="post" action=(to) hx-post=(to) hx-target="#task" hx-swap="morph:outerHTML" {

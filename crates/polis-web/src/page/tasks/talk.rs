@@ -2,8 +2,9 @@
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
+use polis_core::TaskId;
 use polis_core::task::Comment;
-use polis_core::{Code, Refusal, TaskId};
+use polis_core::token::Area;
 use polis_ops::op::{self, TaskComment, TaskComments};
 use serde::Deserialize;
 
@@ -12,11 +13,12 @@ use crate::given::{Form, Path, Query};
 use crate::layout::{Tab, page, part};
 use crate::live;
 use crate::moment::ago;
+use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
 /// The most comments a page has.
-const MOST: usize = 200;
+const MOST: u32 = 100;
 
 /// The comments alone, because somebody has said something. The form is not in it: somebody may be typing.
 pub(super) async fn refresh(
@@ -24,7 +26,19 @@ pub(super) async fn refresh(
     Path(id): Path<TaskId>,
     Query(from): Query<Before>,
 ) -> Result<Response, Refused> {
-    Ok(part(comments(&visit, id, &from).await?))
+    let said = comments(&visit, id, &from).await?;
+    if visit.part {
+        return Ok(part(said));
+    }
+    // The link to older ones, followed elsewhere.
+    let body =
+        html! { p { a href={ "/tasks/" (id) } { "← #" (id) } } section.card #talk { (said) } };
+    let title = visit.say("Comments", "评论");
+    let live = match from.before {
+        Some(_) => String::new(),
+        None => format!("task/{id}"),
+    };
+    Ok(page(&visit, Tab::Tasks, title, &live, &body))
 }
 
 /// Which page of comments.
@@ -37,6 +51,8 @@ pub(super) struct Before {
 #[derive(Debug, Deserialize)]
 pub(super) struct Say {
     body: String,
+    #[serde(default)]
+    once: String,
 }
 
 /// Says something.
@@ -50,7 +66,8 @@ pub(super) async fn say(
         body: said.body.replace("\r\n", "\n"),
         reply_to: None,
     };
-    let done = op::comment_task(&visit.polis, &visit.me, &request).await;
+    let comment = async |polis| op::comment_task(&polis, &visit.me, &request).await;
+    let done = once::done(&visit, &said.once, &request, comment).await;
     done.or_refuse(&visit)?;
     match visit.part {
         true => Ok(part(talk(&visit, id).await?)),
@@ -66,12 +83,15 @@ pub(super) async fn talk(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
         section.card #talk {
             h2 { (visit.say("Comments", "评论")) }
             (said)
-            form.stack method="post" action=(to) hx-post=(to) hx-target="#talk" hx-swap="outerHTML" {
-                input type="hidden" name="csrf" value=(visit.csrf);
-                label for="comment" { (visit.say("Say something", "发表评论")) " "
-                    span.muted { (visit.say("@name mentions somebody", "@名字 可提及他人")) } }
-                textarea #comment name="body" rows="3" required {}
-                div { button { (visit.say("Comment", "评论")) } }
+            @if visit.may_change(&[Area::Tasks]) {
+                form.stack method="post" action=(to) hx-post=(to) hx-target="#talk" hx-swap="outerHTML" {
+                    input type="hidden" name="csrf" value=(visit.csrf);
+                    (once::field(visit))
+                    label for="comment" { (visit.say("Say something", "发表评论")) " "
+                        span.muted { (visit.say("@name mentions somebody", "@名字 可提及他人")) } }
+                    textarea #comment name="body" rows="3" required {}
+                    div { button { (visit.say("Comment", "评论")) } }
+                }
             }
         }
     })
@@ -79,37 +99,40 @@ pub(super) async fn talk(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
 
 /// The newest comments, or those before one, as many as a page bears. Long ones are cut.
 async fn comments(visit: &Visit, id: TaskId, from: &Before) -> Result<Markup, Refused> {
-    let mut all = read(visit, id).await?;
-    if let Some(before) = from.before {
-        all.retain(|comment| comment.id < before);
-    }
+    let request = TaskComments {
+        before: from.before,
+        newest: true,
+        limit: Some(MOST),
+        ..TaskComments::of(id)
+    };
+    let found = op::task_comments(&visit.polis, &request).await;
+    let found = found.or_refuse(visit)?;
+    let mut all = found.comments;
     let mut bytes = 0;
-    let fits = all.iter().rev().take(MOST).take_while(|comment| {
+    let fits = all.iter().rev().take_while(|comment| {
         let first = bytes == 0;
         bytes += comment.body.len().min(brief::PASSAGE);
         first || bytes <= brief::WHOLE
     });
     let shown = all.split_off(all.len().saturating_sub(fits.count()));
-    let early = all.len();
+    let early = found.earlier.is_some() || !all.is_empty();
     // Old pages stay as they are.
-    let trigger = from.before.is_none();
-    let trigger = trigger.then(|| live::on(&format!("task/{id}")));
+    let newest = from.before.is_none();
+    let at = format!("/tasks/{id}/comments");
+    let trigger = newest.then(|| live::on(&format!("task/{id}")));
     brief::drawn(visit, move |visit| html! {
-        div #comments hx-get={ "/tasks/" (id) "/comments" } hx-trigger=[trigger] hx-swap="morph:outerHTML" {
-            @if let Some(first) = shown.first().filter(|_| early > 0) {
-                @let older = format!("/tasks/{id}/comments?before={}", first.id);
+        div #comments hx-get=[newest.then_some(&at)] hx-trigger=[trigger] hx-swap="morph:outerHTML" {
+            @if let Some(first) = shown.first().filter(|_| early) {
+                @let older = format!("{at}?before={}", first.id);
                 p { a.button.small href=(older) hx-get=(older) hx-target="#comments" hx-swap="outerHTML" {
-                    (visit.say("Earlier", "更早")) " (" (early) ")" } }
+                    (visit.say("Earlier", "更早")) } }
             }
             @if shown.is_empty() { p.muted { (visit.say("Nothing was said yet.", "还没有评论。")) } }
-            @else { ol.list { @for comment in &shown { (one(visit, id, comment, brief::PASSAGE)) } } }
+            @else { ol.list { @for comment in &shown { (one(visit, id, comment, Some(&shown))) } } }
+            @if !newest { p { a.button.small href={ "/tasks/" (id) "#talk" } hx-get=(at) hx-target="#comments" hx-swap="outerHTML" {
+                (visit.say("Newest", "最新")) } } }
         }
     }).await
-}
-
-async fn read(visit: &Visit, id: TaskId) -> Result<Vec<Comment>, Refused> {
-    let found = op::task_comments(&visit.polis, &TaskComments::of(id)).await;
-    Ok(found.or_refuse(visit)?.comments)
 }
 
 /// A comment alone, for one that is long.
@@ -117,19 +140,12 @@ pub(super) async fn alone(
     visit: Visit,
     Path((id, number)): Path<(TaskId, u64)>,
 ) -> Result<Response, Refused> {
-    let mut all = read(&visit, id).await?.into_iter();
-    let Some(found) = all.find(|comment| comment.id == number) else {
-        let refusal = Refusal::new(
-            Code::CommentNotFound,
-            format!("Task {id} has no comment {number}."),
-            "go back to the task",
-        );
-        return Err(Refused::of(&visit, refusal.into()));
-    };
+    let found = op::task_comment(&visit.polis, id, number).await;
+    let found = found.or_refuse(&visit)?;
     let body = brief::drawn(&visit, move |visit| {
         html! {
-            p { a href={ "/tasks/" (id) "#comment-" (number) } { "← #" (id) } }
-            ol.card.list { (one(visit, id, &found, brief::WHOLE)) }
+            p { a href={ "/tasks/" (id) "#talk" } { "← #" (id) } }
+            ol.card.list { (one(visit, id, &found, None)) }
         }
     });
     let body = body.await?;
@@ -137,13 +153,29 @@ pub(super) async fn alone(
     Ok(page(&visit, Tab::Tasks, title, "", &body))
 }
 
-fn one(visit: &Visit, id: TaskId, comment: &Comment, most: usize) -> Markup {
-    let all = format!("/tasks/{id}/comments/{}", comment.id);
-    let all = (most < brief::WHOLE).then_some(all.as_str());
+/// A comment among others, as much as a page bears of it; or alone.
+fn one(visit: &Visit, id: TaskId, comment: &Comment, among: Option<&[Comment]>) -> Markup {
+    let at = |number: u64| format!("/tasks/{id}/comments/{number}");
+    let own = at(comment.id);
+    let (most, all) = match among {
+        Some(_) => (brief::PASSAGE, Some(own.as_str())),
+        None => (brief::WHOLE, None),
+    };
+    let answered = comment.reply_to.map(|to| {
+        let here = among.is_some_and(|others| others.iter().any(|other| other.id == to));
+        (
+            to,
+            if here {
+                format!("#comment-{to}")
+            } else {
+                at(to)
+            },
+        )
+    });
     html! {
         li id={ "comment-" (comment.id) } {
             div.small { a href={ "/agents/" (comment.author) } { b { (comment.author) } } " " (ago(visit, &comment.at))
-                @if let Some(to) = comment.reply_to { " · " a href={ "#comment-" (to) } { (visit.say("answers", "回复")) " #" (to) } } }
+                @if let Some((to, place)) = &answered { " · " a href=(place) { (visit.say("answers", "回复")) " #" (to) } } }
             (brief::prose(visit, &comment.body, most, all))
         }
     }

@@ -26,6 +26,12 @@ pub(super) fn tree(workspace: &str, directory: &str, after: Option<&str>) -> Str
     )
 }
 
+/// Where the whole tree is got, while a file is looked at or none.
+pub(super) fn files(workspace: &str, current: Option<&str>) -> String {
+    let page = format!("{}/files", of(workspace));
+    asking(&page, &[("at", current.unwrap_or_default())])
+}
+
 /// The page of a command.
 pub(super) fn command(workspace: &str, id: &str) -> String {
     asking(&format!("{}/command", of(workspace)), &[("id", id)])

@@ -159,7 +159,8 @@ pub(super) async fn show(
         (output)
     };
     let title = visit.say("Command", "命令");
-    Ok(page(&visit, Tab::Workspaces, title, "command", &body))
+    let live = if view.entry.running { "command" } else { "" };
+    Ok(page(&visit, Tab::Workspaces, title, live, &body))
 }
 
 fn output(visit: &Visit, id: &AgentId, view: &CommandView) -> Markup {

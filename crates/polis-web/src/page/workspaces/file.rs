@@ -95,7 +95,8 @@ pub(super) async fn show(
         }
     };
     let name = path.rsplit('/').next().unwrap_or(&path);
-    Ok(page(&visit, Tab::Workspaces, name, "", &body))
+    let live = "file~,command~";
+    Ok(page(&visit, Tab::Workspaces, name, live, &body))
 }
 
 /// How a file is looked at.

@@ -1,7 +1,7 @@
 //! All workspaces, and one of them.
 //!
 //! How much is in a workspace is found by walking through it, so the page does not wait for it: each size
-//! is fetched by itself when it comes into view.
+//! is fetched by itself when it comes into view, and again, not too often, when files or commands were at work.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -11,7 +11,6 @@ use polis_view::amount;
 use serde::Deserialize;
 
 use super::{address, commands, tree};
-use crate::address::asking;
 use crate::given::{Path, Query};
 use crate::layout::{Tab, page, part};
 use crate::moment::ago;
@@ -31,7 +30,7 @@ pub(super) struct Which {
 
 pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
     let body = html! {
-        form.toolbar role="search" method="get" action="/workspaces" hx-get="/workspaces/list" hx-target="#workspaces"
+        form.toolbar #filter role="search" method="get" action="/workspaces" hx-get="/workspaces/list" hx-target="#workspaces"
             hx-swap="morph:outerHTML" hx-trigger="input delay:200ms, submit" hx-sync="#workspaces:replace" {
             div.grow {
                 label for="q" { (visit.say("Search", "搜索")) }
@@ -42,7 +41,8 @@ pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Res
         (table(&visit, &which).await?)
     };
     let title = visit.say("Workspaces", "工作区");
-    Ok(page(&visit, Tab::Workspaces, title, "workspace~", &body))
+    let live = "workspace~,file~,command~";
+    Ok(page(&visit, Tab::Workspaces, title, live, &body))
 }
 
 pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
@@ -64,9 +64,10 @@ async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
     });
     let more = workspaces.len() > MOST;
     workspaces.truncate(MOST);
-    let again = asking("/workspaces/list", &[("q", which.q.trim())]);
     Ok(html! {
-        section #workspaces hx-get=(again) hx-trigger="polis:workspace~ from:body" hx-swap="morph:outerHTML" hx-sync="this:drop" {
+        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        section #workspaces hx-get="/workspaces/list" hx-trigger="polis:workspace~ from:body" hx-swap="morph:outerHTML"
+            hx-include="#filter" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             @if nothing { (first(visit)) }
             @else if workspaces.is_empty() { div.empty { p { (visit.say("No workspace is called so.", "没有这样的工作区。")) } } }
             @else {
@@ -102,11 +103,16 @@ fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
 
 /// The place for a workspace's size.
 fn later(visit: &Visit, id: &str) -> Markup {
-    let size = format!("{}/size", address::of(id));
+    let measuring =
+        html! { a.muted href=(address::of(id)) { (visit.say("measuring …", "正在统计……")) } };
+    // Not for every size at once: a page may have hundreds.
+    sized(id, "intersect once", &measuring)
+}
+
+/// A workspace's size, and when it is measured.
+fn sized(id: &str, when: &str, told: &Markup) -> Markup {
     html! {
-        span.size id={ "size-" (id) } hx-get=(size) hx-trigger="load, polis:file from:body" hx-swap="outerHTML" {
-            a.muted href=(address::of(id)) { (visit.say("measuring …", "正在统计……")) }
-        }
+        span.size id={ "size-" (id) } hx-get={ (address::of(id)) "/size" } hx-trigger=(when) hx-swap="outerHTML" { (told) }
     }
 }
 
@@ -125,12 +131,11 @@ pub(super) async fn size(visit: Visit, Path(id): Path<AgentId>) -> Result<Respon
         },
         format!("{} 个文件", amount::count(info.file_count)),
     );
-    Ok(part(html! {
-        span.size id={ "size-" (id) } {
-            b { (amount::bytes(info.total_size)) } " "
-            span.muted { (files) @if let Some(at) = &info.last_modified { " · " (ago(&visit, at)) } }
-        }
-    }))
+    let told = html! {
+        b { (amount::bytes(info.total_size)) } " "
+        span.muted { (files) @if let Some(at) = &info.last_modified { " · " (ago(&visit, at)) } }
+    };
+    Ok(part(sized(id.as_str(), &tree::changes(), &told)))
 }
 
 /// A workspace's page: its files and commands.
@@ -169,7 +174,7 @@ pub(super) async fn at(
         visit,
         Tab::Workspaces,
         id.as_str(),
-        "file,command",
+        "file~,command,command~",
         &body,
     ))
 }

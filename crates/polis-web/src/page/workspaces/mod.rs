@@ -23,6 +23,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/workspaces/{id}/commands", get(commands::refresh))
         .route("/workspaces/{id}/command", get(commands::show))
         .route("/workspaces/{id}/tree", get(tree::refresh))
+        .route("/workspaces/{id}/files", get(tree::again))
         .route("/workspaces/{id}/file/{*path}", get(file::show))
         .route("/workspaces/{id}/raw/{*path}", get(file::download))
 }

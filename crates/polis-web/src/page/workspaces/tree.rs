@@ -1,23 +1,29 @@
-//! The files of a workspace as a tree. Directories are read when they are opened.
+//! The files of a workspace as a tree. Directories are read when they are opened, and those that are open are
+//! read again when something may have changed in them.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::response::Response;
 use maud::{Markup, html};
-use polis_core::AgentId;
 use polis_core::workspace::file::{EntryType, FileEntry, FileList, ListFiles};
+use polis_core::{AgentId, Code, Kind};
+use polis_ops::OpError;
 use polis_ops::op::{self, Desk};
 use polis_view::amount;
 use serde::Deserialize;
 
 use super::{address, list};
+use crate::address::segment;
 use crate::given::{Path, Query};
 use crate::layout::part;
+use crate::live;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
 /// How many entries of a directory are shown at once.
 const AT_ONCE: u32 = 300;
-/// How many directories on the way to a file are shown open.
-const DEEPEST: usize = 24;
+/// How many directories are shown open.
+const MOST_OPEN: usize = 32;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Asked {
@@ -26,10 +32,12 @@ pub(super) struct Asked {
     after: Option<String>,
 }
 
-/// A directory that is open: its path, its entries, and what is open within it.
-struct Level {
-    path: String,
-    list: FileList,
+/// The directories that are open, by their paths, with what is in them. The root's path is empty.
+type Opened = BTreeMap<String, FileList>;
+
+/// When what is in a workspace may have changed; commands change files without a word about each.
+pub(super) fn changes() -> String {
+    [live::on("file~"), live::on("command~")].join(", ")
 }
 
 /// The entries of a directory.
@@ -44,12 +52,27 @@ pub(super) async fn refresh(
         let within = (!folder.is_empty()).then(|| format!("{folder}/"));
         return list::at(&visit, &id, within.as_deref()).await;
     }
-    let list = read(&visit, &id, &asked.path, asked.after).await?;
-    let level = Level {
-        path: asked.path,
-        list,
+    let list = read(&visit, &id, &asked.path, asked.after).await;
+    let opened = Opened::from([(asked.path.clone(), list.or_refuse(&visit)?)]);
+    Ok(part(entries(&visit, &id, &opened, &asked.path, None)))
+}
+
+/// The whole tree again: `at` is the file that is looked at, each `open` a directory that is open.
+pub(super) async fn again(
+    visit: Visit,
+    Path(id): Path<AgentId>,
+    Query(asked): Query<Vec<(String, String)>>,
+) -> Result<Response, Refused> {
+    if !visit.part {
+        return list::at(&visit, &id, None).await;
+    }
+    let given = |wanted: &'static str| {
+        let all = asked.iter().filter(move |(name, _)| name == wanted);
+        all.map(|(_, value)| value.as_str())
     };
-    Ok(part(entries(&visit, &id, &level, &[], None)))
+    let open: BTreeSet<&str> = given("open").collect();
+    let current = given("at").next();
+    Ok(part(drawn(&visit, &id, current, &open).await?))
 }
 
 async fn read(
@@ -57,7 +80,7 @@ async fn read(
     id: &AgentId,
     path: &str,
     after: Option<String>,
-) -> Result<FileList, Refused> {
+) -> Result<FileList, OpError> {
     let desk = Desk {
         by: &visit.me,
         of: Some(id),
@@ -68,8 +91,13 @@ async fn read(
         limit: Some(AT_ONCE),
         ..ListFiles::default()
     };
-    let list = op::list_files(&visit.polis, desk, &request).await;
-    list.or_refuse(visit)
+    op::list_files(&visit.polis, desk, &request).await
+}
+
+/// The directories above a path.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    ends.filter_map(|at| path.get(..at))
 }
 
 /// The tree from its root, open on the way to a file, or to a directory whose path ends with a slash.
@@ -79,59 +107,87 @@ pub(super) async fn root(
     current: Option<&str>,
     there: bool,
 ) -> Result<Markup, Refused> {
-    let mut levels = Vec::new();
-    if there {
-        let mut paths = vec![""];
-        if let Some(current) = current {
-            let ends = current.match_indices('/').map(|(at, _)| at);
-            paths.extend(ends.filter_map(|at| current.get(..at)));
-        }
-        for path in paths.into_iter().take(DEEPEST) {
-            levels.push(Level {
-                path: path.to_owned(),
-                list: read(visit, id, path, None).await?,
-            });
-        }
+    if !there {
+        return Ok(part_of(visit, id, current, &Opened::new()));
     }
-    let empty = levels
-        .first()
-        .is_none_or(|level| level.list.files.is_empty());
-    Ok(html! {
-        nav.card.files aria-label=(visit.say("Files", "文件")) {
-            @match levels.split_first() {
-                Some((first, deeper)) if !empty => ul.tree { (entries(visit, id, first, deeper, current)) },
-                _ => p.muted { (visit.say(
-                    "No files yet: they appear as soon as an agent writes one.",
-                    "还没有文件：智能体写入后会显示在这里。",
-                )) },
-            }
-        }
-    })
+    let open = current.map(above).into_iter().flatten().collect();
+    drawn(visit, id, current, &open).await
 }
 
-/// The entries of a directory, directories first; `deeper` are those open within it.
+/// The tree, with these directories open as far as they are there.
+async fn drawn(
+    visit: &Visit,
+    id: &AgentId,
+    current: Option<&str>,
+    open: &BTreeSet<&str>,
+) -> Result<Markup, Refused> {
+    let mut opened = Opened::new();
+    let first = match read(visit, id, "", None).await {
+        Ok(list) => list,
+        // Nothing was written yet.
+        Err(error) if error.code() == Code::FileNotFound => {
+            return Ok(part_of(visit, id, current, &opened));
+        }
+        Err(error) => return Err(Refused::of(visit, error)),
+    };
+    opened.insert(String::new(), first);
+    // A directory comes before what is in it. One that is gone by now, or is none, is not open.
+    for path in open.iter().filter(|path| !path.is_empty()).take(MOST_OPEN) {
+        let outer = path.rsplit_once('/').map_or("", |(outer, _)| outer);
+        if !opened.contains_key(outer) {
+            continue;
+        }
+        match read(visit, id, path, None).await {
+            Ok(list) => _ = opened.insert((*path).to_owned(), list),
+            Err(error) if matches!(error.code().kind(), Kind::NotFound | Kind::Invalid) => {}
+            Err(error) => return Err(Refused::of(visit, error)),
+        }
+    }
+    Ok(part_of(visit, id, current, &opened))
+}
+
+/// The tree as a part of a page. What is open is asked for again with it.
+fn part_of(visit: &Visit, id: &AgentId, current: Option<&str>, opened: &Opened) -> Markup {
+    let empty = opened.get("").is_none_or(|list| list.files.is_empty());
+    html! {
+        nav.card.files #files aria-label=(visit.say("Files", "文件")) hx-get=(address::files(id.as_str(), current))
+            hx-trigger=(changes()) hx-swap="morph:outerHTML" hx-include="#files details[open] > input" hx-sync="this:queue last"
+            hx-disinherit="hx-include hx-sync" {
+            @if empty {
+                p.muted { (visit.say(
+                    "No files yet: they appear as soon as an agent writes one.",
+                    "还没有文件：智能体写入后会显示在这里。",
+                )) }
+            } @else { ul.tree { (entries(visit, id, opened, "", current)) } }
+        }
+    }
+}
+
+/// The entries of a directory, directories first.
 fn entries(
     visit: &Visit,
     id: &AgentId,
-    level: &Level,
-    deeper: &[Level],
+    opened: &Opened,
+    path: &str,
     current: Option<&str>,
 ) -> Markup {
+    let Some(list) = opened.get(path) else {
+        return html! {};
+    };
     let directory = |entry: &&FileEntry| entry.kind == EntryType::Directory;
-    let files = &level.list.files;
     let (first, then) = (
-        files.iter().filter(directory),
-        files.iter().filter(|e| !directory(e)),
+        list.files.iter().filter(directory),
+        list.files.iter().filter(|e| !directory(e)),
     );
-    let within = |name: &str| match level.path.as_str() {
+    let within = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}/{name}"),
     };
     html! {
-        @for entry in first { (folder(visit, id, &within(&entry.name), &entry.name, deeper, current)) }
+        @for entry in first { (folder(visit, id, opened, &within(&entry.name), &entry.name, current)) }
         @for entry in then { (leaf(visit, id, &within(&entry.name), entry, current)) }
-        @if let Some(next) = &level.list.next {
-            li hx-get=(address::tree(id.as_str(), &level.path, Some(next))) hx-trigger="intersect once" hx-swap="outerHTML" {
+        @if let Some(next) = &list.next {
+            li hx-get=(address::tree(id.as_str(), path, Some(next))) hx-trigger="intersect once" hx-swap="outerHTML" {
                 span.muted { (visit.say("more …", "更多……")) }
             }
         }
@@ -141,23 +197,27 @@ fn entries(
 fn folder(
     visit: &Visit,
     id: &AgentId,
+    opened: &Opened,
     path: &str,
     name: &str,
-    deeper: &[Level],
     current: Option<&str>,
 ) -> Markup {
-    if let Some((level, deeper)) = deeper.split_first()
-        && level.path == path
-    {
-        return html! {
-            li { details open { summary.folder { (name) } ul { (entries(visit, id, level, deeper, current)) } } }
-        };
-    }
+    // Named, so that it stays itself, open or not, whatever comes or goes beside it.
+    let own = format!("dir-{}", segment(path));
+    let is_open = opened.contains_key(path);
     let address = address::tree(id.as_str(), path, None);
+    let (get, once) = match is_open {
+        true => (None, None),
+        false => (Some(&address), Some("toggle once")),
+    };
     html! {
-        li { details hx-get=(address) hx-trigger="toggle once" hx-target="find ul" hx-swap="innerHTML" {
+        li id=(own) { details open[is_open] hx-get=[get] hx-trigger=[once] hx-target="find ul" hx-swap="innerHTML" hx-sync="#files:queue all" {
             summary.folder { (name) }
-            ul { li.muted { a href=(address) { "…" } } }
+            input type="hidden" name="open" value=(path);
+            ul {
+                @if is_open { (entries(visit, id, opened, path, current)) }
+                @else { li.muted { a href=(address) { "…" } } }
+            }
         } }
     }
 }
