@@ -438,7 +438,19 @@ async fn any_two_versions_stand_side_by_side_and_an_old_one_is_brought_back() {
         .text;
     assert!(ask.contains("class=\"diff sides\""), "{ask}");
     assert_eq!(text(&town, "global").await, "no plan at all\n");
-    let done = person.submit("/boards/global/restore", "version=1").await;
+    assert!(ask.contains("name=\"now\" value=\"3\""), "{ask}");
+    write(&town, "global", "somebody was faster\n").await;
+    let again = person
+        .submit("/boards/global/restore", "version=1&now=3")
+        .await;
+    assert_eq!(again.status, StatusCode::CONFLICT, "{}", again.text);
+    assert!(again.text.contains("data-code=\"version_conflict\""));
+    assert!(again.text.contains("name=\"now\" value=\"4\""));
+    assert!(again.text.contains("somebody was faster"), "what changes");
+    assert_eq!(text(&town, "global").await, "somebody was faster\n");
+    let done = person
+        .submit("/boards/global/restore", "version=1&now=4")
+        .await;
     assert_eq!(done.to(), "/boards/global");
     assert_eq!(text(&town, "global").await, "the old plan\n");
     let lost = person.get("/boards/global/history?from=1&to=99").await;

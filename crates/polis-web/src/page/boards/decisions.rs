@@ -88,6 +88,7 @@ fn milestone(call: &Call, one: &Milestone) -> Markup {
     let visit = &call.visit;
     // A button has to send the title whole; who gives such a long one ticks it off in the text.
     let offered = call.may_change() && one.title.len() <= LINE;
+    let reached = visit.say("Reached", "达成");
     html! {
         li.row data-milestone=(brief::beginning(&one.title, LINE)) {
             span.tick.done[one.done] aria-hidden="true" { @if one.done { "☑" } @else { "☐" } }
@@ -97,7 +98,7 @@ fn milestone(call: &Call, one: &Milestone) -> Markup {
                 form method="post" action=(address::to(&call.board, Wish::Milestone)) {
                     input type="hidden" name="csrf" value=(visit.csrf);
                     input type="hidden" name="title" value=(one.title);
-                    button.small aria-label={ (visit.say("Reached:", "已达成：")) " " (one.title) } { (visit.say("Reached", "达成")) }
+                    button.small aria-label={ (reached) ": " (one.title) } { (reached) }
                 }
             }
         }

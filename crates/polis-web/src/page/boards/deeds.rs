@@ -5,8 +5,9 @@ use polis_core::{Code, Refusal};
 use polis_ops::op::{
     self, BoardAppend, BoardLock, BoardUnlock, Decide, DecisionAct, MilestoneChange, VersionRestore,
 };
+use polis_serve::http::problem;
 
-use super::{Call, Sent, address, edit, lacks};
+use super::{Call, Sent, address, edit, history, lacks};
 use crate::once;
 use crate::refused::{OrRefuse as _, Refused};
 
@@ -31,14 +32,22 @@ pub(super) async fn append(call: &Call, sent: Sent) -> Result<Response, Refused>
 
 pub(super) async fn restore(call: &Call, sent: &Sent) -> Result<Response, Refused> {
     let visit = &call.visit;
+    let version = sent.version.ok_or_else(|| lacks(call, "version"))?;
     let request = VersionRestore {
         board: call.board.clone(),
-        version: sent.version.ok_or_else(|| lacks(call, "version"))?,
-        expected_version: None,
+        version,
+        expected_version: Some(sent.now.ok_or_else(|| lacks(call, "now"))?),
     };
-    let done = op::restore_board(&visit.polis, &visit.me, &request).await;
-    done.or_refuse(visit)?;
-    Ok(back(call))
+    match op::restore_board(&visit.polis, &visit.me, &request).await {
+        Ok(_) => Ok(back(call)),
+        // What it would change is not what was shown: it is asked again.
+        Err(error) if error.code() == Code::VersionConflict => {
+            let mut asked = history::question(call, version, Some(&error)).await?;
+            *asked.status_mut() = problem::status_of(error.code());
+            Ok(asked)
+        }
+        Err(error) => Err(Refused::of(visit, error)),
+    }
 }
 
 pub(super) async fn lock(call: &Call) -> Result<Response, Refused> {

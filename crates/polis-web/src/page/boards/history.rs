@@ -13,7 +13,7 @@ use polis_view::amount;
 use super::address::{self, Wish};
 use super::{Asked, Call, about, lacks};
 use crate::layout::{Tab, page};
-use crate::refused::{OrRefuse as _, Refused};
+use crate::refused::{OrRefuse as _, Refused, notice};
 use crate::sides;
 
 /// The most versions that are listed.
@@ -175,12 +175,22 @@ pub(super) async fn side_by_side(
 
 /// Asks before a version is brought back, and shows what that would change.
 pub(super) async fn ask_restore(call: &Call, asked: &Asked) -> Result<Response, Refused> {
-    let Call { visit, board, .. } = call;
     let version = asked.version.ok_or_else(|| lacks(call, "version"))?;
+    question(call, version, None).await
+}
+
+/// The question; again, if the board was changed after it was asked.
+pub(super) async fn question(
+    call: &Call,
+    version: u64,
+    again: Option<&OpError>,
+) -> Result<Response, Refused> {
+    let Call { visit, board, .. } = call;
     let head = super::shelf::head(&visit.polis, &visit.me, board).await;
     let now = head.or_refuse(visit)?.version;
     let (old, new) = (text_of(call, now).await?, text_of(call, version).await?);
     let body = html! {
+        @if let Some(error) = again { (notice(visit.taste, error, false)) }
         p { (visit.say(
             "The board becomes what it was in this version. That is a new version: nothing is lost by it.",
             "白板将恢复成这个版本的内容。这会产生一个新版本，不会丢失任何内容。",
@@ -188,6 +198,7 @@ pub(super) async fn ask_restore(call: &Call, asked: &Asked) -> Result<Response, 
         form.actions method="post" action=(address::to(board, Wish::Restore)) {
             input type="hidden" name="csrf" value=(visit.csrf);
             input type="hidden" name="version" value=(version);
+            input type="hidden" name="now" value=(now);
             button.main { (visit.say(format!("Restore version {version}"), format!("恢复版本 {version}"))) }
             a.button.quiet href=(address::to(board, Wish::History)) { (visit.say("Back", "返回")) }
         }

@@ -70,8 +70,10 @@ struct Sent {
     /// A text.
     #[serde(default)]
     content: String,
-    /// The version the form was made from.
+    /// The version the form was made from; of one that brings a version back, that one.
     version: Option<u64>,
+    /// The version that was there when it was asked whether to bring one back.
+    now: Option<u64>,
     /// The section's title.
     section: Option<String>,
     /// Which of several.
