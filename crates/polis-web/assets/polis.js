@@ -75,6 +75,21 @@
         time.textContent = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
       }
     }
+    // Days begin at the reader's own midnight.
+    for (const list of all("ol[data-days]", within)) {
+      let day = "";
+      for (const item of [...list.children]) {
+        const clock = item.querySelector("time.clock");
+        const moment = clock && new Date(clock.dateTime);
+        if (!clock) { item.remove(); continue; }
+        const its = [moment.getFullYear(), moment.getMonth() + 1, moment.getDate()].map(two).join("-");
+        if (isNaN(moment) || its === day) continue;
+        const head = document.createElement("li");
+        head.id = `d${day = its}`;
+        head.append(Object.assign(document.createElement("b"), { className: "day", textContent: day }));
+        item.before(head);
+      }
+    }
     // Output that grows is followed, unless somebody scrolled up in it.
     for (const tail of all("[data-tail]", within)) if (!tail.held) tail.scrollTop = tail.scrollHeight;
   };
@@ -94,7 +109,9 @@
   if (window.Idiomorph) {
     Object.assign(Idiomorph.defaults.callbacks, {
       beforeNodeMorphed: (was, now) => !(was.begun && was.name === now.name),
-      beforeAttributeUpdated: (name, at) => !(name === "open" && at.matches("details, dialog")),
+      // A row that was gone to by key can have the focus; it keeps it.
+      beforeAttributeUpdated: (name, at, how) =>
+        !(name === "open" && at.matches("details, dialog")) && !(name === "tabindex" && how === "remove"),
     });
   }
 
@@ -116,7 +133,6 @@
       if (seen.has(what)) one.remove();
       seen.add(what);
     }
-    for (const good of all(".good", notices)) setTimeout(() => good.remove(), 6000);
     while (notices.childElementCount > 4) notices.firstElementChild.remove();
   }).observe(notices, { childList: true });
   document.addEventListener("click", (event) => {

@@ -131,12 +131,13 @@ async fn list(visit: &Visit, asked: &Asked, head: u64) -> Result<Markup, Refused
     })
 }
 
-/// The events, newest first, by day.
+/// The events, newest first, by day: the days of UTC, which the page's script makes those of the reader, as it
+/// does with the clocks.
 fn days(visit: &Visit, events: &[Event]) -> Markup {
     let day = |event: &Event| event.at.as_str().get(..10).map(str::to_owned);
     let newest: Vec<&Event> = events.iter().rev().collect();
     html! {
-        ol.timeline.card {
+        ol.timeline.card data-days {
             @for events in newest.chunk_by(|a, b| day(a) == day(b)) {
                 @if let Some(day) = events.first().and_then(|event| day(event)) {
                     li id={ "d" (day) } { b.day { (day) } }
