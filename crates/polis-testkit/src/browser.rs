@@ -249,6 +249,12 @@ impl Browser {
         severe.map(|entry| entry["message"].to_string()).collect()
     }
 
+    /// Lets it be in another part of the world, such as `Pacific/Kiritimati`.
+    pub async fn live_in(&self, zone: &str) {
+        let moved = self.client.issue_cmd(Zone(zone.to_owned())).await;
+        moved.unwrap();
+    }
+
     /// The serious faults of accessibility on this page.
     pub async fn faults(&self) -> Vec<String> {
         let file = told("POLIS_TEST_AXE").expect("POLIS_TEST_AXE names axe.min.js");
@@ -337,5 +343,28 @@ impl WebDriverCompatibleCommand for BrowserLog {
             http::Method::POST,
             Some(json!({"type": "browser"}).to_string()),
         )
+    }
+}
+
+/// Chromium's own command: which zone its clock is in.
+#[derive(Debug)]
+struct Zone(String);
+
+impl WebDriverCompatibleCommand for Zone {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        let session = session.unwrap_or_default();
+        base.join(&format!("session/{session}/goog/cdp/execute"))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        let what = json!({
+            "cmd": "Emulation.setTimezoneOverride",
+            "params": {"timezoneId": self.0},
+        });
+        (http::Method::POST, Some(what.to_string()))
     }
 }
