@@ -6,13 +6,14 @@ use polis_view::time;
 
 use crate::visit::Visit;
 
-/// How long ago something was; the moment itself is told by pointing at it.
+/// How long ago something was; the moment itself is told by pointing at it (the page's script says it in the
+/// reader's own time).
 pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
     let Some(then) = at.millis() else {
         return html! { span.muted { (at.as_str()) } };
     };
     let age = time::age(visit.now(), then, visit.lang());
-    html! { time.muted datetime=(at.as_str()) title=(at.as_str()) { (age) } }
+    html! { time.muted datetime=(at.as_str()) { (age) } }
 }
 
 /// How long it is until something; the moment itself is told by pointing at it.
@@ -21,5 +22,5 @@ pub(crate) fn until(visit: &Visit, at: &Timestamp) -> Markup {
         return html! { span.muted { (at.as_str()) } };
     };
     let left = time::until(visit.now(), then, visit.lang());
-    html! { time.muted datetime=(at.as_str()) title=(at.as_str()) { (left) } }
+    html! { time.muted datetime=(at.as_str()) { (left) } }
 }

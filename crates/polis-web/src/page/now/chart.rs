@@ -26,15 +26,17 @@ pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
         };
         let y = height(*value, top);
         let command = if pen_down.is_some() { 'L' } else { 'M' };
-        let _ = write!(path, "{command}{x:.1} {y:.1}");
+        let at_here = format!("{} {}", short(x), short(y));
+        path.push(command);
+        path.push_str(&at_here);
         if pen_down.is_none() {
-            let _ = write!(area, "M{x:.1} {:.1}", SIZE.1);
+            let _ = write!(area, "M{} {}", short(x), short(SIZE.1));
         }
         // A point with none beside it has no line to be seen by.
         if !there(at.checked_sub(1)) && !there(at.checked_add(1)) {
-            let _ = write!(dots, "M{x:.1} {y:.1}h0");
+            let _ = write!(dots, "M{at_here}h0");
         }
-        let _ = write!(area, "L{x:.1} {y:.1}");
+        let _ = write!(area, "L{at_here}");
         pen_down.get_or_insert(x);
         last = x;
     }
@@ -52,23 +54,30 @@ pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
 pub(super) fn bars(label: &str, values: &[u64]) -> Markup {
     let top = values.iter().copied().max().unwrap_or(0).max(1);
     let each = SIZE.0 / float(values.len().max(1));
+    let wide = short(each * 0.8);
+    let mut path = String::new();
+    for (at, value) in values.iter().enumerate().filter(|(_, value)| **value > 0) {
+        let high = short(SIZE.1 * number(*value) / number(top));
+        let (x, foot) = (short(each * float(at)), short(SIZE.1));
+        let _ = write!(path, "M{x} {foot}v-{high}h{wide}v{high}z");
+    }
     html! {
         svg.spark viewBox={ "0 0 " (SIZE.0) " " (SIZE.1) } preserveAspectRatio="none" role="img" aria-label=(label) {
-            @for (at, value) in values.iter().enumerate() {
-                @let high = SIZE.1 * number(*value) / number(top);
-                @if *value > 0 {
-                    rect.bar-of x=(format!("{:.1}", each * float(at))) width=(format!("{:.1}", each * 0.8))
-                        y=(format!("{:.1}", SIZE.1 - high)) height=(format!("{high:.1}")) {}
-                }
-            }
+            @if !path.is_empty() { path.bar-of d=(path) {} }
         }
     }
 }
 
 fn close(area: &mut String, from: Option<f64>, to: f64) {
     if from.is_some() {
-        let _ = write!(area, "L{to:.1} {:.1}Z", SIZE.1);
+        let _ = write!(area, "L{} {}Z", short(to), short(SIZE.1));
     }
+}
+
+/// A coordinate in as few characters as its drawing bears.
+fn short(number: f64) -> String {
+    let text = format!("{number:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
 fn across(at: usize, many: usize) -> f64 {
@@ -99,26 +108,32 @@ mod tests {
     fn a_line_has_gaps_and_an_area() {
         let drawn = line("x", &[Some(0.0), Some(100.0), None, Some(50.0)], 100.0);
         let text = drawn.into_string();
-        assert!(text.contains("M0.0 32.0L40.0 0.0M120.0 16.0\""), "{text}");
-        assert!(text.contains("M120.0 16.0h0"), "one alone is a dot: {text}");
+        assert!(text.contains("M0 32L40 0M120 16\""), "{text}");
+        assert!(text.contains("M120 16h0"), "one alone is a dot: {text}");
         assert_eq!(text.matches('Z').count(), 2, "{text}");
         assert!(!text.contains("NaN") && !text.contains("inf"));
     }
 
     #[test]
-    fn a_single_period_is_a_dot_in_the_middle() {
-        let text = line("x", &[Some(100.0)], 100.0).into_string();
+    fn bars_stand_on_the_ground() {
+        let text = bars("x", &[4, 0, 1]).into_string();
         assert!(
-            text.contains("class=\"points\" d=\"M60.0 0.0h0\""),
+            text.contains("d=\"M0 32v-32h32v32zM80 32v-8h32v8z\""),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_single_period_is_a_dot_in_the_middle() {
+        let text = line("x", &[Some(100.0)], 100.0).into_string();
+        assert!(text.contains("class=\"points\" d=\"M60 0h0\""), "{text}");
     }
 
     #[test]
     fn nothing_is_drawn_of_nothing() {
         for text in [line("x", &[], 1.0), bars("x", &[]), bars("x", &[0, 0])] {
             let text = text.into_string();
-            assert!(!text.contains("NaN") && !text.contains("<rect"), "{text}");
+            assert!(!text.contains("NaN") && !text.contains("bar-of"), "{text}");
         }
     }
 }

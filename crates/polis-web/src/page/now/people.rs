@@ -63,7 +63,7 @@ pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
             }
             ul.list {
                 @for task in now.tasks.iter().take(50) {
-                    li.row data-row tabindex="-1" {
+                    li.row data-row {
                         div.grow {
                             a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
                             @if let Some(kind) = task.task_type { " " span.pill { (words::task_type(kind, visit.lang())) } }
@@ -124,7 +124,7 @@ pub(super) fn agents(visit: &Visit, now: &Now) -> Markup {
 fn busy_one(visit: &Visit, agent: &AgentNow) -> Markup {
     let lang = visit.lang();
     html! {
-        li data-row tabindex="-1" {
+        li data-row {
             div.row {
                 span.grow { (name(agent)) " " span.muted.small { (words::role(&agent.role, lang)) } }
                 span class={ "pill status-" (agent.status.as_str()) } { (words::member(agent.status, lang)) }
