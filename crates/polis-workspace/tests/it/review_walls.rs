@@ -392,8 +392,9 @@ fn a_fork_bomb_ends_where_landlock_keeps_no_signals_inside() {
     let begun = std::time::Instant::now();
     let run = sandbox.run(&job).unwrap();
     assert_eq!(run.ending, Ending::TimedOut);
+    // Ten seconds after its time polis stops waiting for processes that do not end.
     assert!(
-        begun.elapsed() < std::time::Duration::from_secs(8),
+        begun.elapsed() < std::time::Duration::from_secs(9),
         "{:?}",
         begun.elapsed()
     );

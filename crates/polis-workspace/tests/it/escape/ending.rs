@@ -13,8 +13,12 @@ use super::stage::{
     self, MIB, Stage, Strength, Way, at_every_strength, attacker, processes_with, strengths, within,
 };
 
-/// How late an answer may be.
-const PROMPTLY: Duration = Duration::from_secs(2);
+/// How late an answer may be: as much as a busy machine needs, and less than the ten seconds after which polis
+/// stops waiting for processes that do not end.
+pub(super) const PROMPTLY: Duration = Duration::from_secs(9);
+
+/// How long what is left of ended processes may be seen; those that stayed would sleep for ten minutes.
+const LINGERING: Duration = Duration::from_secs(20);
 
 /// Ways to stay; `$M` marks their processes.
 const STAYING: &[(&str, &str)] = &[
@@ -49,7 +53,7 @@ fn marker(stage: &Stage, number: usize) -> String {
 
 fn nothing_left(name: &str, marker: &str) {
     // The kernel has ended them before `run` returns; their entries may linger for a moment.
-    let gone = within(Duration::from_secs(1), || processes_with(marker).is_empty());
+    let gone = within(LINGERING, || processes_with(marker).is_empty());
     assert!(gone, "{name}: {:?}", processes_with(marker));
 }
 
@@ -176,8 +180,7 @@ fn a_fork_bomb_stays_small_and_ends() {
         );
         let left = processes_with("bomb() { bomb");
         assert!(
-            within(Duration::from_secs(1), || processes_with("bomb() { bomb")
-                .is_empty()),
+            within(LINGERING, || processes_with("bomb() { bomb").is_empty()),
             "{left:?}"
         );
         // And the next command has all its processes again.
@@ -210,17 +213,24 @@ fn a_flood_of_output_neither_grows_nor_delays() {
             "cat /dev/zero",
             "yes & exec yes",
         ] {
-            let timeout = Duration::from_millis(300);
-            let begun = Instant::now();
-            let run = stage.run_for(timeout, flood);
-            let took = begun.elapsed();
-            assert_eq!(run.ending, Ending::TimedOut, "{flood}");
-            assert!(took < timeout + PROMPTLY, "{flood}: {took:?}");
-            let bytes = run.stdout.bytes + run.stderr.bytes;
-            assert!(bytes > 4 * MIB, "{flood}: {bytes}");
-            for stream in [&run.stdout, &run.stderr] {
-                assert!(stream.text.len() < 2 * 1024 * 1024, "{flood}");
-                assert!(stream.omitted <= stream.bytes, "{flood}");
+            let mut timeout = Duration::from_millis(300);
+            loop {
+                let begun = Instant::now();
+                let run = stage.run_for(timeout, flood);
+                let took = begun.elapsed();
+                assert_eq!(run.ending, Ending::TimedOut, "{flood}");
+                assert!(took < timeout + PROMPTLY, "{flood}: {took:?}");
+                for stream in [&run.stdout, &run.stderr] {
+                    assert!(stream.text.len() < 2 * 1024 * 1024, "{flood}");
+                    assert!(stream.omitted <= stream.bytes, "{flood}");
+                }
+                let bytes = run.stdout.bytes + run.stderr.bytes;
+                if bytes > 4 * MIB {
+                    break;
+                }
+                // A busy machine had no time for a flood yet.
+                timeout *= 4;
+                assert!(timeout < Duration::from_secs(60), "{flood}: {bytes}");
             }
         }
         // Other tests run beside this one; a flood of hundreds of MiB would be seen all the same.
@@ -265,9 +275,7 @@ fn nothing_stays_when_polis_is_killed() {
         );
         victim.kill().unwrap();
         victim.wait().unwrap();
-        let gone = within(Duration::from_secs(5), || {
-            processes_with(&marker).is_empty()
-        });
+        let gone = within(LINGERING, || processes_with(&marker).is_empty());
         assert!(gone, "{:?}: {:?}", strength.tier, processes_with(&marker));
     }
 }
