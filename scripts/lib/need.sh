@@ -52,7 +52,9 @@ as_server() {
   fi
 }
 
-# start_postgres: starts a cluster and sets PG_URL and PG_DATA; it is removed when the script ends.
+# start_postgres [hasty]: starts a cluster and sets PG_URL and PG_DATA; it is removed when the script ends. A hasty one
+# leaves it to the system when something reaches the disk: enough for tests, which crash the server but not the
+# machine, and wrong for whoever measures what a durable write takes.
 PG_HOMES=()
 start_postgres() {
   PG_USER=nobody
@@ -75,6 +77,7 @@ listen_addresses = '127.0.0.1'
 unix_socket_directories = '$PG_HOME'
 max_connections = 300
 CONF
+  [ "${1:-}" != hasty ] || printf 'fsync = off\nfull_page_writes = off\n' >>"$PG_DATA/postgresql.conf"
   as_server "$PG_BIN/pg_ctl" -D "$PG_DATA" -w -l "$PG_HOME/log" start >/dev/null || {
     cat "$PG_HOME/log" >&2
     exit 1
@@ -90,17 +93,22 @@ crash_command() {
 }
 
 stop_postgres() {
-  local home
+  local status=$? home
   for home in "${PG_HOMES[@]}"; do
+    if [ "$status" != 0 ]; then
+      printf '\nThe last lines of the log of PostgreSQL in %s:\n' "$home" >&2
+      tail -n 40 "$home/log" >&2 || echo "There is none." >&2
+    fi
     as_server "$PG_BIN/pg_ctl" -D "$home/data" -m immediate stop >/dev/null 2>&1 || echo "PostgreSQL was gone already." >&2
     rm -rf "$home" "$home.log"
   done
 }
 
-# A port nobody listens on.
+# A port nobody listens on, below those that systems give to whoever asks for any: a server that is started again finds
+# it as it left it.
 free_port() {
   local port
-  for port in $(seq $((20000 + RANDOM % 20000)) 60000); do
+  for port in $(seq $((20000 + RANDOM % 12000)) 32767); do
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return 0; }
   done
   return 1
