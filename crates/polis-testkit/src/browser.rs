@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long a page may take before a test counts as hanging.
-const HANGING: Duration = Duration::from_secs(20);
+const HANGING: Duration = Duration::from_secs(60);
 /// How often is looked meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -64,7 +64,8 @@ pub fn with<T>(home: &str, setup: Setup, doing: impl AsyncFnOnce(&Browser) -> T)
     runtime.block_on(async {
         let browser = Browser::start(home, setup).await;
         let done = doing(&browser).await;
-        browser.client.clone().close().await.unwrap();
+        // One that does not close by itself is ended when it is dropped.
+        let _ = browser.client.clone().close().await;
         done
     })
 }
@@ -123,9 +124,10 @@ impl Browser {
 
     /// The path of the page it is at, with its query.
     pub async fn path(&self) -> String {
-        let url = self.client.current_url().await.unwrap();
-        let query = url.query().map(|q| format!("?{q}")).unwrap_or_default();
-        format!("{}{query}", url.path())
+        let url = self
+            .done("the path", async || self.client.current_url().await)
+            .await;
+        path_of(&url)
     }
 
     /// Does something as soon as the page allows it: it may be on its way to another, or being drawn anew.
@@ -229,6 +231,8 @@ impl Browser {
                 .then(KeyAction::Down { value: key })
                 .then(KeyAction::Up { value: key });
         }
+        // Keys cannot be pressed again, so the page has to be there before.
+        self.js("return document.readyState").await;
         self.client.perform_actions(actions).await.unwrap();
     }
 
@@ -237,13 +241,18 @@ impl Browser {
         let script = "return document.body.innerText";
         let text = self.client.execute(script, Vec::new()).await;
         let text = text.unwrap_or_else(|error| Value::String(error.to_string()));
-        let path = self.path().await;
+        let url = self.client.current_url().await;
+        let path = url.map_or_else(|error| error.to_string(), |url| path_of(&url));
         format!("{path}:\n{}", text.as_str().unwrap_or_default())
     }
 
     /// What the browser complained about since it was asked last: errors of scripts, of the policy, of loading.
     pub async fn complaints(&self) -> Vec<String> {
-        let log = self.client.issue_cmd(BrowserLog).await.unwrap();
+        let log = self
+            .done("the console", async || {
+                self.client.issue_cmd(BrowserLog).await
+            })
+            .await;
         let entries = log.as_array().cloned().unwrap_or_default();
         let severe = entries.iter().filter(|entry| entry["level"] == "SEVERE");
         severe.map(|entry| entry["message"].to_string()).collect()
@@ -259,12 +268,16 @@ impl Browser {
     pub async fn faults(&self) -> Vec<String> {
         let file = told("POLIS_TEST_AXE").expect("POLIS_TEST_AXE names axe.min.js");
         let axe = std::fs::read_to_string(file).unwrap();
-        self.client.execute(&axe, Vec::new()).await.unwrap();
         let run = "const done = arguments[arguments.length - 1];
             axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']})
                .then(found => done(found.violations.filter(v => ['serious', 'critical'].includes(v.impact))
                .map(v => v.id + ': ' + v.help + ' at ' + v.nodes.map(n => n.html).slice(0, 3).join(' | '))))";
-        let found = self.client.execute_async(run, Vec::new()).await.unwrap();
+        let found = self
+            .done("accessibility", async || {
+                self.client.execute(&axe, Vec::new()).await?;
+                self.client.execute_async(run, Vec::new()).await
+            })
+            .await;
         let found = found.as_array().cloned().unwrap_or_default();
         let texts = found.iter().filter_map(|one| one.as_str());
         texts.map(str::to_owned).collect()
@@ -307,6 +320,12 @@ fn start_driver() -> (Child, u16) {
     // Whatever else it says must not fill the pipe.
     std::thread::spawn(move || lines.for_each(drop));
     (driver, port.expect("the driver names its port"))
+}
+
+/// A page's path, with its query.
+fn path_of(url: &url::Url) -> String {
+    let query = url.query().map(|q| format!("?{q}")).unwrap_or_default();
+    format!("{}{query}", url.path())
 }
 
 /// Whether an error is that of a moment: what is looked for is not there yet, or went away under the command.

@@ -11,7 +11,7 @@ use polis_ops::{Polis, PortFuture, Settings};
 use crate::{CountedChance, FixedClock, MemoryStore};
 
 /// How long a test may take before it counts as hanging.
-const HANGING: Duration = Duration::from_secs(120);
+const HANGING: Duration = Duration::from_secs(300);
 
 /// One store of its own, empty at first, that can be opened several times, as several processes
 /// would.

@@ -97,7 +97,8 @@ async fn another_endpoint_of_the_tag_takes_over() {
         let question = Question::at("code");
         let answer = question.ask(&model).await.unwrap();
         assert_eq!(answer.text, "fine", "{fault:?}");
-        assert!(began.elapsed() < Duration::from_secs(5), "{fault:?}");
+        // Waiting for the first would take ten seconds.
+        assert!(began.elapsed() < Duration::from_secs(9), "{fault:?}");
         assert_eq!((bad.count(), good.count()), (most, 1), "{fault:?}");
         assert!(question.notes.all()[0].starts_with("AGAIN "), "{fault:?}");
     }
@@ -234,10 +235,10 @@ async fn a_limit_slows_everybody_down() {
     let server = ModelServer::start(move |request| {
         if request.number == 20 {
             told.fetch_add(1, Ordering::SeqCst);
-            return Reply::limited("0.4");
+            return Reply::limited("2");
         }
         // The others are still being answered when the limit is heard of.
-        Reply::text("fine").after(Duration::from_millis(60))
+        Reply::text("fine").after(Duration::from_millis(300))
     });
     let mut one = settings("main", &server);
     one.concurrency = 4;
@@ -250,14 +251,14 @@ async fn a_limit_slows_everybody_down() {
     // Those that were under way may still arrive; then there is silence.
     let early = requests[21..]
         .iter()
-        .filter(|one| one.at - limit < Duration::from_millis(390))
+        .filter(|one| one.at - limit < Duration::from_millis(1_990))
         .count();
     assert!(early <= 3, "{early}");
     let late: Vec<_> = requests[21 + early..].iter().map(|one| one.at).collect();
     assert!(late.len() >= 15);
     let spread = late[late.len() - 1] - late[0];
     assert!(
-        spread > Duration::from_millis(60),
+        spread > Duration::from_millis(300),
         "all at once: {spread:?}"
     );
 }

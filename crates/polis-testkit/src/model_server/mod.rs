@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 /// How long a test waits for something to happen before it fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a server answers.
 pub type Script = dyn Fn(&Request) -> Reply + Send + Sync;
