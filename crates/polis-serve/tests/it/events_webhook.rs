@@ -10,7 +10,7 @@ use polis_core::webhook::{Webhook, WebhookAdd};
 use polis_ops::op::{self, WebhookRemove};
 use polis_ops::{Polis, Store};
 use polis_serve::events::{Hub, WebhookSender, WebhookSettings};
-use polis_testkit::{FixedClock, MemoryStore, ground, run};
+use polis_testkit::{FixedClock, MemoryStore, ground, lasting_port, run};
 
 use crate::events_ground::{note, until};
 use crate::receiver::{AUTHORITY, Act, Receiver};
@@ -259,10 +259,7 @@ fn what_went_wrong_is_written_down() {
     run(async {
         let elsewhere = Receiver::start(&[]).await;
         let to = vec![("location", elsewhere.url())];
-        let nobody = {
-            let gone = Receiver::start(&[]).await;
-            gone.url()
-        };
+        let nobody = format!("http://localhost:{}/hook", lasting_port());
         let redirecting = Receiver::start(&vec![Act::Answer(307, to); 1_000]).await;
         let refusing = Receiver::start(&vec![Act::status(500); 1_000]).await;
         let slow = Receiver::start(&vec![Act::Slow(Duration::from_secs(60)); 1_000]).await;
@@ -332,8 +329,10 @@ fn a_receiver_that_hangs_holds_up_nobody_else() {
 fn a_receiver_that_dies_gets_the_rest_when_it_is_back() {
     run(async {
         let scene = Scene::new();
-        let receiver = Receiver::start(&[]).await;
-        let (address, url) = (receiver.address, receiver.url());
+        // Nobody else is given it meanwhile.
+        let address = ([127, 0, 0, 1], lasting_port()).into();
+        let receiver = Receiver::at(address, &[], None).await;
+        let url = receiver.url();
         let (id, _) = scene.hook(&url, &["task."]).await;
         let sender = scene.send();
         let before = scene.tell(5).await;

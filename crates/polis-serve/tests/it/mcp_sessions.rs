@@ -153,7 +153,7 @@ fn nobody_has_more_sessions_than_there_may_be() {
 #[test]
 fn a_session_nobody_uses_ends_and_one_that_listens_stays() {
     run(async {
-        let house = House::open_with(|options| options.idle = Duration::from_millis(400)).await;
+        let house = House::open_with(|options| options.idle = Duration::from_secs(3)).await;
         let idle = house.begin("ann").await;
         let used = house.begin("bob").await;
         let mut stream = house.in_session("bob", &used, Method::GET, None).await;

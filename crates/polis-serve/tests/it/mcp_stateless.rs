@@ -284,8 +284,13 @@ fn a_client_that_hangs_up_ends_its_command() {
         .await;
         let params = json!({"name": "run_command", "arguments": {"command": "stay"}});
         let asking = house.ask("ann", "tools/call", params);
-        let hung_up = tokio::time::timeout(std::time::Duration::from_millis(300), asking).await;
-        assert!(hung_up.is_err());
+        let begun = eventually("the command's start", || {
+            house.commands.running.load(Ordering::SeqCst) == 1
+        });
+        tokio::select! {
+            _ = asking => panic!("something came back"),
+            () = begun => {}
+        }
         eventually("the command's end", || {
             house.commands.ended.load(Ordering::SeqCst) == 2
         })
@@ -319,7 +324,7 @@ fn there_is_a_bound_to_streams() {
                 .notification("notifications/subscriptions/acknowledged")
                 .await;
             let next =
-                tokio::time::timeout(std::time::Duration::from_millis(500), stream.message()).await;
+                tokio::time::timeout(std::time::Duration::from_secs(5), stream.message()).await;
             if let Ok(Some(answer)) = next {
                 assert_eq!(
                     answer["error"]["data"]["error"]["code"], "rate_limited",

@@ -1,6 +1,7 @@
 //! A receiver of webhooks that behaves as a test says, and checks signatures by itself.
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::events_ground::until;
+use crate::events_ground::{SOON, until};
 
 /// The authority that vouches for the receiver's certificate.
 pub(crate) const AUTHORITY: &[u8] = include_bytes!("tls/authority.der");
@@ -141,9 +142,19 @@ impl Receiver {
         Self::at("127.0.0.1:0".parse().unwrap(), &[], Some(acceptor)).await
     }
 
-    /// One at a certain place.
+    /// One at a certain place, which one before it may be about to leave.
     pub(crate) async fn at(address: SocketAddr, acts: &[Act], tls: Option<TlsAcceptor>) -> Self {
-        let listener = TcpListener::bind(address).await.unwrap();
+        let listener = tokio::time::timeout(SOON, async {
+            loop {
+                match TcpListener::bind(address).await {
+                    Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                        tokio::time::sleep(Duration::from_millis(2)).await;
+                    }
+                    bound => return bound.unwrap(),
+                }
+            }
+        });
+        let listener = listener.await.expect("the place is never free");
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Mutex::new(State {
             acts: acts.iter().cloned().collect(),
