@@ -362,7 +362,7 @@ async fn others_wait_no_longer_than_their_patience() {
     let url = board("lock").await;
     // The tables are made by somebody with more patience.
     drop(open(&url).await);
-    let store = PostgresStore::connect(&url, Duration::from_secs(1))
+    let store = PostgresStore::connect(&url, Duration::from_secs(3))
         .await
         .unwrap();
     done(&store, create()).await;
@@ -375,7 +375,7 @@ async fn others_wait_no_longer_than_their_patience() {
     let begun = Instant::now();
     let error = store.commit(create()).await.unwrap_err();
     assert_eq!(error.code, Code::StoreBusy, "{error:?}");
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < Duration::from_secs(30));
     assert_eq!(store.last_task_number().await.unwrap(), 1, "reads go on");
     holder.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(done(&store, create()).await.created, Some(id(2)));
