@@ -1,13 +1,15 @@
 //! Commands as they are remembered: while they run, and when they have ended.
 
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use polis_core::record::RecordKind;
 use polis_core::workspace::command::{Captured, CommandRun, Ending};
 use polis_core::workspace::policy::Tier;
 use polis_core::{AgentId, Code};
 use polis_ops::op::{self, CommandEntry, CommandView, ListCommands, LookAround, ShowCommand};
-use polis_ops::port::{CommandOrder, OutputWatcher, SandboxReport, Site, Stream, Terminal};
+use polis_ops::port::{Clock, CommandOrder, OutputWatcher, SandboxReport, Site, Stream, Terminal};
 use polis_ops::{Polis, PortFuture, Settings};
 use polis_testkit::ground::{agent, run};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
@@ -50,13 +52,28 @@ impl Terminal for Stage {
     }
 }
 
+/// A clock that only a test moves on. Who sleeps waits a moment: were the time simply later, a command that is
+/// looked at while it runs could seem not to have been heard of for long.
+#[derive(Debug, Default)]
+struct Still(FixedClock);
+
+impl Clock for Still {
+    fn now_millis(&self) -> i64 {
+        self.0.now_millis()
+    }
+
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(1)))
+    }
+}
+
 /// A world in which commands take as long as a test wants.
-async fn staged() -> (World, Arc<Stage>, Arc<FixedClock>) {
+async fn staged() -> (World, Arc<Stage>, Arc<Still>) {
     let mut world = World::new().await;
-    let (stage, clock) = (Arc::<Stage>::default(), Arc::<FixedClock>::default());
+    let (stage, clock) = (Arc::<Stage>::default(), Arc::<Still>::default());
     world.polis = Polis::new(
         Arc::new(MemoryStore::default()),
-        Arc::<FixedClock>::clone(&clock),
+        Arc::<Still>::clone(&clock),
         Arc::new(CountedChance::default()),
         Settings::default(),
     )
@@ -91,7 +108,7 @@ impl World {
             {
                 return view;
             }
-            tokio::task::yield_now().await;
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
@@ -159,7 +176,7 @@ fn a_long_command_is_looked_at_while_it_runs() {
         actor.watcher.output(Stream::Stdout, b"one\n");
         actor.watcher.output(Stream::Stderr, b"two\n");
         actor.watcher.output(Stream::Stdout, b"three\n");
-        let seen = world.until(|view| !view.output.is_empty()).await;
+        let seen = world.until(|view| view.output.len() == 14).await;
         assert_eq!(seen.output, "one\ntwo\nthree\n", "as it came");
         assert_eq!(
             (seen.entry.duration_ms, seen.entry.output_bytes),
@@ -199,7 +216,7 @@ fn a_command_whose_process_was_lost_is_told_as_interrupted() {
         let begun = world.until(|view| view.entry.running).await;
         running.abort();
         assert!(running.await.unwrap_err().is_cancelled());
-        clock.advance(20_000);
+        clock.0.advance(20_000);
         let lost = world.command("user", &begun.entry.id).await.unwrap();
         assert_eq!((lost.entry.running, lost.entry.interrupted), (false, true));
         let of = |running| ListCommands {
@@ -253,7 +270,7 @@ fn pages_of_commands_join_and_not_all_are_kept() {
         let (mut world, _, clock) = staged().await;
         world.polis.terminal = Arc::<MemoryWorkspaces>::default();
         for n in 0..620 {
-            clock.advance(1);
+            clock.0.advance(1);
             let command = json!({ "command": format!("echo {n}") });
             world.does("lead", "run_command", command).await;
         }
