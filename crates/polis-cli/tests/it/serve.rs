@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::board::{Board, on_both_stores};
+use crate::exec::with_time_to_begin;
 use crate::server::{Connection, Server, token};
 
 on_both_stores!(
@@ -211,10 +212,16 @@ fn files_and_commands_are_the_agents_own(board: &Board) {
         (ran["stdout"].as_str(), ran["exitCode"].as_i64()),
         (Some("two"), Some(3))
     );
-    let slow = json!({"command": "echo begun; sleep 60", "timeoutMs": 200});
-    let late = line
-        .ask(&ada, "POST /v1/commands", slow, &[])
-        .refused(422, "command_timeout");
+    let mut timed_out = 0;
+    let (late, _) = with_time_to_begin(|millis| {
+        let millis: u64 = millis.parse().unwrap();
+        let slow = json!({"command": "echo begun; sleep 600", "timeoutMs": millis});
+        let late = line
+            .ask(&ada, "POST /v1/commands", slow, &[])
+            .refused(422, "command_timeout");
+        timed_out += 1;
+        (late["stdout"] != "", late)
+    });
     assert_eq!(late["stdout"], "begun\n");
     line.ask(
         &ada,
@@ -257,7 +264,8 @@ fn files_and_commands_are_the_agents_own(board: &Board) {
     let page = line.ask(&figures, "GET /metrics", Value::Null, &[]);
     assert!(page.body.contains("polis_commands_total{"), "{}", page.body);
     assert!(
-        page.body.contains("ending=\"timed_out\"} 1"),
+        page.body
+            .contains(&format!("ending=\"timed_out\"}} {timed_out}\n")),
         "{}",
         page.body
     );

@@ -72,7 +72,8 @@ fn the_screen_is_opened_worked_with_resized_and_closed() {
     let made = begun.elapsed();
     pane.wait("from elsewhere");
     let late = begun.elapsed().saturating_sub(made);
-    assert!(late < Duration::from_secs(5), "{late:?}");
+    // Without being told, it would look again after a minute.
+    assert!(late < Duration::from_secs(30), "{late:?}");
 
     pane.resize(60, 15);
     pane.wait_for("a screen of 60x15", |seen| {
@@ -275,9 +276,14 @@ fn an_idle_screen_uses_no_processor() {
         let now = ticks(process);
         std::mem::replace(&mut before, now) == now
     });
-    std::thread::sleep(Duration::from_secs(2));
-    let used = ticks(process) - before;
-    assert!(used <= 3, "{used} ticks in two seconds");
+    // A screen that does not rest uses too much in each of them; a busy machine only in some.
+    let used = [(); 3].map(|()| {
+        let before = ticks(process);
+        std::thread::sleep(Duration::from_secs(2));
+        ticks(process) - before
+    });
+    let least = used.iter().min().unwrap();
+    assert!(*least <= 3, "{used:?} ticks in two seconds each");
 }
 
 #[test]

@@ -97,7 +97,8 @@ fn a_lock_that_stays_is_told_after_three_waits() {
         let said = answer.status(6, "423 LOCKED");
         assert!(said.contains(PATH), "{said}");
         assert!(took >= Duration::from_millis(600), "{took:?}");
-        assert!(took < Duration::from_secs(6), "{took:?}");
+        // Three waits of the usual length would be 15 seconds.
+        assert!(took < Duration::from_secs(12), "{took:?}");
     }
     let json = board.blackboard(PM, &[&["--json"], &ADD[..]].concat());
     json.refusal(6, "board_locked");

@@ -23,16 +23,45 @@ fn run(client: &mut Client, line: &str, token: Option<Value>) -> i64 {
     client.send("tools/call", params)
 }
 
-/// A command that begins two more and stays; it writes a file when all are there.
-const TREE: &str = "sleep 987 & setsid sleep 988 & touch started; wait";
+/// A command that begins two more and stays; it writes a file when all were begun.
+struct Tree {
+    /// How long the two sleep: no other test, here or beside this one, says the same.
+    seconds: [String; 2],
+}
 
-/// Whether any process of the tree is there.
-fn tree_lives() -> bool {
-    let entries = std::fs::read_dir("/proc").unwrap();
-    entries.filter_map(Result::ok).any(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        line.starts_with(b"sleep\x00987") || line.starts_with(b"sleep\x00988")
-    })
+impl Tree {
+    fn new(test: u32) -> Self {
+        let own = std::process::id();
+        Self {
+            seconds: [987, 988].map(|seconds| format!("{seconds}.{own}{test}")),
+        }
+    }
+
+    fn line(&self) -> String {
+        let [one, two] = &self.seconds;
+        format!("sleep {one} & setsid sleep {two} & touch started; wait")
+    }
+
+    /// How many processes of the tree are there.
+    fn lives(&self) -> usize {
+        let wanted = self.seconds.each_ref().map(|s| format!("sleep\0{s}\0"));
+        let entries = std::fs::read_dir("/proc").unwrap();
+        let of_tree = |entry: &std::fs::DirEntry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            wanted.iter().any(|wanted| line == wanted.as_bytes())
+        };
+        entries.filter_map(Result::ok).filter(of_tree).count()
+    }
+
+    /// Waits until all of it is there.
+    fn wait(&self, board: &Board) {
+        wait_for(&started(board));
+        eventually("the tree", || self.lives() == 2);
+    }
+
+    fn wait_for_end(&self) {
+        eventually("the tree's end", || self.lives() == 0);
+    }
 }
 
 fn started(board: &Board) -> std::path::PathBuf {
@@ -46,12 +75,19 @@ fn wait_for(path: &Path) {
 #[test]
 fn what_a_command_writes_is_told_as_it_comes() {
     let board = board();
+    // Each line waits until the one before was told, and the end until the last was: whatever the machine does
+    // between, they are told one by one.
+    let gate = |n: u32| board.workspace(&format!("workspaces/ada/go.{n}"));
     for era in ALL {
         let mut client = Client::begin(&board, "ada", era);
-        let line = "for n in 1 2 3; do echo line $n; sleep 0.3; done";
+        let line = "touch started
+            may() { until [ -e go.$1 ]; do sleep 0.02; done; }
+            for n in 1 2 3; do may $n; echo line $n; done; may 4";
         let id = run(&mut client, line, Some(json!("t-1")));
+        wait_for(&started(&board));
         let mut last = 0.0;
         for n in 1..=3 {
+            std::fs::write(gate(n), "").unwrap();
             let told = client.notification("notifications/progress");
             let params = &told["params"];
             assert_eq!(params["progressToken"], "t-1", "{told}");
@@ -61,9 +97,11 @@ fn what_a_command_writes_is_told_as_it_comes() {
             let message = params["message"].as_str().unwrap();
             assert!(message.ends_with(&format!("line {n}")), "{told}");
         }
+        std::fs::write(gate(4), "").unwrap();
         let answer = client.answer(id);
         let result = &answer["result"]["structuredContent"];
         assert_eq!(result["stdout"], "line 1\nline 2\nline 3\n", "{answer}");
+        (1..=4).for_each(|n| std::fs::remove_file(gate(n)).unwrap());
         // Who did not ask is not told.
         let id = run(&mut client, "echo quiet", None);
         client.answer(id);
@@ -87,19 +125,18 @@ fn a_flood_is_told_now_and_then() {
 
 #[test]
 fn cancelling_ends_the_whole_tree_and_nothing_is_answered() {
-    let board = board();
+    let (board, tree) = (board(), Tree::new(1));
     for era in ALL {
         let mut client = Client::begin(&board, "ada", era);
-        let id = run(&mut client, TREE, None);
-        wait_for(&started(&board));
-        assert!(tree_lives());
+        let id = run(&mut client, &tree.line(), None);
+        tree.wait(&board);
         // Others are answered meanwhile.
         client.call("TaskList", json!({}));
         client.notify(
             "notifications/cancelled",
             json!({"requestId": id, "reason": "enough"}),
         );
-        eventually("the tree's end", || !tree_lives());
+        tree.wait_for_end();
         client.call("TaskList", json!({}));
         eventually("the log", || {
             board.log().last().unwrap()["data"]["cancelled"] == true
@@ -112,11 +149,11 @@ fn cancelling_ends_the_whole_tree_and_nothing_is_answered() {
 
 #[test]
 fn the_end_of_the_client_ends_its_commands_at_once() {
-    let board = board();
+    let (board, tree) = (board(), Tree::new(2));
     for end in ["close", "signal", "kill"] {
         let mut client = Client::begin(&board, "ada", Era::Stateless);
-        run(&mut client, TREE, None);
-        wait_for(&started(&board));
+        run(&mut client, &tree.line(), None);
+        tree.wait(&board);
         let begun = Instant::now();
         match end {
             "close" => client.close(),
@@ -129,11 +166,11 @@ fn the_end_of_the_client_ends_its_commands_at_once() {
         }
         client.child.wait().unwrap();
         assert!(
-            begun.elapsed() < Duration::from_secs(3),
+            begun.elapsed() < Duration::from_secs(30),
             "{end}: {:?}",
             begun.elapsed()
         );
-        eventually("the tree's end", || !tree_lives());
+        tree.wait_for_end();
         std::fs::remove_file(started(&board)).unwrap();
     }
 }

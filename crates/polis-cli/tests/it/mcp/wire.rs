@@ -208,7 +208,7 @@ fn a_signal_ends_it_at_once() {
         .status();
     assert!(kill.unwrap().success());
     let status = client.child.wait().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(begun.elapsed() < Duration::from_secs(20));
     assert!(status.success(), "{status}");
 }
 

@@ -1,6 +1,7 @@
 //! What others do appears without a reload.
 
 use polis_testkit::browser::{self, Setup};
+use polis_testkit::lasting_port;
 use serde_json::json;
 
 use super::{signed_in, team};
@@ -70,8 +71,8 @@ fn what_others_do_appears_by_itself() {
 #[ignore = "needs a browser: scripts/test installs one"]
 fn a_page_left_open_hears_again_after_the_server_came_back() {
     let board = team();
-    let server = Server::start(&board);
-    let listen = server.url.split("://").nth(1).unwrap().to_owned();
+    let listen = format!("127.0.0.1:{}", lasting_port());
+    let server = Server::start_with(&board, &["--listen", &listen]);
     browser::with(&server.url.clone(), Setup::default(), async |browser| {
         browser.sign_in(&server.sign_in).await;
         browser.open("/tasks").await;
