@@ -88,6 +88,11 @@ impl<'a> MessagePlan<'a> {
         });
     }
 
+    /// The last that was sent, and its number.
+    pub(super) fn last_sent(&self) -> Option<(i64, &NewMessage)> {
+        self.sent.last().map(|sent| (sent.id, sent.message))
+    }
+
     pub(super) fn mark_read(&mut self, recipient: &'a AgentId, ids: &[u64], at: &'a str) {
         for id in ids.iter().map(|id| bound(*id)) {
             self.unread.remove(&id);

@@ -174,6 +174,14 @@ pub(super) enum Witness {
         turn: i64,
         body: String,
     },
+    /// A message.
+    Message {
+        id: i64,
+        sender: String,
+        recipient: String,
+        at: String,
+        payload: String,
+    },
 }
 
 /// What a batch comes to.
@@ -247,7 +255,17 @@ impl<'a> Plan<'a> {
                 body: body.to_owned(),
             })
         };
-        event.or_else(turn)
+        let message = || {
+            let (id, sent) = self.messages.last_sent()?;
+            Some(Witness::Message {
+                id,
+                sender: sent.from.to_string(),
+                recipient: sent.to.to_string(),
+                at: sent.created_at.as_str().to_owned(),
+                payload: sent.payload.text().to_owned(),
+            })
+        };
+        event.or_else(turn).or_else(message)
     }
 
     /// Applies a changeset, or finds a conflict and applies nothing of it.

@@ -283,6 +283,18 @@ async fn ask(
                     let of_turn: [Parameter<'_>; 3] = [member, turn, body];
                     timeout_at(deadline, session.query(sql, &of_turn)).await
                 }
+                Witness::Message {
+                    id,
+                    sender,
+                    recipient,
+                    at,
+                    payload,
+                } => {
+                    let sql = "SELECT count(*) FROM messages WHERE recipient = $1 AND id = $2 AND sender = $3 \
+                               AND at = $4 AND payload = $5";
+                    let of_message: [Parameter<'_>; 5] = [recipient, id, sender, at, payload];
+                    timeout_at(deadline, session.query(sql, &of_message)).await
+                }
             };
             let Ok(Ok(rows)) = found else {
                 return Err(());

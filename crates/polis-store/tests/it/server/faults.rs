@@ -3,6 +3,9 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 
+use polis_core::Raw;
+use polis_core::message::NewMessage;
+
 use super::*;
 
 /// A wire to the server that can be cut.
@@ -132,7 +135,25 @@ async fn a_cut_wire_is_answered_honestly() {
     assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
     assert_eq!(spoken().await, 2);
     done(&store, turn(2)).await;
-    // Without either nobody can know.
+    // So does a message.
+    let letter = |text: &str| {
+        changes().write(Write::SendMessage(Box::new(NewMessage {
+            from: AgentId::user(),
+            to: "a".parse().unwrap(),
+            created_at: Timestamp::from_millis(0),
+            deliver_at: 0,
+            reply_to: None,
+            run: None,
+            payload: Raw::of(&text).unwrap(),
+        })))
+    };
+    wire.is(LOSE_ANSWER);
+    assert_eq!(done(&store, letter("one")).await.messages, [1]);
+    wire.is(LOSE_COMMIT);
+    let error = store.commit(letter("two")).await.unwrap_err();
+    assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
+    assert_eq!(done(&store, letter("two")).await.messages, [2]);
+    // Without any of them nobody can know.
     wire.is(LOSE_ANSWER);
     let unproven = changes().write(Write::RaiseTaskNumber(3));
     let error = store.commit(unproven).await.unwrap_err();
