@@ -119,7 +119,7 @@ pub use society::{
     OrgMember, ReadConversation, RoleList, RunList, SetBudget, Spoken, TellRun, ToolCall, TurnView,
     create_role, decide_approval, draw_budget, find_role_by_name, get_org, list_approvals,
     list_members, list_roles, list_runs, no_member, pause_society, read_conversation,
-    resume_society, set_budget, show_run, spawn_agent, start_run, stop_run, tell_run,
+    resume_society, set_budget, show_member, show_run, spawn_agent, start_run, stop_run, tell_run,
     terminate_agent,
 };
 pub use stats_keeper::StatsKeeper;

@@ -282,9 +282,11 @@ fn turn(turn: &TurnView) -> String {
 
 async fn approvals(call: Call<'_>, given: ListApprovals) -> Told<ApprovalList> {
     let mut list = op::list_approvals(call.polis, call.by, &given).await?;
-    let cut = call.brief && fit(&mut list.approvals);
+    if call.brief && fit(&mut list.approvals) {
+        list.next = list.approvals.last().map(|last| last.id.clone());
+    }
     let text = join(list.approvals.iter().map(asked), "Nothing waits.");
-    let cut = cut.then(|| "there are more; decide on these first".to_owned());
+    let cut = more(list.approvals.len(), "cursor", list.next.as_ref());
     Ok(Reply::new(list, text).cut(cut))
 }
 

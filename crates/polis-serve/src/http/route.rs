@@ -309,7 +309,7 @@ pub(crate) const ROUTES: &[Route] = &[
     post("/v1/society/agents/{agentId}/pause", "pause_society"),
     post("/v1/society/agents/{agentId}/resume", "resume_society"),
     put("/v1/society/agents/{agentId}/budget", "set_budget"),
-    get("/v1/society/approvals", "list_approvals"),
+    get("/v1/society/approvals", "list_approvals").paged("cursor"),
     post("/v1/society/approvals", "decide_approval"),
     get("/v1/webhooks", "list_webhooks"),
     post("/v1/webhooks", "add_webhook").creates(""),

@@ -75,7 +75,7 @@ impl Watch<'_> {
             None => {
                 let params = ListApprovals {
                     task_id: Some(self.run.id.clone()),
-                    all: false,
+                    ..ListApprovals::default()
                 };
                 let mut waiting = op::list_approvals(polis, caller, &params).await?.approvals;
                 waiting.sort_by_key(|one| one.asked_at.millis().unwrap_or(0));

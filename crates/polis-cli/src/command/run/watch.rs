@@ -298,7 +298,7 @@ impl<'a> Watch<'a> {
         let (polis, caller) = (&self.context.polis, &self.context.agent);
         let params = ListApprovals {
             task_id: Some(self.run.id.clone()),
-            all: false,
+            ..ListApprovals::default()
         };
         let list = op::list_approvals(polis, caller, &params).await?;
         for one in list.approvals {

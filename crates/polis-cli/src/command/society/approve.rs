@@ -35,6 +35,7 @@ impl Approvals {
         let params = ListApprovals {
             task_id: self.run.as_deref().map(str::parse).transpose()?,
             all: self.all,
+            ..ListApprovals::default()
         };
         let list = context.run(op::list_approvals(&context.polis, &context.agent, &params))?;
         out.answer(&list, |list| {

@@ -8,6 +8,7 @@ use polis_core::{AgentId, Standing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::runs::{ListRuns, list_runs};
 use super::{PAGE, read};
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
@@ -22,6 +23,12 @@ pub struct ListApprovals {
     /// Those that were decided, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
+    /// Go on after this: the `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// At most so many; all if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
 }
 
 /// Calls that wait to be allowed.
@@ -29,6 +36,9 @@ pub struct ListApprovals {
 pub struct ApprovalList {
     /// The calls, by run, agent and turn.
     pub approvals: Vec<Approval>,
+    /// Where the next page begins; left out if this is the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 /// The parameters of deciding on a call.
@@ -44,37 +54,60 @@ pub struct DecideApproval {
     pub note: Option<String>,
 }
 
-/// The calls that wait to be allowed, of all runs the caller may look into.
+/// The calls that wait to be allowed, of one run, or of all that the caller may look into and that are not over:
+/// what was decided in runs of long ago is not read for it.
 pub async fn list_approvals(
     polis: &Polis,
     caller: &AgentId,
     params: &ListApprovals,
 ) -> Result<ApprovalList, OpError> {
     let caller = polis.caller(caller).await?;
-    let run = match (&params.task_id, caller.standing) {
-        (None, Standing::Human) => None,
-        (named, _) => Some(polis.meant(&caller, named.as_ref()).await?.value.id),
+    let most = params.limit.map_or(usize::MAX, |most| {
+        usize::try_from(most.max(1)).unwrap_or(usize::MAX)
+    });
+    let mut list = ApprovalList {
+        approvals: Vec::new(),
+        next: None,
     };
-    let kind = RecordKind::Approval;
-    let mut approvals = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let found = match &run {
-            Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
-            None => polis.store.records(kind, after.as_deref(), PAGE),
-        };
-        let found = found.await?;
-        let Some(last) = found.last() else {
-            return Ok(ApprovalList { approvals });
-        };
-        after = Some(last.id.clone());
-        for stored in &found {
-            let approval = read::<Approval>(stored)?.value;
-            if params.all || approval.decision.is_none() {
-                approvals.push(approval);
+    let of: Vec<Option<RunId>> = match (&params.task_id, caller.standing) {
+        (None, Standing::Human) if params.all => vec![None],
+        (None, Standing::Human) => {
+            let open = list_runs(polis, &caller.id, &ListRuns::default()).await?;
+            let mut runs: Vec<RunId> = open.runs.into_iter().map(|run| run.id).collect();
+            // In the order of their approvals' ids, by which pages go on.
+            runs.sort_by_key(|run| format!("{run}/"));
+            runs.into_iter().map(Some).collect()
+        }
+        (named, _) => vec![Some(polis.meant(&caller, named.as_ref()).await?.value.id)],
+    };
+    for run in of {
+        let mut after = params.cursor.clone();
+        loop {
+            let kind = RecordKind::Approval;
+            let found = match &run {
+                Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
+                None => polis.store.records(kind, after.as_deref(), PAGE),
+            };
+            let found = found.await?;
+            let whole = found.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+            after = found.last().map(|last| last.id.clone());
+            for stored in &found {
+                let approval = read::<Approval>(stored)?.value;
+                if !params.all && approval.decision.is_some() {
+                    continue;
+                }
+                if list.approvals.len() >= most {
+                    list.next = list.approvals.last().map(|last| last.id.clone());
+                    return Ok(list);
+                }
+                list.approvals.push(approval);
+            }
+            if !whole {
+                break;
             }
         }
     }
+    Ok(list)
 }
 
 /// Decides on a call. The agent that asked goes on.

@@ -20,7 +20,9 @@ pub use conversation::{
 };
 pub use hold::{Held, HoldSociety, pause_society, resume_society};
 pub(super) use org::Awake;
-pub use org::{GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members};
+pub use org::{
+    GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members, show_member,
+};
 pub use roles::{
     FindRole, FoundRole, ListRoles, RoleList, create_role, find_role_by_name, list_roles,
 };

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{PAGE, check_sight, read};
 use crate::error::OpError;
 use crate::polis::Polis;
-use crate::port::Mailbox;
+use crate::port::{Mailbox, MailboxQuery};
 
 /// The most members of one page.
 const MAX_LISTED: u32 = 1_000;
@@ -145,6 +145,39 @@ pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result
     })
 }
 
+/// One member of a run, those who are gone too. What those below it have spent is left out: it would take
+/// reading everybody.
+pub async fn show_member(
+    polis: &Polis,
+    caller: &AgentId,
+    run: &RunId,
+    agent: &AgentId,
+) -> Result<OrgMember, OpError> {
+    let caller = polis.caller(caller).await?;
+    let run = polis.meant(&caller, Some(run)).await?.value;
+    let key = MemberKey::new(run.id.clone(), agent.clone());
+    let found = polis.somebody(&key).await?;
+    let found = found.ok_or_else(|| super::no_member(agent))?;
+    let mut view = OrgMember::of(found.member, found.state.value);
+    if view.status == MemberStatus::Idle {
+        let query = MailboxQuery {
+            recipient: agent.clone(),
+            run: Some(run.id.clone()),
+            unread: true,
+            now: polis.clock.now_millis(),
+            after: 0,
+            limit: 1,
+        };
+        let mail = polis.store.mailbox(&query).await?;
+        let mailboxes = mail.into_iter().map(|letter| Mailbox {
+            run: letter.run,
+            recipient: letter.to,
+        });
+        view.status = Awake(mailboxes.collect()).status(&run, agent, view.status);
+    }
+    Ok(view)
+}
+
 /// Who has unread mail. A member that was written to and has not answered yet is at work on it, or will be in a
 /// moment; that it is not idle stands in the store only with its answer.
 pub(in crate::op) struct Awake(BTreeSet<Mailbox>);
@@ -189,7 +222,9 @@ impl Polis {
 
 /// The places of all members, each after the one that hired it, in the order they were hired.
 fn in_order(everybody: &[Someone]) -> Vec<usize> {
-    let place = |id: &AgentId| everybody.iter().position(|one| one.member.agent == *id);
+    let places: BTreeMap<&AgentId, usize> = (everybody.iter().enumerate())
+        .map(|(at, one)| (&one.member.agent, at))
+        .collect();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); everybody.len()];
     let mut tops = Vec::new();
     let mut by_age: Vec<usize> = (0..everybody.len()).collect();
@@ -201,7 +236,7 @@ fn in_order(everybody: &[Someone]) -> Vec<usize> {
     for at in by_age {
         let parent = everybody.get(at).and_then(|one| one.member.parent.as_ref());
         match parent
-            .and_then(place)
+            .and_then(|id| places.get(id).copied())
             .and_then(|above| below.get_mut(above))
         {
             Some(children) => children.push(at),
@@ -289,11 +324,16 @@ pub async fn list_members(
     let mut members = Vec::new();
     let mut after = params.cursor.clone();
     loop {
-        let found = match &run {
+        let page = |kind| match &run {
             Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
             None => polis.store.records(kind, after.as_deref(), PAGE),
         };
-        let found = found.await?;
+        let found = page(kind).await?;
+        // Who a member is stands under the same id as how it stands, so the two pages go together.
+        let mut who = BTreeMap::new();
+        for stored in page(RecordKind::Member).await? {
+            who.insert(stored.id.clone(), read::<Member>(&stored)?.value);
+        }
         if found.is_empty() {
             return Ok(MemberList {
                 members,
@@ -326,9 +366,16 @@ pub async fn list_members(
             if !wanted {
                 continue;
             }
-            let member = polis.kept::<Member>(&member::record_name(&key)).await?;
+            let member = match who.remove(&stored.id) {
+                Some(member) => Some(member),
+                // Somebody was hired between the two readings.
+                None => {
+                    let kept = polis.kept::<Member>(&member::record_name(&key)).await?;
+                    kept.map(|kept| kept.value)
+                }
+            };
             if let Some(member) = member {
-                let mut view = OrgMember::of(member.value, state);
+                let mut view = OrgMember::of(member, state);
                 view.run = Some(key.run);
                 members.push(view);
             }
