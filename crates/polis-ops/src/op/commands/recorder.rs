@@ -52,6 +52,13 @@ struct Started<'a> {
     started_at: &'a Timestamp,
 }
 
+/// The revisions of what is written about a command that runs; 0 if nothing is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Stands {
+    running: u64,
+    output: u64,
+}
+
 impl<'a> Recorder<'a> {
     /// For a command that begins now. `next` watches its output, too.
     pub(in crate::op) fn new(
@@ -96,34 +103,54 @@ impl<'a> Recorder<'a> {
     }
 
     /// Says again and again that the command runs, and what it wrote. Never ends; dropped when the command has.
+    /// Looking on is a courtesy: what cannot be said now is said the next time, and the command goes on.
     pub(in crate::op) async fn look_on(&self) -> std::convert::Infallible {
         let clock = &self.polis.clock;
         clock.sleep(LONG).await;
         let said = AtomicI64::new(0);
         let mut seen = None;
-        let mut revision = 0;
+        let mut stands = Some(Stands::default());
         loop {
             let now = clock.now_millis();
             let total = self.tail.kept().total;
             let silent = now.saturating_sub(said.load(Ordering::Relaxed)) < STILL;
             if seen != Some(total) || !silent {
-                if !self.say(revision, now).await {
-                    // Looking on is a courtesy: the command goes on without.
-                    return std::future::pending().await;
+                // What was not acknowledged may stand there all the same.
+                let found = match stands {
+                    Some(stands) => Some(stands),
+                    None => self.stands().await,
+                };
+                stands = match found {
+                    Some(found) => self.say(found, now).await,
+                    None => None,
+                };
+                if stands.is_some() {
+                    seen = Some(total);
+                    said.store(now, Ordering::Relaxed);
                 }
-                revision += 1;
-                seen = Some(total);
-                said.store(now, Ordering::Relaxed);
             }
             clock.sleep(AGAIN).await;
             yield_once().await;
         }
     }
 
-    /// Writes down that it runs; `revision` is how often that was done.
-    async fn say(&self, revision: u64, now: i64) -> bool {
+    /// What is written about the command; none if that cannot be read.
+    async fn stands(&self) -> Option<Stands> {
+        let mut found = Stands::default();
+        for (kind, revision) in [
+            (RecordKind::RunningCommand, &mut found.running),
+            (RecordKind::CommandOutput, &mut found.output),
+        ] {
+            let stored = self.polis.store.record(&name(kind, &self.id)).await.ok()?;
+            *revision = stored.map_or(0, |stored| stored.revision);
+        }
+        Some(found)
+    }
+
+    /// Writes down that it runs; what stands there then, if that was written.
+    async fn say(&self, stands: Stands, now: i64) -> Option<Stands> {
         self.begun.store(true, Ordering::Release);
-        let expect = match revision {
+        let expect = |revision: u64| match revision {
             0 => Expect::Absent,
             revision => Expect::Revision(revision),
         };
@@ -134,10 +161,11 @@ impl<'a> Recorder<'a> {
             ..self.what.clone()
         };
         let until = Some(now.saturating_add(FORGOTTEN));
+        let (of_running, of_output) = (expect(stands.running), expect(stands.output));
         let mut changes = Changeset::by(&self.worker.caller, self.polis.now())
-            .write(self.put(RecordKind::RunningCommand, expect, until, &running))
-            .write(self.put(RecordKind::CommandOutput, expect, until, &output));
-        if revision == 0 {
+            .write(self.put(RecordKind::RunningCommand, of_running, until, &running))
+            .write(self.put(RecordKind::CommandOutput, of_output, until, &output));
+        if stands.running == 0 {
             let started = Started {
                 id: &self.id,
                 command: &self.what.command,
@@ -147,8 +175,13 @@ impl<'a> Recorder<'a> {
             let subject = self.worker.subject();
             changes = changes.event(NewEvent::of(kind::COMMAND_STARTED, subject, &started));
         }
-        let told = self.polis.store.commit(changes).await;
-        matches!(told, Ok(Outcome::Committed(_)))
+        match self.polis.store.commit(changes).await {
+            Ok(Outcome::Committed(_)) => Some(Stands {
+                running: stands.running + 1,
+                output: stands.output + 1,
+            }),
+            Ok(Outcome::Conflict(_)) | Err(_) => None,
+        }
     }
 
     fn put(
