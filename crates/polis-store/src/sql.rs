@@ -88,6 +88,17 @@ pub(crate) fn count_of_list(query: &TaskQuery, dialect: &Dialect) -> Query {
 pub(crate) const LOADS: &str = "SELECT owner, count(*) FROM tasks WHERE owner <> '' AND status IN ('pending', 'in_progress') \
      GROUP BY owner ORDER BY owner";
 
+/// Of each agent that holds tasks in progress the newest of them.
+pub(crate) fn held(limit: u32) -> Query {
+    let mut q = Query::default();
+    let limit = q.bind(Param::Int(i64::from(limit)));
+    q.text = format!(
+        "SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN (SELECT max(id) FROM tasks WHERE status = 'in_progress' \
+         AND owner <> '' GROUP BY owner) ORDER BY id DESC LIMIT {limit}"
+    );
+    q
+}
+
 /// What comes before the query, and the numbers of the tasks that a list has, each once; of each arm at
 /// most `limit`.
 fn arms(

@@ -106,6 +106,7 @@ macro_rules! conformance_tests {
             reading_conflicts_with_the_first_that_is_not_unread
             of_readers_of_a_message_one_is_committed
             records_of_an_owner_are_listed
+            commands_of_all_owners_are_listed
             the_messages_of_a_run_are_read
             mailboxes_that_wait_are_told_in_order
             a_delayed_message_wakes_nobody_early

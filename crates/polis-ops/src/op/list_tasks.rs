@@ -98,14 +98,19 @@ pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, Op
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = tasks.len() > page;
     tasks.truncate(page);
-    for task in &mut tasks {
-        let end = task.lease_expires_at.as_ref().and_then(Timestamp::millis);
-        task.stale = end.is_some_and(|end| end <= now);
-    }
+    mark_stale(&mut tasks, now);
     let next = if more {
         tasks.last().map(|task| task.id)
     } else {
         None
     };
     Ok(TaskPage { tasks, next })
+}
+
+/// Says of each task whether its lease has run out; stores do not.
+pub(super) fn mark_stale(tasks: &mut [TaskSummary], now: i64) {
+    for task in tasks {
+        let end = task.lease_expires_at.as_ref().and_then(Timestamp::millis);
+        task.stale = end.is_some_and(|end| end <= now);
+    }
 }

@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::commands::CommandEntry;
+use super::list_tasks::mark_stale;
 use super::open_decisions::OpenDecision;
 use super::overview::{Overview, overview};
 use super::society::{Awake, ListApprovals, ListRuns, list_approvals, list_runs};
@@ -31,6 +32,8 @@ use crate::port::{EventQuery, PersonMailQuery};
 
 /// How many agents, and how many tasks, are shown.
 const SHOWN: usize = 200;
+/// How many agents that hold a task are looked at.
+const HOLDERS: u32 = 2_000;
 /// How many of each kind of what waits are shown.
 const WAITING: u32 = 50;
 /// How many events are shown.
@@ -128,7 +131,7 @@ pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Res
         ..TaskList::default()
     };
     let tasks = list_tasks(polis, &asked).await?.tasks;
-    let mut agents = polis.agents_now(&sight, &tasks).await?;
+    let mut agents = polis.agents_now(&sight).await?;
     let agents_total = u64::try_from(agents.len()).unwrap_or(u64::MAX);
     agents.truncate(SHOWN);
     Ok(Now {
@@ -145,21 +148,16 @@ pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Res
 
 impl Polis {
     /// Who may act, those at work first.
-    async fn agents_now(
-        &self,
-        sight: &Sight,
-        tasks: &[TaskSummary],
-    ) -> Result<Vec<AgentNow>, OpError> {
+    async fn agents_now(&self, sight: &Sight) -> Result<Vec<AgentNow>, OpError> {
         let registered = match sight.agents.is_empty() {
             true => self.store.agents().await?,
             false => sight.agents.clone(),
         };
         let members = self.members_now(&sight.caller.id).await?;
-        // The list is newest first, and the first of an owner counts.
-        let mut held: BTreeMap<&str, &TaskSummary> = BTreeMap::new();
-        for task in tasks.iter().filter(|task| !task.owner.is_empty()) {
-            held.entry(task.owner.as_str()).or_insert(task);
-        }
+        let mut held = self.store.held_tasks(HOLDERS).await?;
+        mark_stale(&mut held, self.clock.now_millis());
+        let held: BTreeMap<&str, &TaskSummary> =
+            (held.iter().map(|task| (task.owner.as_str(), task))).collect();
         let mut found = Vec::with_capacity(registered.len());
         for agent in registered {
             if agent.status != AgentStatus::Active {
@@ -260,8 +258,11 @@ impl Polis {
             ..Waiting::default()
         };
         if sight.caller.standing == Standing::Human {
-            let all = ListApprovals::default();
-            waiting.approvals = list_approvals(self, &sight.caller.id, &all)
+            let open = ListApprovals {
+                limit: Some(WAITING),
+                ..ListApprovals::default()
+            };
+            waiting.approvals = list_approvals(self, &sight.caller.id, &open)
                 .await?
                 .approvals;
             let open = PersonMailQuery {
@@ -277,7 +278,6 @@ impl Polis {
         waiting
             .decisions
             .retain(|open| !open.decision.signers.iter().any(|name| name == caller));
-        waiting.approvals.truncate(most);
         waiting.decisions.truncate(most);
         Ok(waiting)
     }

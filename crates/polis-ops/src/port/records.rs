@@ -26,4 +26,8 @@ pub trait Records {
         after: Option<&'a str>,
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>>;
+
+    /// Commands of all owners, by what follows `OWNER/` in their ids (as bytes), those after `after`, at most
+    /// `limit`. Takes as long as the answer is, however many owners there are.
+    fn commands_of_all<'a>(&'a self, after: &'a str, limit: u32) -> PortFuture<'a, Vec<Stored>>;
 }

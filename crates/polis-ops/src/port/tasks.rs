@@ -128,6 +128,9 @@ pub trait Tasks {
     /// How many unfinished tasks each agent holds, by its name; who holds none is not there.
     fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>>;
 
+    /// Of each agent that holds tasks in progress the newest of them, the highest number first, at most `limit`.
+    fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>>;
+
     /// How many tasks there are in each state.
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts>;
 }

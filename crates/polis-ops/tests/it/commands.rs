@@ -4,12 +4,15 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use polis_core::record::RecordKind;
+use polis_core::changeset::{Changeset, Expect, Write};
+use polis_core::record::{RecordBody, RecordKind, RecordName};
 use polis_core::workspace::command::{Captured, CommandRun, Ending};
 use polis_core::workspace::policy::Tier;
 use polis_core::{AgentId, Code};
 use polis_ops::op::{self, CommandEntry, CommandView, ListCommands, LookAround, ShowCommand};
-use polis_ops::port::{Clock, CommandOrder, OutputWatcher, SandboxReport, Site, Stream, Terminal};
+use polis_ops::port::{
+    Clock, CommandOrder, Outcome, OutputWatcher, SandboxReport, Site, Stream, Terminal,
+};
 use polis_ops::{Polis, PortFuture, Settings};
 use polis_testkit::ground::{agent, run};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
@@ -208,6 +211,43 @@ fn a_long_command_is_looked_at_while_it_runs() {
     });
 }
 
+/// What somebody else wrote there, or a store that failed once, is no reason to say nothing any more.
+#[test]
+fn a_command_is_said_to_run_again_after_that_was_in_vain() {
+    run(async {
+        let (world, stage, _) = staged().await;
+        let running = running(&world);
+        let begun = world.until(|view| view.entry.running).await;
+        let name = RecordName::new(RecordKind::RunningCommand, &begun.entry.id);
+        let store = &world.polis.store;
+        loop {
+            let there = store.record(&name).await.unwrap().unwrap();
+            let between = Changeset {
+                actor: AgentId::user(),
+                at: world.polis.now(),
+                writes: vec![Write::PutRecord {
+                    name: name.clone(),
+                    expect: Expect::Revision(there.revision),
+                    expires_at: None,
+                    body: RecordBody::Text(there.body),
+                }],
+                events: Vec::new(),
+            };
+            if let Outcome::Committed(_) = store.commit(between).await.unwrap() {
+                break;
+            }
+        }
+        let actor = stage.0.lock().unwrap().take().unwrap();
+        actor.watcher.output(Stream::Stdout, b"still here\n");
+        let seen = world.until(|view| !view.output.is_empty()).await;
+        assert_eq!(seen.output, "still here\n");
+        assert_eq!(world.kinds().await, ["command.started"], "told once");
+        actor.ends.send(Ending::Exited(0)).unwrap();
+        running.await.unwrap().unwrap();
+        assert_eq!(world.kinds().await, ["command.started", "command.run"]);
+    });
+}
+
 #[test]
 fn a_command_whose_process_was_lost_is_told_as_interrupted() {
     run(async {
@@ -296,5 +336,45 @@ fn pages_of_commands_join_and_not_all_are_kept() {
             .store
             .records(RecordKind::CommandOutput, None, 900);
         assert_eq!(kept.await.unwrap().len(), seen.len(), "with their output");
+    });
+}
+
+/// Pages over all workspaces join too, and those of one agent among many others'.
+#[test]
+fn commands_of_all_workspaces_come_in_one_order() {
+    run(async {
+        let (mut world, _, clock) = staged().await;
+        world.polis.terminal = Arc::<MemoryWorkspaces>::default();
+        let agents = ["lead", "a", "b", "c"];
+        for id in &agents[1..] {
+            let agent = json!({ "id": id, "role": "architect", "layer": "top" });
+            world.does("user", "add_agent", agent).await;
+        }
+        for n in 0..40_usize {
+            clock.advance(1);
+            let command = json!({ "command": format!("echo {n}") });
+            world.does(agents[n % 4], "run_command", command).await;
+        }
+        for (who, step) in [(None, 1), (Some("b"), 4)] {
+            let mut ask = ListCommands {
+                agent: who.map(agent),
+                limit: Some(7),
+                ..ListCommands::default()
+            };
+            let mut seen = Vec::new();
+            loop {
+                let listed = op::list_commands(&world.polis, &AgentId::user(), &ask).await;
+                let page = listed.unwrap();
+                seen.extend(page.commands.into_iter().map(|entry| entry.command));
+                match page.next {
+                    Some(next) => ask.before = Some(next),
+                    None => break,
+                }
+            }
+            let first = if who.is_some() { 2 } else { 0 };
+            let all = (first..40).step_by(step).rev();
+            let expected: Vec<String> = all.map(|n| format!("echo {n}")).collect();
+            assert_eq!(seen, expected, "{who:?}");
+        }
     });
 }

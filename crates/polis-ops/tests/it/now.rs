@@ -86,6 +86,29 @@ fn who_holds_a_task_in_progress_is_at_work_and_comes_first() {
     });
 }
 
+/// Whoever holds a task is at work, however many tasks were begun since by others.
+#[test]
+fn who_holds_an_old_task_is_at_work_too() {
+    run(async {
+        let world = World::new().await;
+        let old = world.task(json!({ "subject": "old" })).await;
+        world
+            .does("dev", "TaskClaim", json!({ "taskId": old }))
+            .await;
+        for n in 0..201 {
+            let id = world.task(json!({ "subject": format!("{n}") })).await;
+            world
+                .does("lead", "TaskClaim", json!({ "taskId": id }))
+                .await;
+        }
+        let now = world.now("user").await;
+        let dev = now.agents.iter().find(|one| one.id.as_str() == "dev");
+        let dev = dev.unwrap();
+        assert_eq!(dev.status, MemberStatus::Working);
+        assert_eq!(dev.task.unwrap().to_string(), old);
+    });
+}
+
 #[test]
 fn a_member_that_was_written_to_is_at_work_before_it_has_answered() {
     run(async {
@@ -103,6 +126,14 @@ fn a_member_that_was_written_to_is_at_work_before_it_has_answered() {
         let working = json!({ "status": "working" });
         let members = world.does("user", "list_members", working).await;
         assert_eq!(members.document["members"][0]["agentId"], "root");
+        let (run, user) = ("r".parse().unwrap(), AgentId::user());
+        let one = op::show_member(&world.polis, &user, &run, &agent("root")).await;
+        let one = serde_json::to_value(one.unwrap()).unwrap();
+        let mut whole = org.document["members"][0].clone();
+        whole.as_object_mut().unwrap().remove("spentBelow");
+        assert_eq!(one, whole);
+        let none = op::show_member(&world.polis, &user, &run, &agent("nobody")).await;
+        assert_eq!(none.unwrap_err().code(), Code::AgentNotFound);
         world
             .does("user", "pause_society", json!({ "taskId": "r" }))
             .await;

@@ -155,6 +155,7 @@ passed_on! { Tasks {
     last_task_number() -> u64;
     count_list(query: &'a TaskQuery) -> u64;
     loads() -> Vec<(String, u64)>;
+    held_tasks(limit: u32) -> Vec<TaskSummary>;
     count_tasks() -> StatusCounts;
 }}
 
@@ -183,6 +184,7 @@ passed_on! { Records {
     record(name: &'a RecordName) -> Option<Stored>;
     records(kind: RecordKind, after: Option<&'a str>, limit: u32) -> Vec<Stored>;
     records_of(kind: RecordKind, owner: &'a str, after: Option<&'a str>, limit: u32) -> Vec<Stored>;
+    commands_of_all(after: &'a str, limit: u32) -> Vec<Stored>;
 }}
 
 passed_on! { Messages {

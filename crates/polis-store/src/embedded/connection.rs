@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0004_records_messages.sql"),
     include_str!("../../migrations/sqlite/0005_society.sql"),
     include_str!("../../migrations/sqlite/0006_person_mail.sql"),
+    include_str!("../../migrations/sqlite/0007_over_all.sql"),
 ];
 
 /// Opens a connection to tables that are known to be current.

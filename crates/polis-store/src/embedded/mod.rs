@@ -298,6 +298,10 @@ impl Tasks for EmbeddedStore {
         self.read_long(read::loads)
     }
 
+    fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>> {
+        self.read_long(move |c| read::held(c, limit))
+    }
+
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
         self.read_long(read::count)
     }
@@ -309,7 +313,7 @@ impl Agents for EmbeddedStore {
     }
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
-        self.read(read::agents)
+        self.read_long(read::agents)
     }
 
     fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
@@ -334,7 +338,7 @@ impl Workspaces for EmbeddedStore {
     }
 
     fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
-        self.read(read::workspaces)
+        self.read_long(read::workspaces)
     }
 }
 
@@ -377,6 +381,11 @@ impl Records for EmbeddedStore {
         self.read_rows(weight, move |c| {
             records::page_of(c, kind, &owner, after.as_deref(), limit)
         })
+    }
+
+    fn commands_of_all<'a>(&'a self, after: &'a str, limit: u32) -> PortFuture<'a, Vec<Stored>> {
+        let (after, weight) = (after.to_owned(), limit.saturating_mul(2));
+        self.read_rows(weight, move |c| records::commands_of_all(c, &after, limit))
     }
 }
 

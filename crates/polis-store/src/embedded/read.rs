@@ -100,7 +100,14 @@ pub(super) fn list(
     connection: &Connection,
     query: &TaskQuery,
 ) -> Result<Vec<TaskSummary>, PortError> {
-    let query = sql::list(query, &sql::EMBEDDED);
+    summaries(connection, &sql::list(query, &sql::EMBEDDED))
+}
+
+pub(super) fn held(connection: &Connection, limit: u32) -> Result<Vec<TaskSummary>, PortError> {
+    summaries(connection, &sql::held(limit))
+}
+
+fn summaries(connection: &Connection, query: &sql::Query) -> Result<Vec<TaskSummary>, PortError> {
     let read = |row: &Row<'_>| {
         Ok(SummaryRow {
             id: row.get(0)?,

@@ -127,6 +127,17 @@ pub(super) fn page(
     }
 }
 
+/// Commands of all owners. The index has the expression and the kind as they stand here.
+pub(super) fn commands_of_all(
+    connection: &Connection,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<Stored>, PortError> {
+    let sql = "SELECT id, revision, body FROM records WHERE kind = 'command' AND substr(id, instr(id, '/') + 1) > ? \
+               ORDER BY substr(id, instr(id, '/') + 1), id LIMIT ?";
+    rows(connection, sql, params![after, limit], stored)
+}
+
 /// The records of a kind whose id is `OWNER/…`.
 pub(super) fn page_of(
     connection: &Connection,

@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0004_records_messages.sql"),
     include_str!("../../migrations/postgres/0005_society.sql"),
     include_str!("../../migrations/postgres/0006_person_mail.sql"),
+    include_str!("../../migrations/postgres/0007_over_all.sql"),
 ];
 
 /// The advisory lock that whoever migrates holds ("polis" in ASCII).

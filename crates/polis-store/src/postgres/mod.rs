@@ -149,6 +149,10 @@ impl Tasks for PostgresStore {
         Box::pin(read::loads(&self.pool))
     }
 
+    fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>> {
+        Box::pin(read::held(&self.pool, limit))
+    }
+
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
         Box::pin(read::count(&self.pool))
     }
@@ -243,6 +247,10 @@ impl Records for PostgresStore {
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>> {
         Box::pin(records::page_of(&self.pool, kind, owner, after, limit))
+    }
+
+    fn commands_of_all<'a>(&'a self, after: &'a str, limit: u32) -> PortFuture<'a, Vec<Stored>> {
+        Box::pin(records::commands_of_all(&self.pool, after, limit))
     }
 }
 

@@ -77,8 +77,15 @@ pub(super) async fn scan(
 }
 
 pub(super) async fn list(pool: &Pool, query: &TaskQuery) -> Result<Vec<TaskSummary>, PortError> {
-    let query = sql::list(query, &sql::POSTGRES);
-    let rows = pool.query(&query.text, &parameters(&query)).await?;
+    summaries(pool, &sql::list(query, &sql::POSTGRES)).await
+}
+
+pub(super) async fn held(pool: &Pool, limit: u32) -> Result<Vec<TaskSummary>, PortError> {
+    summaries(pool, &sql::held(limit)).await
+}
+
+async fn summaries(pool: &Pool, query: &sql::Query) -> Result<Vec<TaskSummary>, PortError> {
+    let rows = pool.query(&query.text, &parameters(query)).await?;
     rows.iter()
         .map(|row| {
             SummaryRow {

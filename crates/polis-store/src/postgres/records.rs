@@ -217,6 +217,18 @@ pub(super) async fn page(
     rows.iter().map(stored).collect()
 }
 
+/// Commands of all owners. The index has the expression and the kind as they stand here.
+pub(super) async fn commands_of_all(
+    pool: &Pool,
+    after: &str,
+    limit: u32,
+) -> Result<Vec<Stored>, PortError> {
+    let sql = "SELECT id, revision, body FROM records WHERE kind = 'command' AND substr(id, strpos(id, '/') + 1) > $1 \
+               ORDER BY substr(id, strpos(id, '/') + 1), id LIMIT $2";
+    let rows = pool.query(sql, &[&after, &i64::from(limit)]).await?;
+    rows.iter().map(stored).collect()
+}
+
 /// The records of a kind whose id is `OWNER/…`.
 pub(super) async fn page_of(
     pool: &Pool,

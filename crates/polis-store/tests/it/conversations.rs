@@ -123,6 +123,29 @@ fn a_workers_questions_are_looked_up() {
             "messages_to_come (deliver_at>?)",
         ),
         (
+            "SELECT id, payload FROM messages WHERE sender = 'user' AND recipient <> 'user' AND id < $1 \
+             ORDER BY id DESC LIMIT $2"
+                .to_owned(),
+            "messages_of_person (id<?)",
+        ),
+        (
+            "SELECT id, payload FROM messages WHERE sender = 'user' AND recipient <> 'user' ORDER BY id DESC LIMIT $1"
+                .to_owned(),
+            "messages_of_person",
+        ),
+        (
+            "SELECT id, payload FROM messages WHERE sender = 'user' AND recipient <> 'user' AND recipient = $1 \
+             ORDER BY id DESC LIMIT $2"
+                .to_owned(),
+            "messages_from_person (recipient=?)",
+        ),
+        (
+            "SELECT body FROM records WHERE kind = 'command' AND substr(id, instr(id, '/') + 1) > ? \
+             ORDER BY substr(id, instr(id, '/') + 1), id LIMIT ?"
+                .to_owned(),
+            "commands_by_name (kind=? AND <expr>>?)",
+        ),
+        (
             "SELECT body FROM agents WHERE run = ? AND role = ? ORDER BY id".to_owned(),
             "agents_by_run (run=? AND role=?)",
         ),

@@ -244,6 +244,11 @@ pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Grou
         loads.sort();
         loads
     };
+    for limit in [0, 1, 3, 1_000] {
+        let held = store.held_tasks(limit).await.unwrap();
+        assert_eq!(held, model.held_tasks(limit).await.unwrap());
+        assert_eq!(held.is_empty(), limit == 0);
+    }
     let loads = sorted(store.loads().await.unwrap());
     assert_eq!(loads, sorted(model.loads().await.unwrap()));
     assert!(

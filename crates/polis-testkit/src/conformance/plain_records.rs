@@ -107,6 +107,32 @@ pub async fn records_are_listed_by_id(ground: &dyn Ground) {
     assert_eq!(all_of(&store, RecordKind::Webhook).await, []);
 }
 
+/// "Commands of all owners, by what follows `OWNER/` in their ids (as bytes), those after `after`, at most `limit`."
+pub async fn commands_of_all_owners_are_listed(ground: &dyn Ground) {
+    let store = open(ground).await;
+    let mut all = changes();
+    for id in ["z/1", "a/3", "程/2", "b/2", "a/2/9", "b/程", "none", "a/"] {
+        for kind in [RecordKind::Command, RecordKind::RunningCommand] {
+            let name = RecordName::new(kind, id);
+            all.writes.push(put(&name, Expect::Absent, id));
+        }
+    }
+    commit(&store, all).await;
+    let list = async |after: &str, limit: u32| -> Vec<String> {
+        let found = store.commands_of_all(after, limit).await.unwrap();
+        for one in &found {
+            assert_eq!((one.revision, &one.body), (1, &one.id));
+        }
+        found.into_iter().map(|one| one.id).collect()
+    };
+    let whole = ["z/1", "b/2", "程/2", "a/2/9", "a/3", "none", "b/程"];
+    assert_eq!(list("", u32::MAX).await, whole);
+    assert_eq!(list("", 2).await, whole[..2]);
+    assert_eq!(list("1", 1).await, ["b/2"]);
+    assert_eq!(list("2", 9).await, whole[3..]);
+    assert_eq!(list("程", 9).await, [""; 0]);
+}
+
 /// "The records of a kind whose id is `OWNER/…`, by id (as bytes), those after the id `after`, at most `limit`."
 pub async fn records_of_an_owner_are_listed(ground: &dyn Ground) {
     let store = open(ground).await;

@@ -445,6 +445,22 @@ impl Tasks for MemoryStore {
         })
     }
 
+    fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>> {
+        self.read(|state| {
+            let mut newest = BTreeMap::new();
+            for record in state.records() {
+                let task = &record.task;
+                if !task.owner.is_empty() && task.status == TaskStatus::InProgress {
+                    newest.insert(task.owner.clone(), record);
+                }
+            }
+            let mut held: Vec<_> = newest.values().map(TaskSummary::of).collect();
+            held.sort_by_key(|task| std::cmp::Reverse(task.id));
+            held.truncate(limit as usize);
+            held
+        })
+    }
+
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
         self.read(|state| {
             let mut counts = StatusCounts::default();

@@ -95,4 +95,19 @@ impl Records for MemoryStore {
                 .collect()
         })
     }
+
+    fn commands_of_all<'a>(&'a self, after: &'a str, limit: u32) -> PortFuture<'a, Vec<Stored>> {
+        self.read(|state| {
+            let rest = |id: &str| id.split_once('/').map_or(id, |(_, rest)| rest).to_owned();
+            let all = state.plain.0.iter();
+            let mut found: Vec<Stored> = all
+                .filter(|(name, _)| name.kind == RecordKind::Command)
+                .map(|(_, kept)| kept.stored.clone())
+                .filter(|stored| rest(&stored.id).as_str() > after)
+                .collect();
+            found.sort_by_key(|stored| (rest(&stored.id), stored.id.clone()));
+            found.truncate(limit as usize);
+            found
+        })
+    }
 }

@@ -17,6 +17,8 @@ use crate::port::PortError;
 const MAX_PAGE: u32 = 200;
 /// How many are given if nothing is said.
 const USUAL_PAGE: u32 = 50;
+/// How many pages are looked at for one answer, if only one agent's are wanted.
+const MOST_PAGES: u32 = 20;
 /// How many running commands are looked at.
 const MOST_RUNNING: u32 = 1_000;
 /// After how long a running command that was not heard of is taken for interrupted, in milliseconds. It is heard of
@@ -49,7 +51,8 @@ pub struct ListCommands {
 pub struct CommandList {
     /// The commands.
     pub commands: Vec<CommandEntry>,
-    /// Where the next page begins; left out if this is the last.
+    /// Where the next page begins; left out if this is the last. A page may have few and a next: not all commands
+    /// are looked at for one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -130,8 +133,8 @@ pub async fn list_commands(
     caller: &AgentId,
     params: &ListCommands,
 ) -> Result<CommandList, OpError> {
-    let workspaces = polis
-        .workspaces_seen(caller, params.workspace.as_ref())
+    let workspace = polis
+        .workspace_seen(caller, params.workspace.as_ref())
         .await?;
     let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -141,28 +144,25 @@ pub async fn list_commands(
     };
     // Those that were lost are among them.
     let mut found = polis.running_commands().await?;
-    found.retain(|entry| workspaces.contains(&entry.workspace));
+    found.retain(|entry| (workspace.as_ref()).is_none_or(|named| *named == entry.workspace));
+    let mut through = None;
     if params.running != Some(true) {
-        // With an agent named, all that are kept may have to be looked at.
-        let page = match params.agent {
-            Some(_) => KEPT * 2,
-            None => limit + 1,
-        };
-        for workspace in &workspaces {
-            let after = format!("{workspace}/{before}");
-            let kept = (polis.store).records_of(
-                RecordKind::Command,
-                workspace.as_str(),
-                Some(after.as_str()),
-                page,
-            );
-            for stored in kept.await? {
-                found.push(polis.command_entry(&stored)?);
-            }
-        }
+        let mut ended = Vec::new();
+        through = polis
+            .ended_commands(
+                workspace.as_ref(),
+                params.agent.as_ref(),
+                before,
+                limit,
+                &mut ended,
+            )
+            .await?;
+        found.append(&mut ended);
     }
     found.retain(|entry| {
-        place(&entry.id) > before
+        let place = place(&entry.id);
+        place > before
+            && through.as_ref().is_none_or(|end| place <= self::place(end))
             && params.running.is_none_or(|wanted| wanted == entry.running)
             && params
                 .agent
@@ -172,10 +172,10 @@ pub async fn list_commands(
     found.sort_by(|a, b| place(&a.id).cmp(place(&b.id)));
     let more = found.len() > most;
     found.truncate(most);
-    let next = found.last().filter(|_| more).map(|last| last.id.clone());
+    let last = found.last().filter(|_| more).map(|last| last.id.clone());
     Ok(CommandList {
         commands: found,
-        next,
+        next: last.or(through),
     })
 }
 
@@ -187,7 +187,7 @@ pub async fn show_command(
 ) -> Result<CommandView, OpError> {
     let id = params.id.as_str();
     let workspace = split(id)?.0;
-    let seen = polis.workspaces_seen(caller, Some(&workspace)).await;
+    let seen = polis.workspace_seen(caller, Some(&workspace)).await;
     let Ok(_) = seen else {
         return Err(not_found(id).into());
     };
@@ -259,23 +259,67 @@ impl Polis {
         })
     }
 
-    /// The workspaces whose commands a caller sees: all, if it is the person and names none; the one it works in.
-    pub(in crate::op) async fn workspaces_seen(
+    /// Commands that have ended, the newest first: more than `limit` of them if there are, of one workspace or of
+    /// all, of one agent or of all. Answers up to which one was looked, if there are more.
+    async fn ended_commands(
+        &self,
+        workspace: Option<&AgentId>,
+        agent: Option<&AgentId>,
+        before: &str,
+        limit: u32,
+        found: &mut Vec<CommandEntry>,
+    ) -> Result<Option<String>, OpError> {
+        let (most, store) = (usize::try_from(limit).unwrap_or(usize::MAX), &self.store);
+        let page = match agent {
+            Some(_) => KEPT,
+            None => limit + 1,
+        };
+        let mut after = before.to_owned();
+        let mut through = None;
+        for _ in 0..MOST_PAGES {
+            let kept = match workspace {
+                None => store.commands_of_all(&after, page).await?,
+                Some(of) => {
+                    let after = format!("{of}/{after}");
+                    let kind = RecordKind::Command;
+                    (store.records_of(kind, of.as_str(), Some(&after), page)).await?
+                }
+            };
+            let whole = kept.len() >= usize::try_from(page).unwrap_or(usize::MAX);
+            for stored in kept {
+                let entry = self.command_entry(&stored)?;
+                place(&stored.id).clone_into(&mut after);
+                through = Some(stored.id);
+                if agent.is_none_or(|agent| *agent == entry.agent) {
+                    found.push(entry);
+                }
+            }
+            if !whole {
+                return Ok(None);
+            }
+            if found.len() > most {
+                break;
+            }
+        }
+        Ok(through)
+    }
+
+    /// The workspace whose commands a caller sees; none if it sees those of all, being the person and naming none.
+    async fn workspace_seen(
         &self,
         caller: &AgentId,
         named: Option<&AgentId>,
-    ) -> Result<Vec<AgentId>, OpError> {
+    ) -> Result<Option<AgentId>, OpError> {
         let human = self.caller(caller).await?.standing == Standing::Human;
         if human && named.is_none() {
-            let all = self.store.workspaces().await?;
-            return Ok(all.into_iter().map(|one| one.workspace_id).collect());
+            return Ok(None);
         }
         let desk = Desk {
             by: caller,
             of: named,
         };
         let worker = self.at_desk(desk, "list_commands", None).await?;
-        Ok(vec![worker.site.workspace])
+        Ok(Some(worker.site.workspace))
     }
 }
 
