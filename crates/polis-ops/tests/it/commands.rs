@@ -351,7 +351,7 @@ fn commands_of_all_workspaces_come_in_one_order() {
             world.does("user", "add_agent", agent).await;
         }
         for n in 0..40_usize {
-            clock.advance(1);
+            clock.0.advance(1);
             let command = json!({ "command": format!("echo {n}") });
             world.does(agents[n % 4], "run_command", command).await;
         }
