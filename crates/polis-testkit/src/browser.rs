@@ -260,8 +260,20 @@ impl Browser {
 
     /// Lets it be in another part of the world, such as `Pacific/Kiritimati`.
     pub async fn live_in(&self, zone: &str) {
-        let moved = self.client.issue_cmd(Zone(zone.to_owned())).await;
-        moved.unwrap();
+        let zone = json!({"timezoneId": zone});
+        self.tell("Emulation.setTimezoneOverride", zone).await;
+    }
+
+    /// Runs a script on every page from now on, before any of the page's own.
+    pub async fn first_of_all(&self, script: &str) {
+        let script = json!({"source": script});
+        self.tell("Page.addScriptToEvaluateOnNewDocument", script)
+            .await;
+    }
+
+    async fn tell(&self, command: &'static str, params: Value) {
+        let told = self.client.issue_cmd(Own { command, params }).await;
+        told.unwrap();
     }
 
     /// The serious faults of accessibility on this page.
@@ -365,11 +377,14 @@ impl WebDriverCompatibleCommand for BrowserLog {
     }
 }
 
-/// Chromium's own command: which zone its clock is in.
+/// A command of Chromium's own.
 #[derive(Debug)]
-struct Zone(String);
+struct Own {
+    command: &'static str,
+    params: Value,
+}
 
-impl WebDriverCompatibleCommand for Zone {
+impl WebDriverCompatibleCommand for Own {
     fn endpoint(
         &self,
         base: &url::Url,
@@ -381,8 +396,8 @@ impl WebDriverCompatibleCommand for Zone {
 
     fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
         let what = json!({
-            "cmd": "Emulation.setTimezoneOverride",
-            "params": {"timezoneId": self.0},
+            "cmd": self.command,
+            "params": self.params,
         });
         (http::Method::POST, Some(what.to_string()))
     }

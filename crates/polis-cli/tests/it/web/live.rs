@@ -58,12 +58,53 @@ fn what_others_do_appears_by_itself() {
         );
         browser.open("/events").await;
         browser.wait_for("[data-live-is=open]").await;
+        let sent = "[data-kind='message.sent']";
+        let none = format!("return !document.querySelector({})", json!(sent));
+        assert_eq!(browser.js(&none).await, json!(true), "nobody wrote yet");
         board.ok("bob", &["message", "send", "ada", "--content", "done"]);
-        browser.until_text("main", "bob").await;
+        browser.until_text(sent, "bob").await;
         browser.open("/").await;
         browser.wait_for("[data-live-is=open]").await;
+        let moving = browser.text("#moving").await;
+        assert!(!moving.contains("Draw the plan"), "{moving}");
         board.ok("ada", &["task", "claim", "1"]);
-        browser.until_text("main", "Draw the plan").await;
+        browser.until_text("#moving", "Draw the plan").await;
+    });
+}
+
+#[test]
+#[ignore = "needs a browser: scripts/test installs one"]
+fn a_page_that_was_in_the_background_shows_what_happened_meanwhile() {
+    let board = team();
+    let server = Server::start(&board);
+    signed_in(&server, async |browser| {
+        // A tab that nobody looks at, until a test does.
+        browser
+            .first_of_all(
+                "Object.defineProperty(document, 'hidden', { get: () => !window.lookedAt })",
+            )
+            .await;
+        browser.open("/tasks").await;
+        browser.wait_for("[data-column=pending]").await;
+        board.ok("ada", &["task", "create", "--subject", "Made meanwhile"]);
+        let listens = "return document.body.dataset.liveIs === 'open'";
+        assert_eq!(browser.js(listens).await, json!(false));
+        let asked = "return performance.getEntriesByType('resource').filter(r => r.name.includes('/tasks/board')).length";
+        assert_eq!(browser.js(asked).await, json!(0));
+        let look = "window.lookedAt = true; document.dispatchEvent(new Event('visibilitychange'))";
+        browser.js(look).await;
+        browser
+            .until_text("[data-column=pending]", "Made meanwhile")
+            .await;
+        // A page on which nothing has happened since it was drawn asks for nothing.
+        browser.open("/tasks").await;
+        browser.js(look).await;
+        browser.wait_for("[data-live-is=open]").await;
+        board.ok("ada", &["task", "create", "--subject", "Made later"]);
+        browser
+            .until_text("[data-column=pending]", "Made later")
+            .await;
+        assert_eq!(browser.js(asked).await, json!(1));
     });
 }
 

@@ -4,6 +4,7 @@ mod door;
 mod hostile;
 mod live;
 mod pages;
+mod parts;
 mod pictures;
 mod work;
 

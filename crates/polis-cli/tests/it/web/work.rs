@@ -26,6 +26,19 @@ fn a_task_is_moved_by_key_and_by_mouse_and_a_refused_move_says_why() {
             .wait_for("[data-column=in_progress] [data-task='1']")
             .await;
         assert_eq!(board.get("1")["status"], "in_progress");
+        let place =
+            "const card = document.activeElement; return [card.dataset.task, card.tabIndex]";
+        browser
+            .until(
+                "it has the focus",
+                "return document.activeElement.dataset.task === '1'",
+            )
+            .await;
+        assert_eq!(
+            browser.js(place).await,
+            json!(["1", 0]),
+            "and stays in the order of the keys"
+        );
         // Dragged, as a browser does it.
         browser
             .js("const card = document.querySelector(\"[data-task='1']\"), column = document.querySelector('[data-column=completed]');
