@@ -75,21 +75,6 @@
         time.textContent = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
       }
     }
-    // Days begin at the reader's own midnight.
-    for (const list of all("ol[data-days]", within)) {
-      let day = "";
-      for (const item of [...list.children]) {
-        const clock = item.querySelector("time.clock");
-        const moment = clock && new Date(clock.dateTime);
-        if (!clock) { item.remove(); continue; }
-        const its = [moment.getFullYear(), moment.getMonth() + 1, moment.getDate()].map(two).join("-");
-        if (isNaN(moment) || its === day) continue;
-        const head = document.createElement("li");
-        head.id = `d${day = its}`;
-        head.append(Object.assign(document.createElement("b"), { className: "day", textContent: day }));
-        item.before(head);
-      }
-    }
     // Output that grows is followed, unless somebody scrolled up in it.
     for (const tail of all("[data-tail]", within)) if (!tail.held) tail.scrollTop = tail.scrollHeight;
   };
@@ -157,24 +142,6 @@
   const free = (form) => { if (form) form.sentAt = 0; };
   body.addEventListener("htmx:afterRequest", ({ detail }) => free(detail.elt?.closest("form")));
   addEventListener("pageshow", () => [...document.forms].forEach(free));
-
-  // What a slider means, for those who hear it.
-  document.addEventListener("input", ({ target: at }) => {
-    if (at.matches?.("input[type=range][data-says]")) {
-      at.setAttribute("aria-valuetext", at.dataset.says.replace("{}", Math.max(at.value - 1, 0)));
-    }
-  });
-
-  // A link to a heading in a part that is not here yet leads to the page with that part, which the
-  // table of contents knows.
-  const named = (link) => { try { return decodeURIComponent(link.hash.slice(1)); } catch { return ""; } };
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("article.board a[href^='#']");
-    const id = link && named(link);
-    if (!id || document.getElementById(id)) return;
-    const way = all("nav.toc a[href*='?part=']").find((one) => named(one) === id);
-    if (way) { event.preventDefault(); location.assign(way.href); }
-  });
 
   // A form that a link from the terminal leads to sends itself; what only looks at the link does not.
   document.querySelector("form[data-auto]")?.requestSubmit();

@@ -29,7 +29,7 @@ enum Kind {
 }
 
 /// The names of the files, what each is, and what is in it.
-const FILES: [(&str, Kind, &str); 11] = [
+const FILES: [(&str, Kind, &str); 14] = [
     (
         "htmx.min.js",
         Kind::Given("text/javascript"),
@@ -52,9 +52,24 @@ const FILES: [(&str, Kind, &str); 11] = [
         include_str!("../assets/board-drag.js"),
     ),
     (
+        "boards.js",
+        Kind::Script,
+        include_str!("../assets/boards.js"),
+    ),
+    (
+        "events.js",
+        Kind::Script,
+        include_str!("../assets/events.js"),
+    ),
+    (
         "polis.css",
         Kind::Sheet,
         include_str!("../assets/polis.css"),
+    ),
+    (
+        "others.css",
+        Kind::Sheet,
+        include_str!("../assets/others.css"),
     ),
     (
         "tasks.css",

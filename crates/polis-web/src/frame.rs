@@ -54,9 +54,6 @@ fn menu(visit: &Visit) -> Markup {
                                 aria-pressed=(one == lang) { (name) }
                         }
                     }
-                }
-                form method="post" action="/taste" {
-                    (hidden(visit))
                     label { (lang.say("Colours", "配色")) }
                     div.choice role="group" aria-label=(lang.say("Colours", "配色")) {
                         @for (one, name) in [
@@ -67,10 +64,7 @@ fn menu(visit: &Visit) -> Markup {
                             button name="theme" value=(one.name()) aria-pressed=(one == visit.taste.theme) { (name) }
                         }
                     }
-                }
-                form method="post" action="/signout" {
-                    (hidden(visit))
-                    button.quiet { (lang.say("Sign out", "退出登录")) }
+                    button.quiet formaction="/signout" { (lang.say("Sign out", "退出登录")) }
                 }
                 p.muted.small { (lang.say("Keys:", "快捷键：")) " " kbd { "?" } }
             }

@@ -76,12 +76,13 @@ impl Tab {
     /// What its pages need beside what every page has: sheets.
     pub(crate) fn sheets(self) -> &'static [&'static str] {
         match self {
-            Self::Now | Self::Events => &[],
-            Self::Tasks => &["tasks.css", "sides.css"],
-            Self::Boards => &["boards.css", "sides.css"],
-            Self::Agents => &["agents.css"],
+            Self::Now => &[],
+            Self::Events => &["others.css"],
+            Self::Tasks => &["others.css", "tasks.css", "sides.css"],
+            Self::Boards => &["others.css", "boards.css", "sides.css"],
+            Self::Agents => &["others.css", "agents.css"],
             // A file in Markdown is shown as a board is.
-            Self::Workspaces => &["files.css", "boards.css"],
+            Self::Workspaces => &["others.css", "files.css", "boards.css"],
         }
     }
 
@@ -89,7 +90,9 @@ impl Tab {
     pub(crate) fn scripts(self) -> &'static [&'static str] {
         match self {
             Self::Tasks => &["board-drag.js"],
-            _ => &[],
+            Self::Boards => &["boards.js"],
+            Self::Events => &["events.js"],
+            Self::Now | Self::Agents | Self::Workspaces => &[],
         }
     }
 

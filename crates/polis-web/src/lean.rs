@@ -33,8 +33,8 @@ pub(crate) fn sheet(text: &str) -> String {
             continue;
         }
         // Before `:` and `(` a space may mean something (`a :hover`, `and (`), behind `:` it does not.
-        let parted =
-            lean.ends_with(['{', '}', ';', ',', ':']) || matches!(c, '{' | '}' | ';' | ',');
+        let parted = lean.ends_with(['{', '}', ';', ',', ':', '>'])
+            || matches!(c, '{' | '}' | ';' | ',' | '>');
         if space && !parted && !lean.is_empty() {
             lean.push(' ');
         }
@@ -72,7 +72,7 @@ mod tests {
                     @media (max-width: 4rem) and (color) { a::before { content: \"a  /* ; */ \\\" }\" / ''; } }\n";
         assert_eq!(
             sheet(text),
-            ".a > .b :is(h1,h2),.c{color :red;margin:0 auto}\
+            ".a>.b :is(h1,h2),.c{color :red;margin:0 auto}\
              @media (max-width:4rem) and (color){a::before{content:\"a  /* ; */ \\\" }\" / ''}}"
         );
         assert_eq!(sheet(" /* never ended "), "");

@@ -13,7 +13,7 @@ pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
         return html! { span.muted { (at.as_str()) } };
     };
     let age = time::age(visit.now(), then, visit.lang());
-    html! { time.muted datetime=(at.as_str()) { (age) } }
+    html! { time datetime=(at.as_str()) { (age) } }
 }
 
 /// How long it is until something; the moment itself is told by pointing at it.
@@ -22,5 +22,5 @@ pub(crate) fn until(visit: &Visit, at: &Timestamp) -> Markup {
         return html! { span.muted { (at.as_str()) } };
     };
     let left = time::until(visit.now(), then, visit.lang());
-    html! { time.muted datetime=(at.as_str()) { (left) } }
+    html! { time datetime=(at.as_str()) { (left) } }
 }

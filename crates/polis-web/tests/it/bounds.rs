@@ -183,6 +183,40 @@ async fn a_long_file_is_shown_in_parts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_first_page_with_all_it_needs_is_below_100_kb() {
+    let town = Town::new().await;
+    let user = AgentId::user();
+    for number in 1..=60 {
+        let id = format!("worker-{number}");
+        let add = json!({"id": id, "role": "backend-leader", "layer": "bottom"});
+        let add = serde_json::from_value(add).unwrap();
+        op::add_agent(&town.polis, &user, &add).await.unwrap();
+        create(&town, json!({"subject": format!("Implement part {number} 实现模块"), "taskType": "backend_implementation"})).await;
+        let claim = serde_json::from_value(json!({"taskId": number.to_string()})).unwrap();
+        let agent: AgentId = id.parse().unwrap();
+        op::claim_task(&town.polis, &agent, &claim).await.unwrap();
+    }
+    let mut person = town.person().await;
+    for lang in ["en", "zh"] {
+        person.submit("/taste", &format!("lang={lang}")).await;
+        let page = person.get("/").await.good().text;
+        assert_eq!(page.matches("#60 ").count(), 1, "{page}");
+        let mut assets: Vec<&str> = page
+            .split('"')
+            .filter(|quoted| quoted.starts_with("/assets/"))
+            .collect();
+        assets.sort_unstable();
+        assets.dedup();
+        assert_eq!(assets.len(), 5, "{assets:?}");
+        let mut all = page.len();
+        for asset in assets {
+            all += person.get(asset).await.good().text.len();
+        }
+        assert!(all < 100_000, "{lang}: {all}, the page {}", page.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_answer_has_its_headers() {
     let town = Town::new().await;
     let mut person = town.person().await;

@@ -43,8 +43,7 @@ pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
     close(&mut area, pen_down, last);
     html! {
         svg.spark viewBox={ "0 -2 " (SIZE.0) " " (SIZE.1 + 4.0) } preserveAspectRatio="none" role="img" aria-label=(label) {
-            path.area d=(area) {}
-            path.line d=(path) {}
+            @if !path.is_empty() { path.area d=(area) {} path.line d=(path) {} }
             @if !dots.is_empty() { path.points d=(dots) {} }
         }
     }

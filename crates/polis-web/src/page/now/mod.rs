@@ -27,6 +27,9 @@ use crate::refused::{OrRefuse as _, Refused};
 use crate::timeline;
 use crate::visit::Visit;
 
+/// How many of the last events are shown.
+const EVENTS: usize = 10;
+
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
         .route("/", get(show))
@@ -109,7 +112,7 @@ fn last(visit: &Visit, events: &[Event], beside: Option<&str>) -> Markup {
             @if events.is_empty() {
                 p.muted { (visit.say("Nothing has happened yet.", "还没有发生任何事。")) }
             }
-            ol.timeline { @for event in events { (timeline::line(visit, event)) } }
+            ol.timeline { @for event in events.iter().take(EVENTS) { (timeline::line(visit, event)) } }
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::moment::ago;
 use crate::timeline::{href, somebody};
 use crate::visit::Visit;
 
+/// How many tasks, and how many agents at work, are shown; the others are a link away.
+const SHOWN: usize = 10;
 /// How many idle agents are named.
 const IDLE_SHOWN: usize = 12;
 
@@ -62,7 +64,7 @@ pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
                 }
             }
             ul.list {
-                @for task in now.tasks.iter().take(50) {
+                @for task in now.tasks.iter().take(SHOWN) {
                     li.row data-row {
                         div.grow {
                             a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
@@ -70,12 +72,12 @@ pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
                             @if task.stale { " " span.pill.warn { (visit.say("lease ran out", "租约已过期")) } }
                         }
                         @if task.owner.is_empty() { span.muted { (visit.say("nobody", "无人")) } }
-                        @else { span { (somebody(&task.owner)) } }
-                        @if let Some(at) = &task.updated_at { span.small { (ago(visit, at)) } }
+                        @else { (somebody(&task.owner)) }
+                        @if let Some(at) = &task.updated_at { (ago(visit, at)) }
                     }
                 }
             }
-            @if now.counts.in_progress > 50 { p { a href="/tasks" { (visit.say("All of them", "查看全部")) } } }
+            @if now.tasks.len() > SHOWN { p { a href="/tasks" { (visit.say("All of them", "查看全部")) } } }
         }
     }
 }
@@ -108,7 +110,10 @@ pub(super) fn agents(visit: &Visit, now: &Now) -> Markup {
                 }
             }
             ul.list {
-                @for agent in busy { (busy_one(visit, agent)) }
+                @for agent in busy.iter().take(SHOWN) { (busy_one(visit, agent)) }
+            }
+            @if busy.len() > SHOWN {
+                p.small { a href="/agents" { "+" (busy.len() - SHOWN) " " (visit.say("at work", "工作中")) } }
             }
             @if !idle.is_empty() {
                 p.row.small {
