@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 pub(crate) use polis_view::style::Style;
 use polis_view::style::paint_onto;
-pub(crate) use polis_view::terminal::{clean, clean_lines, fit};
+pub(crate) use polis_view::terminal::{clean, clean_lines};
+pub(crate) use polis_view::width::cut;
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -191,7 +192,7 @@ impl Table {
             let mut line = String::new();
             for (n, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let cell = if n + 1 == columns {
-                    fit(cell, room)
+                    cut(cell, room)
                 } else {
                     cell.clone()
                 };

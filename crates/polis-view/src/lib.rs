@@ -3,6 +3,7 @@
 //! each screen's matter.
 
 pub mod amount;
+pub mod command;
 pub mod conflict;
 pub mod conversation;
 pub mod event;

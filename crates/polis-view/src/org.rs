@@ -3,6 +3,8 @@
 //! However many there are, only so many rows are made, those nearest to the top first; a row says how many
 //! right below it were left out. Circles of supervisors (files of others may have had them) are cut.
 
+use std::collections::HashMap;
+
 /// A row of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
@@ -14,9 +16,26 @@ pub struct Row {
     pub left_out: usize,
 }
 
-/// The rows of a tree: each after the one it is under, in the order given. `above` says for each the place
-/// of the one it is under; `top` is where to begin, everybody who is under nobody if left out.
-pub fn rows(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> {
+/// The rows of a tree: each after the one it is under, in the order given. Everybody comes with a name and
+/// the name of the one above, if there is one; `top` is where to begin, everybody who is under nobody that is
+/// there if left out or not there.
+pub fn rows<'a>(
+    people: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+    top: Option<&str>,
+    most: usize,
+) -> Vec<Row> {
+    let people: Vec<_> = people.into_iter().collect();
+    let places: HashMap<&str, usize> = (people.iter().enumerate())
+        .map(|(at, (name, _))| (*name, at))
+        .collect();
+    let above: Vec<Option<usize>> = (people.iter())
+        .map(|(_, over)| places.get((*over)?).copied())
+        .collect();
+    placed(&above, top.and_then(|top| places.get(top).copied()), most)
+}
+
+/// The same, of places: `above` says for each the place of the one it is under.
+fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> {
     let count = above.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
     for (at, over) in above.iter().enumerate() {
@@ -104,7 +123,7 @@ mod tests {
         top: Option<usize>,
         most: usize,
     ) -> Vec<(usize, usize, usize)> {
-        let rows = rows(above, top, most);
+        let rows = placed(above, top, most);
         rows.iter().map(|r| (r.at, r.depth, r.left_out)).collect()
     }
 
@@ -115,6 +134,20 @@ mod tests {
         assert_eq!(told(&above, None, 99), all);
         assert_eq!(told(&above, Some(1), 99), [(1, 0, 0), (2, 1, 0)]);
         assert_eq!(told(&above, None, 3), [(0, 0, 1), (1, 1, 1), (4, 0, 0)]);
+    }
+
+    #[test]
+    fn the_one_above_is_found_by_name() {
+        let people = [("b", Some("a")), ("a", None), ("c", Some("nobody"))];
+        let at = |top| {
+            rows(people, top, 9)
+                .iter()
+                .map(|r| r.at)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(at(None), [1, 0, 2]);
+        assert_eq!(at(Some("b")), [0]);
+        assert_eq!(at(Some("")), [1, 0, 2]);
     }
 
     #[test]
@@ -129,7 +162,7 @@ mod tests {
             above in prop::collection::vec(prop::option::of(0_usize..30), 0..30),
             most in 0_usize..40,
         ) {
-            let rows = rows(&above, None, most);
+            let rows = placed(&above, None, most);
             let there: BTreeSet<usize> = rows.iter().map(|row| row.at).collect();
             prop_assert_eq!(there.len(), rows.len());
             prop_assert_eq!(rows.len(), most.min(above.len()));

@@ -1,7 +1,6 @@
-//! Text that may come from anywhere, made fit for a terminal: unable to drive it, and no wider than its place.
+//! Text that may come from anywhere, made fit for a terminal: unable to drive it.
 
 use polis_core::task::text::turns_text;
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// A line of text that may come from anywhere, made safe for a terminal.
 pub fn clean(text: &str) -> String {
@@ -29,21 +28,9 @@ fn drives(c: char) -> bool {
     c.is_control() || turns_text(c)
 }
 
-/// Text cut to so many columns, with a mark where it was cut.
-pub fn fit(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut used = 1;
-    let mut cut: String = text
-        .chars()
-        .take_while(|c| {
-            used += c.width().unwrap_or(0);
-            used <= room
-        })
-        .collect();
-    cut.push('…');
-    cut
+/// The same on one line, whatever lines it came in.
+pub fn one_line(text: &str) -> String {
+    clean_lines(text).replace(['\n', '\t'], " ")
 }
 
 #[cfg(test)]
@@ -57,9 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn wide_characters_are_never_cut_in_half() {
-        assert_eq!(fit("后端实现", 8), "后端实现");
-        assert_eq!(fit("后端实现", 7), "后端实…");
-        assert_eq!(fit("后端实现", 6), "后端…");
+    fn lines_of_any_kind_become_one() {
+        assert_eq!(one_line("a\r\nb\nc\td\u{7}"), "a b c d�");
     }
 }

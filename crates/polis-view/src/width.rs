@@ -7,6 +7,9 @@ pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
+    if columns == 0 {
+        return String::new();
+    }
     let room = columns.saturating_sub(1);
     let mut used = 0;
     let mut kept = String::new();
@@ -33,5 +36,6 @@ mod tests {
         assert_eq!(cut("设计接口", 8), "设计接口");
         assert_eq!(cut("设计接口", 7), "设计接…");
         assert_eq!(cut("设计接口", 6), "设计…");
+        assert_eq!(cut("设计", 0), "");
     }
 }

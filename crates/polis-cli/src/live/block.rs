@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::screen::{Doing, Screen, Seat};
 use super::words::{count, elapsed, money, tokens};
-use crate::output::{Output, Style, clean, fit};
+use crate::output::{Output, Style, clean, cut};
 
 /// How much of a text with a reason or an argument is of use at a glance.
 const GLANCE: usize = 200;
@@ -85,7 +85,7 @@ pub(crate) fn name(seat: &Seat) -> String {
 }
 
 fn row(branch: &str, seat: &Seat, name_width: usize, now: i64) -> Vec<Piece> {
-    let name = fit(&name(seat), name_width.saturating_sub(branch.width()));
+    let name = cut(&name(seat), name_width.saturating_sub(branch.width()));
     let pad = name_width.saturating_sub(branch.width() + name.width());
     let (style, doing) = doing(seat, now);
     vec![
@@ -148,7 +148,7 @@ fn paint(pieces: Vec<Piece>, columns: usize, out: &Output) -> String {
         if left == 0 {
             break;
         }
-        let text = fit(&text, left);
+        let text = cut(&text, left);
         left = left.saturating_sub(text.width());
         match style {
             Some(style) if !text.is_empty() => line.push_str(&out.paint(style, &text)),

@@ -71,7 +71,14 @@ pub enum Act {
         content: String,
     },
     /// Make an old version of a board the newest.
-    Restore(BoardName, u64),
+    Restore {
+        /// Of which.
+        board: BoardName,
+        /// Which.
+        version: u64,
+        /// The newest that was seen, if any was.
+        newest: Option<u64>,
+    },
     /// Propose a decision.
     Propose(BoardName, String),
     /// Sign a decision.
@@ -237,7 +244,7 @@ impl Act {
                 format!("Added to {board}: version {new}."),
                 format!("已追加到 {board}：版本 {new}。"),
             ),
-            Self::Restore(board, version) => lang.say(
+            Self::Restore { board, version, .. } => lang.say(
                 format!("{board} reads as in version {version} again: version {new}."),
                 format!("{board} 已恢复到版本 {version}：新版本 {new}。"),
             ),

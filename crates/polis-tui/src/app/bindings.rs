@@ -220,7 +220,7 @@ fn holds(scope: Scope, place: &Place, thing: &Thing) -> bool {
         Scope::Task => matches!(thing, Thing::Task { .. }),
         Scope::Tasks => matches!(place, Place::Tasks | Place::Now),
         Scope::Board => matches!(thing, Thing::Board(_)),
-        Scope::Version => matches!(thing, Thing::Version(..)),
+        Scope::Version => matches!(thing, Thing::Version { .. }),
         Scope::Rulings => matches!(place, Place::Rulings(_)),
         Scope::Approval => matches!(thing, Thing::Approval(_)),
         Scope::Message => matches!(thing, Thing::Message { .. }),

@@ -38,13 +38,22 @@ pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
             status,
         } => task(app, command, id, version, status),
         Thing::Board(board) => board_deed(app, command, board),
-        Thing::Version(board, version) => {
+        Thing::Version {
+            board,
+            version,
+            newest,
+        } => {
             let lang = app.lang;
             let question = lang.say(
                 format!("Make version {version} of {board} the newest?"),
                 format!("将 {board} 恢复到版本 {version}？"),
             );
-            ask(app, question, Act::Restore(board, version))
+            let restore = Act::Restore {
+                board,
+                version,
+                newest,
+            };
+            ask(app, question, restore)
         }
         Thing::Approval(id) => {
             let allowed = command == Command::Allow;

@@ -5,7 +5,8 @@ mod table;
 mod theme;
 
 use polis_view::style::StyledLines;
-use polis_view::terminal::{clean, fit};
+use polis_view::terminal::clean;
+use polis_view::width::cut;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
@@ -158,7 +159,7 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
     let width = usize::from(area.width);
     let room = width.saturating_sub(right.width() + 1);
     buffer.set_style(area, theme.underline());
-    buffer.set_stringn(area.x, area.y, fit(&left, room), room, theme.title());
+    buffer.set_stringn(area.x, area.y, cut(&left, room), room, theme.title());
     let at = area
         .right()
         .saturating_sub(u16::try_from(right.width()).unwrap_or(0));
@@ -238,7 +239,7 @@ fn bottom(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer)
             },
         },
     };
-    buffer.set_stringn(area.x, area.y, fit(&text, width), width, style);
+    buffer.set_stringn(area.x, area.y, cut(&text, width), width, style);
 }
 
 /// The keys of the page, as many as there is room for.

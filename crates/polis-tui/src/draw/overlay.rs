@@ -1,6 +1,7 @@
 //! What lies over the page: help, questions, forms, a text that two have changed.
 
-use polis_view::terminal::{clean, fit};
+use polis_view::terminal::clean;
+use polis_view::width::cut;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_core::style::{Color, Modifier, Style};
@@ -109,7 +110,7 @@ fn frame(title: &str, size: (u16, u16), area: Rect, theme: Theme, buffer: &mut B
         "" => String::new(),
         title => format!(
             " {} ",
-            fit(&clean(title), usize::from(width).saturating_sub(4))
+            cut(&clean(title), usize::from(width).saturating_sub(4))
         ),
     };
     let block = Block::bordered()
@@ -182,7 +183,7 @@ fn help(app: &App, offset: usize, area: Rect, theme: Theme, buffer: &mut Buffer)
         buffer.set_stringn(inner.x + 1, y, keys, usize::from(inner.width), style);
         let at = inner.x + 15;
         let room = usize::from(inner.right().saturating_sub(at));
-        buffer.set_stringn(at, y, fit(says, room), room, Style::new());
+        buffer.set_stringn(at, y, cut(says, room), room, Style::new());
     }
 }
 
@@ -199,7 +200,7 @@ fn form_box(form: &Form, area: Rect, theme: Theme, buffer: &mut Buffer) -> Optio
         if y + 1 >= inner.bottom() {
             break;
         }
-        buffer.set_stringn(inner.x, y, fit(field.label, room), room, theme.dim());
+        buffer.set_stringn(inner.x, y, cut(field.label, room), room, theme.dim());
         let (shown, column) = field.line.shown(room);
         buffer.set_stringn(inner.x + 1, y + 1, shown, room, Style::new());
         if n == form.focus {

@@ -1,6 +1,6 @@
 //! Rows in columns that line up. A narrow screen shows fewer columns, never half a character.
 
-use polis_view::terminal::fit;
+use polis_view::width::cut;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use unicode_width::UnicodeWidthStr as _;
@@ -64,9 +64,9 @@ fn columns(place: &Place) -> &'static [Column] {
             }
         }
         Place::Versions(_) => {
-            &const { [upto(8, 0), REST, upto(16, 50), upto(10, 60), upto(12, 0)] }
+            &const { [upto(8, 0), REST, upto(20, 50), upto(10, 60), upto(12, 0)] }
         }
-        Place::Rulings(_) => &const { [upto(8, 0), upto(12, 0), REST, upto(24, 70)] },
+        Place::Rulings(_) => &const { [upto(8, 0), upto(20, 0), REST, upto(24, 70)] },
         Place::Agents => &const { [REST, upto(18, 0), upto(18, 56), upto(12, 76), upto(20, 66)] },
         Place::Workspaces => &const { [upto(24, 0), upto(16, 0), REST] },
         _ => &const { [REST, upto(10, 0)] },
@@ -90,7 +90,7 @@ pub(super) fn draw(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
                 .first()
                 .map(|cell| cell.styles)
                 .unwrap_or_default();
-            buffer.set_stringn(area.x, y, fit(text, width), width, theme.of(styles));
+            buffer.set_stringn(area.x, y, cut(text, width), width, theme.of(styles));
             continue;
         }
         let mut x = area.x;
@@ -113,7 +113,7 @@ pub(super) fn draw(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
 
 fn draw_cell(cell: &Cell, x: u16, y: u16, room: usize, theme: Theme, buffer: &mut Buffer) {
     if room > 0 {
-        let text = fit(&cell.text, room);
+        let text = cut(&cell.text, room);
         buffer.set_stringn(x, y, text, room, theme.of(cell.styles));
     }
 }

@@ -5,9 +5,9 @@ use polis_core::society::dismiss::TerminateAgent;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
-use polis_core::{Code, Raw, Refusal};
+use polis_core::{AgentId, Code, Raw, Refusal, RunId};
 use polis_ops::op::{self, DecisionAct};
-use polis_ops::{OpError, Polis};
+use polis_ops::{OpError, PortError};
 
 use super::{Screen, save};
 use crate::app::{Act, Message, Refused};
@@ -119,11 +119,15 @@ async fn board_or_agent(screen: &Screen, act: &Act) -> Result<Option<String>, Op
             let changed = op::append_board(polis, me, &added).await?;
             Ok(Some(changed.version.to_string()))
         }
-        Act::Restore(board, version) => {
+        Act::Restore {
+            board,
+            version,
+            newest,
+        } => {
             let of = op::VersionRestore {
                 board: board.clone(),
                 version: *version,
-                expected_version: None,
+                expected_version: *newest,
             };
             let changed = op::restore_board(polis, me, &of).await?;
             Ok(Some(changed.version.to_string()))
@@ -169,21 +173,23 @@ async fn board_or_agent(screen: &Screen, act: &Act) -> Result<Option<String>, Op
             let read = op::ReadMail { ids: vec![*id] };
             op::read_mail(polis, me, &read).await.map(|_| None)
         }
-        Act::Say { .. } => say(polis, me, act).await.map(|()| None),
+        Act::Say {
+            to,
+            run,
+            text,
+            reply_to,
+        } => {
+            let run = run.as_ref().map(|run| polis.within(run.clone()));
+            let polis = run.as_ref().unwrap_or(polis);
+            let message = letter(to, text, *reply_to)?;
+            op::send_message(polis, me, &message).await.map(|_| None)
+        }
         Act::Pause(agent, run) => {
-            let hold = op::HoldSociety {
-                task_id: run.clone(),
-                agent_id: Some(agent.clone()),
-                ..op::HoldSociety::default()
-            };
+            let hold = hold(agent, run.as_ref());
             op::pause_society(polis, me, &hold).await.map(|_| None)
         }
         Act::Resume(agent, run) => {
-            let hold = op::HoldSociety {
-                task_id: run.clone(),
-                agent_id: Some(agent.clone()),
-                ..op::HoldSociety::default()
-            };
+            let hold = hold(agent, run.as_ref());
             op::resume_society(polis, me, &hold).await.map(|_| None)
         }
         Act::Terminate(agent) => {
@@ -193,31 +199,33 @@ async fn board_or_agent(screen: &Screen, act: &Act) -> Result<Option<String>, Op
             };
             op::terminate_agent(polis, me, &dismiss).await.map(|_| None)
         }
-        _ => Ok(None),
+        // Those have gone another way. All are named, so that a new one is not forgotten.
+        Act::Claim { .. }
+        | Act::Release { .. }
+        | Act::Move { .. }
+        | Act::Comment { .. }
+        | Act::Create { .. }
+        | Act::Approve { .. }
+        | Act::Decide { .. }
+        | Act::Save(_) => Err(PortError::internal("A deed", "no way leads here").into()),
     }
 }
 
-async fn say(polis: &Polis, me: &polis_core::AgentId, act: &Act) -> Result<(), OpError> {
-    let Act::Say {
-        to,
-        run,
-        text,
-        reply_to,
-    } = act
-    else {
-        return Ok(());
-    };
-    let payload = Raw::of(text)
+fn hold(agent: &AgentId, run: Option<&RunId>) -> op::HoldSociety {
+    op::HoldSociety {
+        task_id: run.cloned(),
+        agent_id: Some(agent.clone()),
+        ..op::HoldSociety::default()
+    }
+}
+
+fn letter(to: &AgentId, text: &str, reply_to: Option<u64>) -> Result<SendMessage, Refusal> {
+    let payload = Raw::of(&text)
         .map_err(|why| Refusal::new(Code::InvalidInput, why, "write the message in plain text"))?;
-    let message = SendMessage {
+    Ok(SendMessage {
         to: Recipients::One(to.to_string()),
         payload,
-        reply_to: *reply_to,
+        reply_to,
         delay_ms: None,
-    };
-    match run {
-        Some(run) => op::send_message(&polis.within(run.clone()), me, &message).await?,
-        None => op::send_message(polis, me, &message).await?,
-    };
-    Ok(())
+    })
 }

@@ -16,6 +16,8 @@ use crate::show::{
 
 /// The most of a file that is shown.
 const MAX_FILE: u64 = 1 << 20;
+/// How many comments on a task are shown.
+const COMMENTS: u32 = 100;
 /// How many entries of a task's history are shown.
 const ENTRIES: usize = 100;
 /// How many turns of a conversation are shown.
@@ -36,11 +38,16 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
         Place::Tasks => tasks(screen, wish).await,
         Place::Task(id) => {
             let view = op::get_task(polis, *id).await?;
-            let comments = op::task_comments(polis, &op::TaskComments::of(*id)).await?;
+            let newest = op::TaskComments {
+                newest: true,
+                limit: Some(COMMENTS),
+                ..op::TaskComments::of(*id)
+            };
+            let comments = op::task_comments(polis, &newest).await?;
             let history = op::newest_history(polis, *id, ENTRIES).await?;
             Ok(Data::Task(Box::new(TaskSheet {
                 view,
-                comments: comments.comments,
+                comments,
                 history,
             })))
         }

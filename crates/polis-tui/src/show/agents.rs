@@ -8,7 +8,7 @@ use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::CallEnd;
 use polis_core::{AgentId, RunId};
 use polis_ops::op::{Conversation, OrgMember};
-use polis_view::conversation::{Done, What, bubbles};
+use polis_view::conversation::{Done, What, bubbles, letter};
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::{amount, words};
 
@@ -66,13 +66,11 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
     for member in heads.filter(|one| !registered.contains(&one.agent_id)) {
         rows.push(row(None, Some(member), 0, ways));
     }
-    let places: BTreeMap<&AgentId, usize> = (roster.agents.iter().enumerate())
-        .map(|(at, agent)| (&agent.id, at))
-        .collect();
-    let above: Vec<Option<usize>> = (roster.agents.iter())
-        .map(|agent| places.get(agent.supervisor.as_ref()?).copied())
-        .collect();
-    for place in polis_view::org::rows(&above, None, MOST) {
+    let people = (roster.agents.iter()).map(|agent| {
+        let above = agent.supervisor.as_ref().map(AgentId::as_str);
+        (agent.id.as_str(), above)
+    });
+    for place in polis_view::org::rows(people, None, MOST) {
         if let Some(agent) = roster.agents.get(place.at) {
             let stands = members.get(&agent.id).and_then(|found| found.last());
             rows.push(row(Some(agent), stands.copied(), place.depth, ways));
@@ -209,12 +207,9 @@ pub(super) fn text(sheet: &AgentSheet, ways: &Ways) -> StyledLines {
     page.finish()
 }
 
-/// A message's text, or its JSON.
+/// A message's words, or its JSON.
 pub(super) fn payload(message: &Message) -> String {
-    message
-        .payload
-        .to::<String>()
-        .unwrap_or_else(|| message.payload.text().to_owned())
+    letter(&message.payload).unwrap_or_else(|| message.payload.text().to_owned())
 }
 
 fn spoken(page: &mut Writer, who: &AgentId, what: &What<'_>, when: &str, ways: &Ways) {

@@ -2,8 +2,8 @@
 
 use polis_core::board::{BoardName, Decision, DecisionStatus, Milestone, VersionEntry};
 use polis_ops::op::{BoardEntry, BoardView};
-use polis_view::amount;
 use polis_view::style::{Style, StyledLines, Styles};
+use polis_view::{amount, words};
 
 use super::{Cell, Row, Thing, Ways, Writer, age, sentence};
 use crate::app::Place;
@@ -81,16 +81,21 @@ pub(super) fn versions(board: &BoardName, versions: &[VersionEntry], ways: &Ways
         let text = ways.lang.say("No version is kept yet.", "还没有历史版本。");
         return vec![Row::heading(text)];
     }
+    let newest = versions.iter().map(|entry| entry.version).max();
     let row = |entry: &VersionEntry| {
         Row::new(
             [
                 Cell::plain(&format!("v{}", entry.version)),
                 Cell::plain(&entry.by),
-                Cell::dim(entry.action.as_str()),
+                Cell::dim(words::version(entry.action, ways.lang)),
                 Cell::dim(&amount::bytes(entry.bytes)),
                 Cell::dim(&age(Some(&entry.at), ways)),
             ],
-            Thing::Version(board.clone(), entry.version),
+            Thing::Version {
+                board: board.clone(),
+                version: entry.version,
+                newest,
+            },
             Some(Place::Change(board.clone(), entry.version)),
         )
     };
@@ -115,11 +120,11 @@ pub(super) fn rulings(decisions: &[Decision], milestones: &[Milestone], ways: &W
         lang.say("Decisions (p proposes one)", "决策（p 提议）"),
     )];
     for decision in decisions {
-        let (word, style) = match decision.status {
-            DecisionStatus::Approved => (lang.say("approved", "已通过"), Style::Green),
-            DecisionStatus::Rejected => (lang.say("rejected", "已否决"), Style::Red),
-            DecisionStatus::Appealing => (lang.say("second vote", "申诉中"), Style::Yellow),
-            DecisionStatus::Pending => (lang.say("open", "待签署"), Style::Yellow),
+        let word = words::decision(decision.status, lang);
+        let style = match decision.status {
+            DecisionStatus::Approved => Style::Green,
+            DecisionStatus::Rejected => Style::Red,
+            DecisionStatus::Appealing | DecisionStatus::Pending => Style::Yellow,
         };
         rows.push(Row::new(
             [

@@ -2,6 +2,7 @@
 
 use polis_core::Timestamp;
 use polis_ops::op::{CommandEntry, CommandView};
+use polis_view::command::{Ending, ending};
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::{amount, time};
 
@@ -20,7 +21,7 @@ pub(super) fn rows(commands: &[CommandEntry], ways: &Ways) -> Vec<Row> {
 
 /// A command in a list.
 pub(super) fn row(entry: &CommandEntry, ways: &Ways) -> Row {
-    let (mark, style) = mark(entry);
+    let (mark, style) = mark(ending(entry, ways.lang).0);
     Row::new(
         [
             Cell::new(mark, style),
@@ -33,11 +34,12 @@ pub(super) fn row(entry: &CommandEntry, ways: &Ways) -> Row {
     )
 }
 
-fn mark(entry: &CommandEntry) -> (&'static str, Style) {
-    match entry.exit_code {
-        _ if entry.running => (">", Style::Cyan),
-        Some(0) => ("✓", Style::Green),
-        _ => ("✗", Style::Red),
+fn mark(ending: Ending) -> (&'static str, Style) {
+    match ending {
+        Ending::Running => (">", Style::Cyan),
+        Ending::Good => ("✓", Style::Green),
+        Ending::Open => ("?", Style::Yellow),
+        Ending::Bad => ("✗", Style::Red),
     }
 }
 
@@ -48,7 +50,7 @@ fn took(entry: &CommandEntry, ways: &Ways) -> String {
         Some(ms) => time::span(i64::try_from(ms).unwrap_or(i64::MAX), ways.lang),
         // Whole seconds: it reads differently once a second and no more often.
         None if entry.running => time::span((ways.now - begun).max(0) / 1_000 * 1_000, ways.lang),
-        None => ways.lang.say("interrupted", "已中断").to_owned(),
+        None => ending(entry, ways.lang).1,
     }
 }
 
@@ -57,15 +59,8 @@ pub(super) fn text(view: &CommandView, ways: &Ways) -> StyledLines {
     let entry = &view.entry;
     let mut page = Writer::new(ways.width);
     page.words(&format!("$ {}", entry.command), Style::Bold);
-    let how = match (entry.exit_code, &entry.signal) {
-        _ if entry.running => lang.say("runs", "运行中").to_owned(),
-        _ if entry.timed_out => lang.say("its time was up", "超时").to_owned(),
-        _ if entry.interrupted => lang.say("interrupted", "已中断").to_owned(),
-        (_, Some(signal)) => format!("{} {signal}", lang.say("ended by", "终止于")),
-        (Some(code), None) => format!("{} {code}", lang.say("exit code", "退出码")),
-        (None, None) => String::new(),
-    };
-    let (_, style) = mark(entry);
+    let (ended, how) = ending(entry, lang);
+    let (_, style) = mark(ended);
     page.fact(lang.say("State", "状态"), &how, style);
     page.fact(lang.say("Time", "用时"), &took(entry, ways), Styles::NONE);
     let by = format!("{}  {}", entry.agent, age(Some(&entry.started_at), ways));

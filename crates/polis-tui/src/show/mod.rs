@@ -24,7 +24,7 @@ use polis_core::{AgentId, Event, RunId, TaskId, TaskStatus, Timestamp};
 use polis_ops::op::{BoardEntry, CommandEntry, CommandView, WorkspaceEntry};
 use polis_view::Lang;
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::terminal::clean;
+use polis_view::terminal::{clean, one_line};
 
 use crate::app::{Place, Shown};
 
@@ -122,7 +122,14 @@ pub enum Thing {
     /// A board.
     Board(BoardName),
     /// A version of a board.
-    Version(BoardName, u64),
+    Version {
+        /// Of which.
+        board: BoardName,
+        /// Which.
+        version: u64,
+        /// The newest there was, where that is known.
+        newest: Option<u64>,
+    },
     /// A decision.
     Decision(String),
     /// A milestone.
@@ -156,6 +163,14 @@ impl Thing {
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Task { id, .. }, Self::Task { id: other, .. }) => id == other,
+            (
+                Self::Version { board, version, .. },
+                Self::Version {
+                    board: other,
+                    version: number,
+                    ..
+                },
+            ) => board == other && version == number,
             _ => self == other,
         }
     }
@@ -165,7 +180,7 @@ impl Cell {
     /// Text of anybody in styles.
     pub fn new(text: &str, styles: impl Into<Styles>) -> Self {
         Self {
-            text: clean(&text.replace(['\n', '\t'], " ")),
+            text: one_line(text),
             styles: styles.into(),
         }
     }
@@ -249,7 +264,11 @@ impl Data {
                 status: sheet.view.task.status,
             },
             Self::Board(sheet) => Thing::Board(sheet.view.board.clone()),
-            Self::Change(board, version, _) => Thing::Version(board.clone(), *version),
+            Self::Change(board, version, _) => Thing::Version {
+                board: board.clone(),
+                version: *version,
+                newest: None,
+            },
             Self::Agent(sheet) => Thing::Agent {
                 id: sheet.id.clone(),
                 run: sheet.run.clone(),

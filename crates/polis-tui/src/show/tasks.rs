@@ -2,9 +2,8 @@
 
 use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
-use polis_core::task::comment::Comment;
 use polis_core::task::history::HistoryEntry;
-use polis_ops::op::{NewestHistory, TaskView};
+use polis_ops::op::{Comments, NewestHistory, TaskView};
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::words;
 
@@ -16,8 +15,8 @@ use crate::app::Place;
 pub struct TaskSheet {
     /// The task.
     pub view: TaskView,
-    /// What was said about it.
-    pub comments: Vec<Comment>,
+    /// What was said about it last.
+    pub comments: Comments,
     /// What became of it last.
     pub history: NewestHistory,
 }
@@ -175,9 +174,16 @@ pub(super) fn text(sheet: &TaskSheet, ways: &Ways) -> StyledLines {
         page.heading(lang.say("Description", "描述"));
         page.markdown(&task.description);
     }
-    if !sheet.comments.is_empty() {
+    let comments = &sheet.comments;
+    if !comments.comments.is_empty() {
         page.heading(lang.say("Comments", "评论"));
-        for comment in &sheet.comments {
+        if comments.earlier.is_some() {
+            page.words(
+                lang.say("… what was said before is left out", "……更早的已省略"),
+                Style::Dim,
+            );
+        }
+        for comment in &comments.comments {
             let head = format!("{}  {}", comment.author, age(Some(&comment.at), ways));
             page.words(&head, Style::Cyan);
             page.indented(&comment.body, "  ", Styles::NONE);

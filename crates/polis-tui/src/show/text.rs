@@ -2,7 +2,7 @@
 
 use polis_view::markdown::{self, Look};
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::terminal::{clean, clean_lines};
+use polis_view::terminal::{clean, clean_lines, one_line};
 use polis_view::wrap::{self, Room};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -146,10 +146,6 @@ impl Writer {
         }
         self.lines.end_line();
     }
-}
-
-fn one_line(text: &str) -> String {
-    clean(&text.replace(['\n', '\t'], " "))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use pulldown_cmark::{Event, Tag, TagEnd};
 
 use crate::style::{Style, Styled, Styles};
-use crate::terminal::{clean, clean_lines};
+use crate::terminal::{clean, clean_lines, one_line};
 use crate::wrap::is_wide;
 
 const IMAGE: &str = "[image: ";
@@ -189,8 +189,4 @@ fn is_unspaced(c: char) -> bool {
 /// Whether the character is a Chinese punctuation mark.
 fn is_wide_mark(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff1f}')
-}
-
-fn one_line(text: &str) -> String {
-    clean_lines(text).replace(['\n', '\t'], " ")
 }

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::page::{Marker, Page};
 use crate::style::{Style, Styled, Styles};
-use crate::terminal::fit;
+use crate::width::cut;
 use crate::wrap::{self, Room};
 
 /// A column is not made narrower than this, unless there is nothing wider in it.
@@ -139,7 +139,7 @@ impl Table {
         let widest = (page.room().rest / 3).min(MAX_LABEL);
         let mut rows = self.rows();
         let head = rows.next().into_iter().flatten();
-        let labels: Vec<_> = head.map(|cell| fit(self.cell(cell), widest)).collect();
+        let labels: Vec<_> = head.map(|cell| cut(self.cell(cell), widest)).collect();
         for row in rows {
             page.open_item(Marker {
                 text: "-".to_owned(),

@@ -2,11 +2,13 @@
 //!
 //! What programs read stays as it is (`in_progress`); these are for people.
 
+mod board;
 mod event;
 mod refusal;
 mod society;
 mod task;
 
+pub use board::{decision, version};
 #[cfg(test)]
 pub(crate) use event::DEEDS;
 pub use event::{AREAS, area, deed};

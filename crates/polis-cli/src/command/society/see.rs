@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::live::screen::{Post, Screen};
 use crate::live::{block, count, elapsed, money, tokens};
-use crate::output::{Output, Style, Table, clean, fit};
+use crate::output::{Output, Style, Table, clean, cut};
 
 /// How much of a requirement is shown in a title.
 const TITLE: usize = 60;
@@ -90,7 +90,7 @@ fn status(status: RunStatus) -> &'static str {
 /// The first line of a requirement, cut.
 pub(crate) fn title(requirement: &str) -> String {
     let line = requirement.lines().find(|line| !line.trim().is_empty());
-    fit(&clean(line.unwrap_or_default().trim()), TITLE)
+    cut(&clean(line.unwrap_or_default().trim()), TITLE)
 }
 
 impl Tree {
@@ -147,7 +147,7 @@ fn drawn(run: &Run, org: &Org, now: i64, out: &Output) -> String {
             stands = format!("{stands}: {doing}");
         }
         if let Some(why) = &member.why {
-            stands = format!("{stands}: {}", fit(why, TITLE));
+            stands = format!("{stands}: {}", cut(why, TITLE));
         }
         table.row([
             format!("{branch}{}", block::name(seat)),

@@ -1,14 +1,12 @@
 //! A run of the society: its members as a tree, what they have spent, and how far its budget goes.
 
-use std::collections::HashMap;
-
 use axum::response::Response;
 use maud::{Markup, html};
-use polis_core::RunId;
 use polis_core::society::budget::{Amount, Limits, Resource};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
+use polis_core::{AgentId, RunId};
 use polis_ops::op::{self, GetOrg, OfRun, Org, OrgMember};
 use polis_view::{Lang, amount, org};
 
@@ -118,16 +116,11 @@ fn again(org: &Org) -> &'static str {
 
 fn placed(org: &Org) -> Vec<(org::Row, &OrgMember)> {
     let members = &org.members;
-    let place: HashMap<&str, usize> = members
-        .iter()
-        .enumerate()
-        .map(|(at, one)| (one.agent_id.as_str(), at))
-        .collect();
-    let above: Vec<Option<usize>> = members
-        .iter()
-        .map(|one| place.get(one.parent_agent_id.as_ref()?.as_str()).copied())
-        .collect();
-    let rows = org::rows(&above, None, MOST).into_iter();
+    let people = members.iter().map(|one| {
+        let above = one.parent_agent_id.as_ref().map(AgentId::as_str);
+        (one.agent_id.as_str(), above)
+    });
+    let rows = org::rows(people, None, MOST).into_iter();
     rows.filter_map(|row| Some((row, members.get(row.at)?)))
         .collect()
 }

@@ -1,12 +1,12 @@
 //! The overview: who is registered under whom, and which runs there are.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use axum::response::Response;
 use maud::{Markup, html};
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
-use polis_core::{Agent, AgentStatus};
+use polis_core::{Agent, AgentId, AgentStatus};
 use polis_ops::op::{self, ListAgents, ListRuns};
 use polis_view::org::{Row, rows};
 use polis_view::{width, words};
@@ -132,16 +132,11 @@ fn placed(agents: &[Agent], wanted: &Wanted) -> Vec<Row> {
         };
         return found.map(row).take(MOST).collect();
     }
-    let place: HashMap<&str, usize> = agents
-        .iter()
-        .enumerate()
-        .map(|(at, agent)| (agent.id.as_str(), at))
-        .collect();
-    let above: Vec<Option<usize>> = agents
-        .iter()
-        .map(|agent| place.get(agent.supervisor.as_ref()?.as_str()).copied())
-        .collect();
-    rows(&above, place.get(wanted.under.trim()).copied(), MOST)
+    let people = agents.iter().map(|agent| {
+        let above = agent.supervisor.as_ref().map(AgentId::as_str);
+        (agent.id.as_str(), above)
+    });
+    rows(people, Some(wanted.under.trim()), MOST)
 }
 
 fn registry(visit: &Visit, wanted: &Wanted, agents: &[Agent], loads: &Loads) -> Markup {

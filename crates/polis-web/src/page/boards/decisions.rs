@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use polis_core::board::{Decision, DecisionKind, DecisionStatus, Milestone};
 use polis_core::{Code, Refusal, Timestamp};
 use polis_ops::op::{self, OfBoard};
+use polis_view::words;
 
 use super::about::LONG;
 use super::address::{self, Wish};
@@ -125,12 +126,7 @@ pub(super) fn votes(call: &Call, decisions: &[Decision]) -> Markup {
 fn vote(call: &Call, decision: &Decision, most: usize, all: Option<&str>) -> Markup {
     let visit = &call.visit;
     let names = |names: &[String]| line(&names.join(visit.say(", ", "、")));
-    let status = match decision.status {
-        DecisionStatus::Pending => visit.say("waits for signatures", "等待签署"),
-        DecisionStatus::Approved => visit.say("approved", "已通过"),
-        DecisionStatus::Rejected => visit.say("rejected", "已否决"),
-        DecisionStatus::Appealing => visit.say("voted on again", "复议中"),
-    };
+    let status = words::decision(decision.status, visit.lang());
     let class = format!("pill status-{}", decision.status.as_str());
     html! {
         article.decision data-decision=(brief::beginning(&decision.id, LINE)) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::response::Response;
 use maud::{Markup, html};
 use polis_core::Code;
-use polis_core::board::{Action, VersionEntry};
+use polis_core::board::VersionEntry;
 use polis_ops::OpError;
 use polis_ops::op::{self, BoardHistory, VersionShow};
-use polis_view::amount;
+use polis_view::{amount, words};
 
 use super::address::{self, Wish};
 use super::{Asked, Call, about, lacks};
@@ -88,22 +88,11 @@ fn row(call: &Call, one: &VersionEntry, from: u64, to: u64, newest: u64) -> Mark
             td { input type="radio" name="from" value=(number) checked[number == from] aria-label=(label(visit.say("from version", "从版本"))); }
             td { input type="radio" name="to" value=(number) checked[number == to] aria-label=(label(visit.say("to version", "到版本"))); }
             td.num { a href={ "?to=" (number) } { (number) } }
-            td { (action(call, one.action)) }
+            td { (words::version(one.action, visit.lang())) }
             td { (about::made(call, &one.by, &one.at)) }
             td.num.nowrap { (amount::bytes(one.bytes)) }
             td { @if number != newest && call.may_change() { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
         }
-    }
-}
-
-fn action(call: &Call, action: Action) -> &'static str {
-    let visit = &call.visit;
-    match action {
-        Action::Written => visit.say("written", "整体改写"),
-        Action::Appended => visit.say("appended", "追加"),
-        Action::Edited => visit.say("a part edited", "局部修改"),
-        Action::Restored => visit.say("restored", "恢复旧版本"),
-        Action::External => visit.say("file changed outside", "文件被外部修改"),
     }
 }
 

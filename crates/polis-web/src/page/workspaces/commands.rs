@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use polis_core::AgentId;
 use polis_core::token::{Access, Area};
 use polis_ops::op::{self, CommandEntry, CommandView, ListCommands, ShowCommand};
+use polis_view::command::{self, Ending};
 use polis_view::{amount, time};
 use serde::Deserialize;
 
@@ -113,29 +114,12 @@ fn took(visit: &Visit, millis: u64) -> String {
 
 /// How a command ended, or that it runs.
 fn ending(visit: &Visit, one: &CommandEntry) -> Markup {
-    let (class, text) = if one.running {
-        ("pill accent", visit.say("runs", "运行中").to_owned())
-    } else if one.interrupted {
-        ("pill warn", visit.say("interrupted", "已中断").to_owned())
-    } else if one.timed_out {
-        ("pill bad", visit.say("time was up", "超时").to_owned())
-    } else if one.cancelled {
-        ("pill warn", visit.say("cancelled", "已取消").to_owned())
-    } else if one.out_of_memory {
-        (
-            "pill bad",
-            visit.say("out of memory", "内存不足").to_owned(),
-        )
-    } else if let Some(signal) = &one.signal {
-        ("pill bad", signal.clone())
-    } else {
-        match one.exit_code {
-            Some(0) | None => ("pill good", visit.say("done", "完成").to_owned()),
-            Some(code) => (
-                "pill bad",
-                visit.say(format!("exit {code}"), format!("退出码 {code}")),
-            ),
-        }
+    let (ending, text) = command::ending(one, visit.lang());
+    let class = match ending {
+        Ending::Running => "pill accent",
+        Ending::Good => "pill good",
+        Ending::Open => "pill warn",
+        Ending::Bad => "pill bad",
     };
     html! { span class=(class) { (text) } }
 }
