@@ -34,6 +34,24 @@ const SCENES: &[(&str, Tab, &str)] = &[
     ("help", Tab::Tasks, "?"),
 ];
 
+/// The same of a team with a run under way.
+const BUSY: &[(&str, Tab, &str)] = &[
+    ("busy-now", Tab::Now, ""),
+    ("busy-allow", Tab::Now, "ygo on"),
+    ("busy-agents", Tab::Agents, ""),
+    ("busy-member", Tab::Agents, "<enter>"),
+    ("busy-commands", Tab::Workspaces, "jc"),
+    ("busy-command", Tab::Workspaces, "jc<enter>"),
+];
+
+/// Every scene, and how it is opened.
+fn scenes() -> impl Iterator<Item = (&'static (&'static str, Tab, &'static str), Open)> {
+    let usual = SCENES.iter().map(|scene| (scene, Hall::open as Open));
+    usual.chain(BUSY.iter().map(|scene| (scene, Hall::busy as Open)))
+}
+
+type Open = fn(Lang, (u16, u16), Tab) -> Hall;
+
 fn expected(name: &str, lang: Lang, size: (u16, u16)) -> PathBuf {
     let file = format!("{name}-{}-{}x{}.txt", lang.code(), size.0, size.1);
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -44,8 +62,8 @@ fn expected(name: &str, lang: Lang, size: (u16, u16)) -> PathBuf {
 fn check(size: (u16, u16)) {
     let write = std::env::var_os("POLIS_WRITE_FRAMES").is_some();
     for lang in [Lang::En, Lang::Zh] {
-        for (name, tab, keys) in SCENES {
-            let mut hall = Hall::open(lang, size, *tab);
+        for ((name, tab, keys), open) in scenes() {
+            let mut hall = open(lang, size, *tab);
             hall.keys(keys);
             let file = expected(name, lang, size);
             if write {
@@ -84,8 +102,8 @@ fn a_screen_that_is_too_small_says_so() {
 fn nothing_is_drawn_beyond_the_edge_of_any_screen() {
     for width in (1..100).step_by(7) {
         for height in (1..40).step_by(5) {
-            for (name, tab, keys) in SCENES {
-                let mut hall = Hall::open(Lang::Zh, (width, height), *tab);
+            for ((name, tab, keys), open) in scenes() {
+                let mut hall = open(Lang::Zh, (width, height), *tab);
                 hall.keys(keys);
                 for line in hall.frame() {
                     let columns = unicode_width::UnicodeWidthStr::width(line.as_str());

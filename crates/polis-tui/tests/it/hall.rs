@@ -6,10 +6,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::agent::AgentAdd;
 use polis_core::board::BoardName;
 use polis_core::message::{Recipients, SendMessage};
+use polis_core::society::approval;
+use polis_core::society::brief::TaskBrief;
+use polis_core::society::hire::SpawnAgent;
+use polis_core::society::start::StartRun;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
+use polis_core::workspace::command::{Ending, RunCommand};
 use polis_core::workspace::file::WriteFile;
-use polis_core::{AgentId, Raw, TaskId};
+use polis_core::{AgentId, Caller, Changeset, MemberKey, Raw, RunId, TaskId};
 use polis_ops::op;
 use polis_ops::{Polis, Settings};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
@@ -24,6 +29,7 @@ pub(crate) struct Hall {
     pub(crate) app: App,
     pub(crate) screen: Screen,
     pub(crate) clock: Arc<FixedClock>,
+    places: Arc<MemoryWorkspaces>,
     /// What was asked for and is for no store: an editor, the end.
     pub(crate) outside: Vec<Effect>,
     runtime: tokio::runtime::Runtime,
@@ -48,7 +54,10 @@ impl Hall {
             Settings::default(),
         );
         let places = Arc::new(MemoryWorkspaces::default());
-        let polis = polis.with_workspaces(Arc::<MemoryWorkspaces>::clone(&places), places);
+        let polis = polis.with_workspaces(
+            Arc::<MemoryWorkspaces>::clone(&places),
+            Arc::<MemoryWorkspaces>::clone(&places),
+        );
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
@@ -64,6 +73,7 @@ impl Hall {
                 keeper: Arc::default(),
             },
             clock,
+            places,
             outside: Vec::new(),
             runtime,
         }
@@ -151,6 +161,83 @@ impl Hall {
         self.wait(op::decide(self.polis(), &lead, &propose))
             .unwrap();
         self.clock.advance(5 * 60_000);
+    }
+
+    /// The same team with a run under way: a member, a call that waits for a person, commands.
+    pub(crate) fn busy(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
+        let mut hall = Self::empty(lang, size, tab);
+        hall.furnish();
+        hall.employ();
+        hall.begin();
+        hall
+    }
+
+    fn employ(&self) {
+        let user = AgentId::user();
+        let run: RunId = "shop".parse().unwrap();
+        let start = StartRun {
+            requirement: "Build a shop".to_owned(),
+            task_id: Some(run.clone()),
+            ..StartRun::default()
+        };
+        self.wait(op::start_run(self.polis(), &user, &start))
+            .unwrap();
+        let key: MemberKey = "shop/root".parse().unwrap();
+        let within = self.polis().within(run);
+        let role = polis_core::society::role::CreateRole {
+            name: "architect".to_owned(),
+            role_prompt: "plan".to_owned(),
+            tools: None,
+            model: None,
+            approve: None,
+        };
+        self.wait(op::create_role(&within, &key.agent, &role))
+            .unwrap();
+        let hire = SpawnAgent {
+            role: Some("architect".to_owned()),
+            task_brief: TaskBrief::of("Plan the shop"),
+            ..SpawnAgent::default()
+        };
+        self.wait(op::spawn_agent(&within, &key.agent, &hire))
+            .unwrap();
+        let name = approval::record_name(&key, 0, 0);
+        let call = approval::Approval {
+            id: name.id.clone(),
+            run: key.run,
+            agent: key.agent,
+            tool: "run_command".to_owned(),
+            arguments: Raw::parse(r#"{"command":"make"}"#).unwrap(),
+            asked_at: self.polis().now(),
+            decision: None,
+        };
+        let caller = Caller::resolve(user, None).unwrap();
+        let changes = Changeset::by(&caller, self.polis().now())
+            .write(polis_core::society::kept::add(name, &call));
+        self.wait(self.polis().store.commit(changes)).unwrap();
+        let lead: AgentId = "lead".parse().unwrap();
+        for (command, ending) in [
+            ("make", Ending::Exited(0)),
+            ("make test", Ending::Exited(2)),
+            ("sleep 600", Ending::Cancelled),
+            ("cat everything", Ending::OutOfMemory),
+        ] {
+            self.places.end_with(vec![ending]);
+            let order = RunCommand {
+                command: command.to_owned(),
+                timeout_ms: None,
+            };
+            let desk = op::Desk::own(&lead);
+            let ran = self.wait(op::run_command(
+                self.polis(),
+                desk,
+                &order,
+                op::Follow::default(),
+            ));
+            // Whoever does not want a result any more gets none, but the command is noted.
+            assert!(ran.is_ok() || command == "sleep 600", "{ran:?}");
+            self.clock.advance(1_000);
+        }
+        self.clock.advance(60_000);
     }
 
     /// Reads what is shown first.

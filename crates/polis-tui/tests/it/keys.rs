@@ -254,6 +254,16 @@ fn questions_are_answered_and_laid_aside() {
     );
     hall.keys("4j<enter>");
     assert!(hall.has("SQLite.") && hall.has("Which database?"));
+    // What was answered waits no more; what is laid aside neither.
+    hall.keys("1");
+    assert!(!hall.has("Waits for you: questions"));
+    let mut hall = open(Tab::Now);
+    hall.keys("x");
+    assert_eq!(
+        hall.app.notice,
+        Some(Notice::Done("Message 1 is laid aside.".into()))
+    );
+    assert!(!hall.has("Waits for you: questions"));
 }
 
 #[test]
