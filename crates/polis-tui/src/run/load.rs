@@ -221,20 +221,15 @@ async fn agent(screen: &Screen, id: &AgentId, run: Option<&RunId>) -> Result<Dat
         conversation: None,
         mail: Vec::new(),
     };
-    if run.is_some() {
+    if let Some(run) = &run {
         let of = op::ReadConversation {
             agent_id: id.clone(),
-            task_id: run.clone(),
+            task_id: Some(run.clone()),
             from: None,
             limit: Some(TURNS),
         };
         sheet.conversation = Some(op::read_conversation(polis, me, &of).await?);
-        let org = op::GetOrg {
-            task_id: run,
-            all: true,
-        };
-        let org = op::get_org(polis, me, &org).await?;
-        sheet.member = org.members.into_iter().find(|one| one.agent_id == *id);
+        sheet.member = Some(op::show_member(polis, me, run, id).await?);
     }
     let mail = op::PersonMail {
         with: Some(id.clone()),
