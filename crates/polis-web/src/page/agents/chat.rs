@@ -12,7 +12,7 @@ use polis_view::highlight::language;
 use polis_view::{Lang, amount, time};
 use serde::Deserialize;
 
-use super::{member_at, show};
+use super::member_at;
 use crate::brief;
 use crate::given::{Path, Query};
 use crate::layout::part;
@@ -52,7 +52,8 @@ pub(super) async fn refresh(
     Query(from): Query<From>,
 ) -> Result<Response, Refused> {
     visit.check(Area::Society, Access::Read)?;
-    let one = show::find(&visit, &run, &id).await?;
+    let one = op::show_member(&visit.polis, &visit.me, &run, &id).await;
+    let one = one.or_refuse(&visit)?;
     Ok(part(section(&visit, &run, &id, &from, one.status).await?))
 }
 
