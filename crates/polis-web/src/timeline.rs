@@ -13,7 +13,7 @@ use crate::visit::Visit;
 pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
     let said = sentence(event, visit.lang());
     html! {
-        li class=[said.refused.then_some("refused")] id={ "e" (event.seq) } data-row {
+        li class=[said.refused.then_some("refused")] id={ "e" (event.seq) } data-row data-kind=(event.kind) {
             time.clock datetime=(event.at.as_str()) { (clock(event.at.as_str())) }
             div { (words(&said)) }
             span.muted.small { code { (event.kind) } " " (event.seq) }

@@ -28,7 +28,7 @@ use crate::timeline;
 use crate::visit::Visit;
 
 /// How many of the last events are shown.
-const EVENTS: usize = 10;
+const EVENTS: usize = 8;
 
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
