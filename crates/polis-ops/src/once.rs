@@ -120,17 +120,9 @@ pub async fn call_once(
     ask: Ask<'_>,
     key: &str,
 ) -> Result<Replied, OpError> {
-    check_key(key)?;
-    let name = RecordName::new(RecordKind::Reply, format!("{}/{key}", ask.by));
-    let request = fingerprint(tool.name, &ask);
-    let expect = match look(polis, &name, &request).await? {
+    let once = match take(polis, ask.by, key, fingerprint(tool.name, &ask)).await? {
         Looked::Answered(replied) => return Ok(replied),
-        Looked::Free(expect) => expect,
-    };
-    let once = Once {
-        name,
-        request,
-        expect,
+        Looked::Free(once) => once,
     };
     if tool.outside {
         return outside(polis, tool, ask, once).await;
@@ -152,17 +144,9 @@ where
     V: Serialize,
     F: Future<Output = Result<V, OpError>>,
 {
-    check_key(key)?;
-    let name = RecordName::new(RecordKind::Reply, format!("{by}/{key}"));
-    let request = digest::of_parts(asked);
-    let expect = match look(polis, &name, &request).await? {
+    let once = match take(polis, by, key, digest::of_parts(asked)).await? {
         Looked::Answered(replied) => return Ok(replied),
-        Looked::Free(expect) => expect,
-    };
-    let once = Once {
-        name,
-        request,
-        expect,
+        Looked::Free(once) => once,
     };
     let deed = |ground| {
         let done = deed(ground);
@@ -235,14 +219,34 @@ async fn outside(
 }
 
 /// What is known of a key.
-enum Looked {
+enum Looked<F> {
     /// It was used for this request, and answered.
     Answered(Replied),
-    /// It may be used, if it is still like this.
-    Free(Expect),
+    /// It may be used, with this.
+    Free(F),
 }
 
-async fn look(polis: &Polis, name: &RecordName, request: &str) -> Result<Looked, OpError> {
+/// Looks at the key of a request that is about to be carried out.
+async fn take(
+    polis: &Polis,
+    by: &AgentId,
+    key: &str,
+    request: String,
+) -> Result<Looked<Once>, OpError> {
+    check_key(key)?;
+    let name = RecordName::new(RecordKind::Reply, format!("{by}/{key}"));
+    Ok(match look(polis, &name, &request).await? {
+        Looked::Answered(replied) => Looked::Answered(replied),
+        Looked::Free(expect) => Looked::Free(Once {
+            name,
+            request,
+            expect,
+        }),
+    })
+}
+
+/// Whether a key may be used, and what its record has to be like when it is.
+async fn look(polis: &Polis, name: &RecordName, request: &str) -> Result<Looked<Expect>, OpError> {
     let Some(stored) = polis.store.record(name).await? else {
         return Ok(Looked::Free(Expect::Absent));
     };

@@ -304,6 +304,20 @@ fn an_agent_sees_the_commands_of_its_workspace_and_the_person_all() {
     });
 }
 
+/// All commands that a person is shown, page by page.
+async fn in_pages(world: &World, mut ask: ListCommands) -> Vec<String> {
+    let mut seen = Vec::new();
+    loop {
+        let listed = op::list_commands(&world.polis, &AgentId::user(), &ask).await;
+        let page = listed.unwrap();
+        seen.extend(page.commands.into_iter().map(|entry| entry.command));
+        match page.next {
+            Some(next) => ask.before = Some(next),
+            None => return seen,
+        }
+    }
+}
+
 #[test]
 fn pages_of_commands_join_and_not_all_are_kept() {
     run(async {
@@ -314,20 +328,11 @@ fn pages_of_commands_join_and_not_all_are_kept() {
             let command = json!({ "command": format!("echo {n}") });
             world.does("lead", "run_command", command).await;
         }
-        let mut ask = ListCommands {
+        let ask = ListCommands {
             limit: Some(90),
             ..ListCommands::default()
         };
-        let mut seen = Vec::new();
-        loop {
-            let listed = op::list_commands(&world.polis, &AgentId::user(), &ask).await;
-            let page = listed.unwrap();
-            seen.extend(page.commands.into_iter().map(|entry| entry.command));
-            match page.next {
-                Some(next) => ask.before = Some(next),
-                None => break,
-            }
-        }
+        let seen = in_pages(&world, ask).await;
         let newest: Vec<String> = (0..620).rev().map(|n| format!("echo {n}")).collect();
         assert!((500..560).contains(&seen.len()), "{}", seen.len());
         assert_eq!(seen, newest[..seen.len()]);
@@ -356,21 +361,12 @@ fn commands_of_all_workspaces_come_in_one_order() {
             world.does(agents[n % 4], "run_command", command).await;
         }
         for (who, step) in [(None, 1), (Some("b"), 4)] {
-            let mut ask = ListCommands {
+            let ask = ListCommands {
                 agent: who.map(agent),
                 limit: Some(7),
                 ..ListCommands::default()
             };
-            let mut seen = Vec::new();
-            loop {
-                let listed = op::list_commands(&world.polis, &AgentId::user(), &ask).await;
-                let page = listed.unwrap();
-                seen.extend(page.commands.into_iter().map(|entry| entry.command));
-                match page.next {
-                    Some(next) => ask.before = Some(next),
-                    None => break,
-                }
-            }
+            let seen = in_pages(&world, ask).await;
             let first = if who.is_some() { 2 } else { 0 };
             let all = (first..40).step_by(step).rev();
             let expected: Vec<String> = all.map(|n| format!("echo {n}")).collect();

@@ -12,6 +12,7 @@ use polis_core::society::hire::SpawnAgent;
 use polis_core::society::start::StartRun;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::create::TaskCreate;
+use polis_core::task::update::TaskUpdate;
 use polis_core::workspace::command::{Ending, RunCommand};
 use polis_core::workspace::file::WriteFile;
 use polis_core::{AgentId, Caller, Changeset, MemberKey, Raw, RunId, TaskId};
@@ -349,4 +350,21 @@ impl Hall {
     pub(crate) fn has(&self, text: &str) -> bool {
         self.frame().iter().any(|line| line.contains(text))
     }
+}
+
+/// A screen of the usual size at a tab.
+pub(crate) fn open(tab: Tab) -> Hall {
+    Hall::open(Lang::En, (80, 24), tab)
+}
+
+/// A task by its number.
+pub(crate) fn task(number: u64) -> TaskId {
+    TaskId::new(number).unwrap()
+}
+
+/// Somebody else changes a task.
+pub(crate) fn change(hall: &Hall, change: &TaskUpdate) {
+    let lead: AgentId = "lead".parse().unwrap();
+    hall.wait(op::update_task(hall.polis(), &lead, change))
+        .unwrap();
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod deeds;
+mod edits;
 mod frames;
 mod hall;
 mod keys;
