@@ -218,3 +218,55 @@ async fn has(person: &mut Browser<'_>, path: &str, id: &str) -> bool {
     let mut tags = tags(&page).into_iter();
     tags.any(|(_, with)| with.get("id").is_some_and(|own| *own == id))
 }
+
+/// The classes that a sheet speaks of.
+fn classes_of(sheet: &str) -> BTreeSet<String> {
+    let path = format!("{}/assets/{sheet}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let names = text.split('.').skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+        rest[..end.unwrap_or(rest.len())].to_owned()
+    });
+    names
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_loads_the_sheets_of_what_it_is_made_of() {
+    const SHEETS: [&str; 7] = [
+        "polis.css",
+        "others.css",
+        "tasks.css",
+        "boards.css",
+        "sides.css",
+        "agents.css",
+        "files.css",
+    ];
+    let styled: BTreeMap<&str, BTreeSet<String>> = SHEETS
+        .into_iter()
+        .map(|sheet| (sheet, classes_of(sheet)))
+        .collect();
+    let town = Town::new().await;
+    busy(&town).await;
+    let mut person = town.person().await;
+    for path in PAGES {
+        let page = person.get(path).await.good().text;
+        let tags = tags(&page);
+        let loaded = |sheet: &str| {
+            let mut links = tags.iter().filter(|(name, _)| name == "link");
+            links.any(|(_, with)| with["href"].ends_with(sheet))
+        };
+        assert!(loaded("polis.css"), "{path}");
+        for class in tags.iter().filter_map(|(_, with)| with.get("class")) {
+            for name in class.split(' ') {
+                let mut sheets = styled.iter().filter(|(_, names)| names.contains(name));
+                let somewhere = sheets.clone().next().is_some();
+                assert!(
+                    !somewhere || sheets.any(|(sheet, _)| loaded(sheet)),
+                    "{path}: {name} has its style in a sheet that is not loaded"
+                );
+            }
+        }
+    }
+}

@@ -14,20 +14,17 @@ use crate::server::Server;
 const WRITE: &str = "POLIS_WRITE_PICTURES";
 
 /// A picture: its name, and what it shows.
-type Picture = (&'static str, &'static str);
+type Picture<'a> = (&'static str, &'a str);
 
-const BRIGHT: [Picture; 4] = [
+const BRIGHT: [Picture<'_>; 4] = [
     ("now", "/"),
     ("tasks", "/tasks"),
     ("board", "/boards/global"),
     ("events", "/events"),
 ];
-const SOCIETY: [Picture; 2] = [
-    ("agents", "/agents?all=1"),
-    ("file", "/workspaces/architect/file/lib/lexer.sh"),
-];
-const DARK: [Picture; 2] = [("now-dark-zh", "/"), ("tasks-dark-zh", "/tasks")];
-const NARROW: [Picture; 1] = [("tasks-phone", "/tasks")];
+const FILE: Picture<'_> = ("file", "/workspaces/architect/file/lib/lexer.sh");
+const DARK: [Picture<'_>; 2] = [("now-dark-zh", "/"), ("tasks-dark-zh", "/tasks")];
+const NARROW: [Picture<'_>; 1] = [("tasks-phone", "/tasks")];
 
 /// A board with the demo's team and what else a project has.
 fn project() -> Board {
@@ -136,7 +133,7 @@ fn project() -> Board {
     board
 }
 
-async fn take(browser: &Browser, into: &Path, pictures: &[Picture]) {
+async fn take(browser: &Browser, into: &Path, pictures: &[Picture<'_>]) {
     for (name, path) in pictures {
         browser.open(path).await;
         browser.wait_for("main h1").await;
@@ -152,6 +149,13 @@ async fn take(browser: &Browser, into: &Path, pictures: &[Picture]) {
     }
 }
 
+/// Where a link of the page leads.
+async fn link(browser: &Browser, css: &str) -> String {
+    browser.wait_for(css).await;
+    let script = format!("return document.querySelector({css:?}).getAttribute('href')");
+    browser.js(&script).await.as_str().unwrap().to_owned()
+}
+
 #[test]
 #[ignore = "needs a browser: scripts/test installs one"]
 fn pictures_of_the_pages() {
@@ -162,7 +166,12 @@ fn pictures_of_the_pages() {
     let demo = ["--dir", &home, "serve", "--listen", "127.0.0.1:0"];
     let server = Server::start_by(&mut board.json_command("user", &demo));
     signed_in_as(&server, Setup::default(), async |browser| {
-        take(browser, &into, &SOCIETY).await;
+        browser.open("/agents?all=1").await;
+        let run = link(browser, "main a[href^='/agents/runs/']").await;
+        browser.open(&run).await;
+        let member = link(browser, "main a[href$='/of/architect']").await;
+        let pictures = [("agents", run.as_str()), ("conversation", &member), FILE];
+        take(browser, &into, &pictures).await;
     });
     for (pictures, size, language, dark) in [
         (&BRIGHT[..], (1200, 820), "en", false),

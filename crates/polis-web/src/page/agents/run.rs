@@ -67,7 +67,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
     let top = org.members.first();
     Ok(html! {
         section #members hx-get={ "/agents/runs/" (run.id) "/members" } hx-trigger=(again(&org)) hx-swap="morph:outerHTML" {
-            div.row.task-head {
+            div.row.head {
                 (run_pill(visit, org.status))
                 span.muted { (head_count(run, lang)) " · " (run.hired) " " (lang.say("hired in all", "次雇用")) }
                 span.grow {}

@@ -80,7 +80,7 @@ fn agent_standing(
 fn facts(visit: &Visit, agent: &Agent) -> Markup {
     let lang = visit.lang();
     html! {
-        div.row.task-head {
+        div.row.head {
             (agent_pill(visit, agent.status)) span.pill { (words::role(&agent.role, lang)) } span.pill { (words::layer(agent.layer, lang)) }
             @if agent.name != agent.id.as_str() { span { (agent.name) } }
             @if let Some(above) = &agent.supervisor { span.muted { (lang.say("under ", "上级：")) a href={ "/agents/" (above) } { (above) } } }
@@ -207,7 +207,7 @@ fn standing(visit: &Visit, run: &RunId, one: &OrgMember) -> Markup {
     let held = matches!(one.status, MemberStatus::Paused | MemberStatus::Parked);
     html! {
         div #standing hx-get={ (at) "/standing" } hx-trigger=(again) hx-swap="morph:outerHTML" {
-            div.row.task-head {
+            div.row.head {
                 (member_pill(visit, one.status)) span.pill { (words::role(&one.role_name, lang)) }
                 @if let Some(above) = &one.parent_agent_id { span.muted { (lang.say("hired by ", "雇用者：")) a href=(member_at(run, above)) { (above) } } }
                 @if let Some(doing) = &one.doing { span.mono.muted { (doing) } }

@@ -60,7 +60,7 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
     let description = description.await?;
     Ok(html! {
         section #task hx-get={ "/tasks/" (id) "/main" } hx-trigger=(live::on(&format!("task/{id}"))) hx-swap="morph:outerHTML" {
-            div.row.task-head {
+            div.row.head {
                 (status_pill(visit, task.status))
                 @if view.stale { span.pill.status-stale { (lang.say("stale: its owner's lease has run out", "已失联：负责人的租约已过期")) } }
                 @if blocked(view) { span.pill.status-blocked { (lang.say("blocked by ", "被阻塞：")) (view.open_blockers) } }
