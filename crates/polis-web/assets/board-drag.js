@@ -53,7 +53,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey || !"[]".includes(event.key)) return;
     if (event.target.matches("input, textarea, select")) return;
     const card = document.activeElement?.closest("[data-task]");
-    if (!card) return;
+    if (!card?.draggable) return;
     event.preventDefault();
     const all = columns();
     move(card, all[all.indexOf(columnOf(card)) + (event.key === "]" ? 1 : -1)]);

@@ -143,6 +143,9 @@
   body.addEventListener("htmx:afterRequest", ({ detail }) => free(detail.elt?.closest("form")));
   addEventListener("pageshow", () => [...document.forms].forEach(free));
 
+  // In a narrow window the bar may hide the tab one is at.
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   // A form that a link from the terminal leads to sends itself; what only looks at the link does not.
   document.querySelector("form[data-auto]")?.requestSubmit();
 

@@ -12,6 +12,8 @@ use crate::markdown;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
 
+/// How much there is of a text that stands in a list, with a link to it.
+pub(crate) const LEAD: usize = 480;
 /// How much of a letter or an argument a card has.
 pub(crate) const CARD: usize = 4 << 10;
 /// How much of a comment or an answer a page has.

@@ -46,7 +46,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
         let visit = parts.extensions.get::<Visit>().cloned();
         match extract::Query::<T>::from_request_parts(parts, state).await {
             Ok(read) => Ok(Self(read.0)),
-            Err(error) => Err(unreadable(visit.as_ref(), &error.body_text())),
+            Err(_) => Err(unreadable(visit.as_ref())),
         }
     }
 }
@@ -58,20 +58,20 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Form<T> {
         let visit = request.extensions().get::<Visit>().cloned();
         match extract::Form::<T>::from_request(request, state).await {
             Ok(read) => Ok(Self(read.0)),
-            Err(error) => Err(unreadable(visit.as_ref(), &error.body_text())),
+            Err(_) => Err(unreadable(visit.as_ref())),
         }
     }
 }
 
-fn unreadable(visit: Option<&Visit>, why: &str) -> Response {
+fn unreadable(visit: Option<&Visit>) -> Response {
     let Some(visit) = visit else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let refusal = Refusal::new(
         Code::InvalidInput,
         visit.say(
-            format!("This was not understood: {why}."),
-            format!("无法理解：{why}。"),
+            "Something in the address or in the form cannot be read, such as a word where a number belongs.",
+            "地址或表单中有无法识别的内容，例如应为数字处写了文字。",
         ),
         visit.say(
             "go back, load the page again and repeat it there",

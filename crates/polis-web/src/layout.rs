@@ -3,10 +3,10 @@
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{Html, IntoResponse as _, Response};
-use http::HeaderValue;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
+use http::{HeaderName, HeaderValue};
 use maud::{DOCTYPE, Markup, html};
 use polis_core::token::{Access, Area};
 use polis_view::Lang;
@@ -22,6 +22,9 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// The scripts of every page.
 const SCRIPTS: [&str; 3] = ["htmx.min.js", "idiomorph-ext.min.js", "polis.js"];
+
+/// The address a page is to show from now on.
+const REPLACE_URL: HeaderName = HeaderName::from_static("hx-replace-url");
 
 /// What Now is about.
 pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];
@@ -158,6 +161,15 @@ pub(crate) fn outside(taste: Taste, title: &str, body: &Markup) -> Response {
 /// A part of a page, for htmx to put in its place.
 pub(crate) fn part(markup: Markup) -> Response {
     Html(markup.into_string()).into_response()
+}
+
+/// A part of a page, after which the page's address is this one: who filters can come back to what is shown.
+pub(crate) fn part_at(address: &str, markup: Markup) -> Response {
+    let mut answer = part(markup);
+    if let Ok(address) = HeaderValue::try_from(address) {
+        answer.headers_mut().insert(REPLACE_URL, address);
+    }
+    answer
 }
 
 fn document(

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
@@ -28,6 +28,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
 use self::wanted::Wanted;
+use crate::given::Query;
 use crate::house::House;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;

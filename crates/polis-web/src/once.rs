@@ -4,6 +4,7 @@
 //! (`polis_ops::once`). Forms that change something have the version they were made from, which does the same.
 
 use maud::{Markup, html};
+use polis_core::digest;
 use polis_ops::once::do_once;
 use polis_ops::{OpError, Polis};
 use serde::Serialize;
@@ -17,7 +18,8 @@ pub(crate) fn field(visit: &Visit) -> Markup {
 }
 
 /// Does what a form asks for, on a ground that keeps the answer with the form's key. `asked` is all that was
-/// sent; a form without a key counts each time.
+/// sent: who goes back and writes something else has asked for something else. A form without a key counts each
+/// time.
 pub(crate) async fn done<V, F>(
     visit: &Visit,
     key: &str,
@@ -33,8 +35,8 @@ where
         return Ok(serde_json::to_value(done).unwrap_or_default());
     }
     let asked = serde_json::to_string(asked).unwrap_or_default();
-    let asked = ["page", visit.path.as_str(), &asked];
-    let key = format!("page-{key}");
+    let asked = [visit.path.as_str(), key, &asked];
+    let key = format!("page-{}", digest::of_parts(&asked));
     let replied = do_once(&visit.polis, &visit.me, &key, &asked, deed).await?;
     Ok(replied.document)
 }

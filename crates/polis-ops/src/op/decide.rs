@@ -265,6 +265,15 @@ pub async fn decide(
     polis.settle(attempt, view).await
 }
 
+/// Whether somebody's signature counts, on whatever board they may read.
+pub async fn may_sign(polis: &Polis, caller: &AgentId) -> Result<bool, OpError> {
+    if polis.caller(caller).await?.standing == Standing::Human {
+        return Ok(true);
+    }
+    let signers = signers(polis).await?;
+    Ok(signers.iter().any(|name| name == caller.as_str()))
+}
+
 /// Whose signatures count.
 async fn signers(polis: &Polis) -> Result<Vec<String>, OpError> {
     let named = &polis.settings.boards.signers;

@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::commands::CommandEntry;
+use super::decide::may_sign;
 use super::list_tasks::mark_stale;
 use super::open_decisions::OpenDecision;
 use super::overview::{Overview, overview};
@@ -273,11 +274,15 @@ impl Polis {
             };
             waiting.questions = self.store.person_mail(&open).await?;
         }
-        // What the caller has signed waits for others.
-        let caller = sight.caller.id.as_str();
-        waiting
-            .decisions
-            .retain(|open| !open.decision.signers.iter().any(|name| name == caller));
+        // What the caller has signed, or may not sign, waits for others.
+        let caller = &sight.caller.id;
+        waiting.decisions.retain(|open| {
+            let mut signers = open.decision.signers.iter();
+            !signers.any(|name| name == caller.as_str())
+        });
+        if !waiting.decisions.is_empty() && !may_sign(self, caller).await? {
+            waiting.decisions.clear();
+        }
         waiting.decisions.truncate(most);
         Ok(waiting)
     }

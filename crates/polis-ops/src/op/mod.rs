@@ -82,6 +82,7 @@ pub use create_task::create_task;
 pub use decide::{
     Decide, DecisionAct, DecisionRequest, DecisionVerb, DecisionView, Decisions, MilestoneChange,
     MilestoneView, Milestones, board_decisions, board_milestones, change_milestone, decide,
+    may_sign,
 };
 pub use edit_section::{SectionAct, SectionChange, edit_section};
 pub use export_tasks::{Exported, export_tasks};
@@ -110,7 +111,7 @@ pub use read_board::{BoardRead, BoardView, Notice, read_board};
 pub use read_log::{LogPage, LogRead, event_sight, read_log};
 pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
-pub use retire_agent::{OfAgent, retire_agent};
+pub use retire_agent::{OfAgent, may_manage_agents, retire_agent};
 pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
 pub use sign_in::{OfferedSignIn, Shown, offer_sign_in, sign_in, sign_out};
 pub use society::{

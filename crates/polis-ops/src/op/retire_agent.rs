@@ -1,7 +1,7 @@
 //! Retiring an agent.
 
 use polis_core::agent::{self, AgentStatus};
-use polis_core::{Agent, AgentId, TaskId, TaskStatus};
+use polis_core::{Agent, AgentId, Permission, TaskId, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,13 @@ pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Resu
         })
     };
     polis.settle(decide, |agent, _| agent).await
+}
+
+/// Whether somebody may register and retire agents.
+pub async fn may_manage_agents(polis: &Polis, caller: &AgentId) -> Result<bool, OpError> {
+    let caller = polis.caller(caller).await?;
+    let policy = &polis.settings.policy;
+    Ok(policy.check(&caller, Permission::ManageAgents).is_ok())
 }
 
 /// Unfinished tasks of an agent; the first hundred of each state will do.

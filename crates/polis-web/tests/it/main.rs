@@ -10,6 +10,7 @@ mod events;
 mod live;
 mod markdown;
 mod now;
+mod offers;
 mod pages;
 mod parts;
 mod tasks;

@@ -501,6 +501,10 @@ async fn a_form_that_is_sent_twice_adds_one_thing() {
         .submit("/tasks/new", &format!("subject=x&once={key}2"))
         .await;
     assert_eq!(mended.to(), "/tasks/2", "a refused form may be sent again");
+    let other = person
+        .submit("/tasks/new", &format!("subject=other&once={key}"))
+        .await;
+    assert_eq!(other.to(), "/tasks/3", "gone back, and written anew");
     let page = person.get("/tasks/1").await.good().text;
     let key = value_after(&page, "name=\"once\" value=\"").unwrap();
     for _ in 0..2 {

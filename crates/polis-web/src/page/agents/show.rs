@@ -44,7 +44,8 @@ pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Respo
         true => "agent,task~",
         false => "agent,task~,message",
     };
-    let body = html! { (agent_standing(&visit, &id, found.as_ref(), &held)) (letters) };
+    let standing = agent_standing(&visit, &id, found.as_ref(), &held).await?;
+    let body = html! { (standing) (letters) };
     Ok(page(&visit, Tab::Agents, id.as_str(), live, &body))
 }
 
@@ -55,29 +56,35 @@ pub(super) async fn refresh(visit: Visit, Path(id): Path<AgentId>) -> Result<Res
         Err(error) if error.code() == Code::AgentNotFound => None,
         found => Some(found.or_refuse(&visit)?),
     };
-    Ok(part(agent_standing(&visit, &id, found.as_ref(), &held)))
+    let standing = agent_standing(&visit, &id, found.as_ref(), &held).await?;
+    Ok(part(standing))
 }
 
 /// What an agent is, and what it holds.
-fn agent_standing(
+async fn agent_standing(
     visit: &Visit,
     id: &AgentId,
     found: Option<&Agent>,
     held: &[TaskSummary],
-) -> Markup {
+) -> Result<Markup, Refused> {
+    // What would be refused is not offered.
+    let manages = visit.may_change(&[Area::Agents])
+        && op::may_manage_agents(&visit.polis, &visit.me)
+            .await
+            .or_refuse(visit)?;
     let again = [live::on("agent"), live::on("task~")].join(", ");
-    html! {
+    Ok(html! {
         div #standing hx-get={ "/agents/" (id) "/standing" } hx-trigger=(again) hx-swap="morph:outerHTML" {
             @match found {
-                Some(agent) => (facts(visit, agent)),
+                Some(agent) => (facts(visit, agent, manages)),
                 None => p.muted { (visit.say("Not registered: the name alone is known.", "未注册：仅有名称。")) },
             }
             (tasks(visit, id, held))
         }
-    }
+    })
 }
 
-fn facts(visit: &Visit, agent: &Agent) -> Markup {
+fn facts(visit: &Visit, agent: &Agent, manages: bool) -> Markup {
     let lang = visit.lang();
     html! {
         div.row.head {
@@ -86,7 +93,7 @@ fn facts(visit: &Visit, agent: &Agent) -> Markup {
             @if let Some(above) = &agent.supervisor { span.muted { (lang.say("under ", "上级：")) a href={ "/agents/" (above) } { (above) } } }
             span.muted { (lang.say("since ", "自 ")) (ago(visit, &agent.created_at)) }
             span.grow {}
-            @if agent.status == AgentStatus::Active && visit.may_change(&[Area::Agents]) { a.button.danger href={ "/agents/" (agent.id) "/retire" } { (lang.say("Retire", "退休")) } }
+            @if agent.status == AgentStatus::Active && manages { a.button.danger href={ "/agents/" (agent.id) "/retire" } { (lang.say("Retire", "退休")) } }
         }
     }
 }

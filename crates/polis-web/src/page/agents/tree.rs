@@ -16,7 +16,7 @@ use super::run::{self, DEEPEST};
 use super::{agent_pill, run_pill};
 use crate::address;
 use crate::given::Query;
-use crate::layout::{Tab, page, part};
+use crate::layout::{Tab, page, part_at};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
@@ -71,7 +71,13 @@ pub(super) async fn refresh(
     visit: Visit,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Refused> {
-    Ok(part(overview(&visit, &wanted).await?))
+    let fields = [
+        ("q", wanted.q.trim()),
+        ("under", &wanted.under),
+        ("all", &wanted.all),
+    ];
+    let address = address::asking("/agents", &fields);
+    Ok(part_at(&address, overview(&visit, &wanted).await?))
 }
 
 async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {

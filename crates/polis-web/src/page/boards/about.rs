@@ -49,12 +49,12 @@ pub(super) async fn panel(call: &Call) -> Result<Markup, Refused> {
     } = call;
     let read = house.shelf.read(&visit.polis, &visit.me, board).await;
     let (head, bound) = read.or_refuse(visit)?;
-    let (milestones, decisions) = found(call, bound.bytes).await?;
+    let plans = found(call, bound.bytes).await?;
     let own = call.clone();
     let planned = brief::drawn(visit, move |_| {
         html! {
-            (decisions::progress(&own, &milestones))
-            (decisions::votes(&own, &decisions))
+            (decisions::progress(&own, &plans.milestones))
+            (decisions::votes(&own, &plans))
         }
     });
     let planned = planned.await?;

@@ -25,11 +25,19 @@ const MOST: usize = 50;
 /// How much of a name, a title or a list of names is shown.
 const LINE: usize = 512;
 
+/// What is decided and planned on a board.
+#[derive(Debug)]
+pub(super) struct Plans {
+    /// The milestones.
+    pub(super) milestones: Vec<Milestone>,
+    /// The decisions.
+    pub(super) decisions: Vec<Decision>,
+    /// Whether the reader may sign them.
+    pub(super) signs: bool,
+}
+
 /// What is decided and planned on the board; in a long one that is looked for aside.
-pub(super) async fn found(
-    call: &Call,
-    bytes: usize,
-) -> Result<(Vec<Milestone>, Vec<Decision>), Refused> {
+pub(super) async fn found(call: &Call, bytes: usize) -> Result<Plans, Refused> {
     let (polis, me) = (call.visit.polis.clone(), call.visit.me.clone());
     let of = OfBoard {
         board: call.board.clone(),
@@ -37,7 +45,13 @@ pub(super) async fn found(
     let look = async move {
         let milestones = op::board_milestones(&polis, &me, &of).await?.milestones;
         let decisions = op::board_decisions(&polis, &me, &of).await?.decisions;
-        Ok((milestones, decisions))
+        // Nobody is asked who signs where there is nothing to sign.
+        let signs = !decisions.is_empty() && op::may_sign(&polis, &me).await?;
+        Ok(Plans {
+            milestones,
+            decisions,
+            signs,
+        })
     };
     if bytes <= LONG {
         return look.await.or_refuse(&call.visit);
@@ -107,14 +121,14 @@ fn milestone(call: &Call, one: &Milestone) -> Markup {
 }
 
 /// The decisions, the newest first: those are the ones that wait.
-pub(super) fn votes(call: &Call, decisions: &[Decision]) -> Markup {
-    let visit = &call.visit;
+pub(super) fn votes(call: &Call, plans: &Plans) -> Markup {
+    let (visit, decisions) = (&call.visit, &plans.decisions);
     html! {
         @if !decisions.is_empty() {
             section.card #decisions {
                 h2 { (visit.say("Decisions", "决策")) span.count { (decisions.len()) } }
                 @for decision in decisions.iter().rev().take(MOST) {
-                    (vote(call, decision, brief::CARD, Some(&address::decision(&call.board, &decision.id))))
+                    (vote(call, decision, plans.signs, brief::LEAD, Some(&address::decision(&call.board, &decision.id))))
                 }
                 (more(call, decisions.len()))
             }
@@ -123,7 +137,7 @@ pub(super) fn votes(call: &Call, decisions: &[Decision]) -> Markup {
 }
 
 /// A decision with what can be done about it, so much of its text, and where all of it is.
-fn vote(call: &Call, decision: &Decision, most: usize, all: Option<&str>) -> Markup {
+fn vote(call: &Call, decision: &Decision, signs: bool, most: usize, all: Option<&str>) -> Markup {
     let visit = &call.visit;
     let names = |names: &[String]| line(&names.join(visit.say(", ", "、")));
     let status = words::decision(decision.status, visit.lang());
@@ -138,12 +152,13 @@ fn vote(call: &Call, decision: &Decision, most: usize, all: Option<&str>) -> Mar
             @if !decision.signers.is_empty() { p.small { (visit.say("Signed:", "已签署：")) " " (names(&decision.signers)) } }
             @if !decision.vetoed_by.is_empty() { p.small { (visit.say("Vetoed:", "否决：")) " " (names(&decision.vetoed_by)) } }
             @if let Some(reason) = &decision.reason { div.small { (brief::prose(visit, reason, most, all)) } }
-            @if call.may_change() && decision.id.len() <= LINE { (acts(call, decision)) }
+            @if call.may_change() && decision.id.len() <= LINE { (acts(call, decision, signs)) }
         }
     }
 }
 
-fn acts(call: &Call, decision: &Decision) -> Markup {
+/// What can be done about a decision by somebody whose signature counts, or not.
+fn acts(call: &Call, decision: &Decision, signs: bool) -> Markup {
     let visit = &call.visit;
     let open = matches!(
         decision.status,
@@ -151,8 +166,10 @@ fn acts(call: &Call, decision: &Decision) -> Markup {
     );
     let mut signers = decision.signers.iter();
     let signed = signers.any(|name| name == visit.me.as_str());
+    let appeals = decision.status == DecisionStatus::Rejected
+        && (signs || decision.proposer == visit.me.as_str());
     html! {
-        @if open || decision.status == DecisionStatus::Rejected {
+        @if (open && signs) || appeals {
             div.actions {
                 @if open {
                     @if !signed { (act(call, decision, "sign", visit.say("Sign", "签署"), "main")) }
@@ -225,8 +242,9 @@ pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refuse
     let id = asked.id.as_deref().ok_or_else(|| lacks(call, "id"))?;
     let read = call.house.shelf.read(&visit.polis, &visit.me, board).await;
     let (_, bound) = read.or_refuse(visit)?;
-    let (_, decisions) = found(call, bound.bytes).await?;
-    let decision = decisions.into_iter().find(|one| one.id == id);
+    let plans = found(call, bound.bytes).await?;
+    let signs = plans.signs;
+    let decision = plans.decisions.into_iter().find(|one| one.id == id);
     let decision = decision.ok_or_else(|| {
         let refusal = Refusal::new(
             Code::DecisionNotFound,
@@ -245,7 +263,7 @@ pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refuse
             (brief::prose(visit, &decision.content, brief::WHOLE, None))
             p.muted.small { (line(&decision.proposer)) " " (proposed(&own, &decision)) }
         },
-        false => vote(&own, &decision, brief::WHOLE, None),
+        false => vote(&own, &decision, signs, brief::WHOLE, None),
     });
     let body = html! {
         p { a href=(address::of(board)) { "← " (board) } }

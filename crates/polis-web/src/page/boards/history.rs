@@ -27,6 +27,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
     };
     let list = op::board_history(&visit.polis, &visit.me, &request).await;
     let versions = list.or_refuse(visit)?.versions;
+    let (writes, _) = call.rights().await?;
     let kept = usize::try_from(visit.polis.settings.boards.max_versions).unwrap_or(usize::MAX);
     let newest = versions.first().map_or(0, |one| one.version);
     let to = asked.to.unwrap_or(newest);
@@ -64,7 +65,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
                             th.num scope="col" { (visit.say("Size", "大小")) }
                             th scope="col" { span.hide { (visit.say("Restore", "恢复")) } }
                         } }
-                        tbody { @for one in &versions { (row(call, one, from, to, newest)) } }
+                        tbody { @for one in &versions { (row(call, one, (from, to), writes && one.version != newest)) } }
                     } }
                     div.actions { button.main { (visit.say("Compare", "比较")) } }
                 }
@@ -75,7 +76,8 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
     Ok(page(visit, Tab::Boards, &title, "", &body))
 }
 
-fn row(call: &Call, one: &VersionEntry, from: u64, to: u64, newest: u64) -> Markup {
+/// A version, with the two that are compared ticked, and the way to bring it back if that is offered.
+fn row(call: &Call, one: &VersionEntry, (from, to): (u64, u64), restores: bool) -> Markup {
     let visit = &call.visit;
     let number = one.version;
     let label = |word: &str| format!("{word} {number}");
@@ -91,7 +93,7 @@ fn row(call: &Call, one: &VersionEntry, from: u64, to: u64, newest: u64) -> Mark
             td { (words::version(one.action, visit.lang())) }
             td { (about::made(call, &one.by, &one.at)) }
             td.num.nowrap { (amount::bytes(one.bytes)) }
-            td { @if number != newest && call.may_change() { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
+            td { @if restores { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
         }
     }
 }

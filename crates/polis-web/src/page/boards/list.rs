@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::address;
 use crate::address::asking;
 use crate::given::Query;
-use crate::layout::{Tab, page, part};
+use crate::layout::{Tab, page, part_at};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
@@ -58,7 +58,7 @@ pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Res
 }
 
 pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
-    Ok(part(table(&visit, &which).await?))
+    Ok(part_at(&which.at("/boards"), table(&visit, &which).await?))
 }
 
 /// A page of the boards, and how many were left out of it.

@@ -22,6 +22,7 @@ use axum::routing::get;
 use polis_core::Refusal;
 use polis_core::board::BoardName;
 use polis_core::token::{Access, Area};
+use polis_ops::op::{self, OfBoard};
 use serde::Deserialize;
 
 use self::address::Wish;
@@ -119,6 +120,19 @@ impl Call {
         self.visit.allows(Area::Boards, Access::Write)
             && (self.board.is_whiteboard() || self.visit.allows(Area::Blackboard, Access::Write))
     }
+
+    /// Whether the reader may write the board, and add to it: the session and its agent.
+    async fn rights(&self) -> Result<(bool, bool), Refused> {
+        let of = OfBoard {
+            board: self.board.clone(),
+        };
+        let rights = op::board_rights(&self.visit.polis, &self.visit.me, &of).await;
+        let rights = rights.or_refuse(&self.visit)?;
+        Ok(match self.may_change() {
+            true => (rights.write.allowed, rights.append.allowed),
+            false => (false, false),
+        })
+    }
 }
 
 async fn look(
@@ -136,6 +150,14 @@ async fn look(
         visit,
         board,
     };
+    let deed = match wish {
+        Wish::Edit | Wish::Restore => true,
+        Wish::Decide => asked.act == "veto",
+        _ => false,
+    };
+    if deed {
+        call.visit.check(Area::Boards, Access::Write)?;
+    }
     match wish {
         Wish::Show => show::page(&call, &asked).await,
         Wish::Text => show::refresh(&call, &asked).await,

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use maud::{Markup, PreEscaped, html};
 use polis_core::board::BoardName;
-use polis_ops::op::{self, BoardView, OfBoard};
+use polis_ops::op::BoardView;
 
 use super::address::{self, Wish};
 use super::shelf::Bound;
@@ -28,19 +28,7 @@ pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused
     let Call { visit, board, .. } = call;
     let (head, bound) = read(call).await?;
     let shown = asked.part.unwrap_or(0);
-    let rights = op::board_rights(
-        &visit.polis,
-        &visit.me,
-        &OfBoard {
-            board: board.clone(),
-        },
-    )
-    .await
-    .or_refuse(visit)?;
-    let (writes, appends) = match call.may_change() {
-        true => (rights.write.allowed, rights.append.allowed),
-        false => (false, false),
-    };
+    let (writes, appends) = call.rights().await?;
     let body = html! {
         p.muted { (list::purpose(board, visit.lang())) }
         div.actions.board-actions {

@@ -200,11 +200,12 @@ fn headline(visit: &Visit, task: &TaskSummary) -> Markup {
 
 /// A decision that waits for signatures; it is signed where all of it can be read.
 fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
+    let lead = brief::beginning(&open.decision.content, brief::LEAD);
     html! {
         article.card id={ "decision-" (slug(&format!("{} {}", open.board, open.decision.id))) } data-decision=(open.decision.id) {
             p { (visit.say("Decision", "决策")) " " b { (open.decision.id) } " · "
                 a href=(address::of(&open.board)) { (open.board) } }
-            p.small { (brief::beginning(&open.decision.content, brief::CARD)) }
+            p.small { (lead) @if lead.len() < open.decision.content.len() { "…" } }
             p.small.muted { (visit.say("proposed by", "提出者")) " " (open.decision.proposer) }
             div.actions { a.button href=(address::decision(&open.board, &open.decision.id)) { (visit.say("Look at it", "查看")) } }
         }

@@ -1,7 +1,6 @@
 //! The board: a column for each state, the newest tasks first, live.
 
 use axum::response::Response;
-use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
 use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
@@ -12,7 +11,7 @@ use polis_view::words;
 use super::filter::{Filter, MOST};
 use super::status_pill;
 use crate::given::Query;
-use crate::layout::{Tab, page, part};
+use crate::layout::{Tab, page, part, part_at};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
@@ -50,13 +49,8 @@ pub(super) async fn filtered(
     visit: Visit,
     Query(filter): Query<Filter>,
 ) -> Result<Response, Refused> {
-    let mut answer = part(board(&visit, &filter).await?);
     let address = address("/tasks", &filter);
-    if let Ok(value) = HeaderValue::from_str(&address) {
-        let name = HeaderName::from_static("hx-replace-url");
-        answer.headers_mut().insert(name, value);
-    }
-    Ok(answer)
+    Ok(part_at(&address, board(&visit, &filter).await?))
 }
 
 fn address(path: &str, filter: &Filter) -> String {

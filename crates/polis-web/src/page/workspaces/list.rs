@@ -11,8 +11,9 @@ use polis_view::amount;
 use serde::Deserialize;
 
 use super::{address, commands, tree};
+use crate::address::asking;
 use crate::given::{Path, Query};
-use crate::layout::{Tab, page, part};
+use crate::layout::{Tab, page, part, part_at};
 use crate::moment::ago;
 use crate::refused::{OrRefuse as _, Refused};
 use crate::visit::Visit;
@@ -46,7 +47,8 @@ pub(super) async fn show(visit: Visit, Query(which): Query<Which>) -> Result<Res
 }
 
 pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<Response, Refused> {
-    Ok(part(table(&visit, &which).await?))
+    let address = asking("/workspaces", &[("q", which.q.trim())]);
+    Ok(part_at(&address, table(&visit, &which).await?))
 }
 
 async fn entries(visit: &Visit) -> Result<Vec<WorkspaceEntry>, Refused> {
