@@ -202,7 +202,7 @@ fn the_screen_is_suspended_and_comes_back() {
 #[test]
 #[ignore = "needs tmux"]
 fn a_signal_that_ends_the_screen_gives_the_terminal_back() {
-    for signal in ["TERM", "INT", "HUP"] {
+    for signal in ["TERM", "INT", "HUP", "QUIT"] {
         let board = board();
         let pane = open(&board, "", &[]);
         pane.wait("This minute");

@@ -8,6 +8,8 @@ use polis_core::board::BoardName;
 use polis_core::{AgentId, RunId, TaskId, TaskStatus};
 use polis_view::{Lang, words};
 
+use crate::show::Thing;
+
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
@@ -147,6 +149,15 @@ impl std::fmt::Display for Sheet {
 }
 
 impl Sheet {
+    /// Whether it is the text of a thing.
+    pub fn is_of(&self, thing: &Thing) -> bool {
+        match (self, thing) {
+            (Self::Board(board), Thing::Board(other)) => board == other,
+            (Self::Task(task), Thing::Task { id, .. }) => task == id,
+            _ => false,
+        }
+    }
+
     /// Whether two texts of it mean the same.
     pub fn is_same(&self, one: &str, two: &str) -> bool {
         match self {

@@ -2,13 +2,14 @@
 
 use polis_core::TaskStatus;
 
-use super::App;
 use super::acts::{Act, Draft, Sheet, task_text};
 use super::bindings::Command;
 use super::form::{Form, Purpose};
 use super::message::Effect;
 use super::overlay::Overlay;
+use super::page::Page;
 use super::place::Place;
+use super::{App, drafts};
 use crate::show::{Data, Thing};
 
 /// Begins to do something.
@@ -19,7 +20,7 @@ pub(super) fn begin(app: &mut App, act: Act) -> Vec<Effect> {
 
 /// Carries a command out that is about something on the page.
 pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
-    let Some(thing) = app.page().map(super::page::Page::thing) else {
+    let Some(thing) = app.page().map(Page::thing) else {
         return Vec::new();
     };
     match thing {
@@ -83,6 +84,18 @@ fn fill(app: &mut App, form: Form) -> Vec<Effect> {
     Vec::new()
 }
 
+/// A form that was refused, to be sent again. It is about what the page behind it shows by now: about what was
+/// seen before it would be refused for ever.
+pub(super) fn again(app: &App, mut form: Form) -> Overlay {
+    if let (Purpose::Approve(task, seen), Some(Thing::Task { id, version, .. })) =
+        (&mut form.purpose, app.page().map(Page::thing))
+        && *task == id
+    {
+        *seen = version;
+    }
+    Overlay::Form(form)
+}
+
 fn create(app: &mut App) -> Vec<Effect> {
     let lang = app.lang;
     let fields = [
@@ -107,6 +120,7 @@ fn task(
     match command {
         Command::Claim => begin(app, Act::Claim { task, version }),
         Command::Release => begin(app, Act::Release { task, version }),
+        Command::Edit if drafts::take_up(app, &Sheet::Task(task)) => Vec::new(),
         Command::Edit => edit_page(app, Place::Task(task)),
         Command::Complete => begin(app, go(TaskStatus::Completed)),
         Command::MoveRight | Command::MoveLeft => {
@@ -148,6 +162,7 @@ fn task(
 fn board_deed(app: &mut App, command: Command, board: polis_core::board::BoardName) -> Vec<Effect> {
     let lang = app.lang;
     match command {
+        Command::Edit if drafts::take_up(app, &Sheet::Board(board.clone())) => Vec::new(),
         Command::Edit => edit_page(app, Place::Board(board)),
         Command::Append => {
             let title = lang.say(format!("Add to {board}"), format!("追加到 {board}"));

@@ -4,7 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use polis_core::board::merge::{Merged, has_marks, merge};
 
-use super::acts::{Act, Draft};
+use super::acts::{Act, Draft, Sheet};
 use super::bindings::alone;
 use super::deal::begin;
 use super::message::{Effect, Refused};
@@ -92,8 +92,36 @@ fn show(app: &mut App, overlay: Overlay) {
     app.waiting.push_back(overlay);
 }
 
+/// The person settles it later. The file stays; where it is was shown, and is said again at the end.
+fn put_off(app: &mut App, overlay: Overlay) -> Vec<Effect> {
+    if let Some(draft) = overlay.draft() {
+        let of = &draft.of;
+        let said = app.lang.say(
+            format!("Your text of {of} is kept; e on {of} brings it back."),
+            format!("您的 {of} 文本已保留，在 {of} 上按 e 可找回。"),
+        );
+        app.notice = Some(Notice::Done(said));
+    }
+    app.later.push(overlay);
+    Vec::new()
+}
+
+/// Shows a text of a thing that was put off, if there is one.
+pub(super) fn take_up(app: &mut App, of: &Sheet) -> bool {
+    let is_of = |overlay: &Overlay| overlay.draft().is_some_and(|draft| draft.of == *of);
+    let Some(at) = app.later.iter().position(is_of) else {
+        return false;
+    };
+    app.overlay = Some(app.later.remove(at));
+    true
+}
+
 /// A draft is in the store or given up, and its file not needed any more.
 pub(super) fn forget(app: &mut App, draft: Draft) -> Vec<Effect> {
+    if draft.file.is_some() {
+        let file = |overlay: &Overlay| overlay.draft().and_then(|draft| draft.file.clone());
+        app.later.retain(|overlay| file(overlay) != draft.file);
+    }
     app.files.retain(|file| draft.file.as_ref() != Some(file));
     draft.file.map(Effect::Forget).into_iter().collect()
 }
@@ -122,6 +150,7 @@ pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> 
         }
         KeyCode::Char('o') => return ask(app, Last::Over, Overlay::Clash(clash)),
         KeyCode::Char('x') => return ask(app, Last::Drop, Overlay::Clash(clash)),
+        KeyCode::Esc | KeyCode::Char('q') => return put_off(app, Overlay::Clash(clash)),
         KeyCode::Char('j') | KeyCode::Down => clash.offset += 1,
         KeyCode::Char('k') | KeyCode::Up => clash.offset = clash.offset.saturating_sub(1),
         _ => {}
@@ -141,8 +170,7 @@ pub(super) fn kept_key(app: &mut App, kept: Box<Kept>, key: KeyEvent) -> Vec<Eff
         KeyCode::Char('r') if here && !kept.marks => save(app, kept.draft),
         KeyCode::Char('S') if here && kept.marks => begin(app, Act::Save(kept.draft)),
         KeyCode::Char('x') => ask(app, Last::Drop, Overlay::Kept(kept)),
-        // The file stays; where it is was shown, and is said again at the end.
-        KeyCode::Esc | KeyCode::Char('q') => Vec::new(),
+        KeyCode::Esc | KeyCode::Char('q') => put_off(app, Overlay::Kept(kept)),
         _ => {
             app.overlay = Some(Overlay::Kept(kept));
             Vec::new()

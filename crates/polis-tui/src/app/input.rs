@@ -16,11 +16,14 @@ const WHEEL: isize = 3;
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let control = key.modifiers == KeyModifiers::CONTROL;
+        if self.is_unseen() && !(control && key.code == KeyCode::Char('c')) {
+            return Vec::new();
+        }
         self.notice = None;
         let plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
         if self.is_too_small() {
             // Nothing can be seen, so nothing is done, whatever page or box is open.
-            let control = key.modifiers == KeyModifiers::CONTROL;
             let quits = match key.code {
                 KeyCode::Char('q') => plain,
                 KeyCode::Char('c') => control,
@@ -110,7 +113,7 @@ impl App {
     }
 
     pub(super) fn paste(&mut self, text: &str) -> Vec<Effect> {
-        if self.is_too_small() {
+        if self.is_too_small() || self.is_unseen() {
             return Vec::new();
         }
         match &mut self.overlay {
@@ -138,11 +141,27 @@ impl App {
     }
 
     fn overlay_key(&mut self, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
+        // What holds everywhere holds over a box as well, except that a line that is typed is given up first.
+        let typed = matches!(overlay, Overlay::Form(_) | Overlay::Filter { .. });
+        if key.modifiers == KeyModifiers::CONTROL {
+            let effect = match key.code {
+                KeyCode::Char('z') => Some(Effect::Suspend),
+                KeyCode::Char('c') if !typed => Some(Effect::Quit),
+                _ => None,
+            };
+            if let Some(effect) = effect {
+                self.overlay = Some(overlay);
+                return vec![effect];
+            }
+        }
         match overlay {
             Overlay::Form(mut form) => match form.key(key) {
                 Filled::Open => self.overlay = Some(Overlay::Form(form)),
                 Filled::Dropped => {}
-                Filled::Act(act) => return deal::begin(self, act),
+                Filled::Act(act) => {
+                    self.sent.push((act.clone(), form));
+                    return deal::begin(self, act);
+                }
             },
             Overlay::Filter { mut line, before } => {
                 let height = self.body_rows();
@@ -175,7 +194,8 @@ impl App {
                 KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {}
                 _ => self.overlay = Some(Overlay::Confirm { question, act }),
             },
-            Overlay::Refused(_) => {}
+            // What was typed is there again.
+            Overlay::Refused(_, form) => self.overlay = form.map(|form| deal::again(self, form)),
             Overlay::Clash(clash) => return drafts::clash_key(self, clash, key),
             Overlay::Kept(kept) => return drafts::kept_key(self, kept, key),
             Overlay::Sure(last, over) => return drafts::sure_key(self, last, *over, key),
@@ -184,7 +204,7 @@ impl App {
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        if self.is_too_small() {
+        if self.is_too_small() || self.is_unseen() {
             return Vec::new();
         }
         let wheel = match mouse.kind {

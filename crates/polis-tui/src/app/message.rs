@@ -23,6 +23,8 @@ pub enum Message {
     Paste(String),
     /// The terminal has another size.
     Resize(u16, u16),
+    /// A box that opened by itself was drawn, and what was typed before is taken.
+    Seen,
     /// Time went by.
     Tick,
     /// The log went on.

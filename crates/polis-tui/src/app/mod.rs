@@ -30,6 +30,8 @@ use std::path::PathBuf;
 
 use polis_view::Lang;
 
+use crate::show::Thing;
+
 /// The least columns and rows that anything can be shown in.
 pub const LEAST: (u16, u16) = (40, 10);
 /// Rows that are not the body's: tabs, title, and the line at the bottom.
@@ -68,6 +70,13 @@ pub struct App {
     pub busy: usize,
     /// Texts of the person that could not be saved, until there is room to show them.
     pub waiting: VecDeque<Overlay>,
+    /// Whether what lies over the page opened by itself and was not drawn since: what is typed is not meant
+    /// for it.
+    pub unseen: bool,
+    /// Texts that could not be saved and were put off by the person.
+    pub later: Vec<Overlay>,
+    /// Forms that were sent and are not answered yet, by what became of them.
+    pub sent: Vec<(Act, Form)>,
     /// Whether the success figures are being counted.
     pub counting: Counting,
     /// Files of texts that were edited and are not in the store.
@@ -111,6 +120,9 @@ impl App {
             pending: None,
             busy: 0,
             waiting: VecDeque::new(),
+            unseen: false,
+            later: Vec::new(),
+            sent: Vec::new(),
             counting: Counting::No,
             files: Vec::new(),
         }
@@ -134,6 +146,17 @@ impl App {
     /// Whether the terminal is too small for anything.
     pub fn is_too_small(&self) -> bool {
         self.size.0 < LEAST.0 || self.size.1 < LEAST.1
+    }
+
+    /// Whether a box has opened by itself that could be drawn and was not yet.
+    pub fn is_unseen(&self) -> bool {
+        self.unseen && !self.is_too_small()
+    }
+
+    /// Whether a text of a thing was put off.
+    pub fn has_later(&self, thing: &Thing) -> bool {
+        let mut drafts = self.later.iter().filter_map(Overlay::draft);
+        drafts.any(|draft| draft.of.is_of(thing))
     }
 
     /// The pages of the tab that is shown.

@@ -35,8 +35,8 @@ pub enum Overlay {
         /// What it was before.
         before: String,
     },
-    /// A refusal in full.
-    Refused(Refused),
+    /// A refusal in full, and the form that was refused, which is there again after it.
+    Refused(Refused, Option<Form>),
     /// A text that somebody else has changed since it was read.
     Clash(Box<Clash>),
     /// A draft that could not be saved for another reason.
@@ -82,10 +82,10 @@ impl Overlay {
                 "Enter 提交，Tab 下一项，Esc 放弃",
             ),
             Self::Filter { .. } => lang.say("Enter keeps, Esc drops", "Enter 保留，Esc 放弃"),
-            Self::Refused(_) => lang.say("any key closes this", "按任意键关闭"),
+            Self::Refused(..) => lang.say("any key closes this", "按任意键关闭"),
             Self::Clash(_) => lang.say(
-                "e edit again with both   o save yours over it   x drop yours   j k scroll",
-                "e 合并后再编辑   o 覆盖保存   x 放弃我的   j k 滚动",
+                "e edit both   o save yours over it   x drop yours   Esc later   j k scroll",
+                "e 合并后再编辑   o 覆盖保存   x 放弃我的   Esc 稍后   j k 滚动",
             ),
             Self::Kept(kept) if kept.draft.unread => lang.say(
                 "e edit again   x drop it   Esc later",
@@ -112,7 +112,7 @@ impl Overlay {
             | Self::Confirm { .. }
             | Self::Form(_)
             | Self::Filter { .. }
-            | Self::Refused(_) => None,
+            | Self::Refused(..) => None,
         }
     }
 }

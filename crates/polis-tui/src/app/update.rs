@@ -5,6 +5,7 @@ use polis_core::Event;
 use polis_ops::op::TaskStats;
 
 use super::acts::Act;
+use super::form::Form;
 use super::message::{Effect, Message, Part, Refused, Wish};
 use super::overlay::{Clash, Overlay};
 use super::place::Place;
@@ -17,6 +18,7 @@ pub fn update(app: &mut App, now: i64, message: Message) -> Vec<Effect> {
     let effects = app.take(message);
     if app.overlay.is_none() {
         app.overlay = app.waiting.pop_front();
+        app.unseen = app.overlay.is_some();
     }
     app.edit_only_here();
     effects
@@ -30,6 +32,10 @@ impl App {
             Message::Mouse(mouse) => self.mouse(mouse),
             Message::Paste(text) => self.paste(&text),
             Message::Resize(columns, rows) => self.resize(columns, rows),
+            Message::Seen => {
+                self.unseen = false;
+                Vec::new()
+            }
             Message::Tick => {
                 self.show_again();
                 let now = self.now;
@@ -187,16 +193,16 @@ impl App {
         match (answer, act) {
             (Ok(new), act) => {
                 self.notice = Some(Notice::Done(act.said(new.as_deref(), self.lang)));
+                self.take_sent(&act);
                 if let Act::Save(draft) = act {
                     effects.extend(drafts::forget(self, draft));
                 }
             }
             (Err(refused), Act::Save(draft)) => drafts::keep(self, draft, refused),
-            (Err(refused), _) => {
+            (Err(refused), act) => {
                 self.notice = Some(Notice::Refused(refused.clone()));
-                if self.overlay.is_none() {
-                    self.overlay = Some(Overlay::Refused(refused));
-                }
+                let form = self.take_sent(&act);
+                self.waiting.push_back(Overlay::Refused(refused, form));
             }
         }
         // What was done is seen by the log as well, but not what changes nothing in it.
@@ -205,6 +211,12 @@ impl App {
         }
         effects.extend(self.refresh());
         effects
+    }
+
+    /// The form that something came of, if it came of one.
+    fn take_sent(&mut self, act: &Act) -> Option<Form> {
+        let at = self.sent.iter().position(|(sent, _)| sent == act)?;
+        Some(self.sent.swap_remove(at).1)
     }
 
     fn resize(&mut self, columns: u16, rows: u16) -> Vec<Effect> {

@@ -138,6 +138,9 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
     if page.follow {
         right.push_str(lang.say("[follows] ", "[跟随] "));
     }
+    if app.has_later(&page.thing()) {
+        right.push_str(lang.say("[your draft is kept: e] ", "[草稿已保留：e] "));
+    }
     if page.loading.is_some() && page.data.is_none() {
         right.push_str(lang.say("reads… ", "读取中… "));
     }

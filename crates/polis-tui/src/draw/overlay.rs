@@ -38,7 +38,7 @@ pub(super) fn draw(app: &App, area: Rect, theme: Theme, buffer: &mut Buffer) -> 
             sentences("", &lines, area, theme, buffer);
             None
         }
-        Overlay::Refused(refused) => {
+        Overlay::Refused(refused, _) => {
             let mut lines = of_refusal(refused, theme);
             lines.push((keys.to_owned(), theme.dim()));
             let title = app.lang.say("Refused", "被拒绝");
@@ -236,17 +236,27 @@ fn clash_box(app: &App, clash: &Clash, keys: &str, area: Rect, theme: Theme, buf
     let size = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let inner = frame(&title, size, area, theme, buffer);
     let width = usize::from(inner.width);
-    let keys = pieces(keys, width);
-    let below = u16::try_from(keys.len()).unwrap_or(1).min(inner.height);
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let kept = clash.draft.file.as_ref();
+    let kept = kept.map(|file| (clean(&kept_in(file, lang)), Style::new()));
+    let below: Vec<(String, Style)> = kept
+        .into_iter()
+        .chain([(keys.to_owned(), bold)])
+        .flat_map(|(text, style)| {
+            pieces(&text, width)
+                .into_iter()
+                .map(move |line| (line, style))
+        })
+        .collect();
+    let rows = u16::try_from(below.len()).unwrap_or(1).min(inner.height);
     let body = Rect {
-        height: inner.height - below,
+        height: inner.height - rows,
         ..inner
     };
     text_body(&clash.diff, clash.offset, "", body, theme, buffer);
-    for (y, line) in (body.bottom()..inner.bottom()).zip(keys) {
-        let styles = Style::new().add_modifier(Modifier::BOLD);
+    for (y, (line, style)) in (body.bottom()..inner.bottom()).zip(below) {
         debug_assert!(line.width() <= width);
-        buffer.set_stringn(inner.x, y, line, width, styles);
+        buffer.set_stringn(inner.x, y, line, width, style);
     }
 }
 

@@ -97,6 +97,7 @@ struct Signals {
     continued: Signal,
     interrupted: Signal,
     ended: Signal,
+    quit: Signal,
     hung_up: Signal,
 }
 
@@ -107,6 +108,7 @@ impl Signals {
             continued: signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?,
             interrupted: signal(SignalKind::interrupt())?,
             ended: signal(SignalKind::terminate())?,
+            quit: signal(SignalKind::quit())?,
             hung_up: signal(SignalKind::hangup())?,
         })
     }
@@ -176,6 +178,10 @@ impl<'a> Play<'a> {
         let mut open = self.carry_out(effects).await?;
         while open {
             self.stage.draw(|frame| draw(&self.app, frame))?;
+            if self.app.is_unseen() {
+                open = self.see().await?;
+                continue;
+            }
             let woken = self.woken().await;
             open = match woken {
                 Woken::Message(message) => self.take(*message).await?,
@@ -257,6 +263,7 @@ impl<'a> Play<'a> {
                 _ = self.signals.continued.recv() => Woken::Continued,
                 _ = self.signals.interrupted.recv() => Woken::Ended,
                 _ = self.signals.ended.recv() => Woken::Ended,
+                _ = self.signals.quit.recv() => Woken::Ended,
                 _ = self.signals.hung_up.recv() => Woken::Ended,
                 Some(ended) = self.tasks.join_next() => match ended {
                     Ok(()) => continue,
@@ -274,8 +281,20 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Takes all keys that are there.
+    /// A box has opened by itself and is drawn: what was typed before that was not meant for it, and is taken
+    /// before it listens.
+    async fn see(&mut self) -> std::io::Result<bool> {
+        Ok(self.take_typed().await? && self.take(Message::Seen).await?)
+    }
+
+    /// Takes all keys that are there, and watches for more.
     async fn read_keys(&mut self) -> std::io::Result<bool> {
+        let open = self.take_typed().await?;
+        self.keys.go_on();
+        Ok(open)
+    }
+
+    async fn take_typed(&mut self) -> std::io::Result<bool> {
         while event::poll(LOOK)? {
             let message = match event::read()? {
                 Input::Key(key) => Message::Key(key),
@@ -288,7 +307,6 @@ impl<'a> Play<'a> {
                 return Ok(false);
             }
         }
-        self.keys.go_on();
         Ok(true)
     }
 
@@ -354,21 +372,20 @@ impl<'a> Play<'a> {
         self.stage.leave();
         // Everything in this group stops, as when the terminal does it.
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-        // Without a shell that could bring the group back, the kernel does not stop it. A stop is at once, so
-        // who is still here after a moment was not stopped, or is back already.
-        let begun = Instant::now();
-        let came = tokio::select! {
+        // Without a shell that could bring the group back, the kernel does not stop it. A stop is at once, and
+        // nobody comes back from one without being told to go on: who is not told so for a moment was never
+        // stopped. The moment may have passed during the stop, so being told is looked at first.
+        let stopped = tokio::select! {
+            biased;
+            _ = self.signals.interrupted.recv() => return Ok(None),
+            _ = self.signals.ended.recv() => return Ok(None),
+            _ = self.signals.quit.recv() => return Ok(None),
+            _ = self.signals.hung_up.recv() => return Ok(None),
             _ = self.signals.continued.recv() => true,
-            () = tokio::time::sleep(STOPPING) => true,
-            _ = self.signals.interrupted.recv() => false,
-            _ = self.signals.ended.recv() => false,
-            _ = self.signals.hung_up.recv() => false,
+            () = tokio::time::sleep(STOPPING) => false,
         };
-        if !came {
-            return Ok(None);
-        }
         self.stage.come_back()?;
-        if begun.elapsed() < STOPPING * 2 {
+        if !stopped {
             let stays = self.screen.lang.say(
                 "Nothing here could bring the screen back, so it stays.",
                 "此处没有可恢复的 shell，界面未挂起。",
@@ -402,6 +419,7 @@ impl<'a> Play<'a> {
         };
         // What was meant for the editor is not meant for us.
         self.signals.interrupted = signal(SignalKind::interrupt())?;
+        self.signals.quit = signal(SignalKind::quit())?;
         self.stage.come_back()?;
         let (columns, rows) = self.stage.size()?;
         let now = self.screen.polis.clock.now_millis();

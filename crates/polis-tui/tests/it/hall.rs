@@ -253,6 +253,10 @@ impl Hall {
         let now = self.polis().clock.now_millis();
         let effects = update(&mut self.app, now, message);
         self.carry_out(effects);
+        // The loop draws after each message.
+        if self.app.is_unseen() {
+            update(&mut self.app, now, Message::Seen);
+        }
     }
 
     /// Keys as they are typed: `<enter>`, `<esc>`, `<tab>` and `<c-d>` stand for themselves.

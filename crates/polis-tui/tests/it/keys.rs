@@ -92,7 +92,7 @@ fn tasks_are_claimed_moved_completed_and_deleted() {
 fn a_refusal_shows_its_code_sentence_and_next_step() {
     let mut hall = open(Tab::Tasks);
     hall.keys("[");
-    let Some(Overlay::Refused(refused)) = &hall.app.overlay else {
+    let Some(Overlay::Refused(refused, None)) = &hall.app.overlay else {
         panic!("{:?}", hall.app.overlay);
     };
     assert_eq!(refused.code, "invalid_transition");

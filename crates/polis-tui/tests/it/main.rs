@@ -7,5 +7,6 @@ mod edits;
 mod frames;
 mod hall;
 mod keys;
+mod later;
 mod reads;
 mod stage;

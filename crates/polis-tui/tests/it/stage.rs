@@ -189,6 +189,21 @@ fn a_screen_that_nothing_could_bring_back_is_not_suspended() {
 
 #[test]
 #[ignore = "needs tmux"]
+fn a_screen_that_a_shell_brought_back_does_not_say_that_nothing_could() {
+    let room = open("slow", "", "false");
+    room.pane.press(&["C-z"]);
+    room.pane.is_given_back();
+    room.pane.line("fg");
+    // The line at the bottom offers the keys of the page, so nothing else is said there.
+    room.pane.wait_for("the keys of the page", |seen| {
+        seen.contains("This minute") && seen.contains("? help")
+    });
+    room.pane.press(&["q"]);
+    room.pane.is_given_back();
+}
+
+#[test]
+#[ignore = "needs tmux"]
 fn after_a_stop_from_outside_the_terminal_is_taken_again() {
     let room = open("slow", "", "false");
     let id = room.pane.child().unwrap().to_string();
