@@ -128,7 +128,7 @@ fn more(event: &Event, told: &Told) -> String {
         kind::DECISION_PROPOSED
         | kind::DECISION_SIGNED
         | kind::DECISION_VETOED
-        | kind::DECISION_APPEALED => told.listed(&["decision", "status"]),
+        | kind::DECISION_APPEALED => told.ruling(),
         kind::MESSAGE_READ => {
             let many = told.data.get("ids").and_then(Value::as_array);
             let many = many.map_or(0, Vec::len);
@@ -217,6 +217,19 @@ impl Told {
     fn listed(&self, fields: &[&str]) -> String {
         let values: Vec<&str> = fields.iter().filter_map(|field| self.text(field)).collect();
         cut(&values.join(" · "))
+    }
+
+    /// Which decision, and how it stands.
+    fn ruling(&self) -> String {
+        let status = self.data.get("status").cloned().unwrap_or_default();
+        match (self.lang, serde_json::from_value(status)) {
+            (Lang::Zh, Ok(status)) => {
+                let id = self.text("decision").unwrap_or_default();
+                cut(&format!("{id} · {}", words::decision(status, self.lang)))
+            }
+            // In English the word of the log is a word as well.
+            _ => self.listed(&["decision", "status"]),
+        }
     }
 
     /// The names of what was changed.
@@ -345,6 +358,13 @@ mod tests {
                 r#"{"bytes":2048}"#,
                 "ada wrote board global (2 KiB)",
                 "ada 写入了 白板 global (2 KiB)",
+            ),
+            (
+                kind::DECISION_PROPOSED,
+                "board/global",
+                r#"{"decision":"D1","status":"pending"}"#,
+                "ada proposed a decision on board global D1 · pending",
+                "ada 提出了决策，在 白板 global D1 · 等待签署",
             ),
             (
                 kind::TOKEN_ISSUED,
