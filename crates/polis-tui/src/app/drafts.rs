@@ -8,7 +8,7 @@ use super::acts::{Act, Draft, Sheet};
 use super::bindings::alone;
 use super::deal::begin;
 use super::message::{Effect, Refused};
-use super::overlay::{Clash, Kept, Last, Overlay};
+use super::overlay::{Cause, Clash, Kept, Last, Overlay};
 use super::{App, Notice};
 
 /// An editor was closed.
@@ -17,8 +17,13 @@ pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused
         app.files.push(file.clone());
     }
     match answer {
+        // Nothing of the person's is in it that could be kept.
+        Err(refused) if !draft.unread && draft.of.is_same(&draft.text, &draft.base) => {
+            show(app, Overlay::Refused(refused, None));
+            forget(app, draft)
+        }
         Err(refused) => {
-            keep(app, draft, refused);
+            keep(app, draft, refused, Cause::Editor);
             Vec::new()
         }
         Ok(text) if draft.of.is_same(&text, &draft.base) => {
@@ -53,21 +58,16 @@ fn save(app: &mut App, draft: Draft) -> Vec<Effect> {
         detail: String::new(),
         passing: false,
     };
-    let kept = Kept {
-        draft,
-        refused,
-        marks: true,
-    };
-    show(app, Overlay::Kept(Box::new(kept)));
+    keep(app, draft, refused, Cause::Marks);
     Vec::new()
 }
 
 /// Shows a draft that could not be saved.
-pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused) {
+pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused, cause: Cause) {
     let kept = Kept {
         draft,
         refused,
-        marks: false,
+        cause,
     };
     show(app, Overlay::Kept(Box::new(kept)));
 }
@@ -165,10 +165,11 @@ pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> 
 pub(super) fn kept_key(app: &mut App, kept: Box<Kept>, key: KeyEvent) -> Vec<Effect> {
     // What is only in the file cannot be sent from here.
     let here = !kept.draft.unread;
+    let marks = kept.cause == Cause::Marks;
     match alone(key) {
         KeyCode::Char('e') => vec![Effect::Edit(kept.draft)],
-        KeyCode::Char('r') if here && !kept.marks => save(app, kept.draft),
-        KeyCode::Char('S') if here && kept.marks => begin(app, Act::Save(kept.draft)),
+        KeyCode::Char('r') if here && !marks => save(app, kept.draft),
+        KeyCode::Char('S') if here && marks => begin(app, Act::Save(kept.draft)),
         KeyCode::Char('x') => ask(app, Last::Drop, Overlay::Kept(kept)),
         KeyCode::Esc | KeyCode::Char('q') => put_off(app, Overlay::Kept(kept)),
         _ => {

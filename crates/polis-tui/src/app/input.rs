@@ -4,9 +4,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 
 use super::bindings::{self, Command};
 use super::form::{Filled, edit};
+use super::line::Line;
 use super::message::Effect;
 use super::overlay::Overlay;
-use super::page::Move;
+use super::page::{Move, Page};
 use super::place::Tab;
 use super::{App, deal, drafts};
 use crate::draw::tab_at;
@@ -21,6 +22,7 @@ impl App {
             return Vec::new();
         }
         self.notice = None;
+        self.rest();
         let plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
         if self.is_too_small() {
             // Nothing can be seen, so nothing is done, whatever page or box is open.
@@ -37,13 +39,13 @@ impl App {
         let pending = self.pending.take();
         if let (KeyCode::Char('g'), true) = (key.code, plain) {
             if pending == Some('g') {
-                return self.top();
+                return self.far(Move::Top);
             }
             self.pending = Some('g');
             return Vec::new();
         }
         if key.code == KeyCode::Home {
-            return self.top();
+            return self.far(Move::Top);
         }
         if let (KeyCode::Char(digit @ '1'..='6'), true) = (key.code, plain) {
             let at = usize::try_from(digit.to_digit(10).unwrap_or(1)).unwrap_or(1);
@@ -63,12 +65,7 @@ impl App {
             Command::Up => self.step(-1),
             Command::HalfDown => self.step(half),
             Command::HalfUp => self.step(-half),
-            Command::Bottom => {
-                if let Some(page) = self.page_mut() {
-                    page.go(Move::Bottom, height);
-                }
-                self.more()
-            }
+            Command::Bottom => self.far(Move::Bottom),
             Command::Open => self.open(),
             Command::Back => self.back(),
             Command::NextTab => self.turn(1),
@@ -78,17 +75,12 @@ impl App {
                     .page()
                     .map_or_else(String::new, |page| page.filter.clone());
                 self.overlay = Some(Overlay::Filter {
-                    line: super::line::Line::of(&before),
+                    line: Line::default(),
                     before,
                 });
-                Vec::new()
+                self.filter(String::new())
             }
-            Command::Next | Command::Previous => {
-                if let Some(page) = self.page_mut() {
-                    page.go(Move::Seek(command == Command::Next), height);
-                }
-                Vec::new()
-            }
+            Command::Next | Command::Previous => self.seek(command == Command::Next),
             Command::Follow => {
                 if let Some(page) = self.page_mut() {
                     page.follow = !page.follow;
@@ -132,10 +124,7 @@ impl App {
     fn filter(&mut self, text: String) -> Vec<Effect> {
         let height = self.body_rows();
         if let Some(page) = self.page_mut() {
-            page.stale |= page.place.searches_store() && page.filter != text;
-            page.filter = text;
-            page.narrow();
-            page.settle(height);
+            page.narrow_to(text, height);
         }
         self.refresh()
     }
@@ -164,17 +153,17 @@ impl App {
                 }
             },
             Overlay::Filter { mut line, before } => {
-                let height = self.body_rows();
                 match key.code {
                     KeyCode::Esc => return self.filter(before),
                     KeyCode::Enter => {
-                        if let Some(page) = self.page_mut()
-                            && (page.is_text() || page.data.is_none())
-                        {
-                            page.go(Move::Seek(true), height);
-                        }
-                        return Vec::new();
+                        let sought = |page: &Page| page.is_text() || page.data.is_none();
+                        return match self.page().is_some_and(sought) {
+                            true => self.seek(true),
+                            false => Vec::new(),
+                        };
                     }
+                    // What was searched for before.
+                    KeyCode::Up => line = Line::of(&before),
                     _ => edit(&mut line, key),
                 }
                 let text = line.text().to_owned();
@@ -206,6 +195,9 @@ impl App {
     pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         if self.is_too_small() || self.is_unseen() {
             return Vec::new();
+        }
+        if mouse.kind != MouseEventKind::Moved {
+            self.rest();
         }
         let wheel = match mouse.kind {
             MouseEventKind::ScrollDown => Some(WHEEL),

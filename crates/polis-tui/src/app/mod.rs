@@ -20,7 +20,7 @@ pub use bindings::{Binding, bindings};
 pub use form::{Field, Form, Purpose};
 pub use line::Line;
 pub use message::{Effect, Message, Part, Refused, Wish};
-pub use overlay::{Clash, Kept, Last, Overlay, coloured};
+pub use overlay::{Cause, Clash, Kept, Last, Overlay, coloured};
 pub use page::{Move, Page, Shown};
 pub use place::{Place, Tab};
 pub use update::update;

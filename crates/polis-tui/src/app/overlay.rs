@@ -91,9 +91,13 @@ impl Overlay {
                 "e edit again   x drop it   Esc later",
                 "e 再编辑   x 放弃   Esc 稍后",
             ),
-            Self::Kept(kept) if kept.marks => lang.say(
+            Self::Kept(kept) if kept.cause == Cause::Marks => lang.say(
                 "e edit again   S save it with the marks   x drop it   Esc later",
                 "e 再编辑   S 连同标记保存   x 放弃   Esc 稍后",
+            ),
+            Self::Kept(kept) if kept.cause == Cause::Editor => lang.say(
+                "e edit again   r save it all the same   x drop it   Esc later",
+                "e 再编辑   r 仍然保存   x 放弃   Esc 稍后",
             ),
             Self::Kept(_) => lang.say(
                 "e edit again   r try again   x drop it   Esc later",
@@ -124,8 +128,19 @@ pub struct Kept {
     pub draft: Draft,
     /// Why.
     pub refused: Refused,
-    /// Whether it is for the marks of a conflict that are left in it.
-    pub marks: bool,
+    /// Who would not have it.
+    pub cause: Cause,
+}
+
+/// What keeps a draft from being saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The marks of a conflict that are left in it.
+    Marks,
+    /// An editor that failed: it was not tried to save it yet.
+    Editor,
+    /// The store, or a rule.
+    Store,
 }
 
 /// A text that two have changed.

@@ -9,6 +9,8 @@ use crate::show::{Data, Row, Thing, Ways};
 
 /// How many rows are read at first, and more at a time.
 pub(super) const ROWS: u32 = 200;
+/// How many more at a time are read on the way to the end.
+pub(super) const RUSH: u32 = 1_000;
 /// How near to the last row of those that were read the selection may come before more are read.
 pub(super) const NEAR: u32 = 20;
 
@@ -41,6 +43,9 @@ pub struct Page {
     pub further: bool,
     /// How many rows are wanted.
     pub rows: u32,
+    /// Whether it is on the way to the end of a list that is not all read: more is read until it is there or a
+    /// key is pressed.
+    pub rush: bool,
     /// Whether it is opened in an editor as soon as it is read.
     pub edit: bool,
     /// Where it was asked to go before there was anything to go in.
@@ -95,6 +100,7 @@ impl Page {
             refused: None,
             further: false,
             rows: ROWS,
+            rush: false,
             edit: false,
             moves: Vec::new(),
         }
@@ -143,8 +149,8 @@ impl Page {
         self.refused.as_ref().is_some_and(|refused| refused.passing)
     }
 
-    /// Takes what was read.
-    pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) {
+    /// Takes what was read. Answers whether all that was asked for before was found in it.
+    pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) -> bool {
         self.data = Some(match self.data.take() {
             Some(before) => before.joined_by(data),
             None => data,
@@ -152,8 +158,22 @@ impl Page {
         self.refused = None;
         self.read = now;
         self.show(lang, now, width, height);
+        let mut found = true;
         for asked in std::mem::take(&mut self.moves) {
-            self.go(asked, height);
+            found &= self.go(asked, height);
+        }
+        if self.rush {
+            self.go(self.far_end(), height);
+            self.rush = self.data.as_ref().is_some_and(Data::has_more);
+        }
+        found
+    }
+
+    /// The end at which more is read: of the log that is its beginning.
+    pub fn far_end(&self) -> Move {
+        match self.place {
+            Place::Events => Move::Top,
+            _ => Move::Bottom,
         }
     }
 
@@ -165,21 +185,23 @@ impl Page {
         self.rows = self.rows.min(near.saturating_mul(ROWS));
     }
 
-    /// Goes somewhere: at once, or as soon as there is anything to go in.
-    pub fn go(&mut self, asked: Move, height: usize) {
+    /// Goes somewhere: at once, or as soon as there is anything to go in. False if what is searched for is not
+    /// there.
+    pub fn go(&mut self, asked: Move, height: usize) -> bool {
         if self.data.is_none() {
             if matches!(asked, Move::Top | Move::Bottom) {
                 self.moves.clear();
             }
             self.moves.push(asked);
-            return;
+            return true;
         }
         match asked {
             Move::Top => self.go_top(height),
             Move::Bottom => self.go_bottom(height),
             Move::Step(by) => self.step(by, height),
-            Move::Seek(forward) => self.seek(forward, height),
+            Move::Seek(forward) => return self.seek(forward, height),
         }
+        true
     }
 
     /// Makes rows or lines of what was read, anew.
@@ -188,6 +210,19 @@ impl Page {
         let before = self.row(self.selected).map(|row| row.thing.clone());
         self.shown = data.show(&Ways { lang, now, width });
         self.narrow();
+        self.select(before, height);
+    }
+
+    /// Narrows it to a text. What is selected stays so, if it is in view then.
+    pub fn narrow_to(&mut self, text: String, height: usize) {
+        let before = self.row(self.selected).map(|row| row.thing.clone());
+        self.stale |= self.place.searches_store() && self.filter != text;
+        self.filter = text;
+        self.narrow();
+        self.select(before, height);
+    }
+
+    fn select(&mut self, before: Option<Thing>, height: usize) {
         if let Some(before) = before.filter(|thing| *thing != Thing::None)
             && let Some(at) = (0..self.len())
                 .find(|at| self.row(*at).is_some_and(|row| row.thing.is_same(&before)))
@@ -198,7 +233,7 @@ impl Page {
     }
 
     /// Chooses the rows in view.
-    pub fn narrow(&mut self) {
+    fn narrow(&mut self) {
         let searched = self.place.searches_store();
         let wanted = self.filter.to_lowercase();
         if let Shown::Rows { rows, view } = &mut self.shown {
@@ -314,10 +349,10 @@ impl Page {
     }
 
     /// To the next place, forward or back, that holds what is searched for.
-    fn seek(&mut self, forward: bool, height: usize) {
+    fn seek(&mut self, forward: bool, height: usize) -> bool {
         let wanted = self.filter.to_lowercase();
         if wanted.is_empty() {
-            return;
+            return true;
         }
         let count = self.len();
         let here = if self.is_text() {
@@ -335,7 +370,9 @@ impl Page {
                 .is_some_and(|row| !row.is_heading() && row.holds(&wanted)),
             Shown::Text(lines) => lines.plain(*at).to_lowercase().contains(&wanted),
         });
-        let Some(found) = found else { return };
+        let Some(found) = found else {
+            return false;
+        };
         self.follow = false;
         if self.is_text() {
             self.offset = found.min(self.len().saturating_sub(height));
@@ -343,5 +380,6 @@ impl Page {
             self.selected = found;
             self.settle(height);
         }
+        true
     }
 }

@@ -7,7 +7,8 @@ use polis_ops::op::TaskStats;
 use super::acts::Act;
 use super::form::Form;
 use super::message::{Effect, Message, Part, Refused, Wish};
-use super::overlay::{Clash, Overlay};
+use super::overlay::{Cause, Clash, Overlay};
+use super::page::RUSH;
 use super::place::Place;
 use super::{ANEW, App, Counting, Notice, deal, drafts};
 use crate::show::Data;
@@ -109,7 +110,10 @@ impl App {
             search,
             width,
             colour,
-            rows: page.rows,
+            rows: match part {
+                Part::Before(_) if page.rush => RUSH,
+                _ => page.rows,
+            },
             part,
         };
         page.loading = Some(wish.clone());
@@ -120,6 +124,7 @@ impl App {
         let (lang, now, width, height) = (self.lang, self.now, self.columns(), self.body_rows());
         let counted = answer.is_ok();
         let answer = &mut Some(answer);
+        let mut found = true;
         for page in self.stacks.iter_mut().flatten() {
             if page.loading.as_ref() != Some(wish) {
                 continue;
@@ -128,16 +133,23 @@ impl App {
             match answer.take() {
                 // Somebody searches for something else by now.
                 Some(Ok(Data::Events(sheet))) if sheet.search != page.filter => page.stale = true,
-                Some(Ok(data)) => page.take(data, lang, now, width, height),
+                Some(Ok(data)) => found &= page.take(data, lang, now, width, height),
                 Some(Err(refused)) => {
                     page.refused = Some(refused);
                     page.edit = false;
+                    page.rush = false;
                 }
                 // The same page is open twice; it is read for the other one when it is shown.
                 None => page.stale = true,
             }
         }
+        if !found {
+            self.say_not_found();
+        }
         let mut effects = self.refresh();
+        if effects.is_empty() && self.page().is_some_and(|page| page.rush) {
+            effects = self.more();
+        }
         if matches!((&wish.place, counted), (Place::Now, true)) {
             effects.extend(self.count());
         }
@@ -198,7 +210,9 @@ impl App {
                     effects.extend(drafts::forget(self, draft));
                 }
             }
-            (Err(refused), Act::Save(draft)) => drafts::keep(self, draft, refused),
+            (Err(refused), Act::Save(draft)) => {
+                drafts::keep(self, draft, refused, Cause::Store);
+            }
             (Err(refused), act) => {
                 self.notice = Some(Notice::Refused(refused.clone()));
                 let form = self.take_sent(&act);

@@ -1,18 +1,47 @@
 //! Going about: on a page, to another one, to another tab.
 
-use super::App;
 use super::message::Effect;
-use super::page::{Move, NEAR, Page, ROWS};
+use super::page::{Move, NEAR, Page, ROWS, RUSH};
 use super::place::{Place, Tab};
+use super::{App, Notice};
 use crate::show::Data;
 
 impl App {
-    pub(super) fn top(&mut self) -> Vec<Effect> {
+    /// Goes to the first or the last row. Where those that are there are not all, more are read until they are.
+    pub(super) fn far(&mut self, to: Move) -> Vec<Effect> {
         let height = self.body_rows();
         if let Some(page) = self.page_mut() {
-            page.go(Move::Top, height);
+            page.go(to, height);
+            let unread = page.data.as_ref().is_none_or(Data::has_more);
+            page.rush = unread && page.far_end() == to;
         }
         self.more()
+    }
+
+    /// Another key: nobody waits for the end any more.
+    pub(super) fn rest(&mut self) {
+        for page in self.stacks.iter_mut().flatten() {
+            page.rush = false;
+        }
+    }
+
+    /// Goes to the next place, forward or back, that holds what is searched for.
+    pub(super) fn seek(&mut self, forward: bool) -> Vec<Effect> {
+        let height = self.body_rows();
+        let page = self.page_mut();
+        if page.is_some_and(|page| !page.go(Move::Seek(forward), height)) {
+            self.say_not_found();
+        }
+        Vec::new()
+    }
+
+    pub(super) fn say_not_found(&mut self) {
+        let wanted = self.page().map_or("", |page| page.filter.as_str());
+        let said = self.lang.say(
+            format!("Not found: {wanted}"),
+            format!("没有找到：{wanted}"),
+        );
+        self.notice = Some(Notice::Done(said));
     }
 
     pub(super) fn step(&mut self, by: isize) -> Vec<Effect> {
@@ -29,7 +58,7 @@ impl App {
             return Vec::new();
         };
         let near = usize::try_from(NEAR).unwrap_or(usize::MAX);
-        let backwards = matches!(page.place, Place::Events);
+        let backwards = page.far_end() == Move::Top;
         let near = match backwards {
             true => page.selected < near,
             false => page.selected + near >= page.len(),
@@ -39,7 +68,9 @@ impl App {
             match backwards {
                 true => page.further = true,
                 false => {
-                    page.rows = page.rows.saturating_add(ROWS);
+                    page.rows = page
+                        .rows
+                        .saturating_add(if page.rush { RUSH } else { ROWS });
                     page.stale = true;
                 }
             }
@@ -64,22 +95,17 @@ impl App {
         self.refresh()
     }
 
+    /// Ends a filter, or else leaves the page.
     pub(super) fn back(&mut self) -> Vec<Effect> {
-        let height = self.body_rows();
-        if self.stack().len() > 1 {
-            self.stack_mut().pop();
-            return self.refresh();
+        let (height, deep) = (self.body_rows(), self.stack().len() > 1);
+        match self.page_mut() {
+            Some(page) if !page.filter.is_empty() => page.narrow_to(String::new(), height),
+            _ if deep => {
+                self.stack_mut().pop();
+            }
+            _ => return Vec::new(),
         }
-        if let Some(page) = self.page_mut()
-            && !page.filter.is_empty()
-        {
-            page.filter.clear();
-            page.stale |= page.place.searches_store();
-            page.narrow();
-            page.settle(height);
-            return self.refresh();
-        }
-        Vec::new()
+        self.refresh()
     }
 
     pub(super) fn turn(&mut self, by: usize) -> Vec<Effect> {

@@ -33,7 +33,7 @@ pub fn draw(app: &App, frame: &mut Frame<'_>) {
             height: area.height - 3,
             ..area
         };
-        page_body(page, body, theme, buffer);
+        page_body(app, page, body, theme, buffer);
         bottom(app, page, line_of(area, area.height - 1), theme, buffer);
     }
     if let Some(cursor) = overlay::draw(app, area, theme, buffer) {
@@ -141,11 +141,11 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
     if app.has_later(&page.thing()) {
         right.push_str(lang.say("[your draft is kept: e] ", "[草稿已保留：e] "));
     }
-    if page.loading.is_some() && page.data.is_none() {
+    if page.loading.is_some() && (page.data.is_none() || page.rush) {
         right.push_str(lang.say("reads… ", "读取中… "));
     }
     let many = page.data.as_ref().is_some_and(crate::show::Data::has_more);
-    if !page.is_empty() {
+    if !page.is_empty() || finds_nothing(page) {
         let (at, all) = match page.is_text() {
             true => ((page.offset + app.body_rows()).min(page.len()), page.len()),
             false => page.position(),
@@ -169,7 +169,7 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
     buffer.set_stringn(at, area.y, &right, width, theme.dim());
 }
 
-fn page_body(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
+fn page_body(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
     // What was read before stays in view while the store is away; the line at the bottom says so.
     if let Some(refused) = &page.refused
         && !(refused.passing && page.data.is_some())
@@ -182,10 +182,28 @@ fn page_body(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
         return;
     }
     match &page.shown {
+        Shown::Rows { .. } if finds_nothing(page) => nothing(app, page, area, theme, buffer),
         Shown::Rows { .. } => table::draw(page, area, theme, buffer),
         Shown::Text(lines) => {
             text_body(lines, page.offset, &page.filter, area, theme, buffer);
         }
+    }
+}
+
+/// Whether a filter leaves nothing of what was read.
+fn finds_nothing(page: &Page) -> bool {
+    page.is_empty() && page.data.is_some() && !page.filter.is_empty()
+}
+
+fn nothing(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
+    let wanted = clean(&page.filter);
+    let text = app.lang.say(
+        format!("Nothing here holds \"{wanted}\". Esc ends the filter."),
+        format!("这里没有匹配“{wanted}”的内容。按 Esc 取消过滤。"),
+    );
+    let width = usize::from(area.width);
+    for (row, line) in (area.y..area.bottom()).zip(pieces(&text, width)) {
+        buffer.set_stringn(area.x, row, line, width, theme.title());
     }
 }
 

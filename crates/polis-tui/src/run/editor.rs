@@ -67,9 +67,19 @@ impl Editor {
     pub(super) fn told(mut self, ended: io::Result<ExitStatus>) -> Message {
         let read = std::fs::read_to_string(&self.file);
         self.draft.unread = read.is_err();
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        if read.as_ref().is_err_and(gone) {
+            // What the editor was given is all there is; if some of it is the person's, it gets a file again.
+            let draft = &mut self.draft;
+            (draft.unread, draft.file) = (false, None);
+            if !draft.of.is_same(&draft.text, &draft.base) {
+                draft.file = put(draft).ok();
+            }
+        }
         let refused = match (&ended, &read) {
             (Ok(status), _) if !status.success() => ended_with(*status, self.lang),
             (Err(error), _) => failed(error, self.lang),
+            (_, Err(error)) if gone(error) => deleted(self.lang),
             (_, Err(error)) if error.kind() == io::ErrorKind::InvalidData => no_text(self.lang),
             (_, Err(error)) => failed(error, self.lang),
             (Ok(_), Ok(text)) => {
@@ -153,6 +163,21 @@ fn ended_with(status: ExitStatus, lang: Lang) -> Refused {
                 "请检查 $VISUAL 与 $EDITOR 后再编辑",
             )
             .to_owned(),
+        detail: String::new(),
+        passing: false,
+    }
+}
+
+fn deleted(lang: Lang) -> Refused {
+    Refused {
+        code: "editor_failed".to_owned(),
+        message: lang
+            .say(
+                "The editor has deleted its file; nothing was saved.",
+                "编辑器删除了文件，未保存任何内容。",
+            )
+            .to_owned(),
+        hint: lang.say("edit again", "请再次编辑").to_owned(),
         detail: String::new(),
         passing: false,
     }

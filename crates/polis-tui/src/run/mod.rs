@@ -232,6 +232,8 @@ impl<'a> Play<'a> {
         }
         let mut files = self.app.files;
         files.extend(self.kept.filter(|file| !files.contains(file)));
+        // An editor, or somebody else, may have taken one away.
+        files.retain(|file| file.exists());
         files
     }
 

@@ -109,7 +109,7 @@ fn a_clash_is_edited_again_with_both() {
         passing: false,
     };
     hall.tell(Message::Edited(draft.clone(), Err(failed)));
-    assert!(hall.has("two lines"));
+    assert!(hall.has("two lines") && hall.has("r save it all the same"));
     hall.keys("r");
     assert!(hall.has("Marks of the conflict"));
     assert_eq!(global(&hall).0, 3);

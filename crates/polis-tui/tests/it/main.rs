@@ -4,6 +4,7 @@
 
 mod deeds;
 mod edits;
+mod filters;
 mod frames;
 mod hall;
 mod keys;

@@ -249,3 +249,20 @@ fn a_text_that_is_no_text_stays_in_its_file_until_it_is_one() {
     room.pane.press(&["q"]);
     room.pane.wait("board 1");
 }
+
+#[test]
+#[ignore = "needs tmux"]
+fn an_editor_that_deletes_its_file_leaves_nothing_that_could_be_kept() {
+    let room = open("slow", "", "rm");
+    room.pane.press(&["3"]);
+    room.pane.wait("global");
+    room.pane.press(&["e"]);
+    let seen = room.pane.wait("The editor has deleted its file");
+    assert!(!seen.contains("kept in"), "{seen}");
+    room.pane.press(&["Enter"]);
+    room.pane
+        .wait_for("no box", |seen| !seen.contains("deleted its file"));
+    room.pane.press(&["q"]);
+    let seen = room.pane.wait("board 0");
+    assert!(!seen.contains("kept in"), "{seen}");
+}
