@@ -169,7 +169,7 @@ const TABLE: &[Binding] = table! {
     "ctrl-u PgUp" [control('u'), code(KeyCode::PageUp)], HalfUp Everywhere "half a page up" "向上半页";
     "G End" [key('G'), code(KeyCode::End)], Bottom Everywhere "to the end (gg: to the beginning)" "到末尾（gg：到开头）";
     "l Enter" [key('l'), code(KeyCode::Enter), code(KeyCode::Right)], Open Everywhere "open" "打开";
-    "h Esc" [key('h'), code(KeyCode::Esc), code(KeyCode::Left), code(KeyCode::Backspace)], Back Everywhere "back" "返回";
+    "h Esc" [key('h'), code(KeyCode::Esc), code(KeyCode::Left), code(KeyCode::Backspace)], Back Everywhere "back, out of a filter first" "返回（先取消过滤）";
     "1-6 Tab" [code(KeyCode::Tab)], NextTab Everywhere "another tab" "切换标签页";
     "shift-Tab" [code(KeyCode::BackTab)], PreviousTab Everywhere "the tab before" "上一标签页";
     "/" [key('/')], Filter Everywhere "filter a list, search a text" "过滤列表或搜索文本";

@@ -9,8 +9,8 @@ use crate::show::{Data, Row, Thing, Ways};
 
 /// How many rows are read at first, and more at a time.
 pub(super) const ROWS: u32 = 200;
-/// How many more at a time are read on the way to the end.
-pub(super) const RUSH: u32 = 1_000;
+/// How many more at a time are read on the way to the end: so many that the rows are not made anew too often.
+pub(super) const RUSH: u32 = 10_000;
 /// How near to the last row of those that were read the selection may come before more are read.
 pub(super) const NEAR: u32 = 20;
 
@@ -155,6 +155,9 @@ impl Page {
             Some(before) => before.joined_by(data),
             None => data,
         });
+        if let (Some(Data::Events(sheet)), true) = (&mut self.data, self.follow) {
+            sheet.let_go();
+        }
         self.refused = None;
         self.read = now;
         self.show(lang, now, width, height);
@@ -175,6 +178,16 @@ impl Page {
             Place::Events => Move::Top,
             _ => Move::Bottom,
         }
+    }
+
+    /// Wants more rows. On the way to the end as many again, since those that are there are read again as well.
+    pub fn grow(&mut self) {
+        let more = match self.rush {
+            true => self.rows.clamp(ROWS, RUSH),
+            false => ROWS,
+        };
+        self.rows = self.rows.saturating_add(more);
+        self.stale = true;
     }
 
     /// Wants no more rows than there are near the selection: all of them are read again whenever something

@@ -1,7 +1,7 @@
 //! Going about: on a page, to another one, to another tab.
 
 use super::message::Effect;
-use super::page::{Move, NEAR, Page, ROWS, RUSH};
+use super::page::{Move, NEAR, Page};
 use super::place::{Place, Tab};
 use super::{App, Notice};
 use crate::show::Data;
@@ -67,12 +67,7 @@ impl App {
         if near && more && page.loading.is_none() && !page.is_text() {
             match backwards {
                 true => page.further = true,
-                false => {
-                    page.rows = page
-                        .rows
-                        .saturating_add(if page.rush { RUSH } else { ROWS });
-                    page.stale = true;
-                }
+                false => page.grow(),
             }
             return self.refresh();
         }

@@ -13,6 +13,9 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{Theme, joined, pieces, text_body};
 use crate::app::{App, Clash, Form, Kept, Line, Overlay, Refused, bindings, kept_in};
 
+/// How many lines of a difference are shown before anything else is.
+const LEAST_DIFF: usize = 4;
+
 /// Draws what lies over the page, and answers where the cursor stands, if anything is typed.
 pub(super) fn draw(app: &App, area: Rect, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let overlay = app.overlay.as_ref()?;
@@ -236,18 +239,20 @@ fn clash_box(app: &App, clash: &Clash, keys: &str, area: Rect, theme: Theme, buf
     let size = (area.width.saturating_sub(2), area.height.saturating_sub(2));
     let inner = frame(&title, size, area, theme, buffer);
     let width = usize::from(inner.width);
-    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let wrapped = |text: &str, style: Style| -> Vec<(String, Style)> {
+        let lines = pieces(text, width).into_iter();
+        lines.map(|line| (line, style)).collect()
+    };
+    let keys = wrapped(keys, Style::new().add_modifier(Modifier::BOLD));
     let kept = clash.draft.file.as_ref();
-    let kept = kept.map(|file| (clean(&kept_in(file, lang)), Style::new()));
-    let below: Vec<(String, Style)> = kept
-        .into_iter()
-        .chain([(keys.to_owned(), bold)])
-        .flat_map(|(text, style)| {
-            pieces(&text, width)
-                .into_iter()
-                .map(move |line| (line, style))
-        })
-        .collect();
+    let mut below = kept.map_or_else(Vec::new, |file| {
+        wrapped(&clean(&kept_in(file, lang)), Style::new())
+    });
+    // On a small screen the difference and the keys need the room more; the path is said again at the end.
+    if below.len() + keys.len() + LEAST_DIFF > usize::from(inner.height) {
+        below.clear();
+    }
+    below.extend(keys);
     let rows = u16::try_from(below.len()).unwrap_or(1).min(inner.height);
     let body = Rect {
         height: inner.height - rows,

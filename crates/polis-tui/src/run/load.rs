@@ -20,6 +20,8 @@ const MAX_FILE: u64 = 1 << 20;
 const COMMENTS: u32 = 100;
 /// How many entries of a task's history are shown.
 const ENTRIES: usize = 100;
+/// The most events that are answered at once.
+const LOG_PAGE: u32 = 1_000;
 /// How many turns of a conversation are shown.
 const TURNS: u32 = 100;
 
@@ -294,13 +296,24 @@ async fn events(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
             last.saturating_add(1)
         }
     };
-    let params = LogRead {
+    let mut params = LogRead {
         before: Some(before),
         limit: Some(wish.rows),
         text,
         ..LogRead::default()
     };
-    let page = op::read_log(&screen.polis, &screen.agent, &params).await?;
+    let mut page = op::read_log(&screen.polis, &screen.agent, &params).await?;
+    // One answer holds so many at most. A search goes back far enough at once as it is.
+    let further = wish.rows.div_ceil(LOG_PAGE).saturating_sub(1);
+    for _ in 0..further {
+        if page.next.is_none() || params.text.is_some() {
+            break;
+        }
+        params.before = Some(page.through);
+        let mut older = op::read_log(&screen.polis, &screen.agent, &params).await?;
+        older.events.append(&mut page.events);
+        page = older;
+    }
     let from = page.through;
     Ok(Data::Events(sheet(page, from, before.saturating_sub(1))))
 }

@@ -6,7 +6,7 @@ use polis_view::style::{Style, StyledLines, Styles};
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
 
-/// The most events that are kept in view; the oldest are let go first.
+/// The most events that are kept while the newest are looked at; the oldest are let go first.
 const MOST: usize = 10_000;
 
 /// A part of the log.
@@ -41,13 +41,18 @@ impl EventSheet {
         }
         self.events.append(&mut new.events);
         self.to = new.to;
+        self
+    }
+
+    /// Lets go of what is too far back. Not for somebody who looks at it: on the way to the beginning that would
+    /// be read again for ever.
+    pub fn let_go(&mut self) {
         let over = self.events.len().saturating_sub(MOST);
         if over > 0 {
             self.events.drain(..over);
             self.from = self.events.first().map_or(self.from, |first| first.seq);
             self.more = true;
         }
-        self
     }
 }
 

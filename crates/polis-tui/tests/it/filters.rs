@@ -121,10 +121,10 @@ fn what_was_found_by_a_filter_stays_selected_after_it() {
 #[test]
 fn the_end_of_a_long_list_is_reached_by_one_key() {
     let mut hall = open(Tab::Tasks);
-    create(&hall, 1_300);
+    create(&hall, 700);
     hall.keys("<c-l>G");
     let page = hall.app.page().unwrap();
-    assert_eq!(page.position(), (1_303, 1_303));
+    assert_eq!(page.position(), (703, 703));
     assert!(hall.has("Write the tests"), "the oldest that waits");
     hall.keys("6gg");
     let page = hall.app.page().unwrap();
@@ -134,7 +134,7 @@ fn the_end_of_a_long_list_is_reached_by_one_key() {
 #[test]
 fn another_key_ends_the_way_to_the_end() {
     let mut hall = open(Tab::Tasks);
-    create(&hall, 1_300);
+    create(&hall, 700);
     hall.keys("<c-l>");
     let g = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::NONE);
     let effects = update(&mut hall.app, 0, Message::Key(g));
@@ -143,6 +143,6 @@ fn another_key_ends_the_way_to_the_end() {
     hall.keys("gg");
     hall.carry_out(effects);
     let page = hall.app.page().unwrap();
-    assert_eq!((page.rows, page.loading.is_none()), (1_200, true));
+    assert_eq!((page.rows, page.loading.is_none()), (400, true));
     assert!(!hall.has("reads…"));
 }

@@ -60,7 +60,7 @@ fn sheet(hall: &Hall) -> &EventSheet {
 #[test]
 fn of_the_log_only_what_is_new_or_older_is_read() {
     let mut hall = open(Tab::Tasks);
-    create(&hall, 300);
+    create(&hall, 1_500);
     let known = last(&hall);
     hall.keys("6");
     assert_eq!(sheet(&hall).events.len(), 200);
@@ -145,7 +145,7 @@ fn no_more_tasks_are_read_again_than_are_near_the_selection() {
     create(&hall, 450);
     let since = last(&hall);
     hall.keys("<c-l>G");
-    assert_eq!(hall.app.page().unwrap().rows, 1_200);
+    assert_eq!(hall.app.page().unwrap().rows, 800);
     create(&hall, 1);
     let events = events_since(&hall, since);
     assert_eq!(wish(&mut hall, Message::News(events.clone())).rows, 600);
@@ -170,4 +170,36 @@ fn this_minute_does_not_wait_for_the_figures() {
     hall.carry_out(effects);
     assert!(hall.has("role match"));
     assert_eq!(hall.app.counting, Counting::No);
+}
+
+#[test]
+fn what_is_far_back_is_let_go_only_while_nobody_looks_at_it() {
+    let mut hall = open(Tab::Events);
+    let known = sheet(&hall).events.clone();
+    let many = |first: u64, last: u64| EventSheet {
+        events: (first..=last)
+            .map(|seq| Event {
+                seq,
+                ..known[0].clone()
+            })
+            .collect(),
+        search: String::new(),
+        from: first,
+        to: last,
+        more: false,
+    };
+    let redraw = KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL);
+    let mut told = |keys: &str, new: EventSheet| {
+        hall.keys(keys);
+        let effects = update(&mut hall.app, 0, Message::Key(redraw));
+        let [Effect::Load(asked)] = effects.as_slice() else {
+            panic!("{effects:?}");
+        };
+        let loaded = Message::Loaded(asked.clone(), Ok(Data::Events(new)));
+        update(&mut hall.app, 0, loaded);
+        (sheet(&hall).from, sheet(&hall).to)
+    };
+    assert_eq!(told("gg", many(13, 10_500)), (1, 10_500));
+    assert_eq!(told("", many(10_501, 10_600)), (1, 10_600));
+    assert_eq!(told("Gf", many(10_601, 10_700)), (701, 10_700));
 }
