@@ -266,3 +266,26 @@ fn an_editor_that_deletes_its_file_leaves_nothing_that_could_be_kept() {
     let seen = room.pane.wait("board 0");
     assert!(!seen.contains("kept in"), "{seen}");
 }
+
+#[test]
+#[ignore = "needs tmux"]
+fn what_was_typed_before_a_box_was_drawn_is_not_taken_for_an_answer() {
+    let script =
+        "printf 'caf\\351\\n' > \"$1\"; echo OPENED; while [ ! -f go ]; do sleep 0.05; done";
+    let room = open("slow", "", "sh ./editor");
+    std::fs::write(room.directory.path().join("editor"), script).unwrap();
+    room.pane.press(&["3"]);
+    room.pane.wait("global");
+    room.pane.press(&["e"]);
+    room.pane.wait("OPENED");
+    // Nobody reads this before the box is there, in which it would give the text up.
+    room.pane.write("xy");
+    room.pane
+        .wait_for("the echo", |seen| seen.lines().any(|line| line == "xy"));
+    std::fs::write(room.directory.path().join("go"), "").unwrap();
+    room.pane.wait("The file is not UTF-8");
+    room.pane.press(&["Escape"]);
+    room.pane.wait("Your text of global is kept");
+    room.pane.press(&["q"]);
+    room.pane.wait("Your text is kept in");
+}
