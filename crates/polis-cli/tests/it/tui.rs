@@ -219,12 +219,13 @@ fn a_signal_that_ends_the_screen_gives_the_terminal_back() {
 #[ignore = "needs tmux"]
 fn a_signal_while_an_editor_is_open_ends_both_and_keeps_the_text() {
     let board = board();
-    let script = "stty raw -echo; echo mine >> \"$1\"; echo EDITOR; while :; do sleep 0.05; done";
+    let script =
+        "stty raw -echo; echo mine >> \"$1\"; echo IT-IS-OPEN; while :; do sleep 0.05; done";
     let editor = editor(&board, script);
     let pane = open(&board, "--tab boards", &[("EDITOR", &editor)]);
     pane.wait("global");
     pane.press(&["e"]);
-    pane.wait("EDITOR");
+    pane.wait("IT-IS-OPEN");
     let id = pane.child().unwrap().to_string();
     let kill = std::process::Command::new("kill").arg(&id).status();
     assert!(kill.unwrap().success());
