@@ -7,9 +7,8 @@ use polis_core::{AgentId, TaskStatus};
 use polis_ops::op;
 use polis_tui::Tab;
 use polis_tui::app::{Draft, Effect, Message, Notice, Overlay, Refused, update};
-use polis_view::Lang;
 
-use crate::hall::{Hall, change, open, task};
+use crate::hall::{Hall, change, narrow_with_global, open, task};
 
 #[test]
 fn a_board_is_edited_from_what_is_there_and_saved_with_its_version() {
@@ -223,17 +222,8 @@ fn keys_typed_while_a_text_is_read_count_when_it_is_there() {
         ("jGggjjjj", "line 2"),
         ("/line 5<enter>n", "line 50"),
     ] {
-        let mut hall = Hall::empty(Lang::En, (60, 12), Tab::Boards);
         let text: String = (0..100).map(|n| format!("- line {n}\n")).collect();
-        let board = op::BoardOverwrite {
-            board: BoardName::Global,
-            content: text,
-            expected_version: None,
-            merge: false,
-        };
-        hall.wait(op::write_board(hall.polis(), &AgentId::user(), &board))
-            .unwrap();
-        hall.begin();
+        let mut hall = narrow_with_global(text);
         let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
         let effects = update(&mut hall.app, 0, Message::Key(enter));
         hall.keys(keys);

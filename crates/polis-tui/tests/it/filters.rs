@@ -1,25 +1,11 @@
 //! Filters of lists, searches in texts, and the way to the end of what is not all read.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use polis_core::AgentId;
-use polis_core::task::create::TaskCreate;
-use polis_ops::op;
 use polis_tui::Tab;
 use polis_tui::app::{Effect, Message, Place, update};
 use polis_view::Lang;
 
-use crate::hall::{Hall, open};
-
-fn create(hall: &Hall, count: usize) {
-    for n in 0..count {
-        let new = TaskCreate {
-            subject: format!("task {n} of many"),
-            ..TaskCreate::default()
-        };
-        hall.wait(op::create_task(hall.polis(), &AgentId::user(), &new))
-            .unwrap();
-    }
-}
+use crate::hall::{Hall, create, open};
 
 fn filter(hall: &Hall) -> &str {
     &hall.app.page().unwrap().filter

@@ -372,3 +372,30 @@ pub(crate) fn change(hall: &Hall, change: &TaskUpdate) {
     hall.wait(op::update_task(hall.polis(), &lead, change))
         .unwrap();
 }
+
+/// Makes so many tasks.
+pub(crate) fn create(hall: &Hall, count: usize) {
+    for n in 0..count {
+        let new = TaskCreate {
+            subject: format!("task {n} of many"),
+            ..TaskCreate::default()
+        };
+        hall.wait(op::create_task(hall.polis(), &AgentId::user(), &new))
+            .unwrap();
+    }
+}
+
+/// A narrow screen at the boards, of which the first has this text.
+pub(crate) fn narrow_with_global(text: String) -> Hall {
+    let mut hall = Hall::empty(Lang::En, (60, 12), Tab::Boards);
+    let board = op::BoardOverwrite {
+        board: BoardName::Global,
+        content: text,
+        expected_version: None,
+        merge: false,
+    };
+    hall.wait(op::write_board(hall.polis(), &AgentId::user(), &board))
+        .unwrap();
+    hall.begin();
+    hall
+}

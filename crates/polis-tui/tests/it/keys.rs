@@ -9,7 +9,7 @@ use polis_tui::Tab;
 use polis_tui::app::{Act, Effect, Message, Notice, Overlay, Place, Refused, update};
 use polis_view::Lang;
 
-use crate::hall::{Hall, change, open, task};
+use crate::hall::{Hall, change, narrow_with_global, open, task};
 
 fn status(hall: &Hall, number: u64) -> (TaskStatus, String) {
     let view = hall.wait(op::get_task(hall.polis(), task(number))).unwrap();
@@ -144,17 +144,8 @@ fn the_filter_narrows_while_it_is_typed_and_escape_undoes_it() {
 
 #[test]
 fn a_search_in_a_text_leads_from_match_to_match() {
-    let mut hall = Hall::empty(Lang::En, (60, 12), Tab::Boards);
     let text: String = (0..100).map(|n| format!("line {n}\n\n")).collect();
-    let board = op::BoardOverwrite {
-        board: BoardName::Global,
-        content: text,
-        expected_version: None,
-        merge: false,
-    };
-    hall.wait(op::write_board(hall.polis(), &AgentId::user(), &board))
-        .unwrap();
-    hall.begin();
+    let mut hall = narrow_with_global(text);
     hall.keys("<enter>/line 5<enter>");
     let at = |hall: &Hall| hall.frame()[2].clone();
     assert_eq!(at(&hall), "line 5");

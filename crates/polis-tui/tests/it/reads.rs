@@ -1,7 +1,6 @@
 //! What is read when, and how much of it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use polis_core::task::create::TaskCreate;
 use polis_core::{AgentId, Event};
 use polis_ops::op;
 use polis_tui::Tab;
@@ -9,22 +8,7 @@ use polis_tui::app::{Counting, Effect, Message, Part, Wish, update};
 use polis_tui::show::{Data, EventSheet};
 use polis_view::Lang;
 
-use crate::hall::Hall;
-
-fn open(tab: Tab) -> Hall {
-    Hall::open(Lang::En, (80, 24), tab)
-}
-
-fn create(hall: &Hall, count: usize) {
-    for n in 0..count {
-        let new = TaskCreate {
-            subject: format!("task {n} of many"),
-            ..TaskCreate::default()
-        };
-        hall.wait(op::create_task(hall.polis(), &AgentId::user(), &new))
-            .unwrap();
-    }
-}
+use crate::hall::{Hall, create, open};
 
 fn last(hall: &Hall) -> u64 {
     hall.wait(hall.polis().store.last_sequence()).unwrap()

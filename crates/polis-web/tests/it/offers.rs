@@ -2,19 +2,24 @@
 
 use http::StatusCode;
 
-use crate::town::Town;
+use crate::town::{Browser, Town};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn who_may_only_read_is_given_no_form_to_fill_in() {
-    let town = Town::new().await;
-    town.create_task("s").await;
-    let mut person = town.person().await;
+/// Two versions of a board, and a decision on it.
+async fn plan(person: &mut Browser<'_>) {
     for text in ["one", "two"] {
         let form = format!("content={text}");
         person.submit("/boards/global/append", &form).await;
     }
     let propose = "act=propose&content=Use+Rust";
     person.submit("/boards/global/decide", propose).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_only_read_is_given_no_form_to_fill_in() {
+    let town = Town::new().await;
+    town.create_task("s").await;
+    let mut person = town.person().await;
+    plan(&mut person).await;
     let deeds = [
         "/tasks/new",
         "/tasks/1/edit",
@@ -40,12 +45,7 @@ async fn who_may_only_read_is_given_no_form_to_fill_in() {
 async fn an_agent_is_offered_what_it_may_do() {
     let town = Town::new().await;
     let mut person = town.person().await;
-    for text in ["one", "two"] {
-        let form = format!("content={text}");
-        person.submit("/boards/global/append", &form).await;
-    }
-    let propose = "act=propose&content=Use+Rust";
-    person.submit("/boards/global/decide", propose).await;
+    plan(&mut person).await;
     let offers = [
         ("/", "data-decision"),
         ("/boards/global", "value=\"sign\""),
