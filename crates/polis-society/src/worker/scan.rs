@@ -1,6 +1,6 @@
 //! Looking into the store for those who have something to do.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use polis_core::RunId;
@@ -123,42 +123,45 @@ pub(super) async fn runs_at_work(polis: &Polis, only: &[RunId]) -> Result<Vec<Ru
 
 /// Whether nobody of these runs, or of all if none are named, has anything to do now or later by itself.
 pub(crate) async fn is_settled(polis: &Polis, only: &[RunId]) -> Result<bool, OpError> {
-    let mut active = HashMap::new();
-    for id in active_runs(polis, only).await? {
-        if !at_work(polis, &id, true).await?.is_empty() {
-            return Ok(false);
-        }
-        active.insert(id, ());
-    }
+    // Each question is one look of its own, and members go on between them. So it is asked who has mail before it is
+    // asked who works: who takes its mail in between works, and who has gone idle in between has written to nobody
+    // if nothing was logged meanwhile.
+    let seen = polis.store.last_sequence().await?;
+    let now = polis.clock.now_millis();
+    let active: HashSet<RunId> = active_runs(polis, only).await?.into_iter().collect();
     for key in waiting(polis).await? {
-        if !active.contains_key(&key.run) {
+        if !active.contains(&key.run) {
             continue;
         }
         let stored = polis.store.record(&member::state_name(&key)).await?;
         let state = stored.and_then(|stored| Kept::<MemberState>::read(&stored).ok());
-        if state.is_some_and(|kept| kept.value.status == MemberStatus::Idle)
-            && drives(polis, &key).await?
-        {
+        // Who works may be idle again before it is asked who works, with this mail still to be heard.
+        let hears = state.is_some_and(|kept| {
+            matches!(
+                kept.value.status,
+                MemberStatus::Idle | MemberStatus::Working
+            )
+        });
+        if hears && drives(polis, &key).await? {
             return Ok(false);
         }
     }
-    let now = polis.clock.now_millis();
-    if polis.store.next_delivery_of_any(now).await?.is_none() {
-        return Ok(true);
+    for id in &active {
+        if !at_work(polis, id, true).await?.is_empty() {
+            return Ok(false);
+        }
     }
-    for id in active.keys() {
-        for agent in members(polis, id, |_| true, false).await? {
-            if polis
-                .store
-                .next_delivery(&agent.agent, now)
-                .await?
-                .is_some()
-            {
-                return Ok(false);
+    if polis.store.next_delivery_of_any(now).await?.is_some() {
+        for id in &active {
+            for agent in members(polis, id, |_| true, false).await? {
+                let next = polis.store.next_delivery(&agent.agent, now).await?;
+                if next.is_some() {
+                    return Ok(false);
+                }
             }
         }
     }
-    Ok(true)
+    Ok(polis.store.last_sequence().await? == seen)
 }
 
 /// Whether a member is one that is driven.
