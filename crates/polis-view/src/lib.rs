@@ -16,6 +16,7 @@ mod nesting;
 pub mod org;
 pub mod sides;
 pub mod style;
+mod tab;
 pub mod terminal;
 pub mod time;
 pub mod width;
@@ -24,3 +25,4 @@ pub mod wrap;
 
 pub use lang::Lang;
 pub use nesting::capped;
+pub use tab::Tab;

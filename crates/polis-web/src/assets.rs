@@ -165,12 +165,14 @@ async fn serve(uri: Uri, headers: HeaderMap) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Tab;
+    use polis_view::Tab;
+
+    use crate::tab;
 
     #[test]
     fn every_sheet_and_script_of_a_page_is_there() {
         for tab in Tab::ALL {
-            for name in tab.sheets().iter().chain(tab.scripts()) {
+            for name in tab::sheets(tab).iter().chain(tab::scripts(tab)) {
                 assert!(url(name).ends_with(name), "{name}");
             }
         }

@@ -4,20 +4,20 @@
 use maud::{Markup, html};
 use polis_view::Lang;
 
-use crate::assets;
 use crate::layout::Tab;
 use crate::refused::close;
 use crate::visit::{Taste, Theme, Visit};
+use crate::{assets, tab};
 
 /// The bar: tabs, whether changes are heard of, and the reader's choices.
-pub(crate) fn bar(visit: &Visit, tab: Option<Tab>, live: bool) -> Markup {
+pub(crate) fn bar(visit: &Visit, at: Option<Tab>, live: bool) -> Markup {
     let lang = visit.lang();
     html! {
         header.bar {
             a.brand href="/" { img src=(assets::url("icon.svg")) alt=""; "polis" }
             nav aria-label=(lang.say("Main", "主导航")) {
-                @for one in Tab::ALL.into_iter().filter(|one| one.is_open_to(visit)) {
-                    a href=(one.path()) data-key=(one.key()) aria-current=[(Some(one) == tab).then_some("page")] {
+                @for one in Tab::ALL.into_iter().filter(|one| tab::is_open_to(*one, visit)) {
+                    a href=(tab::path(one)) data-key=(tab::key(one)) aria-current=[(Some(one) == at).then_some("page")] {
                         (one.name(lang))
                     }
                 }
@@ -102,7 +102,7 @@ pub(crate) fn help(lang: Lang) -> Markup {
             div.row { h2.grow { (lang.say("Keys", "快捷键")) } button.quiet data-close type="button" { (lang.say("Close", "关闭")) } }
             div.keys {
                 dl { @for (key, what) in keys { dt { @for one in key.split_whitespace() { kbd { (one) } " " } } dd { (what) } } }
-                dl { @for tab in Tab::ALL { dt { kbd { "g" } " " kbd { (tab.key()) } } dd { (tab.name(lang)) } } }
+                dl { @for one in Tab::ALL { dt { kbd { "g" } " " kbd { (tab::key(one)) } } dd { (one.name(lang)) } } }
             }
         }
     }

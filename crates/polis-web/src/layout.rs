@@ -9,10 +9,10 @@ use http::header::{
 use http::{HeaderName, HeaderValue};
 use maud::{DOCTYPE, Markup, html};
 use polis_core::token::{Access, Area};
-use polis_view::Lang;
+pub(crate) use polis_view::Tab;
 
 use crate::visit::{Taste, Visit};
-use crate::{assets, frame};
+use crate::{assets, frame, tab};
 
 /// Nothing but our own: no script, style, picture or frame from anywhere else, none within a document.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -25,104 +25,6 @@ const SCRIPTS: [&str; 3] = ["htmx.min.js", "idiomorph-ext.min.js", "polis.js"];
 
 /// The address a page is to show from now on.
 const REPLACE_URL: HeaderName = HeaderName::from_static("hx-replace-url");
-
-/// What Now is about.
-pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];
-
-/// The tabs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tab {
-    Now,
-    Tasks,
-    Boards,
-    Agents,
-    Workspaces,
-    Events,
-}
-
-impl Tab {
-    /// All of them, as they stand in the bar.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Now,
-        Self::Tasks,
-        Self::Boards,
-        Self::Agents,
-        Self::Workspaces,
-        Self::Events,
-    ];
-
-    /// Where it is.
-    pub(crate) fn path(self) -> &'static str {
-        match self {
-            Self::Now => "/",
-            Self::Tasks => "/tasks",
-            Self::Boards => "/boards",
-            Self::Agents => "/agents",
-            Self::Workspaces => "/workspaces",
-            Self::Events => "/events",
-        }
-    }
-
-    /// Whether somebody may see it.
-    pub(crate) fn is_open_to(self, visit: &Visit) -> bool {
-        let areas: &[Area] = match self {
-            Self::Now => &NOW,
-            Self::Tasks => &[Area::Tasks],
-            Self::Boards => &[Area::Boards],
-            Self::Agents => &[Area::Agents],
-            Self::Workspaces => &[Area::Files],
-            Self::Events => &[Area::Events],
-        };
-        areas.iter().all(|area| visit.allows(*area, Access::Read))
-    }
-
-    /// What its pages need beside what every page has: sheets.
-    pub(crate) fn sheets(self) -> &'static [&'static str] {
-        match self {
-            Self::Now => &[],
-            Self::Events => &["others.css"],
-            Self::Tasks => &["others.css", "tasks.css", "sides.css"],
-            Self::Boards => &["others.css", "boards.css", "sides.css"],
-            Self::Agents => &["others.css", "agents.css"],
-            // A file in Markdown is shown as a board is.
-            Self::Workspaces => &["others.css", "files.css", "boards.css"],
-        }
-    }
-
-    /// And scripts.
-    pub(crate) fn scripts(self) -> &'static [&'static str] {
-        match self {
-            Self::Tasks => &["board-drag.js"],
-            Self::Boards => &["boards.js"],
-            Self::Events => &["events.js"],
-            Self::Now | Self::Agents | Self::Workspaces => &[],
-        }
-    }
-
-    /// The key that leads there after `g`.
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Now => "n",
-            Self::Tasks => "t",
-            Self::Boards => "b",
-            Self::Agents => "a",
-            Self::Workspaces => "w",
-            Self::Events => "e",
-        }
-    }
-
-    /// Its name.
-    pub(crate) fn name(self, lang: Lang) -> &'static str {
-        match self {
-            Self::Now => lang.say("Now", "此刻"),
-            Self::Tasks => lang.say("Tasks", "任务"),
-            Self::Boards => lang.say("Boards", "白板"),
-            Self::Agents => lang.say("Agents", "智能体"),
-            Self::Workspaces => lang.say("Workspaces", "工作区"),
-            Self::Events => lang.say("Events", "事件"),
-        }
-    }
-}
 
 /// A whole page: what `body` draws, within the frame.
 ///
@@ -192,10 +94,10 @@ fn document(
                 meta name="htmx-config" content=(HTMX);
                 title { (title) " · polis" }
                 link rel="icon" href=(assets::url("icon.svg"));
-                @for sheet in ["polis.css"].iter().chain(tab.map_or(&[][..], Tab::sheets)) {
+                @for sheet in ["polis.css"].iter().chain(tab.map_or(&[][..], tab::sheets)) {
                     link rel="stylesheet" href=(assets::url(sheet));
                 }
-                @for script in SCRIPTS.iter().chain(tab.map_or(&[][..], Tab::scripts)) {
+                @for script in SCRIPTS.iter().chain(tab.map_or(&[][..], tab::scripts)) {
                     script defer src=(assets::url(script)) {}
                 }
             }

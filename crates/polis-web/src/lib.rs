@@ -26,6 +26,7 @@ mod refused;
 mod scope;
 mod session;
 mod sides;
+mod tab;
 mod taste;
 mod timeline;
 mod visit;

@@ -8,9 +8,9 @@ use super::line::Line;
 use super::message::Effect;
 use super::overlay::Overlay;
 use super::page::{Move, Page};
-use super::place::Tab;
 use super::{App, deal, drafts};
 use crate::draw::tab_at;
+use polis_view::Tab;
 
 /// How many rows a turn of the wheel moves.
 const WHEEL: isize = 3;

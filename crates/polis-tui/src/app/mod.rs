@@ -22,7 +22,8 @@ pub use line::Line;
 pub use message::{Effect, Message, Part, Refused, Wish};
 pub use overlay::{Cause, Clash, Kept, Last, Overlay, coloured};
 pub use page::{Move, Page, Shown};
-pub use place::{Place, Tab};
+pub use place::Place;
+pub use polis_view::Tab;
 pub use update::update;
 
 use std::collections::VecDeque;
@@ -113,7 +114,7 @@ impl App {
             size,
             now: 0,
             tab,
-            stacks: Tab::ALL.map(|tab| vec![Page::new(tab.place())]),
+            stacks: Tab::ALL.map(|tab| vec![Page::new(Place::of(tab))]),
             overlay: None,
             notice: None,
             away: false,

@@ -1,83 +1,8 @@
-//! What a page can show: the tabs, and what is opened from them.
+//! What a page can show: what the tabs begin with, and what is opened from there.
 
 use polis_core::board::BoardName;
 use polis_core::{AgentId, Event, RunId, TaskId};
-use polis_view::Lang;
-
-/// A tab.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tab {
-    /// Who does what this minute, and what waits for a person.
-    Now,
-    /// The task board.
-    Tasks,
-    /// Whiteboards.
-    Boards,
-    /// Who there is.
-    Agents,
-    /// Files and commands.
-    Workspaces,
-    /// The log.
-    Events,
-}
-
-impl Tab {
-    /// All of them, in order.
-    pub const ALL: [Self; 6] = [
-        Self::Now,
-        Self::Tasks,
-        Self::Boards,
-        Self::Agents,
-        Self::Workspaces,
-        Self::Events,
-    ];
-
-    /// Its place among them.
-    pub fn index(self) -> usize {
-        Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
-    }
-
-    /// Its name for people.
-    pub fn name(self, lang: Lang) -> &'static str {
-        match self {
-            Self::Now => lang.say("Now", "此刻"),
-            Self::Tasks => lang.say("Tasks", "任务"),
-            Self::Boards => lang.say("Boards", "白板"),
-            Self::Agents => lang.say("Agents", "智能体"),
-            Self::Workspaces => lang.say("Workspaces", "工作区"),
-            Self::Events => lang.say("Events", "事件"),
-        }
-    }
-
-    /// Its name on a command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Now => "now",
-            Self::Tasks => "tasks",
-            Self::Boards => "boards",
-            Self::Agents => "agents",
-            Self::Workspaces => "workspaces",
-            Self::Events => "events",
-        }
-    }
-
-    /// The tab of a name on a command line.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tab| tab.word() == word)
-    }
-
-    /// What it shows first.
-    pub fn place(self) -> Place {
-        match self {
-            Self::Now => Place::Now,
-            Self::Tasks => Place::Tasks,
-            Self::Boards => Place::Boards,
-            Self::Agents => Place::Agents,
-            Self::Workspaces => Place::Workspaces,
-            Self::Events => Place::Events,
-        }
-    }
-}
+use polis_view::{Lang, Tab};
 
 /// What a page shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +44,18 @@ pub enum Place {
 }
 
 impl Place {
+    /// What a tab shows first.
+    pub fn of(tab: Tab) -> Self {
+        match tab {
+            Tab::Now => Self::Now,
+            Tab::Tasks => Self::Tasks,
+            Tab::Boards => Self::Boards,
+            Tab::Agents => Self::Agents,
+            Tab::Workspaces => Self::Workspaces,
+            Tab::Events => Self::Events,
+        }
+    }
+
     /// What its page is called.
     pub fn title(&self, lang: Lang) -> String {
         match self {

@@ -2,7 +2,9 @@
 
 use super::message::Effect;
 use super::page::{Move, NEAR, Page};
-use super::place::{Place, Tab};
+use polis_view::Tab;
+
+use super::place::Place;
 use super::{App, Notice};
 use crate::show::Data;
 

@@ -412,7 +412,7 @@ impl<'a> Play<'a> {
                     Some(ended) => editor.told(ended),
                     None => {
                         self.kept = Some(editor.end().await);
-                        terminal::after_another();
+                        terminal::leave();
                         return Ok(None);
                     }
                 }

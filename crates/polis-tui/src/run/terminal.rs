@@ -89,20 +89,14 @@ fn take() -> io::Result<()> {
 /// Gives the terminal back, once however often it is asked for.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = execute!(
-            io::stdout(),
-            DisableBracketedPaste,
-            DisableMouseCapture,
-            LeaveAlternateScreen,
-            Show
-        );
+        leave();
         let _ = disable_raw_mode();
         let _ = io::stdout().flush();
     }
 }
 
-/// Leaves the screen of a program that was ended on the terminal, in case it could not do so itself.
-pub(super) fn after_another() {
+/// Leaves the screen: our own, or that of a program that was ended on the terminal and may not have done so itself.
+pub(super) fn leave() {
     let _ = execute!(
         io::stdout(),
         DisableBracketedPaste,

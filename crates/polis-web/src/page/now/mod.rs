@@ -22,8 +22,9 @@ use polis_core::token::{Access, Area};
 use polis_ops::op::{self, LookAround, Now};
 
 use crate::house::House;
-use crate::layout::{NOW, Tab, page, part};
+use crate::layout::{Tab, page, part};
 use crate::refused::{OrRefuse as _, Refused};
+use crate::tab;
 use crate::timeline;
 use crate::visit::Visit;
 
@@ -46,9 +47,11 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 
 async fn show(State(house): State<Arc<House>>, visit: Visit) -> Result<Response, Refused> {
     // Whose session is good for less begins at what it may see.
-    let first = Tab::ALL.into_iter().find(|tab| tab.is_open_to(&visit));
+    let first = Tab::ALL
+        .into_iter()
+        .find(|one| tab::is_open_to(*one, &visit));
     if let Some(first) = first.filter(|tab| *tab != Tab::Now) {
-        return Ok(Redirect::to(first.path()).into_response());
+        return Ok(Redirect::to(tab::path(first)).into_response());
     }
     let now = look(&visit).await?;
     let figures = figures::section(&house, &visit).await?;
@@ -75,7 +78,7 @@ async fn refresh(visit: Visit) -> Result<Response, Refused> {
 }
 
 async fn look(visit: &Visit) -> Result<Now, Refused> {
-    for area in NOW {
+    for area in tab::NOW {
         visit.check(area, Access::Read)?;
     }
     let looked = op::look_around(&visit.polis, &visit.me, &LookAround {}).await;
