@@ -335,6 +335,38 @@ mod tests {
         );
     }
 
+    /// Two crashes upon each other: the first after an addition was written and before the file got its time stamp, the
+    /// second after an overwrite was committed and before its file was put in place.
+    #[test]
+    fn file_of_an_older_version_without_its_stamp_is_no_external_edit() {
+        let (directory, connection, mirror) = begun();
+        let file = directory.path().join("global-whiteboard.md");
+        commit(&connection, &mirror, whole("one\n"), || {});
+        let add = Change::Add {
+            text: "two\n".to_owned(),
+            on_new_line: false,
+        };
+        commit(&connection, &mirror, add, || {});
+        let unstamped = std::fs::File::options().write(true).open(&file).unwrap();
+        let another_time = std::time::UNIX_EPOCH + Duration::from_secs(86_400);
+        unstamped.set_modified(another_time).unwrap();
+        let mut crashed = BoardBatch::new(&connection, &mirror);
+        crashed.meet(&BoardName::Global).unwrap();
+        let at = Timestamp::from_millis(2_000);
+        crashed
+            .change(&write(whole("three")), &AgentId::user(), &at)
+            .unwrap();
+        drop(crashed.close().unwrap());
+        let noticed = commit(&connection, &mirror, whole("four"), || {});
+        assert_eq!(noticed, None);
+        let texts = [1, 2, 3, 4].map(|version| {
+            let text = boards::text(&connection, &BoardName::Global, version);
+            text.unwrap().unwrap()
+        });
+        assert_eq!(texts, ["one\n", "one\ntwo\n", "three", "four"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "four");
+    }
+
     #[test]
     fn an_addition_and_an_edit_at_the_same_moment_both_stay() {
         let in_place: fn(&Path) = |file| std::fs::write(file, "one\ntheirs\n").unwrap();

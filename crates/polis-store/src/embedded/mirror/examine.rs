@@ -126,11 +126,18 @@ impl File<'_> {
                 Finding::Untimely
             });
         }
-        let behind = (lost_power && is_like(seen.stamp, version))
-            || ((interrupted == Some(Way::InPlace) || lost_power)
-                && self.is_half_written(connection, &content)?);
-        if behind {
+        if lost_power && is_like(seen.stamp, version) {
             return Ok(Finding::Behind);
+        }
+        if interrupted.is_some() || lost_power {
+            let texts = self.recent_texts(connection)?;
+            let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            // By its content: a crash before that one may have left an older version without its time stamp.
+            let is_older = texts.contains(&content.as_slice());
+            let in_place = interrupted == Some(Way::InPlace) || lost_power;
+            if is_older || in_place && is_half_written(&texts, &content) {
+                return Ok(Finding::Behind);
+            }
         }
         edited(name, seen, content)
     }
@@ -147,20 +154,24 @@ impl File<'_> {
         Ok(found.is_some_and(|s| s.bytes == self.seen.bytes && s.version < self.kept.head.version))
     }
 
-    /// Whether it is what a crash leaves of writing one of the newest versions over another.
-    fn is_half_written(&self, connection: &Connection, content: &[u8]) -> Result<bool, PortError> {
+    /// The texts of the newest versions, the newest first.
+    fn recent_texts(&self, connection: &Connection) -> Result<Vec<String>, PortError> {
         let newest = self.kept.head.version;
         let mut texts = Vec::new();
         for version in (newest.saturating_sub(RECENT - 1).max(1)..=newest).rev() {
             texts.extend(boards::text(connection, self.name, version)?);
         }
-        let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-        Ok(texts.iter().enumerate().any(|(n, newer)| {
-            let mut older = texts.iter().skip(n + 1);
-            half_written(content, newer, None)
-                || older.any(|older| half_written(content, newer, Some(older)))
-        }))
+        Ok(texts)
     }
+}
+
+/// Whether a content is what a crash leaves of writing one of these texts, the newest first, over another.
+fn is_half_written(texts: &[&[u8]], content: &[u8]) -> bool {
+    texts.iter().enumerate().any(|(n, newer)| {
+        let mut older = texts.iter().skip(n + 1);
+        half_written(content, newer, None)
+            || older.any(|older| half_written(content, newer, Some(older)))
+    })
 }
 
 /// Notes that a file was looked into: its time of change is now, its modification time as before.
