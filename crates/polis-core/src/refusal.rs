@@ -168,7 +168,7 @@ codes! {
     ModelNotConfigured = "model_not_configured", Invalid;
     /// No such call waits to be allowed.
     ApprovalNotFound = "approval_not_found", NotFound;
-    /// The run has a role of this name with another prompt.
+    /// The run has a role of this name that differs from the requested one.
     RoleExists = "role_exists", Conflict;
     /// Hiring another agent would go beyond a limit of the run.
     HireLimit = "hire_limit", Conflict;

@@ -48,6 +48,8 @@ pub enum Step {
     },
     /// The model's endpoint has to be waited for, and why.
     Waiting(String),
+    /// A warning about the configuration, given once.
+    Warning(String),
     /// Its state changed, and why.
     Stands(MemberStatus, Option<String>),
     /// It said something to the person: the message's number and text.

@@ -50,6 +50,7 @@ pub(crate) fn text(news: &News, since_began: i64, widest: usize, out: &Output) -
             let said = format!("waits for its model: {why}");
             (agent, Some(Style::Yellow), said)
         }
+        News::Warning { agent, text } => (agent, Some(Style::Yellow), format!("warning: {text}")),
         News::ToUser { agent, id, text } => (
             agent,
             Some(Style::Bold),
@@ -94,6 +95,7 @@ pub(crate) fn document(progress: &Progress, at: i64) -> Option<Value> {
             json!({"kind": "called", "tool": tool, "end": end, "ms": ms})
         }
         Step::Waiting(why) => json!({"kind": "waiting", "why": why}),
+        Step::Warning(text) => json!({"kind": "warning", "text": text}),
         Step::Stands(status, why) => json!({"kind": "stands", "status": status, "why": why}),
         Step::ToUser(id, text) => json!({"kind": "message", "id": id, "text": text}),
     };

@@ -91,6 +91,8 @@ pub(crate) enum News {
     },
     /// The endpoint has to be waited for.
     Waiting { agent: String, why: String },
+    /// A warning about the configuration.
+    Warning { agent: String, text: String },
     /// Somebody wrote to the person.
     ToUser {
         agent: String,
@@ -199,6 +201,10 @@ impl Screen {
                     why: why.clone(),
                 })
             }
+            Step::Warning(text) => Some(News::Warning {
+                agent,
+                text: text.clone(),
+            }),
             Step::Stands(status, why) => self.stands(now, agent, *status, why.clone()),
             Step::ToUser(id, text) => Some(News::ToUser {
                 agent,

@@ -1,5 +1,7 @@
 //! Roles of a run: a name and the prompt of whoever holds it. Two runs may each have a role of the same name.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -150,7 +152,9 @@ pub fn make(params: &CreateRole, by: &AgentId, now: &Timestamp) -> Result<Societ
     })
 }
 
-/// Decides the making of a role. One of the same name and prompt is the same role.
+/// Decides the making of a role. A role of the same name is returned as it is if the request agrees with it: the same
+/// prompt but for surrounding white space, and the same tools, model and approvals where the request names any.
+/// Fails with `role_exists`, naming what differs, if it does not.
 pub fn decide_create(
     params: &CreateRole,
     run: &RunId,
@@ -160,31 +164,73 @@ pub fn decide_create(
 ) -> Result<(MadeRole, Changeset), Refusal> {
     let role = make(params, &caller.id, now)?;
     let changes = Changeset::by(caller, now.clone());
-    let Some(there) = current else {
+    let Some(existing) = current else {
         let write = kept::add(record_name(run, &role.id), &role);
         let existed = false;
         return Ok((MadeRole { role, existed }, changes.write(write)));
     };
-    let same = |a: &SocietyRole, b: &SocietyRole| {
-        (&a.name, &a.role_prompt, &a.tools, &a.model, &a.approve)
-            == (&b.name, &b.role_prompt, &b.tools, &b.model, &b.approve)
-    };
-    if same(there, &role) {
-        let role = there.clone();
+    let different = differences(existing, &role);
+    if different.is_empty() {
+        let role = existing.clone();
         let existed = true;
         return Ok((MadeRole { role, existed }, changes));
     }
     Err(Refusal::new(
         Code::RoleExists,
         format!(
-            "This run has a role {} with another prompt.",
-            quoted(&role.name)
+            "This run already has a role {} with {}.",
+            quoted(&role.name),
+            joined_with_and(&different)
         ),
         format!(
             "spawn with roleId {} to use it as it is, or choose another name",
-            there.id
+            existing.id
         ),
     ))
+}
+
+/// What a requested role asks for that the existing one does not have. What the request leaves out agrees with
+/// anything: a model that repeats a shipped role's prompt does not know its tools and model.
+fn differences(existing: &SocietyRole, requested: &SocietyRole) -> Vec<&'static str> {
+    let named = |is_named: bool, is_same: bool, what| (is_named && !is_same).then_some(what);
+    let prompt = requested.role_prompt.trim() == existing.role_prompt.trim();
+    [
+        named(true, prompt, "a different prompt"),
+        named(
+            requested.tools.is_some(),
+            is_same_set(requested.tools.as_deref(), existing.tools.as_deref()),
+            "different tools",
+        ),
+        named(
+            requested.model.is_some(),
+            requested.model == existing.model,
+            "a different model",
+        ),
+        named(
+            requested.approve.is_some(),
+            is_same_set(requested.approve.as_deref(), existing.approve.as_deref()),
+            "different tools to approve",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Whether two lists name the same tools, in whatever order and however often.
+fn is_same_set(one: Option<&[String]>, other: Option<&[String]>) -> bool {
+    let set = |names: &[String]| -> BTreeSet<String> {
+        names.iter().map(|name| name.trim().to_owned()).collect()
+    };
+    one.map(set) == other.map(set)
+}
+
+fn joined_with_and(parts: &[&str]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
 }
 
 /// There is no such role in the run.
@@ -219,18 +265,63 @@ mod tests {
     }
 
     #[test]
-    fn the_same_name_and_prompt_is_the_same_role() {
+    fn create_role_that_agrees_with_an_existing_role_returns_it() {
         let (run, now) = ("r".parse().unwrap(), Timestamp::from_millis(0));
         let decide = |params: &CreateRole, current: Option<&SocietyRole>| {
             decide_create(params, &run, current, &caller(), &now)
         };
-        let (made, changes) = decide(&asked("程序员", "a"), None).unwrap();
+        let shipped = CreateRole {
+            tools: Some(vec!["files".to_owned(), "tasks".to_owned()]),
+            model: Some(ModelChoice {
+                endpoint: Some("code".to_owned()),
+                ..ModelChoice::default()
+            }),
+            approve: Some(vec!["run_command".to_owned(), "delete_file".to_owned()]),
+            ..asked("程序员", "a")
+        };
+        let mut reordered = shipped.clone();
+        for names in [&mut reordered.tools, &mut reordered.approve] {
+            names.as_mut().unwrap().reverse();
+        }
+        let (made, changes) = decide(&shipped, None).unwrap();
         assert!(!made.existed && changes.writes.len() == 1);
-        let (again, changes) = decide(&asked(" 程序员 ", "a"), Some(&made.role)).unwrap();
-        assert!(again.existed && changes.is_empty());
-        assert_eq!(again.role, made.role);
-        let other = decide(&asked("程序员", "b"), Some(&made.role)).unwrap_err();
-        assert_eq!(other.code, Code::RoleExists);
+        let trimmed = [asked(" 程序员 ", "a"), asked("程序员", "\na\n\n")];
+        for same in trimmed.into_iter().chain([shipped, reordered]) {
+            let (again, changes) = decide(&same, Some(&made.role)).unwrap();
+            assert!(again.existed && changes.is_empty(), "{same:?}");
+            assert_eq!(again.role, made.role);
+        }
+    }
+
+    #[test]
+    fn create_role_names_what_differs_from_an_existing_role() {
+        let (run, now) = ("r".parse().unwrap(), Timestamp::from_millis(0));
+        let existing = make(&asked("dev", "a"), &AgentId::root(), &now).unwrap();
+        let tools = Some(vec!["files".to_owned()]);
+        for (params, what) in [
+            (asked("dev", "b"), "with a different prompt."),
+            (
+                CreateRole {
+                    tools: tools.clone(),
+                    ..asked("dev", "a")
+                },
+                "with different tools.",
+            ),
+            (
+                CreateRole {
+                    tools: tools.clone(),
+                    model: Some(ModelChoice::default()),
+                    approve: tools,
+                    ..asked("dev", "b")
+                },
+                "with a different prompt, different tools, a different model and different tools to approve.",
+            ),
+        ] {
+            let refused =
+                decide_create(&params, &run, Some(&existing), &caller(), &now).unwrap_err();
+            assert_eq!(refused.code, Code::RoleExists);
+            assert!(refused.message.ends_with(what), "{}", refused.message);
+        }
     }
 
     #[test]

@@ -30,4 +30,8 @@ impl Watch for Onlookers {
     fn again(&self, why: &str) {
         self.tell(Step::Waiting(why.to_owned()));
     }
+
+    fn warning(&self, text: &str) {
+        self.tell(Step::Warning(text.to_owned()));
+    }
 }

@@ -1,6 +1,7 @@
 //! All endpoints: which of them is asked, how often, and what is done when one fails.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -43,6 +44,15 @@ pub struct Endpoints {
     default: usize,
     places: Option<Arc<Semaphore>>,
     patience: Patience,
+    /// Names and tags that no endpoint has and that a warning was given for.
+    warned: Mutex<BTreeSet<String>>,
+}
+
+/// Which endpoints a role's requests may go to.
+struct Candidates<'a> {
+    endpoints: Vec<&'a Arc<Endpoint>>,
+    /// The name or tag that the role asks for and no endpoint has.
+    missing: Option<&'a str>,
 }
 
 impl Endpoints {
@@ -81,43 +91,76 @@ impl Endpoints {
             default: place,
             places: concurrency.map(|count| Arc::new(Semaphore::new(count.max(1)))),
             patience,
+            warned: Mutex::default(),
         })
     }
 
-    /// Those that a role may be asked at: the one of that name, else all with that tag, else the default.
-    fn fitting(&self, choice: Option<&ModelChoice>) -> Vec<&Arc<Endpoint>> {
-        let Some(wanted) = choice.and_then(|choice| choice.endpoint.as_deref()) else {
-            return self.all.get(self.default).into_iter().collect();
+    /// Selects the endpoint of the name that a role asks for, else all with that tag, else the default one: shipped
+    /// and shared roles name tags such as `code` that a small configuration does not have.
+    fn candidates<'a>(&'a self, choice: Option<&'a ModelChoice>) -> Candidates<'a> {
+        let wanted = choice.and_then(|choice| choice.endpoint.as_deref());
+        let has_name = |one: &&Arc<Endpoint>| wanted == Some(one.settings.name.as_str());
+        let has_tag = |one: &&Arc<Endpoint>| {
+            let mut tags = one.settings.tags.iter();
+            tags.any(|tag| wanted == Some(tag.as_str()))
         };
-        let named = self.all.iter().find(|one| one.settings.name == wanted);
-        match named {
-            Some(one) => vec![one],
-            None => self
-                .all
-                .iter()
-                .filter(|one| one.settings.tags.iter().any(|tag| tag == wanted))
-                .collect(),
+        let named: Vec<_> = self.all.iter().filter(has_name).take(1).collect();
+        if !named.is_empty() {
+            return Candidates {
+                endpoints: named,
+                missing: None,
+            };
+        }
+        let tagged: Vec<_> = self.all.iter().filter(has_tag).collect();
+        if !tagged.is_empty() {
+            return Candidates {
+                endpoints: tagged,
+                missing: None,
+            };
+        }
+        Candidates {
+            endpoints: self.all.get(self.default).into_iter().collect(),
+            missing: wanted,
+        }
+    }
+
+    /// Warns that a name or tag is not configured, once for each.
+    fn warn_missing(&self, missing: &str, ask: &Ask<'_>) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.insert(missing.to_owned()) {
+            return;
+        }
+        let default = self.all.get(self.default).map(|one| &one.settings.name);
+        let text = format!(
+            "No model endpoint has the name or tag {missing:?}, which the role {:?} asks for; the default endpoint \
+             {:?} is used instead.",
+            ask.role,
+            default.map_or("", String::as_str),
+        );
+        tracing::warn!("{text}");
+        if let Some(watch) = &ask.watch {
+            watch.warning(&text);
         }
     }
 
     async fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ModelError> {
         let began = Instant::now();
-        let mut trials: Vec<Trial<'_>> = self
-            .fitting(ask.choice)
-            .into_iter()
-            .map(Trial::of)
-            .collect();
-        if trials.is_empty() {
-            let wanted = ask.choice.and_then(|choice| choice.endpoint.as_deref());
-            let message = format!(
-                "There is no model's endpoint with the name or tag {}.",
-                wanted.unwrap_or_default()
-            );
-            return Err(ModelError {
-                kind: ModelFault::Permanent,
-                message,
-            });
+        let Candidates { endpoints, missing } = self.candidates(ask.choice);
+        if let Some(missing) = missing {
+            self.warn_missing(missing, ask);
         }
+        // A model's name belongs to the endpoint it was written for.
+        let choice = ask.choice.map(|choice| ModelChoice {
+            model: choice.model.clone().filter(|_| missing.is_none()),
+            ..choice.clone()
+        });
+        let ask = &Ask {
+            choice: choice.as_ref(),
+            cancel: ask.cancel.clone(),
+            watch: ask.watch.clone(),
+            ..*ask
+        };
+        let mut trials: Vec<Trial<'_>> = endpoints.into_iter().map(Trial::of).collect();
         let mut ticket = Ticket::draw();
         let mut tries = 0;
         loop {
@@ -217,11 +260,8 @@ impl Model for Endpoints {
     }
 
     fn context_limit(&self, choice: Option<&ModelChoice>) -> u64 {
-        let limits = self
-            .fitting(choice)
-            .into_iter()
-            .map(|one| one.settings.context);
-        // Whoever asks for an endpoint that is not there gets an error from asking, not from counting.
+        let candidates = self.candidates(choice).endpoints.into_iter();
+        let limits = candidates.map(|one| one.settings.context);
         limits.min().unwrap_or(u64::MAX)
     }
 }

@@ -74,6 +74,8 @@ pub trait Watch: Send + Sync + std::fmt::Debug {
     fn words(&self, text: &str);
     /// It is tried again, and why.
     fn again(&self, why: &str);
+    /// Something about the configuration that a person should know; the request continues.
+    fn warning(&self, text: &str);
 }
 
 /// What a model answered, whole.

@@ -128,7 +128,7 @@ impl Follower {
                     done.extend(turn.end(member, now, why));
                 }
             }
-            Step::Words(_) | Step::Calling { .. } | Step::ToUser(..) => {}
+            Step::Words(_) | Step::Warning(_) | Step::Calling { .. } | Step::ToUser(..) => {}
         }
     }
 

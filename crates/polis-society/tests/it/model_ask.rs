@@ -66,6 +66,10 @@ impl Watch for Notes {
     fn again(&self, why: &str) {
         self.0.lock().unwrap().push(format!("AGAIN {why}"));
     }
+
+    fn warning(&self, text: &str) {
+        self.0.lock().unwrap().push(format!("WARNING {text}"));
+    }
 }
 
 /// A question with the usual conversation.

@@ -51,12 +51,32 @@ async fn a_role_is_asked_where_it_wants_to_be() {
         assert_eq!(question.ask(&model).await.unwrap().text, said, "{wanted:?}");
         assert_eq!(model.context_limit(question.choice.as_ref()), context);
     }
-    let error = Question::at("vision").ask(&model).await.unwrap_err();
-    assert_eq!(error.kind, ModelFault::Permanent);
-    assert_eq!(
-        error.message,
-        "There is no model's endpoint with the name or tag vision."
-    );
+}
+
+#[tokio::test]
+async fn unknown_endpoint_or_tag_falls_back_to_the_default_with_one_warning() {
+    let server = ModelServer::saying([Reply::text("fine")]);
+    let mut one = settings("main", &server);
+    one.context = 1000;
+    let model = endpoints(vec![one]);
+    for (tag, warnings) in [("code", 1), ("code", 0), ("vision", 1)] {
+        let mut question = Question::at(tag);
+        let choice = question.choice.as_mut().unwrap();
+        choice.model = Some("code-model-of-elsewhere".to_owned());
+        assert_eq!(question.ask(&model).await.unwrap().text, "fine");
+        assert_eq!(model.context_limit(question.choice.as_ref()), 1000);
+        let notes = question.notes.all().into_iter();
+        let given: Vec<String> = notes.filter(|n| n.starts_with("WARNING ")).collect();
+        assert_eq!(given.len(), warnings, "{given:?}");
+        for text in given {
+            assert!(text.contains(tag) && text.contains("\"main\""), "{text}");
+        }
+    }
+    // A model that was named for another endpoint is not asked of this one.
+    let asked: Vec<String> = (server.requests().iter())
+        .map(|r| r.model().to_owned())
+        .collect();
+    assert_eq!(asked, ["model-one"; 3]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn chinese(code: Code) -> &'static str {
         Code::TeamNotFound => "没有这个团队。",
         Code::ModelNotConfigured => "没有配置模型，或没有这个名字的模型。",
         Code::ApprovalNotFound => "没有这样一个等待批准的调用。",
-        Code::RoleExists => "这次运行已有同名但提示不同的角色。",
+        Code::RoleExists => "这次运行已有同名但内容不同的角色。",
         Code::HireLimit => "再雇用就会超过这次运行的上限。",
         Code::NotDescendant => "只有上级可以这样做。",
         Code::BudgetExhausted => "预算已用完。",

@@ -1,6 +1,7 @@
 //! Societies from the command line: the real program, a scripted model behind a real address.
 
 mod crash;
+pub(crate) mod first_run;
 mod play;
 mod runs;
 mod steer;

@@ -267,12 +267,12 @@ fn hire(role: &str, objective: String) -> Value {
     json!({ "role": role, "taskBrief": { "objective": objective } })
 }
 
-fn tool(id: &str, name: &str, arguments: Value) -> ToolCall {
+pub(super) fn tool(id: &str, name: &str, arguments: Value) -> ToolCall {
     ToolCall::new(id, name, &arguments)
 }
 
 /// The ids that calls of a tool answered.
-fn made(request: &Request, tool: &str) -> Vec<String> {
+pub(super) fn made(request: &Request, tool: &str) -> Vec<String> {
     called(request, tool)
         .iter()
         .filter_map(|result| serde_json::from_str::<Value>(result).ok())
@@ -281,7 +281,7 @@ fn made(request: &Request, tool: &str) -> Vec<String> {
 }
 
 /// What calls of a tool came to.
-fn called(request: &Request, tool: &str) -> Vec<String> {
+pub(super) fn called(request: &Request, tool: &str) -> Vec<String> {
     let mut ids = BTreeSet::new();
     let mut results = Vec::new();
     for message in request.messages() {
@@ -299,7 +299,7 @@ fn called(request: &Request, tool: &str) -> Vec<String> {
     results
 }
 
-fn between(text: &str, begin: &str, end: &str) -> Option<String> {
+pub(super) fn between(text: &str, begin: &str, end: &str) -> Option<String> {
     let rest = text.split_once(begin)?.1;
     Some(rest.split_once(end)?.0.trim().to_owned())
 }
