@@ -100,6 +100,18 @@ pub struct NewMessage {
     pub payload: Raw,
 }
 
+/// Returns what a payload says as text: a JSON string, the `text` field of an object, or its JSON.
+pub fn payload_text(payload: &Raw) -> String {
+    #[derive(Deserialize)]
+    struct WithText {
+        text: String,
+    }
+    payload
+        .to::<String>()
+        .or_else(|| payload.to::<WithText>().map(|object| object.text))
+        .unwrap_or_else(|| payload.text().to_owned())
+}
+
 impl NewMessage {
     /// The message with the number that the store gave it.
     pub fn numbered(self, id: u64) -> Message {

@@ -100,40 +100,34 @@ impl Words {
     pub fn parked(self, agent: &AgentId, why: &str) -> String {
         match self.0 {
             Language::En => format!(
-                "{agent} cannot go on: its model fails for good ({why}). It waits until somebody resumes it."
+                "{agent} has stopped: its model keeps failing ({why}). It continues when the person resumes it."
             ),
-            Language::Zh => format!("{agent} 无法继续：其模型持续失败（{why}）。它将等待恢复。"),
+            Language::Zh => {
+                format!("{agent} 已停止：其模型持续失败（{why}）。用户恢复它之后才会继续。")
+            }
         }
     }
 
-    /// Told to parent and person: it does the same again and again.
+    /// Told to the parent: it does the same again and again.
     pub fn repeating(self, agent: &AgentId, tool: &str) -> String {
         match self.0 {
             Language::En => format!(
-                "{agent} is paused: it called {tool} with the same arguments again and again. \
-                 Tell it what to do instead, and resume it."
+                "{agent} is paused: it called {tool} with the same arguments again and again. Tell it what to do \
+                 instead; it continues when the person resumes it."
             ),
             Language::Zh => format!(
-                "{agent} 已暂停：它反复用相同参数调用 {tool}。请告诉它换一种做法，然后恢复它。"
+                "{agent} 已暂停：它反复用相同参数调用 {tool}。请告诉它换一种做法；用户恢复它之后才会继续。"
             ),
         }
     }
 
-    /// Told to parent and person: a budget is used up.
+    /// Told to the parent: a budget is used up.
     pub fn broke(self, agent: &AgentId, why: &str) -> String {
         match self.0 {
             Language::En => format!(
-                "{agent} is paused: {why} Raise the budget and resume it, or leave it at that."
+                "{agent} is paused: {why} It continues when the person raises the budget and resumes it."
             ),
-            Language::Zh => format!("{agent} 已暂停：{why} 请提高预算并恢复它，或到此为止。"),
-        }
-    }
-
-    /// Told to the person: a call waits to be allowed.
-    pub fn asks(self, agent: &AgentId, tool: &str, approval: &str) -> String {
-        match self.0 {
-            Language::En => format!("{agent} asks to call {tool} ({approval})."),
-            Language::Zh => format!("{agent} 请求调用 {tool}（{approval}）。"),
+            Language::Zh => format!("{agent} 已暂停：{why} 用户提高预算并恢复它之后才会继续。"),
         }
     }
 }

@@ -111,7 +111,7 @@ fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str)
         words.push(
             "NOT EXISTS (SELECT 1 FROM messages AS later WHERE later.sender = 'user' \
              AND later.recipient = messages.sender AND later.task = messages.task \
-             AND later.id > messages.id)"
+             AND later.id > messages.id AND (later.reply_to IS NULL OR later.reply_to = messages.id))"
                 .to_owned(),
         );
     }

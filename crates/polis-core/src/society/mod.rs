@@ -12,6 +12,7 @@ pub mod hire;
 pub mod kept;
 pub mod member;
 pub mod name;
+pub mod question;
 pub mod role;
 pub mod run;
 pub mod start;

@@ -111,6 +111,8 @@ pub struct AgentNow {
 pub struct Waiting {
     /// Calls that have to be allowed.
     pub approvals: Vec<Approval>,
+    /// Members of runs that are paused, or whose model keeps failing: they continue when the person resumes them.
+    pub held: Vec<AgentNow>,
     /// Messages to the person that it has neither read nor answered, the newest first.
     pub questions: Vec<Message>,
     /// Tasks whose owner let the lease run out.
@@ -134,6 +136,13 @@ pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Res
     let tasks = list_tasks(polis, &asked).await?.tasks;
     let mut agents = polis.agents_now(&sight).await?;
     let agents_total = u64::try_from(agents.len()).unwrap_or(u64::MAX);
+    let mut waiting = polis.what_waits(&sight).await?;
+    if sight.caller.standing == Standing::Human {
+        let is_held =
+            |agent: &&AgentNow| matches!(agent.status, MemberStatus::Paused | MemberStatus::Parked);
+        let most = usize::try_from(WAITING).unwrap_or(usize::MAX);
+        waiting.held = agents.iter().filter(is_held).take(most).cloned().collect();
+    }
     agents.truncate(SHOWN);
     Ok(Now {
         at: polis.now(),
@@ -141,7 +150,7 @@ pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Res
         agents,
         agents_total,
         commands: polis.commands_now(&sight).await?,
-        waiting: polis.what_waits(&sight).await?,
+        waiting,
         events: polis.last_events(&sight, counts.events).await?,
         tasks,
     })

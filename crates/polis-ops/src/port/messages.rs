@@ -30,7 +30,8 @@ pub struct PersonMailQuery {
     pub with: Option<AgentId>,
     /// Only those that belong to this run.
     pub run: Option<RunId>,
-    /// Only those that wait for the person: it has neither read them, nor written since to who sent them.
+    /// Only those that wait for the person, who has neither read nor answered them
+    /// ([`answers`](polis_core::society::question::answers)).
     pub open: bool,
     /// Only those with a smaller number.
     pub before: Option<u64>,

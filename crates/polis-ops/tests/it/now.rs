@@ -242,6 +242,10 @@ fn a_question_is_open_until_it_is_answered_or_laid_aside() {
         assert_eq!(world.letters(PersonMail::default()).await, [1, 2, 4]);
         let answer = json!({ "to": "dev", "payload": "so", "replyTo": 4 });
         world.does("user", "send_message", answer).await;
+        // A reply answers what it names; a message that replies to nothing answers all that the agent asked.
+        assert_eq!(open().await, [2, 1]);
+        let word = json!({ "to": "dev", "payload": "and so" });
+        world.does("user", "send_message", word).await;
         assert_eq!(open().await, [2]);
         let user = AgentId::user();
         let aside = ReadMail { ids: vec![2, 4] };

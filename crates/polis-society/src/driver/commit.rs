@@ -51,15 +51,11 @@ impl Life<'_> {
         if let Some((turn, call)) = draft.asks {
             self.ask_for(turn, call, &mut changes);
         }
-        let mut to_user = None;
-        if let Some(notice) = &draft.tell {
-            let about = message::told(&key.agent, &key.run, &notice.text);
-            self.send(&AgentId::user(), &about, now, &mut changes);
-            to_user = Some(notice.text.clone());
-            let parent = self.place.member.parent.as_ref().filter(|_| notice.parent);
-            if let Some(parent) = parent.filter(|parent| parent.as_str() != AgentId::USER) {
-                self.send(parent, &about, now, &mut changes);
-            }
+        let parent = self.place.member.parent.as_ref();
+        if let (Some(text), Some(parent)) = (&draft.parent_notice, parent.filter(|p| !p.is_user()))
+        {
+            let about = message::told(&key.agent, &key.run, text);
+            self.send(parent, &about, now, &mut changes);
         }
         if draft.stands {
             let stands = Stands {
@@ -79,13 +75,10 @@ impl Life<'_> {
             });
         }
         match self.ground.store.commit(changes).await? {
-            Stored::Committed(receipt) => {
+            Stored::Committed(_) => {
                 self.held = Held::nothing();
                 let before = self.machine.base().status;
                 self.tell_status(before, &draft.state);
-                if let (Some(text), Some(id)) = (to_user, receipt.messages.first()) {
-                    self.shared.tell(key, || Step::ToUser(*id, text));
-                }
                 Ok(Some(Event::Committed(draft.revision + 1)))
             }
             Stored::Conflict(of) if joined::is_own(key, &draft, &of) => {

@@ -8,7 +8,7 @@ use polis_ops::tool;
 use serde_json::{Map, Value};
 
 use super::repeat::Verdict;
-use super::{Asked, Cost, Effect, Machine, Notice, Outcome, Phase, did};
+use super::{Asked, Cost, Effect, Machine, Outcome, Phase, did};
 use crate::message;
 use crate::toolbox::{self, Kind, Own};
 
@@ -153,7 +153,7 @@ impl Machine {
             &format!("{name} was called with the same arguments again and again"),
         );
         let text = self.person.words.repeating(&self.person.key.agent, &name);
-        self.tell = Some(Notice { text, parent: true });
+        self.parent_notice = Some(text);
         if self.at >= self.calls.len() {
             self.over();
         }
@@ -175,12 +175,6 @@ impl Machine {
     fn commit_asking(&mut self) -> Effect {
         self.state.status = MemberStatus::Asking;
         self.asks = Some((self.said, self.at));
-        let name = self.calls.get(self.at).map(|call| call.tool.as_str());
-        let key = &self.person.key;
-        let approval = format!("{key}/{}.{}", self.said, self.at);
-        let text = (self.person.words).asks(&key.agent, name.unwrap_or_default(), &approval);
-        let parent = false;
-        self.tell = Some(Notice { text, parent });
         self.commit()
     }
 

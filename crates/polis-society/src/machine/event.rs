@@ -140,17 +140,8 @@ pub struct Draft {
     pub read: Vec<u64>,
     /// A call that is to be allowed: its place in the answer.
     pub asks: Option<(u64, usize)>,
-    /// Whom to tell what.
-    pub tell: Option<Notice>,
+    /// What the member's parent is told.
+    pub parent_notice: Option<String>,
     /// Whether the log tells how it stands.
     pub stands: bool,
-}
-
-/// What others are told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// The text.
-    pub text: String,
-    /// Whether its parent is told too, or the person only.
-    pub parent: bool,
 }

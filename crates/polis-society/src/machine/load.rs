@@ -23,7 +23,7 @@ impl Machine {
             spend: Amount::default(),
             entries: String::new(),
             read: Vec::new(),
-            tell: None,
+            parent_notice: None,
             asks: None,
             calls: Vec::new(),
             at: 0,

@@ -21,7 +21,7 @@ use polis_core::society::member::{MemberState, MemberStatus};
 use polis_core::society::turn::Entry;
 
 pub(crate) use call::{params, refused};
-pub use event::{Asked, Cost, Draft, Effect, Event, Found, Notice, Outcome};
+pub use event::{Asked, Cost, Draft, Effect, Event, Found, Outcome};
 
 use crate::compact::Plan;
 use crate::context::Context;
@@ -77,8 +77,9 @@ pub struct Machine {
     entries: String,
     /// What it read since the last commit.
     read: Vec<u64>,
-    /// Whom to tell what with the next commit.
-    tell: Option<Notice>,
+    /// What its parent is told with the next commit: why it is held up. The person sees that in the member's status,
+    /// and an approval in the list of approvals; neither is a message to the person.
+    parent_notice: Option<String>,
     /// The call that is to be allowed, asked with the next commit.
     asks: Option<(u64, usize)>,
     /// The calls of the newest answer that are not all done.
@@ -232,7 +233,7 @@ impl Machine {
                 self.state.tool = None;
             }
             self.asks = None;
-            self.tell = None;
+            self.parent_notice = None;
         }
         self.base = state;
         self.revision = revision;
@@ -278,7 +279,7 @@ impl Machine {
             entries: self.entries.clone(),
             read: self.read.clone(),
             asks: self.asks,
-            tell: self.tell.clone(),
+            parent_notice: self.parent_notice.clone(),
         }
     }
 
@@ -314,7 +315,7 @@ impl Machine {
         self.spend = Amount::default();
         self.entries.clear();
         self.read.clear();
-        self.tell = None;
+        self.parent_notice = None;
         self.asks = None;
     }
 

@@ -4,7 +4,7 @@ use polis_core::message::Message;
 use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::{Entry, Used};
 
-use super::{Cost, Effect, Machine, Notice, Phase};
+use super::{Cost, Effect, Machine, Phase};
 use crate::compact::{self, Plan};
 use crate::message;
 use crate::model::{Answer, Finish, ModelError, ModelFault};
@@ -155,7 +155,7 @@ impl Machine {
                 &self.person.key.agent,
                 "its answers are cut off or held back again and again",
             );
-            self.tell = Some(Notice { text, parent: true });
+            self.parent_notice = Some(text);
             self.void_calls();
             return self.commit();
         }
@@ -189,7 +189,7 @@ impl Machine {
     /// What it wants cannot be paid.
     pub(super) fn broke(&mut self, cost: Cost, why: &str) -> Effect {
         let text = self.person.words.broke(&self.person.key.agent, why);
-        self.tell = Some(Notice { text, parent: true });
+        self.parent_notice = Some(text);
         self.hold(MemberStatus::Paused, why);
         if cost == Cost::Answer {
             self.unhear();
@@ -199,7 +199,7 @@ impl Machine {
 
     fn park(&mut self, why: &str) -> Effect {
         let text = self.person.words.parked(&self.person.key.agent, why);
-        self.tell = Some(Notice { text, parent: true });
+        self.parent_notice = Some(text);
         self.hold(MemberStatus::Parked, why);
         self.unhear();
         self.commit()

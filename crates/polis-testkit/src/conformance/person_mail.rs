@@ -24,6 +24,7 @@ pub async fn the_persons_mail_is_what_the_conditions_admit(ground: &dyn Ground) 
         let one = NewMessage {
             run: dice.maybe(&RUNS).map(|run| run.parse().unwrap()),
             deliver_at: millis(dice.below(4) as i64),
+            reply_to: dice.once_in(3).then(|| dice.below(number)),
             ..letter(from, to, "text")
         };
         let mut writes = vec![send(&one)];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use polis_core::changeset::RecordKey;
 use polis_core::message::{Message, NewMessage};
+use polis_core::society::question::answers;
 use polis_core::{AgentId, Timestamp};
 use polis_ops::PortFuture;
 use polis_ops::port::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
@@ -86,12 +87,9 @@ impl Messages for MemoryStore {
                 let (came, went) = (person(&message.to), person(&message.from));
                 let other = if came { &message.from } else { &message.to };
                 let answered = || {
-                    all().map(|letter| &letter.message).any(|later| {
-                        later.id > message.id
-                            && person(&later.from)
-                            && later.to == message.from
-                            && later.run == message.run
-                    })
+                    all()
+                        .map(|letter| &letter.message)
+                        .any(|later| answers(message, later) && later.run == message.run)
                 };
                 let open = came && message.read_at.is_none() && !answered();
                 (if came {

@@ -30,6 +30,7 @@ pub(super) fn rows(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
     let now = &sheet.now;
     let mut rows = waiting(sheet, ways);
     let working: Vec<Row> = (now.agents.iter())
+        .filter(|one| !now.waiting.held.contains(one))
         .filter(|one| one.task.is_some() || is_busy(one.status))
         .map(|one| agent_row(one, ways))
         .collect();
@@ -85,6 +86,17 @@ fn waiting(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
             .approvals
             .iter()
             .map(|one| approval_row(one, ways))
+            .collect(),
+    );
+    group(
+        lang.say(
+            "paused or failing agents (r resumes)",
+            "已暂停或失败的智能体（r 恢复）",
+        ),
+        waiting
+            .held
+            .iter()
+            .map(|one| agent_row(one, ways))
             .collect(),
     );
     group(

@@ -73,6 +73,31 @@ async fn a_question_is_answered_or_laid_aside() {
     assert_eq!(lost.status, StatusCode::NOT_FOUND);
 }
 
+/// A run with its root paused, and an agent's question beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_member_is_shown_once_and_resumed_from_the_page() {
+    let town = Town::new().await;
+    let mut person = town.person().await;
+    let user = AgentId::user();
+    let start = serde_json::from_value(json!({"taskId": "r1", "requirement": "Paint"})).unwrap();
+    op::start_run(&town.polis, &user, &start).await.unwrap();
+    let hold =
+        json!({"taskId": "r1", "agentId": "root", "reason": "its budget of turns is used up"});
+    let hold = serde_json::from_value(hold).unwrap();
+    op::pause_society(&town.polis, &user, &hold).await.unwrap();
+    let page = person.get("/").await.good().text;
+    assert_eq!(page.matches("data-held=\"root\"").count(), 1, "{page}");
+    assert!(page.contains("its budget of turns is used up"), "{page}");
+    assert!(!page.contains("data-question"), "{page}");
+    let resumed = person.submit("/now/resume", "run=r1&agent=root").await;
+    assert_eq!(resumed.to(), "/");
+    let page = person.get("/").await.good().text;
+    assert!(!page.contains("data-held"), "{page}");
+    let mut ada = town.agent("ada", "all").await;
+    let refused = ada.submit("/now/resume", "run=r1&agent=root").await;
+    assert!(refused.status.is_client_error(), "{}", refused.status);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_owner_is_relieved() {
     let town = Town::new().await;

@@ -68,6 +68,7 @@ async fn every_change_needs_the_word_of_our_own_pages() {
         "/taste",
         "/signout",
         "/now/approvals",
+        "/now/resume",
         "/now/answer",
         "/now/aside",
         "/now/release",

@@ -6,6 +6,7 @@ mod budget;
 mod conversation;
 mod hold;
 mod org;
+mod questions;
 mod roles;
 mod runs;
 mod spawn_agent;
@@ -23,6 +24,7 @@ pub(super) use org::Awake;
 pub use org::{
     GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members, show_member,
 };
+pub use questions::{is_open_question, open_questions};
 pub use roles::{
     FindRole, FoundRole, ListRoles, RoleList, create_role, find_role_by_name, list_roles,
 };

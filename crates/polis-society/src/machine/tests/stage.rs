@@ -161,8 +161,7 @@ impl Store {
             assert!(!self.asked.contains(asked), "{asked:?} is asked twice");
         }
         self.asked.extend(draft.asks);
-        self.told
-            .extend(draft.tell.iter().map(|one| one.text.clone()));
+        self.told.extend(draft.parent_notice.iter().cloned());
         true
     }
 

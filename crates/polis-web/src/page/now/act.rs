@@ -3,8 +3,10 @@
 use axum::response::{IntoResponse as _, Redirect, Response};
 use polis_core::message::{Recipients, SendMessage};
 use polis_core::token::{Access, Area};
-use polis_core::{Raw, TaskId};
-use polis_ops::op::{self, DecideApproval, ReadMail, TaskApprove, TaskRelease, TellRun};
+use polis_core::{AgentId, Raw, RunId, TaskId};
+use polis_ops::op::{
+    self, DecideApproval, HoldSociety, ReadMail, TaskApprove, TaskRelease, TellRun,
+};
 use serde::Deserialize;
 
 use crate::given::Form;
@@ -31,6 +33,29 @@ pub(super) async fn decide(visit: Visit, Form(form): Form<Decision>) -> Result<R
     };
     let decided = op::decide_approval(&visit.polis, &visit.me, &params).await;
     decided.or_refuse(&visit)?;
+    done(visit).await
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct HeldMember {
+    run: RunId,
+    agent: AgentId,
+}
+
+/// Resumes a member that is paused or whose model kept failing.
+pub(super) async fn resume(
+    visit: Visit,
+    Form(form): Form<HeldMember>,
+) -> Result<Response, Refused> {
+    visit.check(Area::Society, Access::Write)?;
+    let params = HoldSociety {
+        task_id: Some(form.run),
+        agent_id: Some(form.agent),
+        subtree: false,
+        reason: None,
+    };
+    let resumed = op::resume_society(&visit.polis, &visit.me, &params).await;
+    resumed.or_refuse(&visit)?;
     done(visit).await
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/now/figures", get(figures::refresh))
         .route("/now/approvals", post(act::decide))
         .route("/now/approval", get(waiting::approval))
+        .route("/now/resume", post(act::resume))
         .route("/now/answer", post(act::answer))
         .route("/now/aside", post(act::aside))
         .route("/now/release", post(act::release))
@@ -86,6 +87,7 @@ async fn look(visit: &Visit) -> Result<Now, Refused> {
     // What a session may not see is not shown to it; what it may not do, `waiting` does not offer.
     if !visit.allows(Area::Society, Access::Read) {
         now.waiting.approvals.clear();
+        now.waiting.held.clear();
     }
     if !visit.allows(Area::Messages, Access::Read) {
         now.waiting.questions.clear();

@@ -9,8 +9,8 @@ use polis_core::message::Message;
 use polis_core::society::approval::Approval;
 use polis_core::task::TaskSummary;
 use polis_core::token::{Access, Area};
-use polis_core::{Code, Refusal};
-use polis_ops::op::{self, ListApprovals, OpenDecision, Waiting};
+use polis_core::{Code, Refusal, RunId};
+use polis_ops::op::{self, AgentNow, ListApprovals, OpenDecision, Waiting};
 use polis_view::words;
 use serde::Deserialize;
 
@@ -77,6 +77,7 @@ pub(super) fn beside(visit: &Visit, waiting: &Waiting) -> Markup {
 
 fn cards(visit: &Visit, waiting: &Waiting) -> Markup {
     let many = waiting.approvals.len()
+        + waiting.held.len()
         + waiting.questions.len()
         + waiting.stale.len()
         + waiting.to_approve.len()
@@ -88,12 +89,14 @@ fn cards(visit: &Visit, waiting: &Waiting) -> Markup {
         }
         div.grid {
             @for approval in waiting.approvals.iter().take(SHOWN) { (to_allow(visit, approval)) }
+            @for member in waiting.held.iter().take(SHOWN) { (held(visit, member)) }
             @for question in waiting.questions.iter().take(SHOWN) { (asked(visit, question)) }
             @for task in &waiting.to_approve { (to_approve(visit, task)) }
             @for task in &waiting.stale { (stale(visit, task)) }
             @for open in &waiting.decisions { (to_sign(visit, open)) }
         }
-        @let more = waiting.approvals.len().saturating_sub(SHOWN) + waiting.questions.len().saturating_sub(SHOWN);
+        @let more = [waiting.approvals.len(), waiting.held.len(), waiting.questions.len()]
+            .into_iter().map(|count| count.saturating_sub(SHOWN)).sum::<usize>();
         @if more > 0 {
             p.muted { (visit.say(
                 format!("{more} more wait; they come up when some of these are done with."),
@@ -133,6 +136,22 @@ fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
                     button.main name="decision" value="allow" { (visit.say("Allow", "允许")) }
                     button.danger name="decision" value="deny" { (visit.say("Deny", "拒绝")) }
                 }
+            }))
+        }
+    }
+}
+
+/// A member that continues only when the person resumes it.
+fn held(visit: &Visit, member: &AgentNow) -> Markup {
+    let run = member.run.as_ref().map_or("", RunId::as_str);
+    html! {
+        article.card id={ "held-" (slug(&format!("{run} {}", member.id))) } data-held=(member.id) {
+            p { (somebody(member.id.as_str())) " " span class={ "pill status-" (member.status.as_str()) } { (words::member(member.status, visit.lang())) } }
+            @if let Some(why) = &member.why { p.small { (brief::beginning(why, brief::LEAD)) } }
+            (form(visit, Area::Society, "/now/resume", &html! {
+                input type="hidden" name="run" value=(run);
+                input type="hidden" name="agent" value=(member.id);
+                div.actions { button.main { (visit.say("Resume", "继续")) } }
             }))
         }
     }

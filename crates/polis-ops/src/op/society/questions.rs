@@ -1,0 +1,78 @@
+//! Questions of a run's members to the person that have no answer yet.
+
+use polis_core::AgentId;
+use polis_core::message::{Message, payload_text};
+use polis_core::society::member::{self, MemberState, MemberStatus};
+use polis_core::society::question::{answers, is_question};
+use polis_core::society::{MemberKey, RunId};
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::MailboxQuery;
+
+/// How many messages are read from the store at a time.
+const PAGE: u32 = 100;
+
+/// Returns the open questions of a run's members to the person, oldest first. Reading a question does not answer it.
+/// The questions of a dismissed member are closed: it gets no messages any more, so they could never be answered.
+pub async fn open_questions(polis: &Polis, run: &RunId) -> Result<Vec<Message>, OpError> {
+    let mut open = Vec::new();
+    let mut query = mailbox_of(polis, AgentId::user(), run, 0);
+    loop {
+        let page = polis.store.mailbox(&query).await?;
+        let Some(last) = page.last() else {
+            return Ok(open);
+        };
+        query.after = last.id;
+        for message in page {
+            if is_question(&payload_text(&message.payload))
+                && is_open_question(polis, &message).await?
+            {
+                open.push(message);
+            }
+        }
+    }
+}
+
+/// Whether a question of a run's member still needs an answer: the person has not answered it, and the member was not
+/// dismissed.
+pub async fn is_open_question(polis: &Polis, question: &Message) -> Result<bool, OpError> {
+    Ok(!is_asker_dismissed(polis, question).await? && !is_answered(polis, question).await?)
+}
+
+async fn is_asker_dismissed(polis: &Polis, question: &Message) -> Result<bool, OpError> {
+    let Some(run) = &question.run else {
+        return Ok(false);
+    };
+    let key = MemberKey::new(run.clone(), question.from.clone());
+    let state = polis.kept::<MemberState>(&member::state_name(&key)).await?;
+    Ok(state.is_some_and(|state| state.value.status == MemberStatus::Gone))
+}
+
+async fn is_answered(polis: &Polis, question: &Message) -> Result<bool, OpError> {
+    let Some(run) = &question.run else {
+        return Ok(false);
+    };
+    let mut query = mailbox_of(polis, question.from.clone(), run, question.id);
+    loop {
+        let page = polis.store.mailbox(&query).await?;
+        if page.iter().any(|message| answers(question, message)) {
+            return Ok(true);
+        }
+        let Some(last) = page.last() else {
+            return Ok(false);
+        };
+        query.after = last.id;
+    }
+}
+
+fn mailbox_of(polis: &Polis, recipient: AgentId, run: &RunId, after: u64) -> MailboxQuery {
+    MailboxQuery {
+        recipient,
+        run: Some(run.clone()),
+        unread: false,
+        now: polis.clock.now_millis(),
+        after,
+        limit: PAGE,
+    }
+}
