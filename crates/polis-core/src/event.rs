@@ -112,6 +112,8 @@ pub mod kind {
     pub const SOCIETY_PAUSED: &str = "society.paused";
     /// A run, or a member of it, goes on.
     pub const SOCIETY_RESUMED: &str = "society.resumed";
+    /// All members of a run are idle and nothing is open.
+    pub const SOCIETY_FINISHED: &str = "society.finished";
     /// A run is over.
     pub const SOCIETY_STOPPED: &str = "society.stopped";
     /// An agent was hired for a run.

@@ -15,7 +15,7 @@ use crate::driver::Shared;
 use crate::model::Model;
 use crate::place;
 use crate::progress::Progress;
-use crate::worker::{Quiet, Worker, is_settled};
+use crate::worker::{Quiet, RunCheck, Worker, check_settled, finish_if_done};
 
 /// How many steps may wait for somebody who looks on.
 const LOOKED_ON: usize = 4_096;
@@ -125,6 +125,11 @@ impl Society {
         }
     }
 
+    /// Marks a run as done if nothing is left to do in it. Returns whether it is done.
+    pub async fn finish_if_done(&self, run: &RunId) -> Result<bool, OpError> {
+        Ok(finish_if_done(&self.polis, run).await? == RunCheck::Done)
+    }
+
     /// Looks in a task of its own: who waits for [`settled`](Self::settled) beside other things stops polling it while
     /// it does them, and a question to PostgreSQL whose answer nobody takes holds up all others on its connection.
     async fn is_settled(&self, now: Quiet) -> bool {
@@ -134,7 +139,7 @@ impl Society {
                 Ok(last) if last <= now.seen => {}
                 Ok(_) | Err(_) => return false,
             }
-            is_settled(&polis, &runs).await.unwrap_or(false)
+            matches!(check_settled(&polis, &runs).await, Ok(RunCheck::Done))
         });
         looked.await.unwrap_or(false)
     }

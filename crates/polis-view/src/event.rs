@@ -116,13 +116,15 @@ fn more(event: &Event, told: &Told) -> String {
             }
             _ => String::new(),
         },
-        kind::TASK_COMPLETED => match told.data.get("durationMs").and_then(Value::as_i64) {
-            Some(ms) => lang.say(
-                format!("after {}", time::span(ms, lang)),
-                format!("，用时 {}", time::span(ms, lang)),
-            ),
-            None => String::new(),
-        },
+        kind::TASK_COMPLETED | kind::SOCIETY_FINISHED => {
+            match told.data.get("durationMs").and_then(Value::as_i64) {
+                Some(ms) => lang.say(
+                    format!("after {}", time::span(ms, lang)),
+                    format!("，用时 {}", time::span(ms, lang)),
+                ),
+                None => String::new(),
+            }
+        }
         kind::TASK_COMMENTED => told.quoted("body"),
         kind::TASK_REFUSED | kind::FILE_REFUSED | kind::COMMAND_REFUSED => told.refusal(),
         kind::DECISION_PROPOSED

@@ -187,7 +187,7 @@ pub fn decide_dismiss(
     let mut run = known.run.value.clone();
     run.agents = run.agents.saturating_sub(left);
     if known.ends {
-        run.status = RunStatus::Stopped;
+        run.end(RunStatus::Stopped, now);
         let subject = Subject::Run(run_id.clone());
         let told = Told { agent: top, reason };
         changes

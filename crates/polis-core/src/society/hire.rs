@@ -12,7 +12,7 @@ use super::kept::{self, Kept};
 use super::member::{self, Member, MemberState, MemberStatus};
 use super::name::{MemberKey, RunId};
 use super::role::SocietyRole;
-use super::run::{self, HireLimits, Run};
+use super::run::{self, HireLimits, Run, RunStatus};
 use crate::agent::{Agent, AgentStatus, Layer, Registered};
 use crate::caller::Caller;
 use crate::carried::{maybe_object, object};
@@ -227,6 +227,9 @@ pub fn decide_hire(
 /// The run with one agent more.
 fn count(current: &Run, kept: Option<&Kept<Run>>, now: i64) -> Option<Write> {
     let mut run = current.clone();
+    if run.status == RunStatus::Done {
+        run.reopen(RunStatus::Active, &Timestamp::from_millis(now));
+    }
     run.agents = run.agents.saturating_add(1);
     run.hired = run.hired.saturating_add(1);
     run.hired_at.retain(|at| *at > now.saturating_sub(MINUTE));

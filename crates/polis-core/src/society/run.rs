@@ -44,17 +44,37 @@ pub struct Run {
     pub created_by: AgentId,
     /// When it began.
     pub created_at: Timestamp,
+    /// When it was resumed after it was done, the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
+    /// When it was done or stopped; absent while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// How long it was open up to its last end (milliseconds). The time between an end and a resumption does not
+    /// count.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duration_ms: u64,
 }
 
-/// Whether a run goes on.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Its members think when there is something to think about.
     Active,
-    /// Nobody thinks until somebody says so.
+    /// No member thinks until the run is resumed.
     Paused,
-    /// It is over; everybody was dismissed.
+    /// All members are idle and nothing is open; a message to a member resumes it.
+    Done,
+    /// It is over; all members were dismissed.
     Stopped,
 }
 
@@ -85,6 +105,7 @@ impl RunStatus {
         match self {
             Self::Active => "active",
             Self::Paused => "paused",
+            Self::Done => "done",
             Self::Stopped => "stopped",
         }
     }
@@ -106,7 +127,39 @@ impl Run {
             hired_at: Vec::new(),
             created_by: by.clone(),
             created_at: now.clone(),
+            resumed_at: None,
+            ended_at: None,
+            duration_ms: 0,
         }
+    }
+
+    /// Ends it, as done or as stopped, and settles its duration. A run that is done already and is stopped keeps the
+    /// end it had.
+    pub fn end(&mut self, status: RunStatus, now: &Timestamp) {
+        self.status = status;
+        if self.ended_at.is_none() {
+            self.duration_ms = self.duration_at(now.millis().unwrap_or(0));
+            self.ended_at = Some(now.clone());
+        }
+    }
+
+    /// Opens it again after it was done.
+    pub fn reopen(&mut self, status: RunStatus, now: &Timestamp) {
+        self.status = status;
+        if self.ended_at.take().is_some() {
+            self.resumed_at = Some(now.clone());
+        }
+    }
+
+    /// Returns how long it has been open (milliseconds), at a moment in milliseconds.
+    pub fn duration_at(&self, now: i64) -> u64 {
+        if self.ended_at.is_some() {
+            return self.duration_ms;
+        }
+        let since = self.resumed_at.as_ref().unwrap_or(&self.created_at);
+        let open = now.saturating_sub(since.millis().unwrap_or(now));
+        self.duration_ms
+            .saturating_add(u64::try_from(open).unwrap_or(0))
     }
 
     /// Refuses what cannot be done any more for a run that is over.
@@ -134,4 +187,30 @@ pub fn not_found(run: &RunId) -> Refusal {
 /// Where a run is kept.
 pub fn record_name(run: &RunId) -> RecordName {
     RecordName::new(RecordKind::Run, run.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duration_counts_only_the_time_a_run_is_open() {
+        let at = Timestamp::from_millis;
+        let id = "r1".parse().unwrap();
+        let mut run = Run::new(id, "paint".to_owned(), &AgentId::user(), &at(1_000));
+        assert_eq!(run.duration_at(1_500), 500);
+        run.end(RunStatus::Done, &at(3_000));
+        assert_eq!((run.duration_ms, run.duration_at(9_000)), (2_000, 2_000));
+        run.reopen(RunStatus::Active, &at(10_000));
+        assert_eq!(
+            (run.ended_at.as_ref(), run.duration_at(10_400)),
+            (None, 2_400)
+        );
+        run.end(RunStatus::Done, &at(11_000));
+        run.end(RunStatus::Stopped, &at(50_000));
+        assert_eq!(
+            (run.status, run.duration_ms, run.ended_at),
+            (RunStatus::Stopped, 3_000, Some(at(11_000)))
+        );
+    }
 }

@@ -45,10 +45,11 @@ fn told(hold: Hold, run: &RunId, agent: Option<&AgentId>, why: Option<&str>) -> 
 /// Holds up a whole run, or lets it go on. Its members stay as they are.
 pub fn hold_run(hold: Hold, run: &Kept<Run>, caller: &Caller, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
-    new.status = match hold {
+    let status = match hold {
         Hold::Pause => RunStatus::Paused,
         Hold::Resume => RunStatus::Active,
     };
+    new.reopen(status, now);
     let changes = Changeset::by(caller, now.clone());
     if new == run.value {
         return (new, changes);
@@ -56,6 +57,56 @@ pub fn hold_run(hold: Hold, run: &Kept<Run>, caller: &Caller, now: &Timestamp) -
     let changes = changes
         .write(run.put(run::record_name(&new.id), &new))
         .event(told(hold, &new.id, None, None));
+    (new, changes)
+}
+
+/// What the log records of a run that is done.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FinishedEvent {
+    duration_ms: u64,
+}
+
+/// An empty changeset whose author is the head of the run: no person or member asked for these changes.
+fn changes_by_head(run: &Run, now: &Timestamp) -> Changeset {
+    Changeset {
+        actor: run.head.clone(),
+        at: now.clone(),
+        writes: Vec::new(),
+        events: Vec::new(),
+    }
+}
+
+/// Marks an active run as done. A run in any other state, or whose record is not the one of `revision`, stays as it
+/// is.
+pub fn finish_run(run: &Kept<Run>, revision: u64, now: &Timestamp) -> (Run, Changeset) {
+    let mut new = run.value.clone();
+    let changes = changes_by_head(&new, now);
+    if new.status != RunStatus::Active || run.revision != revision {
+        return (new, changes);
+    }
+    new.end(RunStatus::Done, now);
+    let finished = FinishedEvent {
+        duration_ms: new.duration_ms,
+    };
+    let subject = Subject::Run(new.id.clone());
+    let changes = changes
+        .write(run.put(run::record_name(&new.id), &new))
+        .event(NewEvent::of(kind::SOCIETY_FINISHED, subject, &finished));
+    (new, changes)
+}
+
+/// Makes a done run active again because a member has mail; a run in any other state stays as it is.
+pub fn reopen_run(run: &Kept<Run>, now: &Timestamp) -> (Run, Changeset) {
+    let mut new = run.value.clone();
+    let changes = changes_by_head(&new, now);
+    if new.status != RunStatus::Done {
+        return (new, changes);
+    }
+    new.reopen(RunStatus::Active, now);
+    let changes = changes
+        .write(run.put(run::record_name(&new.id), &new))
+        .event(told(Hold::Resume, &new.id, None, None));
     (new, changes)
 }
 

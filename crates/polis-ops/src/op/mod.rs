@@ -118,10 +118,10 @@ pub use society::{
     ApprovalList, Conversation, DecideApproval, FindRole, FoundRole, GetOrg, Held, HoldSociety,
     ListApprovals, ListMembers, ListRoles, ListRuns, MemberBudget, MemberList, OfRun, Org,
     OrgMember, ReadConversation, RoleList, RunList, SetBudget, Spoken, TellRun, ToolCall, TurnView,
-    create_role, decide_approval, draw_budget, find_role_by_name, get_org, is_open_question,
-    list_approvals, list_members, list_roles, list_runs, no_member, open_questions, pause_society,
-    read_conversation, resume_society, set_budget, show_member, show_run, spawn_agent, start_run,
-    stop_run, tell_run, terminate_agent,
+    create_role, decide_approval, draw_budget, find_role_by_name, finish_run, get_org,
+    is_open_question, list_approvals, list_members, list_roles, list_runs, no_member,
+    open_questions, pause_society, read_conversation, reopen_run, resume_society, set_budget,
+    show_member, show_run, spawn_agent, start_run, stop_run, tell_run, terminate_agent,
 };
 pub use stats_keeper::StatsKeeper;
 pub use task_history::{History, NewestHistory, TaskHistory, newest_history, task_history};

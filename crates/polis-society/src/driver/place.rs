@@ -10,7 +10,7 @@ use polis_core::society::{Kept, MemberKey};
 use polis_core::task::TaskSummary;
 use polis_core::{AgentId, TaskStatus};
 use polis_ops::port::{MailboxQuery, TaskQuery};
-use polis_ops::{OpError, Polis};
+use polis_ops::{OpError, Polis, op};
 use serde::de::DeserializeOwned;
 
 use super::damaged;
@@ -66,12 +66,17 @@ pub(super) async fn state(
     read(polis, &member::state_name(key)).await
 }
 
-/// Who a member is; `None` if nobody drives it: its run is not active, or it thinks for itself.
+/// Who a member is; `None` if it is not driven: its run is not active, or it thinks for itself.
 pub(super) async fn place(polis: &Polis, key: &MemberKey) -> Result<Option<Place>, OpError> {
     let Some(run) = read::<Run>(polis, &run::record_name(&key.run)).await? else {
         return Ok(None);
     };
-    if run.value.status != RunStatus::Active {
+    let run = match run.value.status {
+        // A message to a member resumes a run that was done.
+        RunStatus::Done if has_mail(polis, key).await? => op::reopen_run(polis, &key.run).await?,
+        _ => run.value,
+    };
+    if run.status != RunStatus::Active {
         return Ok(None);
     }
     let Some(member) = read::<Member>(polis, &member::record_name(key)).await? else {
@@ -87,8 +92,17 @@ pub(super) async fn place(polis: &Polis, key: &MemberKey) -> Result<Option<Place
     Ok(Some(Place {
         member: member.value,
         role: role.map(|kept| kept.value),
-        run: run.value,
+        run,
     }))
+}
+
+/// Whether a member has unread messages.
+async fn has_mail(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
+    let query = MailboxQuery {
+        limit: 1,
+        ..mailbox(key, polis.clock.now_millis())
+    };
+    Ok(!polis.store.mailbox(&query).await?.is_empty())
 }
 
 /// What is limited on the way from a member up to the top.

@@ -75,7 +75,7 @@ struct About {
 }
 
 /// What an event means for whoever drives members.
-fn meaning(event: &Event) -> Option<Signal> {
+pub(super) fn meaning(event: &Event) -> Option<Signal> {
     if event.kind == kind::MESSAGE_SENT {
         let about: About = event.data.to()?;
         // Nobody drives a person.

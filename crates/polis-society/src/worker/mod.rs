@@ -26,7 +26,7 @@ use crate::lease::Lease;
 use crate::society::SocietySettings;
 
 use runs::Wanted;
-pub(crate) use scan::is_settled;
+pub(crate) use scan::{RunCheck, check_settled, finish_if_done};
 
 /// What the log, the clock or a driver tells the worker.
 #[derive(Debug)]
@@ -51,6 +51,21 @@ enum Signal {
     Seen(u64),
     /// A driver is done with this member.
     Left(MemberKey),
+}
+
+impl Signal {
+    /// The run it is about.
+    fn run(&self) -> Option<&RunId> {
+        match self {
+            Self::Wake(key) | Self::Halt(key) | Self::Pause(key) | Self::Left(key) => {
+                Some(&key.run)
+            }
+            Self::Look(run) | Self::HaltRun(run) | Self::PauseRun(run) | Self::News(run) => {
+                Some(run)
+            }
+            Self::Mail | Self::Seen(_) => None,
+        }
+    }
 }
 
 /// Which of a member's tokens ends what it does.
@@ -249,6 +264,7 @@ impl Worker {
             Signal::Pause(_) | Signal::PauseRun(_) => |seat| &seat.pause,
             _ => |seat| &seat.stop,
         };
+        let is_dismissal = matches!(signal, Signal::Halt(_));
         match signal {
             Signal::Wake(key) => self.wake(key),
             Signal::Look(run) => {
@@ -261,6 +277,10 @@ impl Worker {
                 }
             }
             Signal::Halt(key) | Signal::Pause(key) => {
+                if is_dismissal {
+                    // A run that was open only because of this member is done without it.
+                    self.want(key.run.clone());
+                }
                 if let Some(sitting) = self.seats.get_mut(&key) {
                     // Should it be resumed before it has left, it is looked at again.
                     sitting.again = true;

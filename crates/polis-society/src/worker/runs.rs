@@ -6,6 +6,7 @@ use polis_core::RunId;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Worker;
+use super::scan::{RunCheck, finish_if_done};
 use crate::lease::{self, Lease};
 
 /// How much longer a worker waits with a free run for each one it has, so that an idle one is faster.
@@ -81,7 +82,7 @@ impl Worker {
     /// Takes a run; when to try again if another has it.
     async fn take(&mut self, run: &RunId) -> Result<Option<Instant>, polis_ops::OpError> {
         let polis = self.shared.polis.clone();
-        if !super::scan::is_active(&polis, run).await? {
+        if !super::scan::may_be_driven(&polis, run).await? {
             return Ok(None);
         }
         if !self.leases.contains_key(run) {
@@ -133,7 +134,7 @@ impl Worker {
         for run in idle {
             if !self.resting.insert(run.clone()) {
                 self.resting.remove(&run);
-                rested.extend(self.leases.remove(&run));
+                rested.push(run);
             }
         }
         for run in &busy {
@@ -142,8 +143,19 @@ impl Worker {
         let polis = self.shared.polis.clone();
         let patience = self.settings.lease / 3;
         if !rested.is_empty() {
-            let runs: Vec<RunId> = rested.iter().map(|lease| lease.run().clone()).collect();
-            let _ = timeout(patience, lease::give_back_all(&polis, rested)).await;
+            let (mut runs, mut leases) = (Vec::new(), Vec::new());
+            for run in rested {
+                // While the lease is still held, so that no other worker begins something at the same time. A run that
+                // changed meanwhile, or a store that does not answer, is looked at again at the next renewal.
+                let checked = timeout(patience, finish_if_done(&polis, &run)).await;
+                if !matches!(checked, Ok(Ok(RunCheck::Done | RunCheck::Open))) {
+                    self.resting.insert(run);
+                    continue;
+                }
+                leases.extend(self.leases.remove(&run));
+                runs.push(run);
+            }
+            let _ = timeout(patience, lease::give_back_all(&polis, leases)).await;
             // What came in between is for whoever is first.
             for run in runs {
                 if timeout(patience, self.look_at_rested(&run)).await.is_err() {

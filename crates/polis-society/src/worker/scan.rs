@@ -1,6 +1,6 @@
 //! Looking into the store for those who have something to do.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use polis_core::RunId;
@@ -8,10 +8,11 @@ use polis_core::record::{RecordKind, Stored};
 use polis_core::society::member::{self, MemberState, MemberStatus};
 use polis_core::society::run::{self, Run, RunStatus};
 use polis_core::society::{Kept, MemberKey};
-use polis_ops::port::Mailbox;
-use polis_ops::{OpError, Polis};
+use polis_ops::port::{EventQuery, Mailbox};
+use polis_ops::{OpError, Polis, op};
 use tokio::time::Instant;
 
+use super::follow::meaning;
 use super::{Signal, Worker};
 
 /// How many are read at once; a store reads so few where it is asked.
@@ -19,20 +20,31 @@ const PAGE: u32 = 50;
 /// How long a store that failed is left alone.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Whether a run's members may do anything.
-pub(super) async fn is_active(polis: &Polis, id: &RunId) -> Result<bool, OpError> {
-    let stored = polis.store.record(&run::record_name(id)).await?;
-    let run = stored.and_then(|stored| Kept::<Run>::read(&stored).ok());
-    Ok(run.is_some_and(|run| run.value.status == RunStatus::Active))
+/// Whether members act in a run of this status: those of a run that is done do when they have mail.
+fn is_driven(status: RunStatus) -> bool {
+    matches!(status, RunStatus::Active | RunStatus::Done)
 }
 
-/// The runs whose members may do something.
-async fn active_runs(polis: &Polis, only: &[RunId]) -> Result<Vec<RunId>, OpError> {
-    let mut found = Vec::new();
+async fn read_run(polis: &Polis, id: &RunId) -> Result<Option<Kept<Run>>, OpError> {
+    let stored = polis.store.record(&run::record_name(id)).await?;
+    Ok(stored.and_then(|stored| Kept::<Run>::read(&stored).ok()))
+}
+
+/// Whether a run's members may do anything.
+pub(super) async fn may_be_driven(polis: &Polis, id: &RunId) -> Result<bool, OpError> {
+    let run = read_run(polis, id).await?;
+    Ok(run.is_some_and(|run| is_driven(run.value.status)))
+}
+
+/// The runs whose members may do something, and their status.
+async fn driven_runs(polis: &Polis, only: &[RunId]) -> Result<HashMap<RunId, RunStatus>, OpError> {
+    let mut found = HashMap::new();
     if !only.is_empty() {
         for id in only {
-            if is_active(polis, id).await? {
-                found.push(id.clone());
+            let run = read_run(polis, id).await?;
+            let status = run.map(|run| run.value.status);
+            if let Some(status) = status.filter(|status| is_driven(*status)) {
+                found.insert(id.clone(), status);
             }
         }
         return Ok(found);
@@ -48,8 +60,8 @@ async fn active_runs(polis: &Polis, only: &[RunId]) -> Result<Vec<RunId>, OpErro
         };
         after = Some(last.id.clone());
         let runs = page.iter().filter_map(|one| Kept::<Run>::read(one).ok());
-        let active = runs.filter(|run| run.value.status == RunStatus::Active);
-        found.extend(active.map(|run| run.value.id));
+        let driven = runs.filter(|run| is_driven(run.value.status));
+        found.extend(driven.map(|run| (run.value.id, run.value.status)));
     }
 }
 
@@ -110,27 +122,45 @@ async fn waiting(polis: &Polis) -> Result<Vec<MemberKey>, OpError> {
     }
 }
 
-/// Where to look at the start: every run that is active and has somebody at work.
+/// The active runs with a member at work, for the start of a worker. An active run without one may have been left by
+/// a process that ended before it marked the run as done.
 pub(super) async fn runs_at_work(polis: &Polis, only: &[RunId]) -> Result<Vec<RunId>, OpError> {
     let mut found = Vec::new();
-    for id in active_runs(polis, only).await? {
-        if !at_work(polis, &id, true).await?.is_empty() {
+    for (id, status) in driven_runs(polis, only).await? {
+        if status != RunStatus::Active {
+            continue;
+        }
+        if !at_work(polis, &id, true).await?.is_empty()
+            || finish_if_done(polis, &id).await? == RunCheck::Changed
+        {
             found.push(id);
         }
     }
     Ok(found)
 }
 
-/// Whether nobody of these runs, or of all if none are named, has anything to do now or later by itself.
-pub(crate) async fn is_settled(polis: &Polis, only: &[RunId]) -> Result<bool, OpError> {
+/// What one look at the store tells about a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunCheck {
+    /// Nothing is left to do in it.
+    Done,
+    /// Something is left to do, or the person owes something.
+    Open,
+    /// It changed during the look, which therefore tells nothing: look again.
+    Changed,
+}
+
+/// Whether these runs, or all if none are named, are settled: no member has anything to do now or later by itself.
+pub(crate) async fn check_settled(polis: &Polis, only: &[RunId]) -> Result<RunCheck, OpError> {
     // Each question is one look of its own, and members go on between them. So it is asked who has mail before it is
     // asked who works: who takes its mail in between works, and who has gone idle in between has written to nobody
-    // if nothing was logged meanwhile.
+    // if nothing of these runs was logged meanwhile. Events of other runs, of tasks and of boards do not count: on a
+    // busy store there are always some.
     let seen = polis.store.last_sequence().await?;
     let now = polis.clock.now_millis();
-    let active: HashSet<RunId> = active_runs(polis, only).await?.into_iter().collect();
+    let driven = driven_runs(polis, only).await?;
     for key in waiting(polis).await? {
-        if !active.contains(&key.run) {
+        if !driven.contains_key(&key.run) {
             continue;
         }
         let stored = polis.store.record(&member::state_name(&key)).await?;
@@ -143,25 +173,85 @@ pub(crate) async fn is_settled(polis: &Polis, only: &[RunId]) -> Result<bool, Op
             )
         });
         if hears && drives(polis, &key).await? {
-            return Ok(false);
+            return Ok(RunCheck::Open);
         }
     }
-    for id in &active {
+    let active = driven
+        .iter()
+        .filter(|(_, status)| **status == RunStatus::Active);
+    for (id, _) in active {
         if !at_work(polis, id, true).await?.is_empty() {
-            return Ok(false);
+            return Ok(RunCheck::Open);
         }
     }
     if polis.store.next_delivery_of_any(now).await?.is_some() {
-        for id in &active {
+        for id in driven.keys() {
             for agent in members(polis, id, |_| true, false).await? {
                 let next = polis.store.next_delivery(&agent.agent, now).await?;
                 if next.is_some() {
-                    return Ok(false);
+                    return Ok(RunCheck::Open);
                 }
             }
         }
     }
-    Ok(polis.store.last_sequence().await? == seen)
+    match has_news(polis, seen, only).await? {
+        true => Ok(RunCheck::Changed),
+        false => Ok(RunCheck::Done),
+    }
+}
+
+/// Whether anything that may give a member of these runs, or of any if none are named, something to do was logged after
+/// `seen`.
+async fn has_news(polis: &Polis, seen: u64, only: &[RunId]) -> Result<bool, OpError> {
+    let mut query = EventQuery {
+        after: seen,
+        limit: PAGE,
+        ..EventQuery::default()
+    };
+    loop {
+        let page = polis.store.events(&query).await?;
+        let Some(last) = page.last() else {
+            return Ok(false);
+        };
+        query.after = last.seq;
+        let mut news = page.iter().filter_map(meaning);
+        let is_meant = |run: &RunId| only.is_empty() || only.contains(run);
+        if news.any(|signal| signal.run().is_some_and(is_meant)) {
+            return Ok(true);
+        }
+    }
+}
+
+/// Marks a run as done if nothing is left to do in it: it is settled, no member is held up, and the person owes no
+/// answer. A run of an outside agent is never done: that agent decides when.
+pub(crate) async fn finish_if_done(polis: &Polis, id: &RunId) -> Result<RunCheck, OpError> {
+    let Some(run) = read_run(polis, id).await? else {
+        return Ok(RunCheck::Open);
+    };
+    match run.value.status {
+        RunStatus::Done => return Ok(RunCheck::Done),
+        RunStatus::Active if run.value.head.is_root() => {}
+        RunStatus::Active | RunStatus::Paused | RunStatus::Stopped => return Ok(RunCheck::Open),
+    }
+    let is_held = |stored: &Stored| {
+        Kept::<MemberState>::read(stored).is_ok_and(|kept| {
+            use MemberStatus::{Asking, Parked, Paused};
+            matches!(kept.value.status, Asking | Paused | Parked)
+        })
+    };
+    let settled = check_settled(polis, std::slice::from_ref(id)).await?;
+    if settled != RunCheck::Done {
+        return Ok(settled);
+    }
+    if !members(polis, id, is_held, true).await?.is_empty()
+        || !op::open_questions(polis, id).await?.is_empty()
+    {
+        return Ok(RunCheck::Open);
+    }
+    match op::finish_run(polis, id, run.revision).await? {
+        true => Ok(RunCheck::Done),
+        false => Ok(RunCheck::Changed),
+    }
 }
 
 /// Whether a member is one that is driven.

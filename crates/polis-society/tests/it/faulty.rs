@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
 use polis_core::changeset::Fence;
+use polis_core::event::kind;
 use polis_core::message::Message;
 use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::society::{MemberKey, RunId};
 use polis_core::task::{Comment, TaskSummary};
 use polis_core::workspace::record::{AssignedWorkspace, Workspace};
 use polis_core::{
-    Agent, AgentId, Changeset, Code, Event, Registered, TaskId, TaskRecord, TaskType, Timestamp,
+    Agent, AgentId, Changeset, Code, Event, NewEvent, Registered, Subject, TaskId, TaskRecord,
+    TaskType, Timestamp,
 };
 use polis_ops::port::{
     Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, CommentQuery,
@@ -33,6 +35,8 @@ pub(crate) enum Fate {
     FailBefore,
     /// It is made, and its answer gets lost.
     UnknownAfter,
+    /// None of them fails, but other work is logged before each look at the end of the log.
+    Busy,
 }
 
 /// A store with one fault in it.
@@ -119,6 +123,7 @@ impl Ledger for Faulty {
                     self.inner.commit(changes).await?;
                     return failed(Code::CommitUnknown, "Nobody knows.");
                 }
+                Fate::Busy => return self.inner.commit(changes).await,
             }
             std::future::pending().await
         })
@@ -201,8 +206,29 @@ passed_on! { Turns {
     last_turns(member: &'a MemberKey, limit: u32) -> Vec<StoredTurn>;
 }}
 
-passed_on! { Events {
-    events(query: &'a EventQuery) -> Vec<Event>;
-    last_sequence() -> u64;
-    wait_beyond(after: u64, at_most: Duration) -> u64;
-}}
+impl Events for Faulty {
+    fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>> {
+        self.unless_dead(self.inner.events(query))
+    }
+
+    fn last_sequence(&self) -> PortFuture<'_, u64> {
+        Box::pin(async move {
+            if self.fate == Fate::Busy {
+                let task = Subject::Task(TaskId::new(1).unwrap());
+                let event = NewEvent::of(kind::TASK_UPDATED, task, &serde_json::json!({}));
+                let changes = Changeset {
+                    actor: AgentId::user(),
+                    at: Timestamp::from_millis(0),
+                    writes: Vec::new(),
+                    events: vec![event],
+                };
+                self.inner.commit(changes).await?;
+            }
+            self.unless_dead(self.inner.last_sequence()).await
+        })
+    }
+
+    fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64> {
+        self.unless_dead(self.inner.wait_beyond(after, at_most))
+    }
+}

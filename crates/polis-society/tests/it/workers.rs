@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use polis_core::AgentId;
 use polis_core::society::member::MemberStatus;
+use polis_core::society::run::{Run, RunStatus, record_name};
 use polis_core::society::turn::CallEnd;
-use polis_ops::Settings;
 use polis_ops::port::MailboxQuery;
+use polis_ops::{Settings, op};
 use polis_society::lease::holder;
 use polis_society::model::Model;
 use polis_society::{Society, SocietySettings};
@@ -15,6 +17,7 @@ use polis_workspace::files::WorkspaceFiles;
 use polis_workspace::sandbox::SandboxTerminal;
 use serde_json::json;
 
+use crate::faulty::{Fate, Faulty};
 use crate::ground::on_every_store;
 use crate::stage::{
     Asked, Say, Script, begin, begin_with, call, mail, polis, polis_with, results, society, state,
@@ -26,6 +29,8 @@ on_every_store! {
     the_runs_of_a_dead_worker_move_to_another
     delayed_messages_come_when_they_are_due
     a_society_that_is_stopped_goes_on_where_it_was
+    finished_run_is_marked_done_on_a_busy_store
+    dismissal_of_the_member_that_asked_finishes_the_run
 }
 
 async fn start(polis: &polis_ops::Polis, model: &Arc<Script>, name: &str, lease: u64) -> Society {
@@ -183,6 +188,67 @@ async fn a_society_that_is_stopped_goes_on_where_it_was(ground: &impl Ground) {
         limit: 10,
     };
     assert!(polis.store.mailbox(&query).await.unwrap().is_empty());
+}
+
+async fn run_status(polis: &polis_ops::Polis, run: &str) -> RunStatus {
+    let id = run.parse().unwrap();
+    let stored = polis.store.record(&record_name(&id)).await.unwrap();
+    let run: Run = serde_json::from_str(&stored.unwrap().body).unwrap();
+    run.status
+}
+
+async fn finished_run_is_marked_done_on_a_busy_store(ground: &impl Ground) {
+    let store = Faulty::new(ground.open().await.unwrap(), usize::MAX, Fate::Busy);
+    let polis = polis(store);
+    begin(&polis, "r1", "go").await;
+    let model = Script::of(|_| Say::Done("done"));
+    let society = start(&polis, &model, "w1", 600).await;
+    until("the run is done", || async {
+        run_status(&polis, "r1").await == RunStatus::Done
+    })
+    .await;
+    society.stop(Duration::from_secs(5)).await;
+}
+
+async fn dismissal_of_the_member_that_asked_finishes_the_run(ground: &impl Ground) {
+    let polis = polis(ground.open().await.unwrap());
+    begin(&polis, "r1", "go").await;
+    let model = Script::of(|asked| match (asked.agent.as_str(), asked.number) {
+        ("root", 0) => Say::Calls(vec![
+            (
+                "create_role",
+                json!({"name": "worker", "rolePrompt": "You work."}),
+            ),
+            (
+                "spawn_agent",
+                json!({"role": "worker", "name": "ann", "taskBrief": "Work"}),
+            ),
+            ("send_message", json!({"to": "ann", "payload": "Go."})),
+        ]),
+        ("ann", 0) => call("send_message", json!({"to": "user", "payload": "Which?"})),
+        _ => Say::Done("done"),
+    });
+    let society = start(&polis, &model, "w1", 600).await;
+    let run = "r1".parse().unwrap();
+    until("it asks", || async {
+        !mail(&polis, "user").await.is_empty()
+    })
+    .await;
+    until("the run rests", || async {
+        let held = holder(&polis, &run).await.unwrap();
+        held.is_none_or(|held| held.until <= polis.clock.now_millis())
+    })
+    .await;
+    assert_eq!(run_status(&polis, "r1").await, RunStatus::Active);
+    let gone = serde_json::from_value(json!({"agentId": "ann"})).unwrap();
+    op::terminate_agent(&polis, &AgentId::user(), &gone)
+        .await
+        .unwrap();
+    until("the run is done", || async {
+        run_status(&polis, "r1").await == RunStatus::Done
+    })
+    .await;
+    society.stop(Duration::from_secs(5)).await;
 }
 
 /// Many members and little room: each gets its turn, and none is lost.

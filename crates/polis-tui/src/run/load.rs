@@ -1,6 +1,7 @@
 //! Reading what a page shows, by the operations.
 
 use polis_core::board::BoardName;
+use polis_core::society::run::Run;
 use polis_core::workspace::file::{ListFiles, ReadFile};
 use polis_core::{AgentId, Kind, RunId, TaskStatus};
 use polis_ops::OpError;
@@ -24,6 +25,8 @@ const ENTRIES: usize = 100;
 const LOG_PAGE: u32 = 1_000;
 /// How many turns of a conversation are shown.
 const TURNS: u32 = 100;
+/// The most runs that are shown.
+const MAX_RUNS: usize = 50;
 
 /// Reads it.
 pub async fn load(screen: &Screen, wish: &Wish) -> Result<Data, Refused> {
@@ -88,6 +91,7 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
             Ok(Data::Agents(Roster {
                 agents: agents.agents,
                 members: members(screen).await?,
+                runs: runs(screen).await?,
             }))
         }
         Place::Agent(id, run) => agent(screen, id, run.as_ref()).await,
@@ -161,6 +165,25 @@ async fn members(screen: &Screen) -> Result<Vec<OrgMember>, OpError> {
             None => return Ok(members),
         }
     }
+}
+
+/// The runs that may be seen, those that have ended too: open ones first, then the newest.
+async fn runs(screen: &Screen) -> Result<Vec<Run>, OpError> {
+    let params = op::ListRuns {
+        all: true,
+        ..op::ListRuns::default()
+    };
+    let mut runs = match op::list_runs(&screen.polis, &screen.agent, &params).await {
+        Ok(list) => list.runs,
+        Err(error) if !matches!(error.kind(), Kind::Internal | Kind::Busy) => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    runs.sort_by(|a, b| {
+        let has_ended = |run: &Run| run.ended_at.is_some();
+        (has_ended(a), b.created_at.as_str()).cmp(&(has_ended(b), a.created_at.as_str()))
+    });
+    runs.truncate(MAX_RUNS);
+    Ok(runs)
 }
 
 async fn tasks(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {

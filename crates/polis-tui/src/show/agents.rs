@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use polis_core::agent::{Agent, AgentStatus};
 use polis_core::message::Message;
 use polis_core::society::member::MemberStatus;
+use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::turn::CallEnd;
 use polis_core::{AgentId, RunId};
 use polis_ops::op::{Conversation, OrgMember};
@@ -27,6 +28,8 @@ pub struct Roster {
     pub agents: Vec<Agent>,
     /// Members of societies, as they stand.
     pub members: Vec<OrgMember>,
+    /// Runs of societies, open ones first, then the newest.
+    pub runs: Vec<Run>,
 }
 
 /// One agent.
@@ -48,7 +51,7 @@ pub struct AgentSheet {
 
 pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
     let lang = ways.lang;
-    if roster.agents.is_empty() && roster.members.is_empty() {
+    if roster.agents.is_empty() && roster.members.is_empty() && roster.runs.is_empty() {
         let text = lang.say(
             "Nobody yet. Register an agent: polis agent add ID --role ROLE",
             "还没有智能体。注册：polis agent add ID --role ROLE",
@@ -76,7 +79,39 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
             rows.push(row(Some(agent), stands.copied(), place.depth, ways));
         }
     }
+    if !roster.runs.is_empty() {
+        rows.push(Row::heading(lang.say("Runs", "运行")));
+        rows.extend(roster.runs.iter().map(|run| run_row(run, ways)));
+    }
     rows
+}
+
+/// A run with its state and, once it has ended, how long it took. It opens the agent at its top.
+fn run_row(run: &Run, ways: &Ways) -> Row {
+    let lang = ways.lang;
+    let style = match run.status {
+        RunStatus::Active => Style::Green,
+        RunStatus::Paused => Style::Yellow,
+        RunStatus::Done | RunStatus::Stopped => Style::Dim,
+    };
+    let duration = words::run_duration(run, lang);
+    let when = duration.unwrap_or_else(|| age(Some(&run.created_at), ways));
+    let name = format!("{}  {}", run.id, run.requirement);
+    let (head, id) = (run.head.clone(), run.id.clone());
+    Row::new(
+        [
+            Cell::plain(&name),
+            Cell::new(words::run(run.status, lang), style),
+            Cell::plain(""),
+            Cell::dim(""),
+            Cell::dim(&when),
+        ],
+        Thing::Agent {
+            id: head.clone(),
+            run: Some(id.clone()),
+        },
+        Some(Place::Agent(head, Some(id))),
+    )
 }
 
 fn row(agent: Option<&Agent>, member: Option<&OrgMember>, depth: usize, ways: &Ways) -> Row {

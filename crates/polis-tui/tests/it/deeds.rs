@@ -3,7 +3,7 @@
 use polis_core::AgentId;
 use polis_core::board::{BoardName, DecisionStatus};
 use polis_core::society::member::MemberStatus;
-use polis_core::society::run::RunStatus;
+use polis_core::society::run::{RunStatus, record_name};
 use polis_ops::op;
 use polis_tui::Tab;
 use polis_tui::app::{Message, Notice, Overlay, Place};
@@ -192,4 +192,28 @@ fn a_command_that_seems_to_run_is_looked_at_again() {
     hall.clock.advance(2_000);
     hall.tell(Message::Tick);
     assert!(!runs(&hall));
+}
+
+#[test]
+fn finished_run_is_listed_with_its_state_and_duration() {
+    for (lang, state, duration) in [
+        (Lang::En, "done", "after 6 min"),
+        (Lang::Zh, "已完成", "用时 6 分"),
+    ] {
+        let mut hall = Hall::busy(lang, (80, 24), Tab::Now);
+        let id = "shop".parse().unwrap();
+        hall.clock.advance(5 * 60_000);
+        let stored = hall.wait(hall.polis().store.record(&record_name(&id)));
+        let revision = stored.unwrap().unwrap().revision;
+        hall.wait(op::finish_run(hall.polis(), &id, revision))
+            .unwrap();
+        hall.keys("4");
+        let frame = hall.frame();
+        let shop = frame.iter().find(|line| line.starts_with("shop"));
+        let shop = shop.map(String::as_str).unwrap_or_default();
+        assert!(
+            shop.contains(state) && shop.contains(duration),
+            "{frame:#?}"
+        );
+    }
 }

@@ -111,6 +111,7 @@ pub(crate) const DEEDS: &[(&str, &str, &str)] = &[
     (kind::SOCIETY_STARTED, "started", "启动了"),
     (kind::SOCIETY_PAUSED, "paused", "暂停了"),
     (kind::SOCIETY_RESUMED, "resumed", "恢复了"),
+    (kind::SOCIETY_FINISHED, "finished", "完成了"),
     (kind::SOCIETY_STOPPED, "ended", "结束了"),
     (kind::SOCIETY_HIRED, "hired", "雇用了"),
     (kind::SOCIETY_DISMISSED, "dismissed", "解散了"),

@@ -13,5 +13,5 @@ pub use board::{decision, version};
 pub(crate) use event::DEEDS;
 pub use event::{AREAS, area, deed};
 pub use refusal::{next, refusal, with_states};
-pub use society::{agent_status, layer, member, role, run};
+pub use society::{agent_status, layer, member, role, run, run_duration};
 pub use task::{field, status, task_type};

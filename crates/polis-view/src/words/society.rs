@@ -2,9 +2,9 @@
 
 use polis_core::agent::{AgentStatus, Layer};
 use polis_core::society::member::MemberStatus;
-use polis_core::society::run::RunStatus;
+use polis_core::society::run::{Run, RunStatus};
 
-use crate::Lang;
+use crate::{Lang, time};
 
 /// A role. Those of the documents have a Chinese name; others are what their installation calls them.
 pub fn role(name: &str, lang: Lang) -> &str {
@@ -50,11 +50,20 @@ pub fn member(status: MemberStatus, lang: Lang) -> &'static str {
     }
 }
 
-/// Whether a run goes on.
+/// How long a run that has ended was open: "after 3 min".
+pub fn run_duration(run: &Run, lang: Lang) -> Option<String> {
+    run.ended_at.as_ref()?;
+    let millis = i64::try_from(run.duration_ms).unwrap_or(i64::MAX);
+    let span = time::span(millis, lang);
+    Some(lang.say(format!("after {span}"), format!("用时 {span}")))
+}
+
+/// The state of a run.
 pub fn run(status: RunStatus, lang: Lang) -> &'static str {
     match status {
-        RunStatus::Active => lang.say("goes on", "进行中"),
+        RunStatus::Active => lang.say("running", "进行中"),
         RunStatus::Paused => lang.say("paused", "已暂停"),
+        RunStatus::Done => lang.say("done", "已完成"),
         RunStatus::Stopped => lang.say("over", "已结束"),
     }
 }

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use polis_core::record::RecordBody;
 use polis_core::society::member::{self, MemberState};
+use polis_core::society::run::record_name;
 use polis_core::society::{Kept, MemberKey};
 use polis_core::{AgentId, AgentStatus, Changeset, RunId, Write};
 use polis_ops::op::{self, CheckMessages, ListAgents};
@@ -474,4 +475,24 @@ async fn a_letter_that_is_sent_twice_is_one() {
     let ada: AgentId = "ada".parse().unwrap();
     let mail = op::check_messages(&town.polis, &ada, &CheckMessages::default()).await;
     assert_eq!(mail.unwrap().messages.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finished_run_is_listed_with_its_state_and_duration() {
+    let town = Town::new().await;
+    run(&town).await;
+    let id: RunId = "shop".parse().unwrap();
+    town.clock.advance(5 * 60_000);
+    let stored = town.polis.store.record(&record_name(&id)).await.unwrap();
+    let revision = stored.unwrap().revision;
+    assert!(op::finish_run(&town.polis, &id, revision).await.unwrap());
+    let mut person = town.person().await;
+    for (lang, state, duration) in [("en", "done", "after 5 min"), ("zh", "已完成", "用时 5 分")]
+    {
+        person.submit("/taste", &format!("lang={lang}")).await;
+        let page = person.get("/agents").await.good().text;
+        let (_, list) = page.split_once("/agents/runs/shop").unwrap();
+        let (list, _) = list.split_once("</li>").unwrap();
+        assert!(list.contains(state) && list.contains(duration), "{list}");
+    }
 }

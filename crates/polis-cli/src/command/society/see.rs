@@ -47,7 +47,7 @@ impl Ps {
                 "AGENTS",
                 "HIRED",
                 "TEAM",
-                "AGE",
+                "DURATION",
                 "REQUIREMENT",
             ]);
             for run in &runs {
@@ -74,15 +74,21 @@ fn row(run: &Run, now: i64) -> [String; 7] {
         run.agents.to_string(),
         run.hired.to_string(),
         run.team.clone().unwrap_or_else(|| "-".to_owned()),
-        elapsed(now - run.created_at.millis().unwrap_or(now)),
+        duration(run, now),
         title(&run.requirement),
     ]
+}
+
+/// How long a run was, or has been, open.
+fn duration(run: &Run, now: i64) -> String {
+    elapsed(i64::try_from(run.duration_at(now)).unwrap_or(i64::MAX))
 }
 
 fn status(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Active => "active",
         RunStatus::Paused => "paused",
+        RunStatus::Done => "done",
         RunStatus::Stopped => "over",
     }
 }
@@ -114,7 +120,7 @@ fn drawn(run: &Run, org: &Org, now: i64, out: &Output) -> String {
         "{}  {}  {}  {}  {}  {} tokens",
         run.id,
         status(org.status),
-        elapsed(now - run.created_at.millis().unwrap_or(now)),
+        duration(run, now),
         count(at_work, "agent"),
         count(total.turns, "turn"),
         tokens(total.tokens),

@@ -131,7 +131,7 @@ fn limits_hold() {
         (
             "boss",
             1,
-            |case| case.run.status = run::RunStatus::Stopped,
+            |case| case.run.status = RunStatus::Stopped,
             Some(Code::WrongState),
         ),
         ("boss", 1, |case| case.brief = " ", Some(Code::InvalidBrief)),

@@ -4,6 +4,7 @@
 mod approvals;
 mod budget;
 mod conversation;
+mod finish_run;
 mod hold;
 mod org;
 mod questions;
@@ -19,6 +20,7 @@ pub use budget::{MemberBudget, SetBudget, draw_budget, set_budget};
 pub use conversation::{
     Conversation, ReadConversation, Spoken, ToolCall, TurnView, read_conversation,
 };
+pub use finish_run::{finish_run, reopen_run};
 pub use hold::{Held, HoldSociety, pause_society, resume_society};
 pub(super) use org::Awake;
 pub use org::{

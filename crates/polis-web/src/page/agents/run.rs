@@ -8,7 +8,7 @@ use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
 use polis_core::{AgentId, RunId};
 use polis_ops::op::{self, GetOrg, OfRun, Org, OrgMember};
-use polis_view::{Lang, amount, org};
+use polis_view::{Lang, amount, org, words};
 
 use super::tree::{self, Loads};
 use super::{DEEDS, member_at, member_pill, run_pill};
@@ -69,6 +69,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
         section #members hx-get={ "/agents/runs/" (run.id) "/members" } hx-trigger=(again(&org)) hx-swap="morph:outerHTML" {
             div.row.head {
                 (run_pill(visit, org.status))
+                @if let Some(duration) = words::run_duration(run, lang) { span.muted { (duration) } }
                 span.muted { (head_count(run, lang)) " · " (run.hired) " " (lang.say("hired in all", "次雇用")) }
                 span.grow {}
                 @if org.status != RunStatus::Stopped && visit.may_change(&DEEDS) { (actions(visit, run)) }
@@ -133,7 +134,7 @@ fn line(visit: &Visit, run: &Run, row: &org::Row, one: &OrgMember, loads: &Loads
                 @if row.left_out > 0 { " " span.pill { "+" (row.left_out) } }
             }
                 @if !one.objective.is_empty() { div class={ "small muted depth-" (row.depth.min(DEEPEST)) } { (polis_view::width::cut(&one.objective, 90)) } } }
-            td { (polis_view::words::role(&one.role_name, visit.lang())) }
+            td { (words::role(&one.role_name, visit.lang())) }
             td { (member_pill(visit, one.status))
                 @if let Some(doing) = &one.doing { div.small.mono.muted { (doing) } }
                 @if let Some(why) = &one.why { div.small.muted { (why) } } }
@@ -152,7 +153,8 @@ fn actions(visit: &Visit, run: &Run) -> Markup {
         div.actions {
             form method="post" action=(to) hx-post=(to) hx-target="#members" hx-swap="morph:outerHTML" {
                 input type="hidden" name="csrf" value=(visit.csrf);
-                @if paused { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
+                @if run.status == RunStatus::Done {}
+                @else if paused { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
                 @else { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
             }
             a.button.danger href={ "/agents/runs/" (run.id) "/stop" } { (lang.say("End the run", "结束运行")) }

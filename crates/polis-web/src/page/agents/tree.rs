@@ -115,7 +115,7 @@ async fn runs(visit: &Visit, all: bool) -> Result<Vec<Run>, Refused> {
     let mut runs = found.or_refuse(visit)?.runs;
     // What goes on first, then the newest.
     runs.sort_by(|a, b| {
-        let over = |run: &Run| run.status == RunStatus::Stopped;
+        let over = |run: &Run| matches!(run.status, RunStatus::Done | RunStatus::Stopped);
         (over(a), b.created_at.as_str()).cmp(&(over(b), a.created_at.as_str()))
     });
     Ok(runs)
@@ -216,6 +216,7 @@ fn run_list(visit: &Visit, runs: &[Run]) -> Markup {
                 ul.list { @for run in runs.iter().take(MOST_RUNS) { li data-row tabindex="0" {
                     div.row {
                         a href={ "/agents/runs/" (run.id) } { b { (run.id) } } (run_pill(visit, run.status))
+                        @if let Some(duration) = words::run_duration(run, lang) { span.muted.small { (duration) } }
                         span.muted.small { (run::head_count(run, lang)) " · " (ago(visit, &run.created_at)) }
                     }
                     div.muted { (width::cut(&run.requirement, 160)) }

@@ -1,0 +1,33 @@
+//! Marking a run as done when its members have nothing left to do, and reopening it when one of them has mail.
+//!
+//! The runtime calls these; they are no operation of an agent or a person, so they take no caller.
+
+use polis_core::society::run::{Run, RunStatus};
+use polis_core::society::{RunId, steer};
+
+use crate::error::OpError;
+use crate::polis::{Attempt, Polis};
+
+/// Marks an active run as done, unless its record has changed since `revision`: then the writer of that change may have given
+/// its members something to do. Returns whether it is done.
+pub async fn finish_run(polis: &Polis, id: &RunId, revision: u64) -> Result<bool, OpError> {
+    let decide = || -> Attempt<'_, Run> {
+        Box::pin(async move {
+            let run = polis.run(id).await?;
+            Ok(steer::finish_run(&run, revision, &polis.now()))
+        })
+    };
+    let run = polis.settle(decide, |run, _| run).await?;
+    Ok(run.status == RunStatus::Done)
+}
+
+/// Makes a done run active again. Returns the run as it is afterwards.
+pub async fn reopen_run(polis: &Polis, id: &RunId) -> Result<Run, OpError> {
+    let decide = || -> Attempt<'_, Run> {
+        Box::pin(async move {
+            let run = polis.run(id).await?;
+            Ok(steer::reopen_run(&run, &polis.now()))
+        })
+    };
+    polis.settle(decide, |run, _| run).await
+}
