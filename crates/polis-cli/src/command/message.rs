@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use polis_core::Raw;
-use polis_core::message::{Message as Letter, Recipients, SendMessage};
+use polis_core::message::{Message as Letter, Recipients, SendMessage, payload_text};
 use polis_ops::op::{self, CheckMessages};
 use polis_store::embedded::Use;
 
@@ -130,18 +130,7 @@ fn letter(message: &Letter, out: &Output) -> String {
         clean(message.from.as_str()),
         message.created_at.as_str()
     );
-    let said = words(&message.payload);
+    let said = payload_text(&message.payload);
     let said: Vec<String> = said.lines().map(clean).collect();
     format!("{}\n{}\n\n", out.paint(Style::Bold, &head), said.join("\n"))
-}
-
-/// What a payload says: its text, or whatever else it is.
-pub(crate) fn words(payload: &Raw) -> String {
-    #[derive(serde::Deserialize)]
-    struct Said {
-        text: String,
-    }
-    let text = payload.to::<String>();
-    let text = text.or_else(|| payload.to::<Said>().map(|said| said.text));
-    text.unwrap_or_else(|| payload.text().to_owned())
 }

@@ -262,11 +262,6 @@ impl Screen {
         names.max().unwrap_or(0)
     }
 
-    /// Those who are held up until somebody says something.
-    pub(crate) fn held(&self) -> impl Iterator<Item = &Seat> {
-        self.seats.iter().filter(|seat| seat.doing.is_held())
-    }
-
     /// The seats as a tree, the top first: how each is drawn before its name, and who it is.
     pub(crate) fn tree(&self) -> Vec<(String, &Seat)> {
         let mut rows = Vec::new();

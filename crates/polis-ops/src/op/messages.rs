@@ -174,35 +174,6 @@ pub async fn check_messages(
     }
 }
 
-/// Whether the caller has written to somebody since a message, in a run.
-pub async fn has_written_since(
-    polis: &Polis,
-    caller: &AgentId,
-    to: &AgentId,
-    run: &RunId,
-    after: u64,
-) -> Result<bool, OpError> {
-    let caller = &polis.caller(caller).await?;
-    let mut query = MailboxQuery {
-        recipient: to.clone(),
-        run: Some(run.clone()),
-        unread: false,
-        now: polis.clock.now_millis(),
-        after,
-        limit: MAX_PAGE,
-    };
-    loop {
-        let mail = polis.store.mailbox(&query).await?;
-        if mail.iter().any(|message| message.from == caller.id) {
-            return Ok(true);
-        }
-        let Some(last) = mail.last() else {
-            return Ok(false);
-        };
-        query.after = last.id;
-    }
-}
-
 /// A page of a mailbox, and whether there is more.
 async fn page(
     polis: &Polis,

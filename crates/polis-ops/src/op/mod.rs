@@ -100,9 +100,7 @@ pub use lock_board::{
     BoardLock, BoardLocked, BoardReleased, BoardUnlock, lock_board, unlock_board,
 };
 pub use look_around::{AgentNow, LookAround, Now, Waiting, look_around};
-pub use messages::{
-    CheckMessages, Mail, Sent, SentTo, check_messages, has_written_since, send_message,
-};
+pub use messages::{CheckMessages, Mail, Sent, SentTo, check_messages, send_message};
 pub use open_decisions::OpenDecision;
 pub(crate) use open_decisions::OpenDecisions;
 pub use overview::{Overview, overview};

@@ -1,11 +1,11 @@
 //! What is said when looking on at a run ends: what came of it, and where it is.
 
+use polis_core::message::{Message, payload_text};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::Run;
-use polis_ops::op::{self, WorkspaceEntry};
-use serde_json::json;
+use polis_ops::op::{self, OrgMember, WorkspaceEntry};
+use serde_json::{Value, json};
 
-use super::typed::asks;
 use super::watch::{Ended, Watch};
 use crate::command::society::total;
 use crate::context::Context;
@@ -30,9 +30,8 @@ pub(crate) fn tell(
         "how": how(ended),
         "workspacePath": directory,
         "spent": spent,
-        "said": watch.letters.last().map(|letter| json!({
-            "id": letter.id, "from": letter.from, "text": letter.text,
-        })),
+        "said": watch.last.as_ref().map(message_document),
+        "openQuestions": watch.questions.iter().map(message_document).collect::<Vec<_>>(),
     });
     out.answer(&answer, |_| {
         let mut facts = format!(
@@ -74,26 +73,45 @@ fn how(ended: Ended) -> &'static str {
 
 fn headline(ended: Ended) -> &'static str {
     match ended {
-        Ended::Done => "Everybody is done",
-        Ended::Held => "Somebody waits for you",
-        Ended::Over => "The run was ended",
+        Ended::Done => "Done",
+        Ended::Held => "Waiting for you",
+        Ended::Over => "The run was stopped",
         Ended::Quit | Ended::Interrupted => "Stopped",
     }
 }
 
-/// The last word to the person.
-fn said(watch: &Watch<'_>, ended: Ended) -> Option<String> {
-    let last = watch.letters.last()?;
-    let open = watch.last.as_ref().is_some_and(|l| asks(&l.text)) && ended != Ended::Over;
-    let answer = if open {
-        format!("\nAnswer with: polis society send {} TEXT", last.from)
-    } else {
-        String::new()
-    };
-    Some(format!("{} said: {}{answer}", last.from, last.text))
+fn message_document(message: &Message) -> Value {
+    json!({
+        "id": message.id, "from": message.from, "text": payload_text(&message.payload),
+    })
 }
 
-/// Who is held up, and why.
+/// The last message to the person, and how to answer what is open.
+fn said(watch: &Watch<'_>, ended: Ended) -> Option<String> {
+    let last = watch.last.as_ref()?;
+    let mut text = format!("{} said: {}", last.from, payload_text(&last.payload));
+    if ended == Ended::Over {
+        return Some(text);
+    }
+    for question in &watch.questions {
+        if question.id != last.id {
+            let asked = payload_text(&question.payload);
+            text.push_str(&format!("\n{} asked: {asked}", question.from));
+        }
+        text.push_str(&format!(
+            "\nAnswer with: polis society send {} TEXT --run {}",
+            question.from, watch.run.id
+        ));
+    }
+    Some(text)
+}
+
+/// Whether a member ended its turn without an answer.
+fn is_without_answer(member: &OrgMember) -> bool {
+    member.status == MemberStatus::Idle && member.why.is_some()
+}
+
+/// Who is held up or has given no answer, and why.
 fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
     let org = watch.org.as_ref().filter(|_| ended != Ended::Over)?;
     let stuck = |status| {
@@ -105,7 +123,7 @@ fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
     let lines: Vec<String> = org
         .members
         .iter()
-        .filter(|member| stuck(member.status))
+        .filter(|member| stuck(member.status) || is_without_answer(member))
         .map(|member| {
             let why = member.why.as_deref();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));

@@ -1,6 +1,7 @@
 //! What the person typed, carried out. A refusal is told and changes nothing; the run goes on.
 
 use polis_core::AgentId;
+use polis_core::message::Message;
 use polis_ops::OpError;
 use polis_ops::op::{self, DecideApproval, HoldSociety, ListApprovals};
 
@@ -20,7 +21,11 @@ impl Watch<'_> {
             Typed::Unknown(text) => Ok(format!(
                 "{text} is nothing that can be done here; /help says what is."
             )),
-            Typed::Answer(text) => self.answer(&text).await,
+            Typed::Answer(text) => {
+                // A member may have been dismissed since the store was last read.
+                self.look().await?;
+                self.answer(&text).await
+            }
             Typed::To(agent, text) => self.write(&agent, &text).await,
             Typed::Approve(id) => self.decide(id, true, None).await,
             Typed::Deny(id, why) => self.decide(id, false, why).await,
@@ -38,29 +43,41 @@ impl Watch<'_> {
         Ok(None)
     }
 
-    /// Writes to whoever wrote last; to `root` if nobody has.
+    /// Answers the oldest open question. Without one, writes to the member that wrote last if it still works for the
+    /// run, or to `root`.
     async fn answer(&mut self, text: &str) -> Result<String, OpError> {
-        let (to, reply) = match self.last.take() {
-            Some(letter) => (letter.from, Some(letter.id)),
+        let works = |message: &&Message| {
+            let mut members = self.org.iter().flat_map(|org| &org.members);
+            members.any(|member| member.agent_id == message.from)
+        };
+        let last = self.last.as_ref().filter(works);
+        let (to, reply) = match self.questions.first().or(last) {
+            Some(message) => (message.from.clone(), Some(message.id)),
             None => (AgentId::root(), None),
         };
-        let run = Some(self.run.id.clone());
-        send(self.context, &to, run, text, reply).await?;
-        Ok(format!("you → {to}: {text}"))
+        self.send_to(&to, text, reply).await
     }
 
+    /// Writes to a member; if it has asked something, as the answer to its oldest open question.
     async fn write(&mut self, agent: &str, text: &str) -> Result<String, OpError> {
         let agent: AgentId = agent.parse()?;
-        let reply = match &self.last {
-            Some(letter) if letter.from == agent => Some(letter.id),
-            _ => None,
-        };
+        let mut from_agent = self.questions.iter().chain(&self.last);
+        let reply = from_agent.find(|message| message.from == agent);
+        let reply = reply.map(|message| message.id);
+        self.send_to(&agent, text, reply).await
+    }
+
+    async fn send_to(
+        &mut self,
+        to: &AgentId,
+        text: &str,
+        reply: Option<u64>,
+    ) -> Result<String, OpError> {
         let run = Some(self.run.id.clone());
-        send(self.context, &agent, run, text, reply).await?;
-        if reply.is_some() {
-            self.last = None;
-        }
-        Ok(format!("you → {agent}: {text}"))
+        send(self.context, to, run, text, reply).await?;
+        self.questions.retain(|message| Some(message.id) != reply);
+        self.told = false;
+        Ok(format!("you → {to}: {text}"))
     }
 
     async fn decide(
@@ -106,11 +123,12 @@ impl Watch<'_> {
         };
         let names: Vec<String> = held.agents.iter().map(ToString::to_string).collect();
         Ok(match (pause, params.agent_id, names.is_empty()) {
-            (true, None, _) => "Everybody waits until /resume.".to_owned(),
-            (false, None, _) => "The run goes on.".to_owned(),
-            (_, Some(agent), true) => format!("{agent} stands as it did."),
+            (true, None, _) => "The run is paused until /resume.".to_owned(),
+            (false, None, _) => "The run is resumed.".to_owned(),
+            (true, Some(agent), true) => format!("{agent} cannot be paused now."),
+            (false, Some(agent), true) => format!("{agent} was not paused."),
             (true, Some(_), false) => format!("Paused: {}.", names.join(", ")),
-            (false, Some(_), false) => format!("Going on: {}.", names.join(", ")),
+            (false, Some(_), false) => format!("Resumed: {}.", names.join(", ")),
         })
     }
 }

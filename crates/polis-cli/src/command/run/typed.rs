@@ -5,7 +5,7 @@
 pub(crate) enum Typed {
     /// Nothing.
     Nothing,
-    /// A text for whoever asked last.
+    /// A text for the member whose question has been open longest.
     Answer(String),
     /// A text for somebody.
     To(String, String),
@@ -27,7 +27,7 @@ pub(crate) enum Typed {
 
 /// What can be typed.
 pub(crate) const HELP: &str = "\
-TEXT              answers whoever wrote to you last
+TEXT              answers the oldest open question, or the agent that wrote last
 @AGENT TEXT       writes to an agent
 /approve [ID]     allows the call that waits longest, or the one named
 /deny [ID] [WHY]  does not allow it
@@ -78,16 +78,6 @@ pub(crate) fn read(line: &str) -> Typed {
     }
 }
 
-/// Whether a message to the person wants an answer: one of its lines ends with a question mark.
-pub(crate) fn asks(text: &str) -> bool {
-    let closing = ['"', '\'', ')', '*', '_', '`', '”', '’', '）', '」', '»'];
-    text.lines().any(|line| {
-        line.trim_end()
-            .trim_end_matches(closing)
-            .ends_with(['?', '？'])
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,21 +113,6 @@ mod tests {
             ("/halp", Typed::Unknown(text("/halp"))),
         ] {
             assert_eq!(read(line), typed, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_question_wants_an_answer() {
-        for (text, wants) in [
-            ("Which language?", true),
-            ("用什么语言？", true),
-            ("Which one?\n- Rust\n- Go", true),
-            ("Shall I go on (yes or no?)", true),
-            ("Delivered: see README.md.", false),
-            ("The function `a?b` is done.", false),
-            ("", false),
-        ] {
-            assert_eq!(asks(text), wants, "{text}");
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use polis_core::message::{Message, payload_text};
 use polis_core::society::member::MemberStatus;
+use polis_core::society::question::is_question;
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::turn::CallEnd;
 use polis_core::{AgentId, MemberKey};
@@ -16,15 +18,14 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::typed::asks;
-use crate::command::message::words;
 use crate::command::serve::Signals;
 use crate::command::society::{post, title, total};
 use crate::context::Context;
 use crate::error::Failure;
 use crate::live::face::Face;
 use crate::live::screen::{News, Screen, Taken};
-use crate::live::terminal;
+use crate::live::{block, count, terminal};
+use crate::output::clean_lines;
 
 /// How often the block is drawn.
 const FRAME: Duration = Duration::from_millis(120);
@@ -48,14 +49,6 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-/// Somebody who wrote to the person.
-#[derive(Debug, Clone)]
-pub(crate) struct Letter {
-    pub(crate) from: AgentId,
-    pub(crate) id: u64,
-    pub(crate) text: String,
-}
-
 /// A run that is looked at.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
@@ -65,10 +58,10 @@ pub(crate) struct Watch<'a> {
     screen: Screen,
     /// The last message to the person that was seen.
     mail: u64,
-    /// The last message of this run to the person, until it is answered.
-    pub(super) last: Option<Letter>,
-    /// All that was said to the person.
-    pub(super) letters: Vec<Letter>,
+    /// Questions to the person that have no answer yet, oldest first.
+    pub(super) questions: Vec<Message>,
+    /// The last message of this run to the person.
+    pub(super) last: Option<Message>,
     /// Calls that were shown to the person.
     shown: BTreeSet<String>,
     yes: bool,
@@ -77,7 +70,7 @@ pub(crate) struct Watch<'a> {
     /// Whether it is said at the end how to go on.
     pub(super) hints: bool,
     /// Whether it was said already what is waited for.
-    told: bool,
+    pub(super) told: bool,
     pub(super) org: Option<Org>,
 }
 
@@ -91,8 +84,8 @@ impl<'a> Watch<'a> {
             face,
             screen: Screen::new(title(&run.requirement), now),
             mail: since.unwrap_or(0),
+            questions: Vec::new(),
             last: None,
-            letters: Vec::new(),
             shown: BTreeSet::new(),
             yes: false,
             listens: true,
@@ -172,7 +165,7 @@ impl<'a> Watch<'a> {
                 () = settled.as_mut(), if armed => {
                     armed = false;
                     self.look().await?;
-                    if let Some(ended) = self.over()? {
+                    if let Some(ended) = self.over(society).await? {
                         return Ok(ended);
                     }
                 },
@@ -208,7 +201,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Looks into the store: who is there, who wrote to the person, what waits to be allowed.
-    async fn look(&mut self) -> Result<(), Failure> {
+    pub(super) async fn look(&mut self) -> Result<(), Failure> {
         let params = GetOrg {
             task_id: Some(self.run.id.clone()),
             all: false,
@@ -227,22 +220,23 @@ impl<'a> Watch<'a> {
         let asking = org.members.iter().any(|m| m.status == MemberStatus::Asking);
         self.org = Some(org);
         self.read_mail().await?;
-        if self.is_answered().await? {
-            self.last = None;
-        }
+        self.drop_closed_questions().await?;
         if asking {
             self.show_approvals().await?;
         }
         Ok(())
     }
 
-    /// Whether the person has written to who wrote last, here or from elsewhere.
-    async fn is_answered(&self) -> Result<bool, Failure> {
-        let Some(last) = &self.last else {
-            return Ok(false);
-        };
-        let (polis, user) = (&self.context.polis, AgentId::user());
-        Ok(op::has_written_since(polis, &user, &last.from, &self.run.id, last.id).await?)
+    /// Drops the questions that the person has answered, here or elsewhere, and those of dismissed members.
+    async fn drop_closed_questions(&mut self) -> Result<(), Failure> {
+        let mut open = Vec::new();
+        for question in std::mem::take(&mut self.questions) {
+            if op::is_open_question(&self.context.polis, &question).await? {
+                open.push(question);
+            }
+        }
+        self.questions = open;
+        Ok(())
     }
 
     /// Shows what was written to the person.
@@ -260,12 +254,7 @@ impl<'a> Watch<'a> {
                 if message.run.as_ref() != Some(&self.run.id) {
                     continue;
                 }
-                let letter = Letter {
-                    from: message.from.clone(),
-                    id: message.id,
-                    text: words(&message.payload),
-                };
-                self.show_letter(letter)?;
+                self.show_message(message)?;
             }
             if !mail.more {
                 return Ok(());
@@ -273,23 +262,26 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn show_letter(&mut self, letter: Letter) -> Result<(), Failure> {
+    fn show_message(&mut self, message: Message) -> Result<(), Failure> {
         let now = self.now();
-        let key = MemberKey::new(self.run.id.clone(), letter.from.clone());
+        let text = payload_text(&message.payload);
+        let key = MemberKey::new(self.run.id.clone(), message.from.clone());
         let said = Progress {
             member: key,
-            step: Step::ToUser(letter.id, letter.text.clone()),
+            step: Step::ToUser(message.id, text.clone()),
         };
         self.face.progress(&said, now)?;
+        if is_question(&text) {
+            self.questions.push(message.clone());
+        }
         let news = News::ToUser {
-            agent: letter.from.to_string(),
-            id: letter.id,
-            text: letter.text.clone(),
+            agent: message.from.to_string(),
+            id: message.id,
+            text,
         };
         self.face.news(&news, &self.screen, now)?;
         self.told = false;
-        self.last = Some(letter.clone());
-        self.letters.push(letter);
+        self.last = Some(message);
         Ok(())
     }
 
@@ -324,7 +316,7 @@ impl<'a> Watch<'a> {
             } else {
                 "asks: /approve, or /deny WHY"
             };
-            self.face.say(&crate::output::clean_lines(&format!(
+            self.face.say(&clean_lines(&format!(
                 "{} wants to call {} {}\n  {asked}  [{}]",
                 one.agent,
                 one.tool,
@@ -335,8 +327,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Whether nothing is left to look at, and how it ended.
-    fn over(&mut self) -> Result<Option<Ended>, Failure> {
+    /// Returns how the run ended, if nothing is left to watch.
+    async fn over(&mut self, society: &Society) -> Result<Option<Ended>, Failure> {
         let Some(org) = &self.org else {
             return Ok(None);
         };
@@ -348,22 +340,19 @@ impl<'a> Watch<'a> {
         if is(MemberStatus::Working) && org.status == RunStatus::Active {
             return Ok(None);
         }
-        let held = org.status == RunStatus::Paused || self.screen.held().next().is_some();
-        let question = self.last.as_ref().is_some_and(|last| asks(&last.text));
-        if !held && !question {
-            return Ok(Some(Ended::Done));
+        let needs = needs_of_person(org, &self.questions);
+        if needs.is_empty() {
+            // Something may have happened since the store was read; then it is not done.
+            let done = society.finish_if_done(&self.run.id).await?;
+            return Ok(done.then_some(Ended::Done));
         }
         if !self.listens {
             return Ok(Some(Ended::Held));
         }
         if !self.told {
             self.told = true;
-            let what = if held {
-                "Somebody is held up. /resume, /approve or /deny lets it go on; /quit stops here."
-            } else {
-                "Everybody waits for your answer. Type it, or /quit to stop here."
-            };
-            self.face.say(what)?;
+            let text = format!("{}\n/quit stops here.", needs.join("\n"));
+            self.face.say(&clean_lines(&text))?;
         }
         Ok(None)
     }
@@ -391,6 +380,44 @@ impl<'a> Watch<'a> {
     pub(super) fn lasted(&self) -> i64 {
         self.now() - self.screen.began
     }
+}
+
+/// What a run needs from the person before it can continue, a line each.
+pub(super) fn needs_of_person(org: &Org, questions: &[Message]) -> Vec<String> {
+    let names = |status| -> Vec<&str> {
+        let members = org.members.iter().filter(|member| member.status == status);
+        members.map(|member| member.agent_id.as_str()).collect()
+    };
+    let mut needs = Vec::new();
+    if org.status == RunStatus::Paused {
+        needs.push("The run is paused: /resume".to_owned());
+    }
+    let asking = names(MemberStatus::Asking);
+    if !asking.is_empty() {
+        needs.push(format!(
+            "{} pending ({}): /approve or /deny",
+            count(asking.len(), "approval"),
+            asking.join(", ")
+        ));
+    }
+    let is_held = |status| matches!(status, MemberStatus::Paused | MemberStatus::Parked);
+    for member in org.members.iter().filter(|m| is_held(m.status)) {
+        let why = member.why.as_deref();
+        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+        needs.push(format!(
+            "{id} {}{why}: /resume {id}",
+            block::held(member.status),
+            id = member.agent_id
+        ));
+    }
+    for question in questions {
+        let text = payload_text(&question.payload);
+        needs.push(format!("{} asks: {text}", question.from));
+    }
+    if let Some(first) = questions.first() {
+        needs.push(format!("Type your answer to {}.", first.from));
+    }
+    needs
 }
 
 /// The newest message to the person, so that only later ones are shown.

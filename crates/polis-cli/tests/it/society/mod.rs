@@ -3,6 +3,7 @@
 mod crash;
 pub(crate) mod first_run;
 mod play;
+mod questions;
 mod runs;
 mod steer;
 mod team;

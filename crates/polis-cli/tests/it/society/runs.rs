@@ -30,6 +30,11 @@ fn a_run_asks_the_person_and_ends_when_everything_is_said(board: &Board) {
         (&asked["text"], &asked["agent"]),
         (&"Which colour?".into(), &"root".into())
     );
+    // The script counts answers: what is typed before root has stopped calling tools would be heard one answer earlier.
+    eventually("root waits for the answer", || {
+        board.ok("user", &["society", "tree"])["members"][0]["status"] == "idle"
+            && model.count() == 2
+    });
     run.types("blue");
     let (last, exit) = run.end();
     assert_eq!(
