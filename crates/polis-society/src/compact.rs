@@ -164,6 +164,7 @@ mod tests {
                 estimated: true,
                 ..Used::default()
             },
+            dropped: 0,
         }
     }
 

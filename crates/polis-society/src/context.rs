@@ -274,6 +274,7 @@ mod tests {
                 estimated: tokens == 0,
                 ..Used::default()
             },
+            dropped: 0,
         }
     }
 

@@ -96,7 +96,51 @@ impl Words {
         )
     }
 
-    /// Told to parent and person: the model fails.
+    /// That the answer announced calls and contained none.
+    pub fn calls_missing(self) -> &'static str {
+        self.pick(
+            "[your answer announced tool calls but contained none; make the calls now, or say that you are done]",
+            "[你的回答宣布了工具调用，但其中没有任何调用；请现在调用，或说明你已完成]",
+        )
+    }
+
+    /// That the answer was empty.
+    pub fn empty_answer(self) -> &'static str {
+        self.pick(
+            "[your answer was empty; go on with your work, or say in one sentence that you are done or wait]",
+            "[你的回答是空的；请继续工作，或用一句话说明你已完成或在等待]",
+        )
+    }
+
+    /// Told to the parent: it ended its turn without an answer.
+    pub fn no_answer(self, agent: &AgentId) -> String {
+        match self.0 {
+            Language::En => format!(
+                "{agent} has ended its turn without an answer: its model's answer was empty, also when it was asked \
+                 again. Check its work, and send it a message to continue."
+            ),
+            Language::Zh => format!(
+                "{agent} 结束了这一轮，但没有给出回答：其模型的回答为空，再次询问后仍为空。\
+                 请检查它的工作，并发消息让它继续。"
+            ),
+        }
+    }
+
+    /// That only the first calls of an answer were carried out.
+    pub fn calls_dropped(self, carried_out: usize, dropped: u64) -> String {
+        let all = dropped.saturating_add(u64::try_from(carried_out).unwrap_or(u64::MAX));
+        match self.0 {
+            Language::En => format!(
+                "[your answer asked for {all} calls; only the first {carried_out} were carried out. Make the other \
+                 {dropped} in your next answers]"
+            ),
+            Language::Zh => format!(
+                "[你的回答要求 {all} 次调用；只执行了前 {carried_out} 次。请在接下来的回答中进行其余 {dropped} 次]"
+            ),
+        }
+    }
+
+    /// Told to the parent: the model fails.
     pub fn parked(self, agent: &AgentId, why: &str) -> String {
         match self.0 {
             Language::En => format!(

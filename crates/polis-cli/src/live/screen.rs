@@ -233,7 +233,8 @@ impl Screen {
             MemberStatus::Working => Doing::Ready,
             held => Doing::Held(held, why.clone()),
         };
-        let held = doing.is_held();
+        // One that is idle for a reason has ended its turn without an answer.
+        let held = doing.is_held() || (status == MemberStatus::Idle && why.is_some());
         self.does(now, &agent, doing);
         (held || was_held).then_some(News::Stands { agent, status, why })
     }

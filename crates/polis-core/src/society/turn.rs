@@ -36,6 +36,9 @@ pub enum Entry {
         m: Raw,
         /// What it took.
         used: Used,
+        /// How many further calls it asked for that are not carried out, because they were too many.
+        #[serde(default, skip_serializing_if = "crate::society::turn::is_zero")]
+        dropped: u64,
     },
     /// What came of a call (`role: tool`).
     Did {

@@ -88,9 +88,15 @@ impl Machine {
         if self.calls.is_empty() {
             return;
         }
+        let carried_out = self.calls.len();
         self.calls.clear();
         self.at = 0;
         self.owed = true;
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 0 {
+            let m = message::user(&self.person.words.calls_dropped(carried_out, dropped));
+            self.push(&Entry::Told { m });
+        }
         if let Some(Some(text)) = self.compress.take_if(|wanted| wanted.is_some()) {
             let m = message::user(&self.person.words.summary(&text));
             let used = Used::default();
@@ -138,6 +144,8 @@ impl Machine {
             return;
         }
         let text = self.person.words.cut_off();
+        // None of the calls is carried out, so the first ones are not either.
+        self.dropped = 0;
         while self.at < self.calls.len() {
             self.settle(&Outcome::failed(text));
         }

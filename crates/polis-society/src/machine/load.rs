@@ -29,6 +29,7 @@ impl Machine {
             at: 0,
             said: 0,
             void: false,
+            dropped: 0,
             allowed: false,
             funded: false,
             owed: false,
@@ -54,8 +55,12 @@ impl Machine {
                 self.owed = true;
                 self.repeats.reset();
             }
-            Entry::Told { .. } | Entry::Summed { .. } => self.owed = true,
-            Entry::Said { m, used } => {
+            Entry::Told { .. } => {
+                self.owed = true;
+                self.dropped = 0;
+            }
+            Entry::Summed { .. } => self.owed = true,
+            Entry::Said { m, used, dropped } => {
                 if let Some(model) = &used.model {
                     self.model.clone_from(model);
                 }
@@ -63,6 +68,7 @@ impl Machine {
                 self.calls = message::calls(m);
                 self.at = 0;
                 self.said = turn;
+                self.dropped = *dropped;
                 self.owed = false;
             }
             Entry::Did { m, end, .. } => {

@@ -90,6 +90,9 @@ pub struct Machine {
     said: u64,
     /// The calls are of an answer that was cut off.
     void: bool,
+    /// How many calls of the newest answer are not carried out because they were too many; its model is told so after
+    /// the results of the others.
+    dropped: u64,
     /// The call at hand was allowed.
     allowed: bool,
     /// The call at hand is paid.
@@ -270,8 +273,9 @@ impl Machine {
             matches!(status, Asking | Paused | Parked)
         };
         let changed = self.base.status != state.status;
+        let has_no_answer = state.status == MemberStatus::Idle && state.why.is_some();
         Draft {
-            stands: changed && (cared(state.status) || cared(self.base.status)),
+            stands: changed && (has_no_answer || cared(state.status) || cared(self.base.status)),
             state,
             revision: self.revision,
             spend: self.spend,

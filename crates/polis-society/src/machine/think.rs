@@ -14,6 +14,9 @@ const MOST_HEARD: u64 = 64 * 1024;
 /// How often in a row a member is told that its answer was cut off or held back.
 const NUDGES: u32 = 2;
 
+/// Why a member is idle whose model answered with nothing, also when asked again.
+const NO_ANSWER: &str = "the model's answer was empty, also when it was asked again";
+
 impl Machine {
     /// Its mailbox was looked into.
     pub(super) fn hear(&mut self, letters: &[Message]) -> Effect {
@@ -123,14 +126,21 @@ impl Machine {
         self.said = self.base.next_turn;
         self.owed = false;
         self.state.why = None;
+        self.dropped = u64::try_from(answer.dropped_calls).unwrap_or(u64::MAX);
         self.push(&Entry::Said {
             m: answer.message,
             used,
+            dropped: self.dropped,
         });
         let words = self.person.words;
+        let is_empty = answer.calls.is_empty() && answer.text.trim().is_empty();
         let nudge = match answer.finish {
             Finish::Length => Some(words.cut_off()),
             Finish::Filtered => Some(words.held_back()),
+            Finish::Calls if answer.calls.is_empty() => Some(words.calls_missing()),
+            // Also after its calls: whether the work is done or the answer got lost cannot be told from nothing. It is
+            // asked once more.
+            Finish::Stop if is_empty && self.nudged == 0 => Some(words.empty_answer()),
             Finish::Stop | Finish::Calls => None,
         };
         self.model = answer.model;
@@ -143,17 +153,22 @@ impl Machine {
             if self.calls.is_empty() {
                 self.state.status = MemberStatus::Idle;
             }
+            if is_empty {
+                // It ends its turn, but not silently: its parent is told, and its state says why.
+                self.state.why = Some(NO_ANSWER.to_owned());
+                self.parent_notice = Some(words.no_answer(&self.person.key.agent));
+            }
             return self.call();
         };
         self.nudged = self.nudged.saturating_add(1);
         if self.nudged > NUDGES {
             self.hold(
                 MemberStatus::Parked,
-                "the model's answers are cut off or held back again and again",
+                "the model's answers are cut off, held back or incomplete again and again",
             );
             let text = words.parked(
                 &self.person.key.agent,
-                "its answers are cut off or held back again and again",
+                "its answers are cut off, held back or incomplete again and again",
             );
             self.parent_notice = Some(text);
             self.void_calls();

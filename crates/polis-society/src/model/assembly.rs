@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use polis_core::Raw;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::chunk::{CallPart, Chunk, Function, Part, Text};
 use super::sse::TooLongALine;
@@ -18,8 +19,8 @@ use super::{Call, Finish, Watch};
 const LONGEST_NAME: usize = 64;
 /// The longest id of a call that providers take.
 const LONGEST_ID: usize = 64;
-/// More calls than any model asks for at once.
-const MOST_CALLS: usize = 128;
+/// The most calls of one answer that are read.
+pub const MAX_CALLS: usize = 128;
 
 /// What came of an answer so far.
 #[derive(Debug, Default)]
@@ -32,6 +33,9 @@ pub(super) struct Assembly {
     refused: bool,
     reasoning: String,
     calls: Vec<Building>,
+    /// How many calls came after the last that is read, and whether the newest part belongs to one of them.
+    dropped_calls: usize,
+    is_dropping: bool,
     finish: Option<Finish>,
     usage: Option<(u64, u64)>,
     model: String,
@@ -53,6 +57,7 @@ pub(super) struct Draft {
     pub(super) message: Raw,
     pub(super) text: String,
     pub(super) calls: Vec<Call>,
+    pub(super) dropped_calls: usize,
     pub(super) finish: Finish,
     pub(super) usage: Option<(u64, u64)>,
     pub(super) model: String,
@@ -69,6 +74,8 @@ pub(super) enum Flaw {
     BrokeOff,
     /// There is no choice in it.
     NoChoice,
+    /// It announces calls, and has neither a call nor text.
+    Empty,
 }
 
 impl From<TooLongALine> for Flaw {
@@ -145,6 +152,7 @@ impl Assembly {
                 "length" | "max_tokens" | "model_length" => Some(Finish::Length),
                 "content_filter" | "safety" | "refusal" => Some(Finish::Filtered),
                 "error" => return Err(Flaw::BrokeOff),
+                "tool_calls" | "function_call" => Some(Finish::Calls),
                 // "stop" with calls is common; others have words of their own. The calls decide in the end.
                 _ => Some(Finish::Stop),
             };
@@ -203,9 +211,22 @@ impl Assembly {
                 None => name.is_empty(),
             }
         };
-        let at = match self.calls.iter().rposition(belongs) {
+        let begins_call = !name.is_empty();
+        // A part without a name, id and index belongs to the newest call.
+        let is_anonymous = !begins_call && id.is_empty() && part.index.is_none();
+        let is_of_dropped = self.is_dropping && is_anonymous;
+        let at = match self
+            .calls
+            .iter()
+            .rposition(belongs)
+            .filter(|_| !is_of_dropped)
+        {
             Some(at) => at,
-            None if self.calls.len() >= MOST_CALLS => return Err(Flaw::Garbage),
+            None if self.calls.len() >= MAX_CALLS => {
+                self.is_dropping = true;
+                self.dropped_calls += usize::from(begins_call);
+                return Ok(());
+            }
             None => {
                 self.calls.push(Building {
                     index: part.index,
@@ -249,6 +270,10 @@ impl Assembly {
         if finish == Finish::Stop && !self.calls.is_empty() {
             finish = Finish::Calls;
         }
+        let is_silent = !self.said && !self.refused && self.calls.is_empty();
+        if finish == Finish::Calls && is_silent {
+            return Err(Flaw::Empty);
+        }
         // A refusal in a field of its own comes with the reason of a usual end.
         if finish == Finish::Stop && self.refused && !self.said {
             finish = Finish::Filtered;
@@ -277,6 +302,7 @@ impl Assembly {
             message,
             text: self.text,
             calls,
+            dropped_calls: self.dropped_calls,
             finish,
             usage: self.usage,
             model: self.model,
@@ -317,7 +343,8 @@ fn plain_arguments(arguments: String) -> String {
 }
 
 fn is_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+    // Read whole: a number such as 1e999 is well-formed, and no value that a program can hold.
+    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
 /// The message as it goes into the conversation.

@@ -392,6 +392,7 @@ fn answer(
         message: draft.message,
         text: draft.text,
         calls: draft.calls,
+        dropped_calls: draft.dropped_calls,
         finish: draft.finish,
         usage: draft.usage,
         micros,

@@ -108,6 +108,7 @@ fn words(flaw: &Flaw) -> &'static str {
     match flaw {
         Flaw::BrokeOff => "broke off in the middle of its answer",
         Flaw::NoChoice => "answered without a choice",
+        Flaw::Empty => "announced calls and sent none",
         Flaw::Garbage | Flaw::Failed(_) => "answered with what is not an answer",
     }
 }

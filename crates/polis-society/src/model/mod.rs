@@ -16,6 +16,7 @@ mod replay;
 mod sse;
 mod trust;
 
+pub use assembly::MAX_CALLS;
 pub use endpoint::{EndpointSettings, Patience};
 pub use endpoints::{Endpoints, EndpointsSettings};
 pub use gate::{Gate, Permit, Ticket};
@@ -90,6 +91,8 @@ pub struct Answer {
     pub text: String,
     /// The calls it asks for, in the message's order and with its ids.
     pub calls: Vec<Call>,
+    /// How many further calls it asked for; more than [`MAX_CALLS`] in one answer are not read.
+    pub dropped_calls: usize,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of prompt and answer, if the endpoint said so.
@@ -123,7 +126,7 @@ pub struct Call {
 pub enum Finish {
     /// It was complete.
     Stop,
-    /// It asks for calls.
+    /// It asks for calls. An answer that only announces calls has none of them.
     Calls,
     /// The answer was too long; calls in it are not to be carried out.
     Length,

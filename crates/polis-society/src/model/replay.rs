@@ -230,6 +230,7 @@ fn saying(text: &str, calls: Vec<Call>, given: usize) -> Result<Answer, ModelErr
         message,
         text: text.to_owned(),
         calls,
+        dropped_calls: 0,
         finish,
         usage: Some((0, 0)),
         micros: 0,

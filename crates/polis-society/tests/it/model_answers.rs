@@ -1,6 +1,6 @@
 //! What is sent to an endpoint, and what is read in the different ways in which servers answer.
 
-use polis_society::model::{Call, Finish, Held, Key};
+use polis_society::model::{Call, Finish, Held, Key, MAX_CALLS};
 use polis_testkit::model_server::{Break, ModelServer, Reply, ToolCall};
 use serde_json::{Value, json};
 
@@ -44,6 +44,18 @@ async fn the_request_is_the_conversation_and_what_the_settings_say() {
             ],
         })
     );
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_counted_and_the_others_are_whole() {
+    let call = |n: usize| ToolCall::new(&format!("c{n}"), "look", &json!({ "n": n }));
+    let (answer, server, _) = asked([Reply::calls((0..200).map(call))]).await;
+    let answer = answer.unwrap();
+    assert_eq!((answer.calls.len(), answer.dropped_calls), (MAX_CALLS, 72));
+    for (n, call) in answer.calls.iter().enumerate() {
+        assert_eq!(call.arguments, format!("{{\"n\":{n}}}"));
+    }
+    assert_eq!((server.count(), answer.finish), (1, Finish::Calls));
 }
 
 #[tokio::test]

@@ -35,6 +35,18 @@ async fn what_may_pass_is_tried_again_whole() {
             half.clone().breaking(Break::NoReason),
         ),
         ("no choices", Reply::no_choices()),
+        (
+            "announced calls, and nothing",
+            Reply::text("").ending("tool_calls"),
+        ),
+        (
+            "announced calls, and nothing, in one piece",
+            Reply::raw(
+                200,
+                "application/json",
+                r#"{"choices":[{"message":{"content":null},"finish_reason":"tool_calls"}]}"#,
+            ),
+        ),
         ("garbage", Reply::garbage()),
         ("nothing", Reply::events(Vec::<String>::new())),
         ("only a mark", Reply::events(["[DONE]"])),
@@ -107,6 +119,7 @@ async fn what_does_not_pass_ends_after_some_tries() {
         Reply::status(500),
         Reply::reset(),
         Reply::no_choices(),
+        Reply::text("").ending("tool_calls"),
         good().breaking(Break::Cut),
     ] {
         let (answer, server, _) = asked([fault]).await;

@@ -211,6 +211,7 @@ impl Script {
         Ok(Answer {
             message: Raw::of(&message).unwrap(),
             text: text.to_owned(),
+            dropped_calls: 0,
             finish: match calls.is_empty() {
                 true => Finish::Stop,
                 false => Finish::Calls,

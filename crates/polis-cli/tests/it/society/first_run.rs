@@ -259,3 +259,10 @@ fn shipped_english_team_delivers_files_with_the_documented_setup() {
 fn shipped_chinese_team_delivers_files_with_the_documented_setup() {
     shipped_team_delivers_files(CHINESE, None);
 }
+
+/// A stream that announces calls and ends without any, as some servers send under load.
+#[test]
+fn answers_that_come_empty_lose_no_work() {
+    let empty = Reply::text("").ending("tool_calls");
+    shipped_team_delivers_files(ENGLISH, Some((4, empty)));
+}

@@ -178,7 +178,7 @@ fn spoken(entry: Entry) -> Spoken {
             messages: ids,
             text: Said::of(&m).text(),
         },
-        Entry::Said { m, used } => {
+        Entry::Said { m, used, .. } => {
             let said = Said::of(&m);
             Spoken::Said {
                 text: said.text(),

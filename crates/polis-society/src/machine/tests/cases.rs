@@ -2,7 +2,7 @@
 
 use polis_core::society::approval::Decision;
 use polis_core::society::member::MemberStatus;
-use polis_core::society::turn::CallEnd;
+use polis_core::society::turn::{CallEnd, Entry};
 use polis_core::time::Timestamp;
 
 use super::super::{Cost, Effect, Event, Machine};
@@ -56,7 +56,8 @@ fn a_step_is_one_commit_whatever_the_tools() {
         let mut store = Store::default();
         store.send("hello");
         let done = calls.len();
-        lived(&mut store, vec![answer("", &calls)]);
+        let text = if calls.is_empty() { "done" } else { "" };
+        lived(&mut store, vec![answer(text, &calls)]);
         assert_eq!(store.shape(), shape, "{calls:?}");
         assert_eq!(store.revision - 1, commits, "{calls:?}");
         assert_eq!(store.results().len(), done);
@@ -424,6 +425,84 @@ fn an_answer_that_was_cut_off_is_not_carried_out() {
         assert_eq!(store.state.status, MemberStatus::Parked);
         assert_eq!(store.told.len(), 1);
     }
+}
+
+#[test]
+fn answer_that_announces_calls_without_any_is_asked_again() {
+    let mut store = Store::default();
+    store.send("hello");
+    let mut announced = answer("I will write the file now.", &[]);
+    announced.finish = Finish::Calls;
+    let good = answer("", &[("1", "put", "{}")]);
+    lived(&mut store, vec![announced.clone(), good]);
+    assert_eq!(store.shape(), "HST SD S");
+    assert_eq!(store.state.status, MemberStatus::Idle);
+    store.send("again");
+    lived(&mut store, vec![announced; 3]);
+    assert_eq!(store.state.status, MemberStatus::Parked);
+}
+
+#[test]
+fn empty_answer_is_asked_again_and_never_ends_a_turn_silently() {
+    let empty = || answer(" ", &[]);
+    let put = || answer("", &[("1", "put", "{}")]);
+    for (answers, shape, is_told) in [
+        (vec![empty(), put()], "HST SD S", false),
+        (vec![empty(), empty()], "HST S", true),
+        (vec![put(), empty(), put()], "HSD ST SD S", false),
+        (vec![put(), empty(), answer("done", &[])], "HSD ST S", false),
+        (vec![put(), empty(), empty()], "HSD ST S", true),
+    ] {
+        let mut store = Store::default();
+        store.send("hello");
+        lived(&mut store, answers);
+        assert_eq!(
+            (store.shape().as_str(), store.state.status),
+            (shape, MemberStatus::Idle)
+        );
+        assert_eq!(store.told.len(), usize::from(is_told), "{shape}");
+        assert_eq!(store.state.why.is_some(), is_told, "{shape}");
+        // The next message is answered as usual.
+        store.send("go on");
+        lived(&mut store, vec![answer("done", &[])]);
+        assert_eq!(
+            (store.state.why.as_ref(), store.heard()),
+            (None, vec![1, 2])
+        );
+        assert_eq!(store.told.len(), usize::from(is_told));
+    }
+}
+
+#[test]
+fn calls_of_an_answer_that_was_cut_off_are_not_said_to_be_carried_out() {
+    let mut store = Store::default();
+    store.send("hello");
+    let mut cut = answer("", &[("1", "put", "{}"), ("2", "put", "{}")]);
+    cut.dropped_calls = 70;
+    cut.finish = Finish::Length;
+    lived(&mut store, vec![cut]);
+    assert_eq!(store.shape(), "HSDD S");
+    assert!(store.done.is_empty());
+}
+
+#[test]
+fn calls_beyond_the_limit_are_named_to_the_model_after_the_results() {
+    let mut store = Store::default();
+    store.send("hello");
+    let mut many = answer("", &[("1", "put", "{}"), ("2", "put", "{}")]);
+    many.dropped_calls = 70;
+    lived(&mut store, vec![many]);
+    assert_eq!(store.shape(), "HSD D T S");
+    store.check_pairs();
+    let told = (store.turns.iter().flat_map(|(_, turn)| &turn.of)).find_map(|entry| match entry {
+        Entry::Told { m } => Some(crate::message::content(m.text())),
+        _ => None,
+    });
+    let told = told.unwrap();
+    assert!(
+        told.contains("72 calls") && told.contains("first 2"),
+        "{told}"
+    );
 }
 
 #[test]

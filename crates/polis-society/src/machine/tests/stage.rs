@@ -321,6 +321,7 @@ pub(in crate::machine) fn answer(text: &str, calls: &[(&str, &str, &str)]) -> An
         message: Raw::of(&message).unwrap(),
         text: text.to_owned(),
         calls: calls.iter().map(call).collect(),
+        dropped_calls: 0,
         finish: match calls.is_empty() {
             true => Finish::Stop,
             false => Finish::Calls,

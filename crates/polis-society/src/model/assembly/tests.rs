@@ -1,7 +1,7 @@
 //! Answers cut into pieces in any way, cut off, and spoilt.
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 
@@ -61,6 +61,13 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         .prop_map(|(tool, fields)| (tool, json!(fields)))
 }
 
+#[test]
+fn arguments_with_a_number_out_of_range_are_wrapped() {
+    let sound = sound_arguments(r#"{"a":1e999}"#);
+    let read: Map<String, Value> = serde_json::from_str(&sound).unwrap();
+    assert_eq!(read["malformed"], r#"{"a":1e999}"#);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
@@ -110,7 +117,7 @@ proptest! {
             let message: Value = serde_json::from_str(draft.message.text()).unwrap();
             for call in message["tool_calls"].as_array().into_iter().flatten() {
                 let arguments = call["function"]["arguments"].as_str().unwrap();
-                prop_assert!(serde_json::from_str::<serde_json::Map<_, _>>(arguments).is_ok());
+                prop_assert!(serde_json::from_str::<Map<_, _>>(arguments).is_ok());
             }
         }
     }
