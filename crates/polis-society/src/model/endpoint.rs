@@ -104,7 +104,8 @@ pub struct Patience {
     pub between: Duration,
     /// For the whole of an answer.
     pub whole: Duration,
-    /// How often it is tried at an endpoint. A limit counts only if others were answered since the last one.
+    /// How often it is tried at an endpoint. A refusal by a rate limit counts as a third of a failure, and only if other
+    /// calls were answered since the last one.
     pub tries: u32,
     /// How long it is tried at an endpoint, counted from the first failure.
     pub total: Duration,

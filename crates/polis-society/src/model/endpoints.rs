@@ -13,12 +13,18 @@ use tokio::time::{Instant, sleep};
 use super::assembly::Draft;
 use super::endpoint::{Endpoint, EndpointSettings, Patience};
 use super::estimate;
-use super::gate::{CLOSED_IN_VAIN, LONGEST_CLOSED, Permit, Ticket};
+use super::gate::{
+    CLOSED, CLOSED_IN_VAIN, LONGEST_CLOSED, LONGEST_DOUBLED, Permit, Ticket, with_jitter,
+};
 use super::http::attempt;
 use super::line::Proxies;
 use super::refusal::Failure;
 use super::trust::Trust;
 use super::{Answer, Answering, Ask, Held, Model, ModelError, ModelFault, while_wanted};
+
+/// How many times as often as other failures a call may be refused by a rate limit while other calls are answered. It
+/// holds up no other call, and at endpoints that refuse by chance a few refusals in a row mean nothing.
+const OWN_LIMITS: u32 = 3;
 
 /// What the endpoints are, together.
 #[derive(Debug, Clone, Default)]
@@ -177,6 +183,10 @@ impl Endpoints {
                 continue;
             };
             let endpoint = trial.endpoint;
+            let wait = trial.wait(Instant::now());
+            if !wait.is_zero() {
+                sleep(wait).await;
+            }
             let permit = endpoint.gate.enter(ticket).await;
             let place = match &self.places {
                 Some(places) => Arc::clone(places).acquire_owned().await.ok(),
@@ -217,7 +227,7 @@ impl Endpoints {
                 Failure::Passing { why, limited } => {
                     let out = match limited {
                         Some(pause) => {
-                            // Behind all that wait: whoever is always told so would else keep them out.
+                            // Behind all that wait: a call that is always refused would else keep them out.
                             ticket = Ticket::draw();
                             trial.limited(&why, pause, &permit, &self.patience)
                         }
@@ -276,6 +286,8 @@ struct Trial<'a> {
     own_limits: u32,
     /// How many had been answered at the last limit.
     answers: Option<u64>,
+    /// When the last limit is over for this call.
+    not_before: Option<Instant>,
     since: Option<Instant>,
     failed_now: bool,
     quirks: u32,
@@ -290,14 +302,15 @@ impl<'a> Trial<'a> {
             limits: 0,
             own_limits: 0,
             answers: None,
+            not_before: None,
             since: None,
             failed_now: false,
             quirks: 0,
         }
     }
 
-    /// Counts a limit and tells the gate, which does the waiting; another endpoint may be free in the meantime. Why it
-    /// is given up, if it is.
+    /// Counts a refusal by a rate limit and tells the gate. This call is not tried here again before the time is over;
+    /// another endpoint may be free in the meantime. Returns why the endpoint is given up, if it is.
     fn limited(
         &mut self,
         why: &str,
@@ -307,30 +320,33 @@ impl<'a> Trial<'a> {
     ) -> Option<String> {
         let longest = LONGEST_CLOSED.min(patience.total);
         if let Some(pause) = pause.filter(|pause| *pause > longest) {
-            permit.limited_alone(Some(CLOSED_IN_VAIN.min(pause)));
+            permit.close(CLOSED_IN_VAIN.min(pause));
             return Some(format!(
                 "{why} It is to be asked again in {} s.",
                 pause.as_secs()
             ));
         }
+        permit.limited(pause);
         let answers = self.endpoint.gate.answers();
-        self.limits += 1;
-        if self
-            .answers
-            .replace(answers)
-            .is_some_and(|then| then < answers)
-        {
+        let others_answered = self.answers.replace(answers);
+        if others_answered.is_some_and(|before| before < answers) {
             self.own_limits += 1;
-            permit.limited_alone(pause);
-        } else {
-            permit.limited(pause);
         }
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);
+        self.not_before =
+            Some(now + with_jitter(pause.unwrap_or_else(|| unnamed_pause(self.limits))));
+        self.limits += 1;
         // A long queue takes time too, and is no failure: there must be several limits as well.
         let over = now - since >= patience.total && self.limits >= patience.tries;
-        (over || self.own_limits >= patience.tries)
+        (over || self.own_limits >= patience.tries.saturating_mul(OWN_LIMITS))
             .then(|| format!("{why} It was so for {} s.", (now - since).as_secs()))
+    }
+
+    /// How long this call has to wait before it may be tried here again.
+    fn wait(&self, now: Instant) -> Duration {
+        let until = self.not_before.unwrap_or(now);
+        until.saturating_duration_since(now)
     }
 
     /// Counts a failure; why it is given up, if it is.
@@ -350,6 +366,12 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// How long a call waits after so many refusals by endpoints that do not say how long.
+fn unnamed_pause(refusals_before: u32) -> Duration {
+    let doubled = CLOSED.saturating_mul(2_u32.saturating_pow(refusals_before.min(10)));
+    doubled.min(LONGEST_DOUBLED)
+}
+
 /// The one to ask: open before closed, then with the fewest requests, of those that did not just fail.
 fn next(trials: &[Trial<'_>]) -> Option<usize> {
     if let [trial] = trials {
@@ -361,7 +383,8 @@ fn next(trials: &[Trial<'_>]) -> Option<usize> {
         .filter(|(_, trial)| !trial.failed_now)
         .min_by_key(|(_, trial)| {
             let gate = &trial.endpoint.gate;
-            (gate.closed_for(), gate.load())
+            let closed = gate.closed_for().unwrap_or_default();
+            (closed.max(trial.wait(Instant::now())), gate.load())
         })
         .map(|(at, _)| at)
 }

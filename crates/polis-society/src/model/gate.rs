@@ -1,10 +1,16 @@
 //! The gate of an endpoint: one for the whole process, first come first served.
 //!
 //! Few places are open at first, and one more opens when the first in the queue has waited a moment: a fast local
-//! model is then never asked by everybody at once, and a crash loses few answers. An endpoint that says it is
-//! asked too often closes the gate for all; afterwards they are let in one after another, at half the pace
-//! there was, and the pace grows again slowly. Whoever is told so alone, while others are answered, holds them up
-//! no longer than the endpoint says.
+//! model is then never asked by all agents at once, and a crash loses few answers.
+//!
+//! Rate limits (HTTP 429) come in two kinds, and the gate has to tell them apart. A limit on the endpoint's load, such
+//! as a token bucket, refuses everything until load falls. A limit on single requests refuses some at random, or some
+//! callers, while others are answered. In both, the refused caller waits for as long as the endpoint says (the caller
+//! does that itself). For the others:
+//! - Several refusals in a row without an answer mean that the endpoint is overloaded. The gate closes for all callers.
+//! - Each refusal halves the pace at which requests are let in, and each answer raises it a little.
+//! - If halving the pace again and again does not make refusals rarer, they do not depend on load. The pace is then no
+//!   longer limited, until there are many refusals in a row again.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,15 +32,24 @@ const FASTEST: Duration = Duration::from_millis(10);
 const SLOWEST: Duration = Duration::from_secs(5);
 /// How long the gate is closed first when an endpoint does not say how long; twice as long each time after
 /// that nobody was answered in between.
-const CLOSED: Duration = Duration::from_millis(500);
+pub(super) const CLOSED: Duration = Duration::from_millis(500);
 /// The longest that it is closed when an endpoint does not say how long.
-const LONGEST_DOUBLED: Duration = Duration::from_secs(10);
+pub(super) const LONGEST_DOUBLED: Duration = Duration::from_secs(10);
 /// The longest that the gate is closed at a time.
 pub(super) const LONGEST_CLOSED: Duration = Duration::from_secs(300);
 /// How long it is closed when an endpoint names a time that nobody waits for: it may mean one caller only.
 pub(super) const CLOSED_IN_VAIN: Duration = Duration::from_secs(60);
 /// By how much of itself the time between two shrinks after each answer.
 const RECOVERY: f64 = 0.06;
+/// How many refusals in a row, without an answer, mean that the endpoint is overloaded.
+const OVERLOADED: u32 = 3;
+/// The same once refusals were found not to depend on load: chance has to be unlikelier then.
+const OVERLOADED_AFTER_ALL: u32 = 6;
+/// How many answers between two refusals show that a slower pace helps: fewer than it takes to get back to the pace
+/// before it was halved, and rare if every fourth request is refused by chance (6 %).
+const CALM: u32 = 10;
+/// How often the pace is halved without that, before refusals are found not to depend on load.
+const FUTILE: u32 = 3;
 
 /// A place in the order of all who ever asked. Who asks again keeps it, unless it asked too often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,9 +81,18 @@ struct State {
     /// The usual time between two that came in.
     usual: Duration,
     closed_until: Option<Instant>,
-    /// The time between two, while all are slowed down; and how often that became necessary in a row.
+    /// The time between two, while all are slowed down.
     pace: Option<Duration>,
-    strikes: u32,
+    /// How often the gate was closed since the last answer.
+    closings: u32,
+    /// How many were refused since the last answer.
+    refusals_in_row: u32,
+    /// How many were answered since the pace was last halved.
+    answers_in_row: u32,
+    /// How often the pace was halved without making refusals rarer.
+    futile: u32,
+    /// Refusals were found not to depend on load.
+    ignores_load: bool,
     /// The same from the settings: requests a minute.
     rate: Option<Duration>,
     /// Counts how often all were slowed down: who came in before that is no news.
@@ -102,7 +126,11 @@ impl Gate {
                 usual: FASTEST,
                 closed_until: None,
                 pace: None,
-                strikes: 0,
+                closings: 0,
+                refusals_in_row: 0,
+                answers_in_row: 0,
+                futile: 0,
+                ignores_load: false,
                 rate,
                 age: 0,
                 answers: 0,
@@ -256,11 +284,7 @@ impl State {
     }
 
     fn close(&mut self, pause: Duration) {
-        let pause = pause.min(LONGEST_CLOSED);
-        // Other processes were told the same time: not all of them should come back at once.
-        let jitter =
-            pause.mul_f64(0.1 * fastrand::f64()) + Duration::from_millis(fastrand::u64(0..100));
-        let until = Instant::now() + pause + jitter;
+        let until = Instant::now() + with_jitter(pause.min(LONGEST_CLOSED));
         self.closed_until = Some(
             self.closed_until
                 .map_or(until, |already| already.max(until)),
@@ -273,6 +297,12 @@ impl State {
             bell.notify_one();
         }
     }
+}
+
+/// A pause with a random part: other callers and processes were told the same time, and not all of them should come
+/// back at once.
+pub(super) fn with_jitter(pause: Duration) -> Duration {
+    pause + pause.mul_f64(0.05 * fastrand::f64()) + Duration::from_millis(fastrand::u64(0..50))
 }
 
 /// Somebody in the queue; steps out when it goes away.
@@ -299,13 +329,18 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// The endpoint answered: whoever is slowed down is so a little less.
+    /// The endpoint answered: the pace rises a little.
     pub fn went_well(&self) {
         let mut state = self.gate.state();
         state.answers += 1;
-        state.strikes = 0;
+        state.closings = 0;
+        state.refusals_in_row = 0;
+        state.answers_in_row = state.answers_in_row.saturating_add(1);
         if self.age != state.age {
             return;
+        }
+        if state.answers_in_row >= CALM {
+            state.futile = 0;
         }
         if let Some(pace) = state.pace {
             let pace = pace.mul_f64(1.0 - RECOVERY);
@@ -314,28 +349,56 @@ impl Permit {
         }
     }
 
-    /// The endpoint says that it is asked too often, and perhaps for how long to leave it alone. Closes the gate for all.
+    /// The endpoint refused the request because of a rate limit, and perhaps said for how long to leave it alone.
     pub fn limited(&self, pause: Option<Duration>) {
         let mut state = self.gate.state();
-        // Of all that were under way, one slows down: what they say is the same news.
+        state.refusals_in_row = state.refusals_in_row.saturating_add(1);
+        let most = match state.ignores_load {
+            true => OVERLOADED_AFTER_ALL,
+            false => OVERLOADED,
+        };
+        let overloaded = state.refusals_in_row >= most;
+        // Of all requests that were under way together, one slows down: what they report is the same overload.
         if self.age == state.age {
-            state.age += 1;
-            state.strikes = (state.strikes + 1).min(10);
-            let gap = state.pace.unwrap_or(state.usual).max(FASTEST);
-            // Nobody need be slower than one in the time that the endpoint itself names.
-            let slowest = pause.map_or(SLOWEST, |pause| pause.clamp(gap, SLOWEST.max(gap)));
-            state.pace = Some((gap * 2).min(slowest));
-            state.open = (state.open / 2).max(1);
-        } else if pause.is_none() {
+            state.slow_down(overloaded, pause);
+        } else if !overloaded || pause.is_none() {
             return;
         }
-        let doubled = CLOSED * 2_u32.saturating_pow(state.strikes.saturating_sub(1));
-        state.close(pause.unwrap_or(doubled.min(LONGEST_DOUBLED)));
+        if overloaded {
+            let doubled = CLOSED * 2_u32.saturating_pow(state.closings.saturating_sub(1));
+            state.close(pause.unwrap_or(doubled.min(LONGEST_DOUBLED)));
+        }
     }
 
-    /// The same once more to one caller, while others were answered. Closes the gate, but slows nobody down afterwards.
-    pub fn limited_alone(&self, pause: Option<Duration>) {
-        self.gate.state().close(pause.unwrap_or(CLOSED));
+    /// Closes the gate for all callers.
+    pub fn close(&self, pause: Duration) {
+        self.gate.state().close(pause);
+    }
+}
+
+impl State {
+    fn slow_down(&mut self, overloaded: bool, pause: Option<Duration>) {
+        if overloaded {
+            self.ignores_load = false;
+            self.futile = 0;
+            self.closings = (self.closings + 1).min(10);
+            self.open = (self.open / 2).max(1);
+        } else if self.ignores_load {
+            return;
+        } else {
+            self.futile += 1;
+        }
+        self.age += 1;
+        self.answers_in_row = 0;
+        if self.futile > FUTILE {
+            self.ignores_load = true;
+            self.pace = None;
+            return;
+        }
+        let gap = self.pace.unwrap_or(self.usual).max(FASTEST);
+        // No pace need be slower than one request in the time that the endpoint itself names.
+        let slowest = pause.map_or(SLOWEST, |pause| pause.clamp(gap, SLOWEST.max(gap)));
+        self.pace = Some((gap * 2).min(slowest));
     }
 }
 

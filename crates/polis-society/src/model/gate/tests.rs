@@ -93,44 +93,41 @@ async fn a_fast_endpoint_is_asked_by_few() {
     assert_eq!(most.load(Ordering::Relaxed), FIRST);
 }
 
+/// A refused request, as a server reports it.
+async fn refuse(gate: &Arc<Gate>, pause: Option<Duration>) {
+    gate.enter(Ticket::draw()).await.limited(pause);
+}
+
+/// An answered request.
+async fn answer(gate: &Arc<Gate>) {
+    gate.enter(Ticket::draw()).await.went_well();
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_limit_closes_the_gate_for_all_and_halves_the_pace() {
+async fn one_refusal_slows_the_pace_and_keeps_the_gate_open() {
     let gate = Gate::new(50, None);
     let permit = gate.enter(Ticket::draw()).await;
     let stale = gate.enter(Ticket::draw()).await;
-    let began = Instant::now();
     permit.limited(Some(Duration::from_secs(7)));
     let pace = gate.state().pace.unwrap();
-    // The other one that was under way says the same; that is no news.
+    // Another request that was under way reports the same overload, and does not slow the pace again.
     stale.limited(None);
-    stale.went_well();
     assert_eq!(gate.state().pace, Some(pace));
     drop((permit, stale));
-    let mut entered = Vec::new();
-    for _ in 0..10 {
-        let permit = gate.enter(Ticket::draw()).await;
-        entered.push(began.elapsed());
-        drop(permit);
-    }
-    assert!(entered[0] >= Duration::from_secs(7), "{entered:?}");
-    assert!(entered[0] <= Duration::from_secs(8), "{entered:?}");
-    for pair in entered.windows(2) {
-        assert!(pair[1] - pair[0] >= pace, "one after another: {entered:?}");
-    }
-    // Limited again: half the pace there was.
-    let permit = gate.enter(Ticket::draw()).await;
-    permit.limited(Some(pace * 2));
-    assert_eq!(gate.state().pace, Some(pace * 2));
-    drop(permit);
-    // But not slower than one in the time that is named.
-    let permit = gate.enter(Ticket::draw()).await;
-    permit.limited(Some(pace * 3));
-    assert_eq!(gate.state().pace, Some(pace * 3));
-    drop(permit);
+    assert_eq!(gate.closed_for(), None);
+    answer(&gate).await;
+    // Refused again: half the pace there was.
+    let before = gate.state().pace.unwrap();
+    refuse(&gate, None).await;
+    assert_eq!(gate.state().pace, Some(before * 2));
+    // But no slower than one in the time that is named.
+    answer(&gate).await;
+    let before = gate.state().pace.unwrap();
+    refuse(&gate, Some(before + before / 2)).await;
+    assert_eq!(gate.state().pace, Some(before + before / 2));
     let mut answers = 0;
     while gate.state().pace.is_some() {
-        let permit = gate.enter(Ticket::draw()).await;
-        permit.went_well();
+        answer(&gate).await;
         answers += 1;
     }
     assert!(
@@ -140,42 +137,76 @@ async fn a_limit_closes_the_gate_for_all_and_halves_the_pace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_without_a_time_close_for_longer_and_longer() {
+async fn refusals_in_a_row_close_the_gate_for_all() {
+    let gate = Gate::new(50, None);
+    answer(&gate).await;
+    for _ in 1..OVERLOADED {
+        refuse(&gate, Some(Duration::from_secs(7))).await;
+        assert_eq!(gate.closed_for(), None);
+    }
+    refuse(&gate, Some(Duration::from_secs(7))).await;
+    let began = Instant::now();
+    answer(&gate).await;
+    let waited = began.elapsed();
+    assert!(
+        waited >= Duration::from_secs(7) && waited <= Duration::from_secs(8),
+        "{waited:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_that_a_slower_pace_does_not_prevent_end_the_slowing() {
+    let gate = Gate::new(50, None);
+    for _ in 0..FUTILE {
+        answer(&gate).await;
+        refuse(&gate, None).await;
+        assert!(gate.state().pace.is_some());
+    }
+    answer(&gate).await;
+    refuse(&gate, None).await;
+    assert_eq!(gate.state().pace, None);
+    answer(&gate).await;
+    refuse(&gate, None).await;
+    assert_eq!(gate.state().pace, None);
+    // Many in a row are an overload all the same.
+    answer(&gate).await;
+    for _ in 0..OVERLOADED_AFTER_ALL {
+        assert_eq!(gate.closed_for(), None);
+        refuse(&gate, None).await;
+    }
+    assert!(gate.closed_for().is_some() && gate.state().pace.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn closings_without_a_named_time_take_longer_and_longer() {
     let gate = Gate::new(5, None);
+    for _ in 1..OVERLOADED {
+        refuse(&gate, None).await;
+    }
     let mut before = Duration::ZERO;
     for _ in 0..4 {
-        let permit = gate.enter(Ticket::draw()).await;
-        permit.limited(None);
-        drop(permit);
+        refuse(&gate, None).await;
         let closed = gate.closed_for().unwrap();
         assert!(closed > before + before / 2, "{closed:?} after {before:?}");
         before = closed;
     }
     for _ in 0..10 {
-        let permit = gate.enter(Ticket::draw()).await;
-        permit.limited(None);
+        refuse(&gate, None).await;
         assert!(gate.closed_for().unwrap() <= LONGEST_DOUBLED * 2);
     }
-    // Whoever is answered, if it came in before or after, ends that.
-    let old = gate.enter(Ticket::draw()).await;
-    sleep(LONGEST_DOUBLED).await;
-    old.limited(None);
-    old.went_well();
-    drop(old);
-    let permit = gate.enter(Ticket::draw()).await;
-    permit.limited(None);
-    drop(permit);
+    // An answer, to whichever request, ends that.
+    answer(&gate).await;
+    for _ in 0..OVERLOADED {
+        refuse(&gate, None).await;
+    }
     assert!(gate.closed_for().unwrap() < CLOSED * 2);
     // A time that is named is kept as it is, however often.
     for _ in 0..5 {
-        let permit = gate.enter(Ticket::draw()).await;
-        permit.limited(Some(Duration::from_secs(1)));
-        drop(permit);
+        refuse(&gate, Some(Duration::from_secs(1))).await;
         let closed = gate.closed_for().unwrap();
         assert!(closed >= Duration::from_secs(1) && closed <= MS * 1200);
     }
-    let permit = gate.enter(Ticket::draw()).await;
-    permit.limited(Some(Duration::from_secs(100_000)));
+    refuse(&gate, Some(Duration::from_secs(100_000))).await;
     assert!(gate.closed_for().unwrap() <= LONGEST_CLOSED * 2);
 }
 
