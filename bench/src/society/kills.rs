@@ -1,9 +1,11 @@
-//! Killed three times in the middle: what ran twice, what was lost, and how many answers of the model had to be asked for again.
+//! Killed three times in the middle: what ran twice, what was lost, and how many answers of the model had to be asked for
+//! again, split into those that were under way and those that the model had given already.
 
 use std::path::Path;
 
 use serde_json::Value;
 
+use super::server::Manner;
 use super::{Server, number, shown, start};
 use crate::report::Report;
 use crate::scene::{Fallible, Scene};
@@ -14,13 +16,29 @@ const TURNS: usize = 20;
 const KILLS: [f64; 3] = [0.25, 0.5, 0.75];
 const ARGUMENTS: &str = r#"{"subject":"AGENT step N"}"#;
 
+/// How long the model thinks (milliseconds): not at all, so that few answers are under way when the process is killed; and
+/// long enough that every agent has one under way.
+const THINK: [u64; 2] = [0, 20];
+
 /// Measures what kills cost.
 pub(super) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
+    for think_ms in THINK {
+        measure_with(scene, report, think_ms)?;
+    }
+    Ok(())
+}
+
+fn measure_with(scene: &Scene, report: &mut Report, think_ms: u64) -> Fallible<()> {
     let whole = AGENTS * (TURNS + 1);
     let (mut twice, mut lost, mut asked, rounds) = (0, 0, 0.0, scene.times(10).max(2));
+    let (mut in_flight, mut after_answer) = (0.0, 0.0);
     for round in 0..rounds {
-        let server = Server::start(TURNS, "TaskCreate", ARGUMENTS)?;
-        let place = scene.place(&format!("society-kills-{round}"));
+        let manner = Manner {
+            think_ms,
+            ..Manner::default()
+        };
+        let server = Server::with(TURNS, "TaskCreate", ARGUMENTS, manner)?;
+        let place = scene.place(&format!("society-kills-{think_ms}-{round}"));
         for part in KILLS {
             let due = whole as f64 * part;
             let process = start("ours", &[&server.base, &shown(&place), &AGENTS.to_string()])?;
@@ -35,26 +53,41 @@ pub(super) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         let (all, different) = effects(scene, &place)?;
         twice += all - different;
         lost += AGENTS * TURNS - different;
-        asked += number(&server.figures()?, "requests");
+        let served = server.figures()?;
+        asked += number(&served, "requests");
+        in_flight += number(&served, "againInFlight");
+        after_answer += number(&served, "againAfterAnswer");
         if number(&figures, "turns").is_nan() {
             return Err("the last run did not end well".into());
         }
     }
-    let due = AGENTS * TURNS * rounds;
+    let due = (whole * rounds) as f64;
+    let thinking = format!("model that thinks {think_ms} ms");
     report.add(
-        "killed three times, 10 agents x 20 effects: run twice, lost",
+        &format!("killed three times, 10 agents x 20 effects, {thinking}: run twice, lost"),
         format!("{twice}, {lost}"),
         "0, 0".to_owned(),
         twice == 0 && lost == 0,
-        &format!("of {due} in {rounds} runs; tasks created, counted by their subjects"),
+        &format!(
+            "of {} in {rounds} runs; tasks created, counted by their subjects",
+            AGENTS * TURNS * rounds
+        ),
     );
     report.at_most(
-        "the same, answers asked of the model / without kills",
-        asked / (whole * rounds) as f64,
+        &format!("the same, answers asked for again that the model had given / due, {thinking}"),
+        1.0 + after_answer / due,
         1.05,
+        &format!("{after_answer:.0} of {due:.0}"),
+    );
+    // An agent that is killed while the model thinks has to ask again: at most one answer for each agent and kill.
+    let inherent = (AGENTS * KILLS.len()) as f64 / whole as f64;
+    report.at_most(
+        &format!("the same, all answers asked of the model / due, {thinking}"),
+        asked / due,
+        (100.0 * (1.05 + if think_ms > 0 { inherent } else { 0.0 })).round() / 100.0,
         &format!(
-            "{asked} of {} due, kills at a quarter, half and three quarters",
-            whole * rounds
+            "{asked:.0} of {due:.0}; {in_flight:.0} were under way at a kill, of at most {:.0}",
+            inherent * due
         ),
     );
     Ok(())

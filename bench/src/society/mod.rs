@@ -4,6 +4,7 @@
 //! time is that of the process, all its threads together. Ours is durable: every step is in the store before the next.
 
 mod kills;
+mod limits;
 mod ours;
 mod server;
 
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
+use server::Manner;
 
 /// How many agents there are, and how many calls each makes.
 const AGENTS: usize = 100;
@@ -29,6 +31,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     beside(scene, report)?;
     idle(scene, report)?;
     many(scene, report)?;
+    limits::measure(scene, report)?;
     kills::measure(scene, report)
 }
 
@@ -41,7 +44,14 @@ pub(crate) fn child(part: &str, rest: &[String]) -> Fallible<()> {
     };
     let number = |n: usize| Fallible::Ok(text(n)?.parse::<usize>()?);
     match part {
-        "server" => server::serve(number(0)?, text(1)?, text(2)?),
+        "server" => {
+            let manner = Manner {
+                think_ms: text(3)?.parse()?,
+                refuses_percent: text(4)?.parse()?,
+                seed: text(5)?.parse()?,
+            };
+            server::serve(number(0)?, text(1)?, text(2)?, manner)
+        }
         "ours" => {
             println!("{}", ours::run(text(0)?, Path::new(text(1)?), number(2)?)?);
             Ok(())
@@ -69,12 +79,17 @@ fn beside(scene: &Scene, report: &mut Report) -> Fallible<()> {
         // A server of its own for each, so that the figures are that loop's.
         let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
         let figures =
-            Process::of(peer("POLIS_BENCH_BARE_LOOP", &server.base, &first)?)?.figures()?;
+            Process::of(peer("POLIS_BENCH_BARE_LOOP", &server.base, &first, AGENTS)?)?.figures()?;
         complete(&figures, AGENTS, TURNS)?;
         bare.push((server.figures()?, figures));
         let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
-        let figures =
-            Process::of(peer("POLIS_BENCH_OPENAI_LOOP", &server.base, &first)?)?.figures()?;
+        let figures = Process::of(peer(
+            "POLIS_BENCH_OPENAI_LOOP",
+            &server.base,
+            &first,
+            AGENTS,
+        )?)?
+        .figures()?;
         complete(&figures, AGENTS, TURNS)?;
         python.push((server.figures()?, figures));
     }
@@ -227,7 +242,7 @@ fn start(part: &str, arguments: &[&str]) -> Fallible<Process> {
     clippy::disallowed_methods,
     reason = "bench/run says where the peer is"
 )]
-fn peer(name: &str, base: &str, first: &Path) -> Fallible<Command> {
+fn peer(name: &str, base: &str, first: &Path, agents: usize) -> Fallible<Command> {
     let peer = std::env::var(name).map_err(|_| format!("{name} is not set: use bench/run"))?;
     let mut words = peer.split(' ');
     let mut command = Command::new(words.next().unwrap_or_default());
@@ -235,7 +250,7 @@ fn peer(name: &str, base: &str, first: &Path) -> Fallible<Command> {
         .args(words)
         .arg(base)
         .arg(first)
-        .arg(AGENTS.to_string());
+        .arg(agents.to_string());
     Ok(command)
 }
 
@@ -284,7 +299,21 @@ struct Server {
 
 impl Server {
     fn start(turns: usize, tool: &str, arguments: &str) -> Fallible<Self> {
-        let mut process = start("server", &[&turns.to_string(), tool, arguments])?;
+        Self::with(turns, tool, arguments, Manner::default())
+    }
+
+    fn with(turns: usize, tool: &str, arguments: &str, manner: Manner) -> Fallible<Self> {
+        let mut process = start(
+            "server",
+            &[
+                &turns.to_string(),
+                tool,
+                arguments,
+                &manner.think_ms.to_string(),
+                &manner.refuses_percent.to_string(),
+                &manner.seed.to_string(),
+            ],
+        )?;
         let mut line = String::new();
         let output = process.0.stdout.take().ok_or("no output")?;
         BufReader::new(output).read_line(&mut line)?;

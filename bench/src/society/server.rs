@@ -1,13 +1,15 @@
-//! A model's server that has nothing to think about: it answers chat completions by a script, as a stream.
+//! A model's server that answers chat completions by a script, as a stream: at once, or after a think time, and with
+//! rate limits by chance if asked to.
 //!
 //! As lean as can be, because it shares the machine's cores with whoever is measured: a request is not parsed, only
 //! searched. An agent is told apart by a mark in its prompt (`worker-7`), and how far it is by how many answers
 //! of the model are in it. It asks for so many calls of a tool and then says that it is done.
 
+use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,15 +25,44 @@ struct Script {
     tool: String,
     /// Its arguments; `AGENT` and `N` are replaced.
     arguments: String,
+    /// How long it thinks.
+    think: Duration,
+    /// The share of requests that it refuses with a rate limit, and what decides which.
+    refuses: f64,
+    chance: Mutex<fastrand::Rng>,
     requests: AtomicU64,
+    refused: AtomicU64,
     bytes: AtomicU64,
+    repeats: Mutex<Repeats>,
     /// The first request, for those who are to ask the same.
     first: Mutex<Vec<u8>>,
 }
 
-/// Serves until it is ended: prints its port first. `GET /figures` tells how many requests came and how many bytes
-/// they had, `GET /first` the first request.
-pub(super) fn serve(turns: usize, tool: &str, arguments: &str) -> Fallible<()> {
+/// Which answers were asked for more than once: what a client lost when it was killed.
+#[derive(Debug, Default)]
+struct Repeats {
+    /// Whether the newest request for this answer of this agent was answered whole.
+    answered: HashMap<(String, usize), bool>,
+    /// Asked again while the first was not answered yet.
+    in_flight: u64,
+    /// Asked again although the first was answered whole.
+    after_answer: u64,
+}
+
+/// What a server does beside answering.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Manner {
+    /// How long it thinks (milliseconds).
+    pub(super) think_ms: u64,
+    /// How many of a hundred requests it refuses with a rate limit, by chance.
+    pub(super) refuses_percent: u64,
+    /// What decides which.
+    pub(super) seed: u64,
+}
+
+/// Serves until it is ended: prints its port first. `GET /figures` tells how many requests came, how many bytes they
+/// had, how many were refused and which answers were asked for again; `GET /first` gives the first request.
+pub(super) fn serve(turns: usize, tool: &str, arguments: &str, manner: Manner) -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -39,8 +70,14 @@ pub(super) fn serve(turns: usize, tool: &str, arguments: &str) -> Fallible<()> {
         turns,
         tool: tool.to_owned(),
         arguments: arguments.to_owned(),
+        think: Duration::from_millis(manner.think_ms),
+        #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+        refuses: manner.refuses_percent as f64 / 100.0,
+        chance: Mutex::new(fastrand::Rng::with_seed(manner.seed)),
         requests: AtomicU64::new(0),
+        refused: AtomicU64::new(0),
         bytes: AtomicU64::new(0),
+        repeats: Mutex::default(),
         first: Mutex::new(Vec::new()),
     });
     runtime.block_on(async {
@@ -78,15 +115,9 @@ impl Script {
                 }
             }
             let body = read.get(head..head + length).unwrap_or_default();
+            let mut asked = None;
             let answer = if read.starts_with(b"GET /figures") {
-                let (requests, bytes) = (
-                    self.requests.load(Ordering::SeqCst),
-                    self.bytes.load(Ordering::SeqCst),
-                );
-                whole(
-                    "application/json",
-                    &format!("{{\"requests\":{requests},\"bytes\":{bytes}}}"),
-                )
+                whole("application/json", &self.figures().to_string())
             } else if read.starts_with(b"GET /first") {
                 let first = self
                     .first
@@ -94,28 +125,60 @@ impl Script {
                     .map(|first| first.clone())
                     .unwrap_or_default();
                 whole("application/json", &String::from_utf8_lossy(&first))
+            } else if self.refuses_this() {
+                refusal()
             } else {
-                self.answer(body)
+                let key = (mark(body), count(body, b"\"assistant\""));
+                lock(&self.repeats).begin(&key);
+                let answer = self.answer(body, &key);
+                asked = Some(key);
+                if !self.think.is_zero() {
+                    // A client that is killed meanwhile closes the connection; nothing else comes before the answer.
+                    tokio::select! {
+                        () = tokio::time::sleep(self.think) => {}
+                        _ = stream.readable() => return Ok(()),
+                    }
+                }
+                answer
             };
             stream.write_all(&answer).await?;
+            if let Some(key) = asked {
+                lock(&self.repeats).answered.insert(key, true);
+            }
             read.drain(..head + length);
         }
     }
 
-    fn answer(&self, body: &[u8]) -> Vec<u8> {
+    fn figures(&self) -> serde_json::Value {
+        let repeats = lock(&self.repeats);
+        serde_json::json!({
+            "requests": self.requests.load(Ordering::SeqCst),
+            "refused": self.refused.load(Ordering::SeqCst),
+            "bytes": self.bytes.load(Ordering::SeqCst),
+            "againInFlight": repeats.in_flight,
+            "againAfterAnswer": repeats.after_answer,
+        })
+    }
+
+    fn refuses_this(&self) -> bool {
+        let refuses = self.refuses > 0.0 && lock(&self.chance).f64() < self.refuses;
+        self.refused.fetch_add(u64::from(refuses), Ordering::SeqCst);
+        refuses
+    }
+
+    fn answer(&self, body: &[u8], (agent, done): &(String, usize)) -> Vec<u8> {
+        let done = *done;
         self.bytes.fetch_add(body.len() as u64, Ordering::SeqCst);
         if self.requests.fetch_add(1, Ordering::SeqCst) == 0
             && let Ok(mut first) = self.first.lock()
         {
             *first = body.to_vec();
         }
-        let done = count(body, b"\"assistant\"");
-        let agent = mark(body);
         let mut text = String::with_capacity(1_600);
         if done < self.turns {
             let arguments = self
                 .arguments
-                .replace("AGENT", &agent)
+                .replace("AGENT", agent)
                 .replace('N', &done.to_string());
             let quoted = serde_json::Value::String(arguments).to_string();
             // Models send a call in several parts.
@@ -147,6 +210,30 @@ impl Script {
         ));
         whole("text/event-stream", &text)
     }
+}
+
+impl Repeats {
+    fn begin(&mut self, key: &(String, usize)) {
+        match self.answered.insert(key.clone(), false) {
+            None => {}
+            Some(true) => self.after_answer += 1,
+            Some(false) => self.in_flight += 1,
+        }
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn refusal() -> Vec<u8> {
+    let body =
+        r#"{"error":{"message":"Slow down.","type":"rate_limit","code":"rate_limit_exceeded"}}"#;
+    format!(
+        "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
 }
 
 fn chunk(text: &mut String, delta: &str, finish: &str) {
