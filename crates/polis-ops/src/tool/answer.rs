@@ -1,11 +1,13 @@
 //! What a tool answers: a document for programs, and a short text for a model.
 
-use polis_core::Details;
 use serde_json::Value;
 
 use super::brief;
 use super::hint::for_a_model;
 use crate::error::OpError;
+
+/// About how many bytes of each long particular of a refusal (a diff, a command's output) are shown to a model.
+const MAX_PARTICULAR_BYTES: usize = 12_000;
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,21 +19,23 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What is told of a request that was not carried out: the command line's error document, and the
-    /// code, the sentence, the next step and what there is to go on with. Long particulars are cut if it is to
-    /// be `brief`.
+    /// Describes a refused or failed request: the command line's error document with the next step in the words of
+    /// tools, and a text with all that the document says: the code, the sentence, the next step and the particulars. MCP sends only the text, because a refusal's document does not match the tool's output schema.
+    /// Long particulars are cut if it is to be `brief`.
     pub fn refused(error: &OpError, brief: bool) -> Self {
-        let told = error.document();
-        let body = told.error;
-        let mut text = format!("{}: {}", body.code, body.message);
-        if !body.hint.is_empty() {
-            text.push_str(&format!("\nNext: {}", for_a_model(body.hint)));
+        let mut told = error.document();
+        let hint = for_a_model(told.error.hint);
+        told.error.hint = &hint;
+        let mut text = format!("{}: {}", told.error.code, told.error.message);
+        if !hint.is_empty() {
+            text.push_str(&format!("\nNext: {hint}"));
         }
-        for (name, particulars) in body.details.map(particulars).unwrap_or_default() {
-            text.push_str(&format!("\n{name}:\n{particulars}"));
+        // Our own document serialises; should it not, the text still says what is wrong.
+        let details = told.error.details.map(serde_json::to_value);
+        if let Some(Ok(details)) = details {
+            push_particulars(&mut text, &details, brief);
         }
         let mut answer = Self {
-            // Our own document serialises; should it not, the text still says what is wrong.
             document: serde_json::to_value(told).unwrap_or(Value::Null),
             text,
         };
@@ -42,18 +46,25 @@ impl Answer {
     }
 }
 
-/// The texts that a refusal brings along for whoever tries again.
-fn particulars(details: &Details) -> Vec<(&'static str, &str)> {
-    let mut texts = match details {
-        Details::Version { diff, merge, .. } => vec![
-            ("changed since", diff.as_deref().unwrap_or_default()),
-            ("merge", merge.as_deref().unwrap_or_default()),
-        ],
-        Details::TimedOut { stdout, stderr, .. } => {
-            vec![("stdout", stdout.as_str()), ("stderr", stderr)]
+/// Adds a refusal's particulars to its text under the names they have in the document: short ones on a line
+/// each, then texts of several lines.
+fn push_particulars(text: &mut String, details: &Value, brief: bool) {
+    let particulars = details.as_object().into_iter().flatten();
+    let mut blocks = String::new();
+    for (name, value) in particulars {
+        match value {
+            Value::Null => {}
+            Value::String(value) if value.is_empty() => {}
+            Value::String(value) if value.contains('\n') => {
+                let short = brief
+                    .then(|| brief::ends(value, MAX_PARTICULAR_BYTES))
+                    .flatten();
+                let shown = short.as_ref().map_or(value, |(shown, _)| shown);
+                blocks.push_str(&format!("\n{name}:\n{}", shown.trim_end()));
+            }
+            Value::String(value) => text.push_str(&format!("\n{name}: {value}")),
+            value => text.push_str(&format!("\n{name}: {value}")),
         }
-        Details::Locked { .. } | Details::Blocked { .. } | Details::Hash { .. } => Vec::new(),
-    };
-    texts.retain(|(_, text)| !text.is_empty());
-    texts
+    }
+    text.push_str(&blocks);
 }

@@ -16,9 +16,19 @@ pub(crate) fn done(answer: Answer) -> CallToolResult {
     result
 }
 
-/// A tool's refusal: code, sentence, next step.
+/// A tool's refusal as text: code, sentence, next step and particulars.
 pub(crate) fn not_done(error: &OpError) -> CallToolResult {
-    let mut result = done(Answer::refused(error, true));
+    refusal(Answer::refused(error, true))
+}
+
+/// A refusal as a tool's result.
+///
+/// It has no `structuredContent`: the specification wants that to match the tool's output schema, which describes
+/// successes, and clients on the TypeScript SDK 1.x replace a result that does not match by an error without the
+/// text.
+pub(crate) fn refusal(refused: Answer) -> CallToolResult {
+    let mut result = CallToolResult::default();
+    result.content = vec![ContentBlock::text(refused.text)];
     result.is_error = Some(true);
     result
 }

@@ -28,6 +28,14 @@ async fn write(house: &House, board: &str, text: &str) {
         .unwrap();
 }
 
+/// Asserts that a tool's result is a refusal with this code, in the text alone.
+fn refused_with(result: &Value, code: &str) {
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with(&format!("{code}: ")), "{text}");
+}
+
 #[test]
 fn the_caller_is_who_the_token_says_and_nobody_else() {
     run(async {
@@ -48,10 +56,7 @@ fn the_caller_is_who_the_token_says_and_nobody_else() {
         // Forged in the arguments, in the parameters, in the metadata and in headers.
         let forged = json!({"board": "global", "content": "x", "agent": "ann"});
         let refused = call(&house, "bob", "whiteboard_write", forged).await;
-        assert_eq!(
-            refused["structuredContent"]["error"]["code"],
-            "invalid_input"
-        );
+        refused_with(&refused, "invalid_input");
         let params = json!({
             "name": "whiteboard_write", "agent": "ann",
             "arguments": {"board": "global", "content": "x"}, "_meta": {"agent": "ann"},
@@ -68,8 +73,7 @@ fn the_caller_is_who_the_token_says_and_nobody_else() {
             .send(Method::POST, Some("bob"), &headers, Some(body))
             .await;
         let answer = reply.answer(1).await;
-        let error = &answer["result"]["structuredContent"]["error"];
-        assert_eq!(error["code"], "permission_denied", "{answer}");
+        refused_with(&answer["result"], "permission_denied");
     });
 }
 
@@ -113,11 +117,7 @@ fn a_token_is_good_for_its_scope() {
             json!({"subject": "x", "description": ""}),
         )
         .await;
-        assert_eq!(refused["isError"], true);
-        assert_eq!(
-            refused["structuredContent"]["error"]["code"],
-            "insufficient_scope"
-        );
+        refused_with(&refused, "insufficient_scope");
         call(&house, "ann:tasks:read", "TaskList", json!({})).await;
         for (uri, good) in [("polis://tasks", true), ("polis://board/global", false)] {
             let mut reply = house

@@ -162,16 +162,10 @@ impl Client {
         result["structuredContent"].clone()
     }
 
-    /// Calls a tool that has to be refused: the refusal.
-    pub(super) fn refused(&mut self, tool: &str, arguments: Value, code: &str) -> Value {
+    /// Calls a tool that has to be refused: the text of the refusal.
+    pub(super) fn refused(&mut self, tool: &str, arguments: Value, code: &str) -> String {
         let result = self.result(tool, arguments);
-        assert_eq!(result["isError"], true, "{result}");
-        let error = &result["structuredContent"]["error"];
-        assert_eq!(error["code"], code, "{result}");
-        let text = result["content"][0]["text"].as_str().unwrap();
-        assert!(text.starts_with(&format!("{code}: ")), "{text}");
-        assert!(text.contains("Next: "), "{text}");
-        error.clone()
+        refusal_text(&result, code)
     }
 
     /// Calls a tool: its result.
@@ -198,6 +192,17 @@ impl Client {
         self.close();
         Answer::of(self.child.wait_with_output().unwrap())
     }
+}
+
+/// The text of a tool's result that has to be a refusal with this code. It has no structured content: that would
+/// have to match the tool's output schema.
+pub(super) fn refusal_text(result: &Value, code: &str) -> String {
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(result.get("structuredContent").is_none(), "{result}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with(&format!("{code}: ")), "{text}");
+    assert!(text.contains("\nNext: "), "{text}");
+    text.to_owned()
 }
 
 /// The parameters of `initialize`.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{ALL, Client, Era, LATER};
+use super::client::{ALL, Client, Era, LATER, refusal_text};
 use crate::board::{Board, eventually};
 use crate::workspaces::add;
 
@@ -184,8 +184,7 @@ fn commands_run_side_by_side_up_to_a_bound() {
     let ids: Vec<i64> = (0..33).map(|_| run(&mut client, line, None)).collect();
     // One is too many, and is told so at once.
     let refused = client.wait("a refusal", |message| message["result"]["isError"] == true);
-    let error = &refused["result"]["structuredContent"]["error"];
-    assert_eq!(error["code"], "rate_limited", "{refused}");
+    refusal_text(&refused["result"], "rate_limited");
     std::fs::create_dir_all(gate.parent().unwrap()).unwrap();
     std::fs::write(&gate, "").unwrap();
     for id in ids.into_iter().filter(|id| refused["id"] != *id) {

@@ -145,8 +145,7 @@ fn tools_answer_what_commands_answer(board: &Board) {
     }
     let refused = board.refused("ana", &["task", "get", "99"], 4, "task_not_found");
     let told = client.refused("TaskGet", json!({"taskId": "99"}), "task_not_found");
-    assert_eq!(told["message"], refused.message.as_str());
-    assert_eq!(told["hint"], refused.hint.as_str());
+    assert!(told.contains(&refused.message), "{told}");
 }
 
 on_both_stores!(tools_answer_what_commands_answer);

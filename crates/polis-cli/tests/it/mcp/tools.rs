@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::client::{ALL, Client, LATER};
+use super::client::{ALL, Client, LATER, refusal_text};
 use crate::board::{Board, on_both_stores};
 use crate::boards_team::add;
 
@@ -69,7 +69,16 @@ fn refusals_are_answers_a_model_can_act_on(board: &Board) {
         client.refused("TaskGet", json!("no object"), "invalid_input");
         let old = json!({"board": "global", "content": "x", "expectedVersion": 0});
         let conflict = client.refused("whiteboard_write", old, "version_conflict");
-        assert_eq!(conflict["currentVersion"], 1, "{conflict}");
+        // All that the command line's document says is in the text.
+        for part in [
+            "currentVersion: 1",
+            "lastModifiedBy: user",
+            "lastModifiedAt: 2",
+            "diff:\n",
+            "\n+one",
+        ] {
+            assert!(conflict.contains(part), "{part}: {conflict}");
+        }
         client.refused(
             "read_file",
             json!({"path": "../../etc/passwd"}),
@@ -102,8 +111,7 @@ fn a_forged_agent_is_nobody(board: &Board) {
         "arguments": {"board": "global", "content": "mine now"},
     });
     let answer = client.request("tools/call", params);
-    let error = &answer["result"]["structuredContent"]["error"];
-    assert_eq!(error["code"], "permission_denied", "{answer}");
+    refusal_text(&answer["result"], "permission_denied");
     client.call("TaskCreate", json!({"subject": "mine", "description": ""}));
     let log = board.log();
     let actors: BTreeSet<&str> = log
