@@ -115,8 +115,9 @@ fn flag(page: &mut String, argument: &Arg) {
 }
 
 fn errors() -> String {
-    let mut page = "# Error codes\n\nEvery refusal has a code, a sentence and a next step, the same on every surface: \
-         `{\"error\":{\"code\",\"message\",\"hint\"}}` on standard error with `--json`. The exit code follows from the \
+    let mut page = "# Error codes\n\nEvery refusal has a code, a sentence and a next step. Code and sentence are \
+         the same on every surface; the next step names commands on the command line, tools over MCP and addresses over HTTP. \
+         With `--json` a refusal is `{\"error\":{\"code\",\"message\",\"hint\"}}` on standard error. The exit code follows from the \
          class: 1 internal, 2 usage or invalid input, 3 forbidden, 4 not found, 5 conflict, 6 locked or timed out. Over HTTP \
          it is `application/problem+json` with the same code; a mismatch with If-Match is 412 whatever the table says.\n\n\
          | code | exit | HTTP | means |\n| --- | --- | --- | --- |\n"

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::brief;
-use super::hint::for_a_model;
+use super::hint::hint_for_tools;
 use crate::error::OpError;
 
 /// About how many bytes of each long particular of a refusal (a diff, a command's output) are shown to a model.
@@ -24,7 +24,7 @@ impl Answer {
     /// Long particulars are cut if it is to be `brief`.
     pub fn refused(error: &OpError, brief: bool) -> Self {
         let mut told = error.document();
-        let hint = for_a_model(told.error.hint);
+        let hint = hint_for_tools(told.error.hint);
         told.error.hint = &hint;
         let mut text = format!("{}: {}", told.error.code, told.error.message);
         if !hint.is_empty() {

@@ -29,6 +29,7 @@ use polis_core::{AgentId, Code, Refusal};
 use serde_json::{Map, Value, json};
 
 pub use answer::Answer;
+pub use hint::hint_for_tools;
 pub use select::{check_names, groups, select};
 pub use table::TOOLS;
 
@@ -116,9 +117,11 @@ impl Tool {
         }
     }
 
-    /// Calls it.
+    /// Calls it. What it refuses has a next step in the words of tools.
     pub fn call<'a>(&self, polis: &'a Polis, ask: Ask<'a>) -> Calling<'a> {
-        (self.call)(polis, ask)
+        let tool = *self;
+        let calling = (tool.call)(polis, ask);
+        Box::pin(async move { calling.await.map_err(|error| hint::translate(&tool, error)) })
     }
 
     /// How a model is told of it: the `Tool` object of MCP, as small as it can be.

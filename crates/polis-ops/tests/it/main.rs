@@ -14,6 +14,7 @@ mod commands;
 mod json_schema;
 mod log;
 mod now;
+mod refusals;
 mod shapes;
 mod sheet;
 mod table;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use polis_core::Kind;
 use polis_ops::OpError;
-use polis_ops::tool::{Answer, TOOLS, Tool};
+use polis_ops::tool::{Answer, Effect, TOOLS, Tool};
 use polis_testkit::Dice;
 use polis_testkit::ground::agent;
 use proptest::prelude::*;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Builder;
 
 use crate::json_schema::{accepts, fault};
+use crate::refusals::command_line_words;
 use crate::world::{World, value};
 
 /// What a tool says of itself, made once.
@@ -198,6 +199,24 @@ fn agrees(
     Ok(why.is_none())
 }
 
+/// Whether a refusal's next step is one that a caller of tools can take.
+fn helps(tool: &Tool, refused: &Answer) -> Result<(), TestCaseError> {
+    let hint = refused.document["error"]["hint"].as_str().unwrap();
+    prop_assert!(refused.text.contains(hint), "{}", refused.text);
+    prop_assert_eq!(command_line_words(&refused.text), None, "{}", refused.text);
+    // Calling the refused tool again does not show why it refused.
+    let itself = format!("`{}`", tool.name);
+    let mut clauses = hint.split([';', ',']).map(str::trim_start);
+    let circular = match tool.effect {
+        Effect::Look => hint.contains(&itself),
+        Effect::Add | Effect::Change => {
+            clauses.any(|clause| clause.starts_with("see ") && clause.contains(&itself))
+        }
+    };
+    prop_assert!(!circular, "{} says {hint}", tool.name);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
     #[test]
@@ -215,6 +234,9 @@ proptest! {
                 match agrees(said, &given, &came)? {
                     true => accepted += 1,
                     false => refused += 1,
+                }
+                if let Err(error) = &came {
+                    helps(said.tool, &Answer::refused(error, true))?;
                 }
                 if let Ok(answer) = came {
                     let small = &said.definition["outputSchema"];

@@ -14,6 +14,8 @@ use polis_ops::OpError;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::route::hint_for_api;
+
 /// The media type of problems.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 /// What stands before the code in a problem's `type`.
@@ -194,13 +196,14 @@ pub fn response(error: &OpError) -> Response<Body> {
 
 fn written(error: &OpError, status: StatusCode) -> Response<Body> {
     let told = error.document().error;
+    let hint = hint_for_api(told.hint);
     let document = Document {
         r#type: format!("{TYPE}{}", told.code),
         title: told.code.about(),
         status: status.as_u16(),
         detail: told.message,
         code: told.code,
-        hint: told.hint,
+        hint: &hint,
         details: told.details,
     };
     let body = serde_json::to_vec(&document).unwrap_or_default();

@@ -318,11 +318,49 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/v1/log", "read_log").paged("since"),
 ];
 
+/// A next step in the words of the API: commands become tools, and tools the addresses they are at.
+pub(crate) fn hint_for_api(hint: &str) -> String {
+    let hint = polis_ops::tool::hint_for_tools(hint);
+    let mut told = String::with_capacity(hint.len());
+    for (n, part) in hint.split('`').enumerate() {
+        if n > 0 {
+            told.push('`');
+        }
+        let route = ROUTES.iter().find(|route| n % 2 == 1 && route.tool == part);
+        match route {
+            Some(route) => told.push_str(&format!("{} {}", route.method.method(), route.path)),
+            None => told.push_str(part),
+        }
+    }
+    told
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use polis_ops::tool::Tool;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn hints_name_addresses() {
+        for (hint, told) in [
+            (
+                "run `polis task list` to see the tasks there are",
+                "see the tasks there are with `GET /v1/tasks`",
+            ),
+            (
+                "claim another one (`polis task claim` takes the best ready task), or wait",
+                "claim another one (`POST /v1/tasks/claim` without taskId takes the best ready one), or wait",
+            ),
+            (
+                "send `Authorization: Bearer TOKEN`",
+                "send `Authorization: Bearer TOKEN`",
+            ),
+            ("TaskList", "TaskList"),
+        ] {
+            assert_eq!(hint_for_api(hint), told);
+        }
+    }
 
     #[test]
     fn every_route_is_of_a_tool_and_names_its_parameters() {

@@ -46,6 +46,31 @@ async fn a_task_from_its_creation_to_its_end() {
 }
 
 #[tokio::test]
+async fn next_steps_name_addresses_of_the_api() {
+    let town = Town::new().await;
+    let missing = town.get(&town.ada, "/v1/tasks/99").await;
+    let hint = missing.problem(404, "task_not_found")["hint"].clone();
+    assert_eq!(hint, "see the tasks there are with `GET /v1/tasks`");
+    let board = "/v1/boards/mid%2Fbackend-leader";
+    for (version, content) in ["one", "two"].into_iter().enumerate() {
+        let write = json!({"content": content, "expectedVersion": version});
+        town.ask(&town.ada, Method::PUT, board, write)
+            .await
+            .good(200);
+    }
+    let stale = json!({"content": "three", "expectedVersion": 0});
+    let stale = town.ask(&town.ada, Method::PUT, board, stale).await;
+    let hint = stale.problem(409, "version_conflict")["hint"].clone();
+    let hint = hint.as_str().unwrap();
+    assert!(hint.contains("`GET /v1/boards/{board}`"), "{hint}");
+    assert!(hint.ends_with("or pass merge=true"), "{hint}");
+    // An address that was asked is not named as the way to see why.
+    let page = town.get(&town.ada, "/v1/tasks?cursor=x").await;
+    let hint = page.problem(400, "invalid_task_id")["hint"].clone();
+    assert!(!hint.as_str().unwrap().contains("/v1/tasks"), "{hint}");
+}
+
+#[tokio::test]
 async fn boards_by_their_names_in_one_segment() {
     let town = Town::new().await;
     let board = "/v1/boards/mid%2Fbackend-leader";

@@ -95,6 +95,66 @@ fn refusals_are_answers_a_model_can_act_on(board: &Board) {
     }
 }
 
+/// A model has tools and parameters, no command line.
+fn next_steps_are_in_the_words_of_tools(board: &Board) {
+    with_ana(board);
+    add(board, "dev", "backend-leader", "bottom", "");
+    board.put("global", "one\n");
+    let held = board.create(&["--required-role", "team-lead"]);
+    for era in ALL {
+        let mut client = Client::begin(board, "dev", era);
+        let stale = json!({"board": "bottom/dev", "content": "x", "expectedVersion": 7});
+        for (tool, arguments, code, words) in [
+            (
+                "TaskGet",
+                json!({"taskId": "99"}),
+                "task_not_found",
+                "see the tasks there are with `TaskList`",
+            ),
+            (
+                "TaskClaim",
+                json!({"taskId": held}),
+                "role_mismatch",
+                "with `TaskList` and roleFilter=backend-leader; the team lead may pass forceAssign=true",
+            ),
+            (
+                "TaskClaim",
+                json!({}),
+                "nothing_to_claim",
+                "see what there is with `TaskList`, and what each task waits for with `TaskGet`",
+            ),
+            (
+                "whiteboard_write",
+                stale,
+                "version_conflict",
+                "with `whiteboard_read`, apply your change to it and write with its version as \
+                 expectedVersion; or pass merge=true",
+            ),
+            (
+                "whiteboard_write",
+                json!({"board": "top", "content": "x"}),
+                "permission_denied",
+                "ask an agent that may, or the person",
+            ),
+            (
+                "TaskList",
+                json!({"cursor": "x"}),
+                "invalid_task_id",
+                "correct the arguments",
+            ),
+        ] {
+            let text = client.refused(tool, arguments, code);
+            assert!(text.contains(words), "{text}");
+            assert!(!text.contains("`polis ") && !text.contains(" --"), "{text}");
+        }
+        // An error of the protocol carries the same as data.
+        let nowhere = json!({"uri": "polis://task/99"});
+        let answer = client.request("resources/read", nowhere);
+        let hint = &answer["error"]["data"]["error"]["hint"];
+        assert_eq!(*hint, "see the tasks there are with `TaskList`", "{answer}");
+    }
+}
+
 /// Who acts is who the server was started for, whatever a request says.
 fn a_forged_agent_is_nobody(board: &Board) {
     with_ana(board);
@@ -126,6 +186,7 @@ fn a_forged_agent_is_nobody(board: &Board) {
 on_both_stores!(
     work_is_done_through_tools_in_every_era,
     refusals_are_answers_a_model_can_act_on,
+    next_steps_are_in_the_words_of_tools,
     a_forged_agent_is_nobody,
 );
 
