@@ -31,8 +31,9 @@ BOARD_URI = "polis://board/top"
 
 # Tool names are a promise to models: these are the ones the source documents name.
 READING = {"TaskGet", "TaskList", "whiteboard_read", "blackboard_read", "read_file", "list_files", "get_workspace_info"}
-ADDING = {"TaskCreate", "TaskClaim", "whiteboard_append", "send_message"}
-DESTRUCTIVE = {"TaskUpdate", "whiteboard_write", "blackboard_write", "write_file", "edit_file", "run_command"}
+# Nothing is lost by these: what they change stays in a history.
+ADDING = {"TaskCreate", "TaskClaim", "TaskUpdate", "whiteboard_append", "whiteboard_write", "whiteboard_section", "blackboard_write", "send_message"}
+DESTRUCTIVE = {"write_file", "edit_file", "run_command"}
 CHANGING = ADDING | DESTRUCTIVE
 
 # Long enough for a loaded machine; a fault shows as this timeout, never as a hang.
@@ -111,13 +112,14 @@ async def tools(s):
         s.check(tool.description, tool.name, "has no description")
         s.equal(tool.input_schema.get("type"), "object", f"{tool.name}'s input")
         s.check(tool.output_schema and tool.output_schema.get("type") == "object", tool.name, "output:", tool.output_schema)
-        # Hints that are not there have MCP's defaults: not read-only, destructive.
         hints = tool.annotations
-        only_reads = bool(hints and hints.read_only_hint)
-        destructive = not only_reads and (hints is None or hints.destructive_hint is not False)
+        for hint in (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint):
+            s.check(hint is not None, tool.name, "lacks a hint:", hints)
+        # Commands have no network here.
+        s.equal(hints.open_world_hint, False, f"{tool.name} open world")
         if tool.name in READING | CHANGING:
-            s.equal(only_reads, tool.name in READING, f"{tool.name} read-only")
-            s.equal(destructive, tool.name in DESTRUCTIVE, f"{tool.name} destructive")
+            s.equal(hints.read_only_hint, tool.name in READING, f"{tool.name} read-only")
+            s.equal(hints.destructive_hint, tool.name in DESTRUCTIVE, f"{tool.name} destructive")
     again = await s.client.session.list_tools()
     s.equal([tool.name for tool in again.tools], [tool.name for tool in listed[: len(again.tools)]], "order")
 

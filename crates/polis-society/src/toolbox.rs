@@ -3,7 +3,7 @@
 //! A toolbox is made once for a selection and shared by everybody who has the same.
 
 use polis_core::token::Area;
-use polis_ops::tool::{self, Effect, TOOLS, Tool};
+use polis_ops::tool::{self, Effect, Installation, TOOLS, Tool};
 use serde_json::{Value, json};
 
 /// How a call of a tool is carried out.
@@ -70,7 +70,12 @@ const OWN: [(&str, Own, &str); 2] = [
 impl Toolbox {
     /// The tools of these groups and of these names; those of everybody if nothing is named. Calls of the tools in
     /// `approve` have to be allowed. Who is not `housed` has no workspace, and so neither files nor commands.
-    pub fn of(selected: Option<&[String]>, approve: &[String], housed: bool) -> Self {
+    pub fn of(
+        selected: Option<&[String]>,
+        approve: &[String],
+        housed: bool,
+        installation: Installation<'_>,
+    ) -> Self {
         let named = |tool: &Tool| match selected {
             // Mail comes by itself.
             None => {
@@ -92,9 +97,9 @@ impl Toolbox {
                 name: tool.name.to_owned(),
                 kind: kind_of(tool),
                 approve: asked(tool.name),
-                command: tool.area == Area::Commands && tool.effect != Effect::Look,
+                command: tool.runs_commands(),
             });
-            told.push(function(tool));
+            told.push(function(tool, installation));
         }
         for (name, own, about) in OWN {
             rows.push(Row {
@@ -145,13 +150,11 @@ fn kind_of(tool: &Tool) -> Kind {
 }
 
 /// A tool as a function of the API.
-fn function(tool: &Tool) -> Value {
-    let mut definition = tool.definition();
-    let schema = definition.get_mut("inputSchema").map(Value::take);
+fn function(tool: &Tool, installation: Installation<'_>) -> Value {
     json!({ "type": "function", "function": {
         "name": tool.name,
         "description": tool.about,
-        "parameters": schema.unwrap_or_else(|| json!({"type": "object"})),
+        "parameters": tool.small_input(installation),
     }})
 }
 
@@ -175,7 +178,12 @@ mod tests {
 
     #[test]
     fn everybody_has_the_usual_tools_and_those_of_the_runtime() {
-        let all = Toolbox::of(None, &["run_command".to_owned()], true);
+        let all = Toolbox::of(
+            None,
+            &["run_command".to_owned()],
+            true,
+            Installation::default(),
+        );
         assert_eq!(all.find("read_file").unwrap().kind, Kind::Look);
         let again = Kind::Outside { again: true };
         assert_eq!(all.find("write_file").unwrap().kind, again);
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn a_role_may_name_groups_and_single_tools() {
         let names = ["files".to_owned(), "send_message".to_owned()];
-        let few = Toolbox::of(Some(&names), &[], true);
+        let few = Toolbox::of(Some(&names), &[], true, Installation::default());
         assert!(few.find("read_file").is_some() && few.find("send_message").is_some());
         assert!(few.find("TaskCreate").is_none());
         let told: Vec<Value> = serde_json::from_str(few.text()).unwrap();

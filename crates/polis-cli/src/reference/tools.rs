@@ -10,7 +10,10 @@ use serde_json::Value;
 pub(super) fn page() -> String {
     let mut page = "# Tools\n\nWhat agents call over MCP, and what the HTTP API is made of. `polis mcp --tools GROUP,...` \
          chooses what a client is shown: `usual` (if nothing is chosen), `all`, or groups by their names below. \
-         Who calls is never a parameter. Whatever is long is cut or paged for a model, and says how to get the rest.\n"
+         Who calls is never a parameter. Whatever is long is cut or paged for a model, and says how to get the rest.\n\n\
+         The words in italics are MCP's hints, by which a client decides whether to ask a person: *read-only*, *destructive* \
+         (something may be lost for good), *idempotent* (calling it twice does no more than once) and *open world* (it reaches \
+         what is outside of this installation). What is not named is false, and said so over MCP.\n"
         .to_owned();
     for (area, name) in Area::ALL {
         let mut tools = TOOLS.iter().filter(|tool| tool.area == area).peekable();
@@ -24,14 +27,20 @@ pub(super) fn page() -> String {
 
 fn describe(page: &mut String, tool: &Tool) {
     let effect = match tool.effect {
-        Effect::Look => "Only looks.",
-        Effect::Add => "Takes nothing away.",
-        Effect::Change => "May replace or remove something.",
+        Effect::Look => "Read-only.",
+        Effect::Add => "Not destructive.",
+        Effect::Change => "Destructive.",
     };
-    let twice = match tool.idempotent {
-        true => " Twice is as once.",
+    let twice = match tool.idempotent && tool.effect != Effect::Look {
+        true => " Idempotent.",
         false => "",
     };
+    let open = match tool.open_world {
+        true => " Open world.",
+        false => "",
+    };
+    let reason = tool.effect_reason();
+    let reason = reason.map_or_else(String::new, |reason| format!(" {reason}"));
     let shown = match (tool.usual, tool.listed) {
         (true, _) => " Usual.",
         (false, true) => "",
@@ -39,7 +48,7 @@ fn describe(page: &mut String, tool: &Tool) {
     };
     let _ = write!(
         page,
-        "\n### `{}`\n\n{}\n\n*{effect}{twice}{shown}*\n",
+        "\n### `{}`\n\n{}\n\n*{effect}{twice}{open}{shown}*{reason}\n",
         tool.name, tool.about
     );
     let input = Value::Object((tool.input)());

@@ -159,4 +159,10 @@ impl CommandPolicies {
     pub fn of(&self, role: &str) -> &CommandPolicy {
         self.roles.get(role).unwrap_or(&self.default)
     }
+
+    /// Whether commands of any role reach what is outside of this machine.
+    pub fn reach_network(&self) -> bool {
+        let mut all = self.roles.values().chain([&self.default]);
+        all.any(|policy| policy.network == Network::On)
+    }
 }

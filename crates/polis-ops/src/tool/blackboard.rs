@@ -9,7 +9,7 @@ use crate::op::{self, BlackboardFile, BlackboardRead, BlackboardWrite, Blackboar
 pub(super) const TOOLS: &[Tool] = &[
     tool!("blackboard_read", Blackboard, Look, BlackboardRead => BlackboardFile, read, { usual, listed },
         "Read a shared file, such as tasks/5/status.md."),
-    tool!("blackboard_write", Blackboard, Change, BlackboardWrite => BlackboardWritten, write, { usual, listed },
+    tool!("blackboard_write", Blackboard, Add, BlackboardWrite => BlackboardWritten, write, { usual, listed },
         "Write a shared file."),
 ];
 

@@ -13,10 +13,10 @@ use crate::op::{
 /// The tools of the log and the server.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("read_log", Events, Look, LogRead => LogPage, read, { listed },
-        "Read what happened, oldest first. subject: such as task/5. before: read backwards. kind: such as task.completed or task."),
+        "Read what happened, oldest first."),
     tool!("get_overview", Server, Look, Nothing => Overview, overview, {},
         "Count tasks, agents and events."),
-    tool!("add_webhook", Server, Add, WebhookAdd => AddedWebhook, add_hook, {},
+    tool!("add_webhook", Server, Add, WebhookAdd => AddedWebhook, add_hook, { open_world },
         "Have events sent to an address."),
     tool!("list_webhooks", Server, Look, Nothing => WebhookList, list_hooks, {},
         "List where events are sent to."),

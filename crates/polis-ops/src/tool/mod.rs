@@ -11,9 +11,11 @@ mod boards;
 mod brief;
 mod commands;
 mod document;
+mod effect;
 mod events;
 mod files;
 mod hint;
+mod installation;
 mod messages;
 mod params;
 mod schema;
@@ -29,7 +31,9 @@ use polis_core::{AgentId, Code, Refusal};
 use serde_json::{Map, Value, json};
 
 pub use answer::Answer;
+pub use effect::Effect;
 pub use hint::hint_for_tools;
+pub use installation::Installation;
 pub use select::{check_names, groups, select};
 pub use table::TOOLS;
 
@@ -39,17 +43,6 @@ use crate::polis::Polis;
 
 /// A call's future.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Answer, OpError>> + Send + 'a>>;
-
-/// What a tool may do to the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// Looks only.
-    Look,
-    /// Adds something, or moves it on; nothing that is there is lost by it.
-    Add,
-    /// May replace or remove something that is there.
-    Change,
-}
 
 /// An operation as a tool.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +57,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// Whether what it does happens outside of the store's commit (files, commands).
     pub outside: bool,
+    /// Whether it reaches what is outside of this installation by itself. Commands do only if they are let.
+    pub open_world: bool,
     /// Whether it is shown to agents that did not ask for certain tools.
     pub usual: bool,
     /// Whether it is shown to agents at all; the others are for programs.
@@ -124,35 +119,27 @@ impl Tool {
         Box::pin(async move { calling.await.map_err(|error| hint::translate(&tool, error)) })
     }
 
-    /// How a model is told of it: the `Tool` object of MCP, as small as it can be.
-    ///
-    /// Only hints that differ from what MCP takes for granted are there.
-    pub fn definition(&self) -> Value {
-        let mut hints = Map::new();
-        match self.effect {
-            Effect::Look => {
-                hints.insert("readOnlyHint".to_owned(), true.into());
-            }
-            // A client that takes it for harmless wants to hear both.
-            Effect::Add => {
-                hints.insert("destructiveHint".to_owned(), false.into());
-                hints.insert("openWorldHint".to_owned(), false.into());
-            }
-            Effect::Change => {}
-        }
-        if self.idempotent && self.effect != Effect::Look {
-            hints.insert("idempotentHint".to_owned(), true.into());
-        }
-        let mut definition = json!({
+    /// Its definition for a client: the `Tool` object of MCP, as small as it can be.
+    pub fn definition(&self, installation: Installation<'_>) -> Value {
+        json!({
             "name": self.name,
             "description": self.about,
-            "inputSchema": schema::small_input(&(self.input)()),
-            "outputSchema": schema::small_output(&(self.output)()),
-        });
-        if let (Some(definition), false) = (definition.as_object_mut(), hints.is_empty()) {
-            definition.insert("annotations".to_owned(), Value::Object(hints));
-        }
-        definition
+            "inputSchema": self.small_input(installation),
+            "outputSchema": self.small_output(),
+            "annotations": self.hints(installation),
+        })
+    }
+
+    /// The schema of its parameters as a model is shown it.
+    pub fn small_input(&self, installation: Installation<'_>) -> Value {
+        let mut small = schema::small_input(&(self.input)());
+        installation.list_values(self, &mut small);
+        small
+    }
+
+    /// The schema of its answer, with no more than what an answer always has.
+    pub fn small_output(&self) -> Value {
+        schema::small_output(&(self.output)())
     }
 }
 
@@ -163,10 +150,4 @@ pub fn not_found(name: &str) -> Refusal {
         format!("There is no tool {}.", polis_core::id::quoted(name)),
         "list the tools and use one of their names",
     )
-}
-
-/// How a model is told of tools: the result of MCP's `tools/list`.
-pub fn listing(tools: &[&Tool]) -> Value {
-    let tools: Vec<Value> = tools.iter().map(|tool| tool.definition()).collect();
-    json!({ "tools": tools })
 }

@@ -40,7 +40,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "End a run: everybody is dismissed."),
     tool!("tell_run", Society, Add, TellRun => Sent, tell, {},
         "Send a message into a run, to root or another of it."),
-    tool!("pause_society", Society, Change, HoldSociety => Held, pause, { idempotent },
+    tool!("pause_society", Society, Add, HoldSociety => Held, pause, { idempotent },
         "Hold up a run, or a member of one."),
     tool!("resume_society", Society, Add, HoldSociety => Held, resume, { idempotent },
         "Let a run, or a member of one, go on."),
@@ -54,7 +54,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "Read what a member heard, said and did."),
     tool!("list_approvals", Society, Look, ListApprovals => ApprovalList, approvals, {},
         "List the calls that wait to be allowed."),
-    tool!("decide_approval", Society, Change, DecideApproval => Approval, decide, { idempotent },
+    tool!("decide_approval", Society, Add, DecideApproval => Approval, decide, { idempotent },
         "Allow a call that waits, or deny it."),
 ];
 

@@ -71,6 +71,7 @@ macro_rules! tool {
                 effect: $crate::tool::Effect::$effect,
                 idempotent: false,
                 outside: false,
+                open_world: false,
                 usual: false,
                 listed: false,
                 about: $about,

@@ -489,7 +489,7 @@ fn every_tool_answers_what_its_schema_says() {
         let mut check = |tool: &Tool, document: &Value| {
             for schema in [
                 value((tool.output)()),
-                tool.definition()["outputSchema"].clone(),
+                tool.definition(Default::default())["outputSchema"].clone(),
             ] {
                 let fault = fault(&schema, document);
                 assert_eq!(fault, None, "{} {document}", tool.name);

@@ -28,7 +28,7 @@ static SAID: LazyLock<Vec<Said>> = LazyLock::new(|| {
     let said = |tool: &'static Tool| Said {
         input: value((tool.input)()),
         output: value((tool.output)()),
-        definition: tool.definition(),
+        definition: tool.definition(Default::default()),
         tool,
     };
     TOOLS.iter().map(said).collect()

@@ -2,22 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use polis_core::Code;
+use polis_core::role::RoleSet;
 use polis_core::token::{Access, Area};
-use polis_ops::tool::{self, Effect, TOOLS, Tool};
-use serde_json::{Value, json};
+use polis_core::{Code, TaskType};
+use polis_ops::tool::{self, Effect, Installation, TOOLS, Tool};
+use serde_json::json;
 
 use crate::world::value;
 
-/// What a row says of itself: `!` it changes or removes, `+` it adds, nothing: it looks; `=` twice is once;
-/// `~` outside of the store; `*` usual; `-` not shown to agents.
+/// What a row says of itself: `!` something may be lost, `+` nothing is, nothing: it reads; `=` twice is once;
+/// `~` outside of the store; `@` outside of polis; `*` usual; `-` not shown to agents.
 const ROWS: &[(&str, Area, &str)] = &[
     ("TaskCreate", Area::Tasks, "+*"),
     ("TaskList", Area::Tasks, "*"),
     ("TaskGet", Area::Tasks, "*"),
-    ("TaskUpdate", Area::Tasks, "!*"),
+    ("TaskUpdate", Area::Tasks, "+*"),
     ("TaskClaim", Area::Tasks, "+*"),
-    ("TaskRelease", Area::Tasks, "!-"),
+    ("TaskRelease", Area::Tasks, "+-"),
     ("TaskHeartbeat", Area::Tasks, "+-"),
     ("TaskApprove", Area::Tasks, "+"),
     ("TaskRecommend", Area::Tasks, ""),
@@ -27,21 +28,21 @@ const ROWS: &[(&str, Area, &str)] = &[
     ("TaskStats", Area::Tasks, "-"),
     ("whiteboard_list", Area::Boards, ""),
     ("whiteboard_read", Area::Boards, "*"),
-    ("whiteboard_write", Area::Boards, "!*"),
+    ("whiteboard_write", Area::Boards, "+*"),
     ("whiteboard_append", Area::Boards, "+*"),
-    ("whiteboard_section", Area::Boards, "!*"),
+    ("whiteboard_section", Area::Boards, "+*"),
     ("whiteboard_lock", Area::Boards, "+"),
     ("whiteboard_unlock", Area::Boards, "+="),
     ("whiteboard_history", Area::Boards, ""),
     ("whiteboard_show", Area::Boards, ""),
     ("whiteboard_diff", Area::Boards, ""),
-    ("whiteboard_restore", Area::Boards, "!"),
+    ("whiteboard_restore", Area::Boards, "+"),
     ("whiteboard_decisions", Area::Boards, ""),
     ("whiteboard_decide", Area::Boards, "+"),
     ("whiteboard_milestones", Area::Boards, ""),
     ("whiteboard_milestone", Area::Boards, "+"),
     ("blackboard_read", Area::Blackboard, "*"),
-    ("blackboard_write", Area::Blackboard, "!*"),
+    ("blackboard_write", Area::Blackboard, "+*"),
     ("read_file", Area::Files, "~*"),
     ("write_file", Area::Files, "!=~*"),
     ("edit_file", Area::Files, "!~*"),
@@ -72,17 +73,17 @@ const ROWS: &[(&str, Area, &str)] = &[
     ("show_run", Area::Society, "-"),
     ("stop_run", Area::Society, "!=-"),
     ("tell_run", Area::Society, "+-"),
-    ("pause_society", Area::Society, "!=-"),
+    ("pause_society", Area::Society, "+=-"),
     ("resume_society", Area::Society, "+=-"),
     ("set_budget", Area::Society, "!=-"),
     ("list_members", Area::Society, "-"),
     ("list_roles", Area::Society, "-"),
     ("read_conversation", Area::Society, "-"),
     ("list_approvals", Area::Society, "-"),
-    ("decide_approval", Area::Society, "!=-"),
+    ("decide_approval", Area::Society, "+=-"),
     ("read_log", Area::Events, ""),
     ("get_overview", Area::Server, "-"),
-    ("add_webhook", Area::Server, "+-"),
+    ("add_webhook", Area::Server, "+@-"),
     ("list_webhooks", Area::Server, "-"),
     ("remove_webhook", Area::Server, "!=-"),
 ];
@@ -107,6 +108,7 @@ fn every_row_is_as_it_should_be() {
         assert_eq!(tool.access(), access, "{name}");
         assert_eq!(tool.idempotent, marked('='), "{name}");
         assert_eq!(tool.outside, marked('~'), "{name}");
+        assert_eq!(tool.open_world, marked('@'), "{name}");
         assert_eq!(tool.usual, marked('*'), "{name}");
         assert_eq!(tool.listed, !marked('-'), "{name}");
         assert!(tool.listed || !tool.usual, "{name}");
@@ -119,17 +121,20 @@ fn every_row_is_as_it_should_be() {
 #[test]
 fn a_definition_is_what_mcp_calls_a_tool() {
     for tool in TOOLS {
-        let told = tool.definition();
-        let hints = match (tool.effect, tool.idempotent) {
-            (Effect::Look, _) => json!({ "readOnlyHint": true }),
-            (Effect::Add, false) => json!({ "destructiveHint": false, "openWorldHint": false }),
-            (Effect::Add, true) => {
-                json!({ "destructiveHint": false, "openWorldHint": false, "idempotentHint": true })
-            }
-            (Effect::Change, true) => json!({ "idempotentHint": true }),
-            (Effect::Change, false) => Value::Null,
-        };
+        let mut told = tool.definition(Installation::default());
+        let hints = json!({
+            "readOnlyHint": tool.effect == Effect::Look,
+            "destructiveHint": tool.effect == Effect::Change,
+            "idempotentHint": tool.effect == Effect::Look || tool.idempotent,
+            "openWorldHint": tool.open_world,
+        });
         assert_eq!(told["annotations"], hints, "{}", tool.name);
+        let open = tool.open_world || tool.name == "run_command";
+        let with_network = tool.definition(Installation {
+            network: true,
+            roles: None,
+        });
+        assert_eq!(with_network["annotations"]["openWorldHint"], open);
         assert_eq!(told["name"], tool.name);
         let about = told["description"].as_str().unwrap();
         assert!(about.ends_with('.') && about.len() > 10, "{}", tool.name);
@@ -150,6 +155,22 @@ fn a_definition_is_what_mcp_calls_a_tool() {
             assert!(!text.contains(waste), "{}: {waste}", tool.name);
         }
     }
+}
+
+#[test]
+fn roles_and_types_of_a_new_task_are_listed() {
+    let roles = RoleSet::with(["qa".to_owned()]);
+    let installation = Installation {
+        network: false,
+        roles: Some(&roles),
+    };
+    let input = Tool::find("TaskCreate").unwrap().small_input(installation);
+    let role = &input["properties"]["requiredRole"]["enum"];
+    assert_eq!(*role, roles.iter().collect::<serde_json::Value>());
+    assert!(role.as_array().unwrap().contains(&json!("qa")));
+    let types = &input["properties"]["taskType"]["enum"];
+    let all = TaskType::ALL.iter().map(|kind| kind.as_str());
+    assert_eq!(*types, all.collect::<serde_json::Value>());
 }
 
 #[test]

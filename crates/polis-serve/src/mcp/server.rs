@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use polis_core::{Code, Refusal};
 use polis_ops::OpError;
+use polis_ops::tool::Installation;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
@@ -154,7 +155,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let identity = self.caller(&context)?;
-        let mut result = ListToolsResult::with_all_items(self.tools.definitions(identity));
+        let installation = Installation::new(&self.house.polis.settings);
+        let tools = self.tools.definitions(identity, installation);
+        let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = Some(LASTING);
         Ok(result)
     }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, LazyLock};
 
 use polis_core::Refusal;
-use polis_ops::tool::{self, TOOLS, Tool};
-use rmcp::model::{Tool as Definition, ToolAnnotations};
+use polis_ops::tool::{self, Installation, TOOLS, Tool};
+use rmcp::model::Tool as Definition;
 use serde_json::{Map, Value};
 
 use crate::identity::Identity;
@@ -33,12 +33,24 @@ impl Toolset {
     }
 
     /// How a client with these rights is told of the tools, always in the same order.
-    pub(crate) fn definitions(&self, identity: &Identity) -> Vec<Definition> {
+    pub(crate) fn definitions(
+        &self,
+        identity: &Identity,
+        installation: Installation<'_>,
+    ) -> Vec<Definition> {
+        let described = |tool: &&Tool| {
+            let mut definition = definition(tool.name)?.clone();
+            if installation.shapes(tool) {
+                definition.input_schema = object(tool.small_input(installation));
+            }
+            // Ours are hints of MCP; should they not be, a client takes the worst for granted.
+            definition.annotations = serde_json::from_value(tool.hints(installation)).ok();
+            Some(definition)
+        };
         self.shown
             .iter()
             .filter(|tool| identity.scopes.allow(tool.area, tool.access()))
-            .filter_map(|tool| definition(tool.name))
-            .cloned()
+            .filter_map(described)
             .collect()
     }
 
@@ -53,7 +65,7 @@ impl Toolset {
     }
 }
 
-/// How a client is told of a tool. Made when it is first asked for: schemas take longer to make than all
+/// A tool's definition without what depends on the installation. Made when it is first asked for: schemas take longer to make than all
 /// the rest of a start.
 pub(crate) fn definition(name: &str) -> Option<&'static Definition> {
     static ALL: LazyLock<Vec<Definition>> = LazyLock::new(|| TOOLS.iter().map(describe).collect());
@@ -61,24 +73,15 @@ pub(crate) fn definition(name: &str) -> Option<&'static Definition> {
 }
 
 fn describe(tool: &Tool) -> Definition {
-    let mut told = match tool.definition() {
-        Value::Object(told) => told,
-        _ => Map::new(),
-    };
-    let mut schema = |name: &str| match told.remove(name) {
-        Some(Value::Object(schema)) => schema,
-        _ => Map::new(),
-    };
-    let (input, output) = (schema("inputSchema"), schema("outputSchema"));
-    let mut definition = Definition::new(tool.name, tool.about, input);
-    if !output.is_empty() {
-        definition = definition.with_raw_output_schema(Arc::new(output));
-    }
-    let hints = told.remove("annotations").unwrap_or_default();
-    // Ours are hints of MCP; should they not be, the tool is described without.
-    match serde_json::from_value::<ToolAnnotations>(hints) {
-        Ok(hints) => definition.with_annotations(hints),
-        Err(_) => definition,
+    let input = object(tool.small_input(Installation::default()));
+    Definition::new(tool.name, tool.about, input)
+        .with_raw_output_schema(object(tool.small_output()))
+}
+
+fn object(schema: Value) -> Arc<Map<String, Value>> {
+    match schema {
+        Value::Object(schema) => Arc::new(schema),
+        _ => Arc::default(),
     }
 }
 
@@ -95,7 +98,7 @@ mod tests {
             ..Identity::trusted("a".parse().unwrap())
         };
         let set = Toolset::of(groups.split(',')).unwrap();
-        let told = set.definitions(&identity);
+        let told = set.definitions(&identity, Installation::default());
         told.into_iter()
             .map(|tool| tool.name.into_owned())
             .collect()
@@ -138,10 +141,24 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_told() {
-        let hints = |name| definition(name).unwrap().annotations.clone().unwrap();
-        assert_eq!(hints("TaskList").read_only_hint, Some(true));
-        assert_eq!(hints("TaskCreate").destructive_hint, Some(false));
-        assert_eq!(hints("write_file").idempotent_hint, Some(true));
+    fn every_tool_has_all_four_hints() {
+        let everybody = Identity::trusted("a".parse().unwrap());
+        let groups = tool::groups();
+        for (network, set) in [false, true].map(|n| (n, Toolset::of(groups.clone()).unwrap())) {
+            let installation = Installation {
+                network,
+                roles: None,
+            };
+            for tool in set.definitions(&everybody, installation) {
+                let name = tool.name;
+                let hints = tool.annotations.unwrap();
+                assert!(hints.read_only_hint.is_some(), "{name}");
+                assert!(hints.destructive_hint.is_some(), "{name}");
+                assert!(hints.idempotent_hint.is_some(), "{name}");
+                // The network is a matter of commands only.
+                let open = network && name == "run_command";
+                assert_eq!(hints.open_world_hint, Some(open), "{name}");
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use polis_core::society::MemberKey;
 use polis_core::{Code, Refusal};
+use polis_ops::tool::Installation;
 use polis_ops::{OpError, Polis};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -77,7 +78,12 @@ impl Shared {
         if let Some(found) = boxes.get(&key) {
             return Arc::clone(found);
         }
-        let made = Arc::new(Toolbox::of(tools, &key.1, housed));
+        let made = Arc::new(Toolbox::of(
+            tools,
+            &key.1,
+            housed,
+            Installation::new(&self.polis.settings),
+        ));
         boxes.insert(key, Arc::clone(&made));
         made
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::{ALL, Client, LATER, refusal_text};
 use crate::board::{Board, on_both_stores};
-use crate::boards_team::add;
+use crate::boards_team::{add, configure};
 
 fn with_ana(board: &Board) {
     add(board, "ana", "team-lead", "top", "");
@@ -230,4 +230,25 @@ fn long_answers_are_cut_and_say_how_to_go_on() {
         offset = page.get("nextOffset").cloned().unwrap_or(Value::Null);
     }
     assert_eq!(read, text);
+}
+
+#[test]
+fn commands_are_of_the_open_world_where_they_have_the_network() {
+    for (configuration, open) in [
+        ("", false),
+        ("[sandbox]\nnetwork = \"loopback\"\n", false),
+        ("[sandbox]\nnetwork = \"on\"\n", true),
+        ("[sandbox.roles.team-lead]\nnetwork = \"on\"\n", true),
+    ] {
+        let board = Board::embedded();
+        with_ana(&board);
+        configure(&board, configuration);
+        let mut client = Client::begin(&board, "ana", LATER);
+        let answer = client.request("tools/list", json!({}));
+        for tool in answer["result"]["tools"].as_array().unwrap() {
+            let hint = &tool["annotations"]["openWorldHint"];
+            let open = open && tool["name"] == "run_command";
+            assert_eq!(*hint, open, "{configuration}: {tool}");
+        }
+    }
 }
