@@ -330,3 +330,65 @@ fn a_large_file_is_no_matter() {
     desk.ok(&["uninstall", "claude", "--scope", "user"]);
     assert_eq!(read(&path), before);
 }
+
+#[test]
+fn allow_tools_is_written_into_a_new_entry_and_one_that_exists() {
+    for (client, file, wanted) in [
+        (
+            "codex",
+            ".codex/config.toml",
+            "default_tools_approval_mode = \"approve\"",
+        ),
+        ("gemini", ".gemini/settings.json", "\"trust\": true"),
+    ] {
+        let desk = Desk::new();
+        desk.ok(&["install", client]);
+        let path = desk.project().join(file);
+        let plain = read(&path);
+        assert!(!plain.contains(wanted), "{plain}");
+        // Into an entry that exists, which stays as it is else.
+        let done = desk.ok(&["install", client, "--allow-tools"]);
+        assert_eq!(done["changed"], true, "{done}");
+        let allowed = read(&path);
+        assert!(allowed.contains(wanted), "{allowed}");
+        // In JSON the member before it gets a comma.
+        let kept = |line: &&str| allowed.contains(line.trim_end());
+        assert!(plain.lines().all(|line| kept(&line)), "{plain}\n{allowed}");
+        // Neither repeated nor taken out by who does not ask for it.
+        for flags in [
+            &["install", client, "--allow-tools"][..],
+            &["install", client],
+        ] {
+            let done = desk.ok(flags);
+            assert_eq!(done["changed"], false, "{done}");
+        }
+        // Into a new one, and out with it.
+        desk.ok(&["uninstall", client]);
+        assert!(!read(&path).contains(wanted), "{}", read(&path));
+        desk.ok(&["install", client, "--allow-tools"]);
+        assert!(read(&path).contains(wanted), "{}", read(&path));
+        // What was decided otherwise is set as it is asked for now.
+        let other = read(&path).replace("\"approve\"", "\"prompt\"");
+        let other = other.replace("\"trust\": true", "\"trust\": false");
+        std::fs::write(&path, other).unwrap();
+        desk.ok(&["install", client]);
+        assert!(!read(&path).contains(wanted), "{}", read(&path));
+        desk.ok(&["install", client, "--allow-tools"]);
+        assert!(read(&path).contains(wanted), "{}", read(&path));
+    }
+}
+
+#[test]
+fn allow_tools_is_refused_where_the_entry_has_no_such_value() {
+    for client in ["claude", "cursor", "vscode", "opencode", "goose"] {
+        let desk = Desk::new();
+        let answer = desk.run(&["install", client, "--allow-tools"]);
+        let refused = answer.refusal(2, "invalid_input");
+        assert!(
+            refused.hint.contains("leave --allow-tools out"),
+            "{refused:?}"
+        );
+        assert_eq!(names(&desk.project()), [".agent-workspace"]);
+        assert_eq!(desk.agents(), [""; 0]);
+    }
+}

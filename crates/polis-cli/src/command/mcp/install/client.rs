@@ -52,6 +52,8 @@ pub(super) struct Profile {
     /// The keys down to the servers.
     servers: &'static [&'static str],
     shape: Shape,
+    /// What in an entry lets the program use every tool of the server without asking a person, if it has that there.
+    allow_tools: Option<fn() -> Field>,
     /// What it replaces in the texts of an entry, so that ours must not have it.
     pub(super) replaces: &'static [&'static str],
     /// The files it reads in a project; the first is made if none is there.
@@ -62,6 +64,8 @@ pub(super) struct Profile {
     pub(super) own_too: &'static [&'static str],
     /// What to do, and how to look whether it worked.
     pub(super) next: &'static str,
+    /// Where a person allows tools in a program that has no such value in the entry.
+    pub(super) permissions: &'static str,
     /// What else matters: trust, timeouts.
     pub(super) notes: &'static [&'static str],
 }
@@ -90,6 +94,7 @@ static CLAUDE: Profile = Profile {
     shape: Shape::Command {
         kind: Some("stdio"),
     },
+    allow_tools: None,
     replaces: &["${"],
     project: &[".mcp.json"],
     own: &[
@@ -98,6 +103,7 @@ static CLAUDE: Profile = Profile {
     ],
     own_too: &[],
     next: "start `claude` in the project again; `claude mcp list` shows the server",
+    permissions: "answer its question, or add \"mcp__polis\" to permissions.allow in .claude/settings.local.json",
     notes: &[
         "A server of a project's .mcp.json is asked about once, when `claude` starts: approve it.",
     ],
@@ -109,6 +115,7 @@ static CODEX: Profile = Profile {
     format: Format::Toml,
     servers: &["mcp_servers"],
     shape: Shape::TimedCommand,
+    allow_tools: Some(|| ("default_tools_approval_mode", json!("approve"))),
     replaces: &[],
     project: &[".codex/config.toml"],
     own: &[
@@ -117,9 +124,12 @@ static CODEX: Profile = Profile {
     ],
     own_too: &[],
     next: "start `codex` again; `codex mcp list` shows the server",
+    permissions: "",
     notes: &[
         "Codex reads a project's .codex/config.toml only in a project that it was told to trust.",
         "The entry gives a tool 300 s instead of Codex's 60: tool_timeout_sec.",
+        "Codex asks before tools that may lose something (write_file, edit_file, run_command, …), and `codex exec` \
+         refuses them. `polis mcp install codex --allow-tools` lets it use all tools of polis without asking.",
     ],
 };
 
@@ -129,6 +139,7 @@ static GEMINI: Profile = Profile {
     format: COMMENTS,
     servers: &["mcpServers"],
     shape: Shape::Command { kind: None },
+    allow_tools: Some(|| ("trust", json!(true))),
     replaces: &["$"],
     project: &[".gemini/settings.json"],
     own: &[
@@ -137,9 +148,11 @@ static GEMINI: Profile = Profile {
     ],
     own_too: &[],
     next: "start `gemini` again; `gemini mcp list` shows the server",
+    permissions: "",
     notes: &[
         "Gemini CLI starts no server in a folder that is not trusted: trust it when `gemini` asks.",
-        "It asks before each tool is used; \"trust\": true in the entry ends that.",
+        "It asks before each tool is used, and without a person to ask it offers none of them. \
+         `polis mcp install gemini --allow-tools` lets it use all tools of polis without asking.",
     ],
 };
 
@@ -151,11 +164,13 @@ static CURSOR: Profile = Profile {
     shape: Shape::Command {
         kind: Some("stdio"),
     },
+    allow_tools: None,
     replaces: &["${"],
     project: &[".cursor/mcp.json"],
     own: &[Own::Home(".cursor/mcp.json")],
     own_too: &[],
     next: "restart Cursor; its settings list the server under MCP, and `cursor-agent mcp list` does",
+    permissions: "allow the tools in Cursor's settings under MCP",
     notes: &["Cursor may show a new server switched off: switch it on there."],
 };
 
@@ -167,6 +182,7 @@ static VSCODE: Profile = Profile {
     shape: Shape::Command {
         kind: Some("stdio"),
     },
+    allow_tools: None,
     replaces: &["${"],
     project: &[".vscode/mcp.json"],
     own: if cfg!(target_os = "macos") {
@@ -179,6 +195,7 @@ static VSCODE: Profile = Profile {
     },
     own_too: &[],
     next: "open the project in VS Code; the command \"MCP: List Servers\" shows and starts the server",
+    permissions: "allow the tools when VS Code asks, for the workspace or always",
     notes: &[
         "VS Code asks once whether the server is trusted, and starts none in a restricted workspace.",
     ],
@@ -190,6 +207,7 @@ static OPENCODE: Profile = Profile {
     format: LENIENT,
     servers: &["mcp"],
     shape: Shape::List,
+    allow_tools: None,
     replaces: &["{env:", "{file:"],
     project: &[
         "opencode.json",
@@ -203,8 +221,9 @@ static OPENCODE: Profile = Profile {
     ],
     own_too: &["opencode.jsonc"],
     next: "start `opencode` again; `opencode mcp list` shows the server",
+    permissions: "set the permission of the tools in opencode's configuration; it asks for none of them by default",
     notes: &[
-        "opencode gives a request 30 s: for longer commands set \"timeout\" (ms) in the entry.",
+        "The entry gives a request 300 s, because opencode's own default is too short for commands: timeout.",
     ],
 };
 
@@ -214,6 +233,7 @@ static GOOSE: Profile = Profile {
     format: Format::Yaml,
     servers: &["extensions"],
     shape: Shape::Extension,
+    allow_tools: None,
     replaces: &[],
     project: &[],
     own: &[
@@ -223,6 +243,7 @@ static GOOSE: Profile = Profile {
     ],
     own_too: &[],
     next: "start a new Goose session; `goose info -v` shows the extension",
+    permissions: "choose a mode with `goose configure`",
     notes: &[
         "Goose writes its config.yaml anew when it changes a setting, and drops comments then.",
     ],
@@ -290,6 +311,15 @@ impl Profile {
                 (ours, begins)
             }
         }
+    }
+
+    /// The value of an entry that lets the program use every tool without asking a person.
+    ///
+    /// Fails with where that is allowed instead, if it is not in the entry.
+    pub(super) fn allow_tools(&self) -> Result<Field, &'static str> {
+        self.allow_tools
+            .map(|field| field())
+            .ok_or(self.permissions)
     }
 
     /// What an entry starts: the program, then its arguments.

@@ -25,6 +25,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use client::{Client, Profile};
+use edit::Field;
 use file::Written;
 use launch::Launch;
 use place::{Named, Scope};
@@ -58,6 +59,9 @@ pub(super) struct Install {
     /// Whose configuration is written; default: the project's where the program has one
     #[arg(long)]
     scope: Option<Scope>,
+    /// Let the program use all tools of polis without asking you (codex, gemini)
+    #[arg(long)]
+    allow_tools: bool,
     /// Only print what would be written
     #[arg(long)]
     print: bool,
@@ -114,10 +118,12 @@ impl Install {
         let project = project(globals)?;
         let launch = Launch::of(&agent, &self.tools, &project)?;
         check_replaced(profile, &launch)?;
+        let allow_tools = self.allow_tools.then(|| allow_tools(profile)).transpose()?;
         let scope = scope(profile, self.scope)?;
         let file = choose(profile, scope, &project)?;
         if self.print {
-            return self.print(profile, scope, &file, &launch, &agent, out);
+            let plan = plan(profile, &file, "", &launch, allow_tools.as_ref())?;
+            return self.print(profile, scope, &file, plan, &agent, out);
         }
         let mut asked: Option<(Agent, bool)> = None;
         for _ in 0..ATTEMPTS {
@@ -127,6 +133,7 @@ impl Install {
                 &file,
                 before.as_deref().unwrap_or_default(),
                 &launch,
+                allow_tools.as_ref(),
             )?;
             let (known, new) = match asked.take() {
                 Some(known) => known,
@@ -169,11 +176,11 @@ impl Install {
         profile: &'static Profile,
         scope: Scope,
         file: &Named,
-        launch: &Launch,
+        plan: Plan,
         agent: &AgentId,
         out: &Output,
     ) -> Result<(), Failure> {
-        let Plan { text, entry, .. } = plan(profile, file, "", launch)?;
+        let Plan { text, entry, .. } = plan;
         let text = text.unwrap_or_default();
         out.remark(&format!(
             "For {}. The agent has to be registered: polis agent add {agent} --role ROLE",
@@ -267,6 +274,19 @@ fn project(globals: &Globals) -> Result<PathBuf, Failure> {
         invalid(
             "There is no polis directory that the program could be given.",
             "run `polis init` in your project first",
+        )
+    })
+}
+
+/// The value that lets the program use every tool without asking, if its entry has such a one.
+fn allow_tools(profile: &Profile) -> Result<Field, Failure> {
+    profile.allow_tools().map_err(|elsewhere| {
+        invalid(
+            format!(
+                "{} does not keep in a server's entry which tools are allowed.",
+                profile.title
+            ),
+            format!("leave --allow-tools out, and {elsewhere}"),
         )
     })
 }

@@ -6,7 +6,7 @@ use polis_core::{Code, Refusal};
 use serde_json::Value;
 
 use super::client::{Profile, SERVER};
-use super::edit::{self, Fault};
+use super::edit::{self, Fault, Field};
 use super::launch::Launch;
 use super::place::{self, Named, Scope};
 use crate::error::{Failure, invalid};
@@ -28,12 +28,14 @@ pub(super) fn plan(
     file: &Named,
     text: &str,
     launch: &Launch,
+    allow_tools: Option<&Field>,
 ) -> Result<Plan, Failure> {
     let format = profile.format;
     let at = |fault: Fault| faulty(profile, file, &fault);
     let tree = format.tree(text).map_err(at)?;
     let keys = profile.keys(&tree);
     let (mut fields, begins) = profile.fields(launch);
+    fields.extend(allow_tools.cloned());
     let found = edit::entry(&tree, &keys);
     match found {
         None => fields.extend(begins),

@@ -51,7 +51,7 @@ fn check(profile: &Profile, text: &str, marks: &[String]) -> Result<(), TestCase
         .map_err(|fault| TestCaseError::fail(format!("{text:?} is not read: {fault:?}")))?;
     let keys = profile.keys(&before);
     let found = entry(&before, &keys).cloned();
-    let Ok(done) = plan(profile, &file(), text, &launch()) else {
+    let Ok(done) = plan(profile, &file(), text, &launch(), None) else {
         let foreign = found.is_some_and(|entry| !profile.is_ours(&entry, Some(&launch())));
         let above = &keys[..keys.len() - 1];
         let wrong = (1..=above.len())
@@ -90,7 +90,7 @@ fn check(profile: &Profile, text: &str, marks: &[String]) -> Result<(), TestCase
             new
         );
     }
-    let again = plan(profile, &file(), &new, &launch())
+    let again = plan(profile, &file(), &new, &launch(), None)
         .ok()
         .map(|plan| plan.text);
     prop_assert_eq!(again, Some(None), "a second time changes something");
@@ -398,7 +398,7 @@ proptest! {
         for client in [Client::Claude, Client::Codex, Client::Vscode, Client::Goose] {
             for text in [&text, &noise] {
                 let profile = client.profile();
-                let _ = plan(profile, &file(), text, &launch());
+                let _ = plan(profile, &file(), text, &launch(), None);
                 let _ = removal(profile, &file(), text);
             }
         }

@@ -18,11 +18,13 @@ pub(super) fn tree(text: &str) -> Result<Value, Fault> {
 pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String, Fault> {
     let root = parse(text)?;
     let mut table = root.get_ref();
+    let mut head = 0..0;
     for (depth, key) in keys.iter().enumerate() {
         let Some((name, value)) = find(table, key) else {
             // A table inside braces cannot be added to from outside of them.
             return Ok(appended(text, keys, fields));
         };
+        head = value.span();
         table = match value.get_ref() {
             DeValue::Table(below) if depth + 1 == keys.len() || !is_inline(text, value) => below,
             DeValue::Table(_) => return Err(inline_table(text, &name.span(), key)),
@@ -36,11 +38,26 @@ pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String,
         };
     }
     let mut parts = Vec::new();
+    let mut missing = String::new();
     for (key, value) in fields {
-        let (_, found) = find(table, key).ok_or_else(unusual)?;
+        let Some((_, found)) = find(table, key) else {
+            missing.push_str(&format!("{}{key} = {}", line_end(text), rendered(value)));
+            continue;
+        };
         if json(found.get_ref()) != *value {
             parts.push((found.span(), rendered(value)));
         }
+    }
+    if !missing.is_empty() {
+        // Only a table with a head of its own has a line that new ones can follow.
+        if !text
+            .get(head.clone())
+            .is_some_and(|head| head.starts_with('['))
+        {
+            return Err(unusual());
+        }
+        let at = line_stop(text, head.end);
+        parts.push((at..at, missing));
     }
     parts.sort_by_key(|(range, _)| range.start);
     Ok(replaced(text, &parts))
