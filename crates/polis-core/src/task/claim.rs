@@ -25,10 +25,10 @@ pub struct TaskClaim {
     /// The task; left out: the best ready one for the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// The version the caller has read.
+    /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
-    /// How long the claim holds without a heartbeat, in milliseconds; left out: for ever.
+    /// How long the claim holds, in milliseconds, unless you claim again; left out: until you release it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
     /// Claim across roles (team lead).

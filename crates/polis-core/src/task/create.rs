@@ -25,22 +25,23 @@ pub struct TaskCreate {
     /// What is to be done, at length.
     #[serde(default)]
     pub description: String,
-    /// How it reads while being done.
+    /// What is shown while it is in progress, such as "Writing tests".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// Anything else to keep with it; `priority` (critical, high, normal, low) is understood.
+    /// Any JSON object; priority is critical, high, normal or low.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
-    /// The role its owner must have.
+    /// The role that its owner must have, such as backend-leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_role: Option<String>,
-    /// What sort of work it is.
+    /// The type of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<TaskType>")]
     pub task_type: Option<String>,
-    /// Tasks that have to wait for the new one.
+    /// Tasks that wait for this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocks: Vec<TaskId>,
-    /// Tasks the new one has to wait for.
+    /// Tasks that this one waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocked_by: Vec<TaskId>,
 }

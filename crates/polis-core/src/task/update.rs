@@ -26,9 +26,9 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskUpdate {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
-    /// The new state.
+    /// The new status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
     /// The new subject.
@@ -37,7 +37,7 @@ pub struct TaskUpdate {
     /// The new description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The new active form.
+    /// What is shown while it is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
     /// The new owner; empty releases the task.
@@ -46,25 +46,25 @@ pub struct TaskUpdate {
     /// Metadata to merge in; a null removes its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Fields>,
-    /// Tasks that shall wait for this one.
+    /// Tasks that wait for this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocks: Vec<TaskId>,
-    /// Tasks this one shall wait for.
+    /// Tasks that this one waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocked_by: Vec<TaskId>,
-    /// Tasks that shall no longer wait for this one.
+    /// Tasks that no longer wait for this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove_blocks: Vec<TaskId>,
-    /// Tasks this one shall no longer wait for.
+    /// Tasks that this one no longer waits for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remove_blocked_by: Vec<TaskId>,
     /// The new required role (team lead); empty removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_role: Option<String>,
-    /// The new type (team lead); empty removes it.
+    /// The new type, as for TaskCreate (team lead); empty removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
-    /// The version the caller has read; the update is refused if the task has moved on.
+    /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
     /// Assign across roles (team lead).

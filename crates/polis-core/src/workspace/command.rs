@@ -13,7 +13,7 @@ pub const MAX_COMMAND_BYTES: usize = 100_000;
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunCommand {
-    /// The command, a line of shell.
+    /// A line of shell.
     pub command: String,
     /// How long it may run, in milliseconds; 60000 if left out.
     #[serde(default)]

@@ -22,16 +22,16 @@ pub enum Encoding {
 pub struct ReadFile {
     /// The file, relative to the workspace.
     pub path: String,
-    /// The first line wanted, counted from 1.
+    /// The first line, from 1.
     #[serde(default)]
     pub start_line: Option<u64>,
-    /// The last line wanted.
+    /// The last line.
     #[serde(default)]
     pub end_line: Option<u64>,
-    /// The most bytes wanted; a longer file is cut at a character, and marked so.
+    /// At most so many bytes.
     #[serde(default)]
     pub max_bytes: Option<u64>,
-    /// How to answer; without it text, and a file that is not text is refused.
+    /// How to answer; base64 for a file that is not text.
     #[serde(default)]
     pub encoding: Encoding,
 }
@@ -68,17 +68,17 @@ pub struct FileContent {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WriteFile {
-    /// The file, relative to the workspace; directories on the way are made.
+    /// The file, relative to the workspace; directories are created.
     pub path: String,
     /// Its whole new content.
     pub content: String,
     /// How the content is given.
     #[serde(default)]
     pub encoding: Encoding,
-    /// SHA-256 of what the caller read; another content there is refused.
+    /// SHA-256 of what you read; refused if the file has changed since.
     #[serde(default)]
     pub expected_hash: Option<String>,
-    /// Whether a file that is there is refused.
+    /// Refuse if the file exists.
     #[serde(default)]
     pub create_only: bool,
 }
@@ -103,14 +103,14 @@ pub struct Written {
 pub struct EditFile {
     /// The file, relative to the workspace.
     pub path: String,
-    /// The text to replace, exactly as it stands in the file.
+    /// The text to replace, exactly as it is in the file.
     pub old_text: String,
     /// What to put in its place.
     pub new_text: String,
-    /// Whether to replace every occurrence; otherwise there has to be exactly one.
+    /// Replace every occurrence; otherwise there must be exactly one.
     #[serde(default)]
     pub replace_all: bool,
-    /// SHA-256 of what the caller read; another content there is refused.
+    /// SHA-256 of what you read; refused if the file has changed since.
     #[serde(default)]
     pub expected_hash: Option<String>,
 }
@@ -135,7 +135,7 @@ pub struct Edited {
 pub struct DeleteFile {
     /// The file or directory, relative to the workspace.
     pub path: String,
-    /// Whether a directory is deleted with everything in it.
+    /// Delete a directory with everything in it.
     #[serde(default)]
     pub recursive: bool,
 }
@@ -144,11 +144,11 @@ pub struct DeleteFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MoveFile {
-    /// What to move, relative to the workspace.
+    /// The file or directory, relative to the workspace.
     pub from: String,
-    /// Where to; directories on the way are made.
+    /// The new path, relative to the workspace; directories are created.
     pub to: String,
-    /// Whether a file that is there is replaced.
+    /// Replace a file that exists.
     #[serde(default)]
     pub overwrite: bool,
 }
@@ -175,10 +175,10 @@ pub struct ListFiles {
     /// The directory, relative to the workspace; the workspace itself if left out.
     #[serde(default)]
     pub path: Option<String>,
-    /// Whether to go into directories; names are then paths below the one listed.
+    /// Also list what is in directories below it.
     #[serde(default)]
     pub recursive: bool,
-    /// Go on after this name: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
     /// At most so many; all if left out.
@@ -251,13 +251,13 @@ pub struct SearchFiles {
     /// Only files whose path matches one of these globs, as in .gitignore; `!` excludes.
     #[serde(default)]
     pub globs: Vec<String>,
-    /// Whether the pattern is plain text.
+    /// Take the pattern as plain text.
     #[serde(default)]
     pub fixed: bool,
-    /// Whether upper and lower case are the same.
+    /// Ignore case.
     #[serde(default)]
     pub ignore_case: bool,
-    /// Whether files that .gitignore leaves out, and hidden ones, are searched too.
+    /// Also hidden files and those in .gitignore.
     #[serde(default)]
     pub all: bool,
     /// The most matches answered; 200 if left out.

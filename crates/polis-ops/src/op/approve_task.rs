@@ -14,12 +14,12 @@ use crate::polis::Polis;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskApprove {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
     /// What the approver has to say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The version the caller has read.
+    /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
 }

@@ -21,7 +21,7 @@ pub struct GetArtifact {
     /// Where to begin, in bytes of text: the `nextOffset` of the part before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// About how many bytes of the content to answer; all if left out. A part of JSON is given as text.
+    /// About how many bytes to answer; all if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }

@@ -31,7 +31,7 @@ pub enum WriteMode {
 pub struct BlackboardRead {
     /// The file, relative to the blackboard.
     pub path: String,
-    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    /// Where to begin, in bytes: `nextOffset` of the part before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// About how many bytes to answer; all if left out.

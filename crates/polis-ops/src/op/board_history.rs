@@ -22,7 +22,7 @@ const MAX_DIFF: usize = 16 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfBoard {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
 }
 
@@ -30,11 +30,11 @@ pub struct OfBoard {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionRestore {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The version.
     pub version: u64,
-    /// The version the caller had read; another one is a conflict. Without it the last writer wins.
+    /// The version you read; refused if the board has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
 }
@@ -43,7 +43,7 @@ pub struct VersionRestore {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardHistory {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// Only the newest so many; all that are kept if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,11 +54,11 @@ pub struct BoardHistory {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VersionShow {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The version.
     pub version: u64,
-    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    /// Where to begin, in bytes: `nextOffset` of the part before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// About how many bytes to answer; all if left out.
@@ -70,7 +70,7 @@ pub struct VersionShow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoardDiff {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The older version.
     pub from: u64,
@@ -90,7 +90,7 @@ pub struct BoardVersions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VersionText {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The version.
     pub version: u64,
@@ -107,7 +107,7 @@ pub struct VersionText {
 /// What changed between two versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct VersionDiff {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The older version.
     pub from: u64,

@@ -16,9 +16,9 @@ use crate::port::{CommentQuery, Receipt};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskComment {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
-    /// What to say; `@name` mentions an agent.
+    /// The text; @name mentions an agent.
     pub body: String,
     /// The comment it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +29,7 @@ pub struct TaskComment {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentView {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
     /// The comment.
     #[serde(flatten)]
@@ -93,7 +93,7 @@ async fn attempt(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskComments {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
     /// Only those after this one: the `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -65,7 +65,7 @@ pub enum DecisionAct {
 /// What to do about a decision, and on which board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decide {
-    /// The board it is on.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// What to do.
     pub act: DecisionAct,
@@ -89,7 +89,7 @@ pub enum DecisionVerb {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionRequest {
-    /// The board it is on.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// What to do.
     pub act: DecisionVerb,
@@ -167,7 +167,7 @@ impl TryFrom<DecisionRequest> for Decide {
 /// A decision on its board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DecisionView {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The board's version now.
     pub version: u64,
@@ -180,7 +180,7 @@ pub struct DecisionView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MilestoneChange {
-    /// The board it is on.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// Its title.
     pub title: String,
@@ -192,7 +192,7 @@ pub struct MilestoneChange {
 /// A milestone on its board.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MilestoneView {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The board's version now.
     pub version: u64,

@@ -31,7 +31,7 @@ pub enum SectionAct {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SectionChange {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The section's heading.
     pub title: String,
@@ -40,17 +40,16 @@ pub struct SectionChange {
     /// The text, for `set` and `append`.
     #[serde(default)]
     pub content: String,
-    /// Which of several sections with that heading: 1, 2, …
+    /// Which of several sections with that heading, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<usize>,
-    /// The version of the board the caller had read; another one is a conflict.
+    /// The version of the board you read; refused if the board has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
-    /// The version of the section alone, from `whiteboard_read` with `section`: what others change
-    /// elsewhere on the board is no conflict.
+    /// The section's own version, `sectionVersion` of `whiteboard_read`: changes elsewhere on the board are no conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_section: Option<String>,
-    /// Whether to merge, if the changes since `expectedVersion` and the caller's do not overlap.
+    /// Merge with what changed since expectedVersion, if that does not overlap.
     #[serde(default)]
     pub merge: bool,
 }

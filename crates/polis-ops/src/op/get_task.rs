@@ -12,9 +12,9 @@ use crate::polis::Polis;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskGet {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
-    /// Begin the description here, in bytes, to go on with a long one.
+    /// Where to begin in a long description, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }

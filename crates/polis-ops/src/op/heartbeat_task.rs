@@ -14,7 +14,7 @@ use crate::polis::Polis;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskHeartbeat {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
     /// The new length of the lease in milliseconds; left out: as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]

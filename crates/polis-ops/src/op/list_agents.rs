@@ -12,7 +12,7 @@ use crate::polis::Polis;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListAgents {
-    /// Go on after this: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<AgentId>,
     /// At most so many; all if left out.

@@ -18,7 +18,7 @@ use crate::polis::Polis;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListBoards {
-    /// Go on after this: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many; all if left out.
@@ -58,7 +58,7 @@ pub struct BoardEntry {
 /// What a caller may do to a board, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BoardRights {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The caller.
     pub agent: AgentId,

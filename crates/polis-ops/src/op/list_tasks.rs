@@ -19,16 +19,16 @@ const MAX_PAGE: u32 = 1_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskList {
-    /// Only what this role sees: its own, those without a role, and those it holds.
+    /// Only what this role may take or holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_filter: Option<String>,
-    /// Only in this state.
+    /// Only with this status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<TaskStatus>,
     /// Only those held by this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Only of this type.
+    /// Only of this type, as for TaskCreate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
     /// Only what could be claimed now.
@@ -37,8 +37,7 @@ pub struct TaskList {
     /// Only those that require exactly this role; "" for those that require none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_role: Option<String>,
-    /// Only those that have all of these words in their subject or description; a number such as 12 or #12
-    /// is also the task of that number.
+    /// Only with all these words in subject or description, or with this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
     /// The newest first.
@@ -47,7 +46,7 @@ pub struct TaskList {
     /// At most so many; up to 1,000 a page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// Go on after this: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<TaskId>,
 }

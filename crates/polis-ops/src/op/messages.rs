@@ -23,7 +23,7 @@ const MAX_WAIT_MS: u64 = 60_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CheckMessages {
-    /// At most so many; 20 if left out, 100 at most.
+    /// At most so many, up to 100; 20 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Wait so many milliseconds for one if there is none; 60,000 at most.
@@ -32,7 +32,7 @@ pub struct CheckMessages {
     /// Read again what came after this number, read or not, and mark nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// With `since`: begin the first message's payload here, in bytes of text, to go on with a long one.
+    /// With `since`: where to begin in the first payload, in bytes of text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
 }

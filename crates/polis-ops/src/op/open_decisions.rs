@@ -21,7 +21,7 @@ const MOST_BEHIND: u32 = 2_000;
 /// A decision that waits for signatures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OpenDecision {
-    /// The board it is on.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// The decision.
     #[serde(flatten)]

@@ -20,18 +20,18 @@ use crate::port::{BoardState, Noticed};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoardRead {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
-    /// Answer only "unchanged" if the board is still at this version, or an older one.
+    /// Answer without the text if the board is still at this version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_newer_than: Option<u64>,
     /// Only the section under this heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<String>,
-    /// Which of several sections with that heading: 1, 2, …
+    /// Which of several sections with that heading, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nth: Option<usize>,
-    /// Where to begin, in bytes: the `nextOffset` of the part before.
+    /// Where to begin, in bytes: `nextOffset` of the part before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
     /// About how many bytes to answer; all if left out.
@@ -57,7 +57,7 @@ impl BoardRead {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoardView {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// Its version; 0 while nobody has written to it, and its text is the template's.
     pub version: u64,

@@ -21,7 +21,7 @@ const NEWEST_BYTES: usize = 4 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskHistory {
-    /// The task.
+    /// The task's number.
     pub task_id: TaskId,
     /// Only what came after this place in the log: the `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]

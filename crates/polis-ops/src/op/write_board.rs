@@ -19,14 +19,14 @@ use crate::port::Receipt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoardOverwrite {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// Its new text.
     pub content: String,
     /// The version the caller had read; another one is a conflict. Without it the last writer wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
-    /// Whether to merge instead, if the changes since that version and the caller's do not overlap.
+    /// Merge with what changed since expectedVersion, if that does not overlap.
     #[serde(default)]
     pub merge: bool,
 }
@@ -35,9 +35,9 @@ pub struct BoardOverwrite {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BoardAppend {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
-    /// What to add; it is stamped and signed.
+    /// The entry; it is signed and dated.
     pub content: String,
 }
 
@@ -45,7 +45,7 @@ pub struct BoardAppend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BoardChanged {
-    /// The board.
+    /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
     /// Its version now.
     pub version: u64,

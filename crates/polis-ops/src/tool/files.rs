@@ -20,7 +20,7 @@ pub(super) const TOOLS: &[Tool] = &[
     tool!("write_file", Files, Change, WriteFile => Noted<Written>, write, { usual, listed, outside, idempotent },
         "Write a whole workspace file."),
     tool!("edit_file", Files, Change, EditFile => Noted<Edited>, edit, { usual, listed, outside },
-        "Replace text that is once in a workspace file (replaceAll: everywhere)."),
+        "Replace text in a workspace file."),
     tool!("delete_file", Files, Change, DeleteFile => Noted<Done>, delete, { listed, outside, idempotent },
         "Delete a workspace file or directory."),
     tool!("move_file", Files, Change, MoveFile => Noted<Done>, rename, { listed, outside },
@@ -30,7 +30,7 @@ pub(super) const TOOLS: &[Tool] = &[
     tool!("list_files", Files, Look, ListFiles => FileList, list, { usual, listed, outside },
         "List a workspace directory."),
     tool!("search_files", Files, Look, SearchFiles => SearchResult, search, { usual, listed, outside },
-        "Search workspace files by regular expression (fixed: plain text; all: ignored files too)."),
+        "Search workspace files by regular expression."),
     tool!("get_workspace_info", Files, Look, Nothing => WorkspaceReport, info, { usual, listed, outside },
         "Size of your workspace."),
 ];

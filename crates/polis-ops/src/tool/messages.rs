@@ -12,9 +12,9 @@ use crate::op::{self, ArtifactView, CheckMessages, GetArtifact, KeptArtifact, Ma
 /// The tools of messages and artifacts.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("send_message", Messages, Add, SendMessage => Sent, send, { usual, listed },
-        "Send a message to an agent, role:ROLE, user, or several."),
+        "Send a message."),
     tool!("check_messages", Messages, Add, CheckMessages => Mail, check, { usual, listed },
-        "Get your unread messages; waitMs waits for one, since reads older ones again."),
+        "Get your unread messages, and mark them as read."),
     tool!("put_artifact", Artifacts, Add, PutArtifact => KeptArtifact, put, { usual, listed, idempotent },
         "Keep text or JSON; others read it by the ref you get."),
     tool!("get_artifact", Artifacts, Look, GetArtifact => ArtifactView, get, { usual, listed },

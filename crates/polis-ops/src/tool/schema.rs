@@ -50,19 +50,30 @@ fn say_bounds(schema: &mut Value) {
     }
 }
 
-/// A schema of parameters without what a model does not need: it accepts what the whole one accepts, but
-/// says nothing of patterns, bounds and fields that are not there.
+/// A schema of parameters without what a model does not need: it accepts what the whole one accepts, and describes each
+/// parameter, but says nothing of patterns, bounds and fields that are not there.
 pub(super) fn small_input(whole: &Map<String, Value>) -> Value {
     let mut small = Map::new();
     small.insert("type".to_owned(), "object".into());
     if let Some(properties) = object(whole, "properties").filter(|all| !all.is_empty()) {
         let properties = properties
             .iter()
-            .map(|(name, schema)| (name.clone(), plain(schema)));
+            .map(|(name, schema)| (name.clone(), described(schema)));
         small.insert("properties".to_owned(), Value::Object(properties.collect()));
     }
     copy(whole, &mut small, "required");
     Value::Object(small)
+}
+
+/// A parameter's schema with its description on one line.
+fn described(schema: &Value) -> Value {
+    let mut small = plain(schema);
+    let about = schema.get("description").and_then(Value::as_str);
+    if let (Some(small), Some(about)) = (small.as_object_mut(), about) {
+        let words: Vec<&str> = about.split_whitespace().collect();
+        small.insert("description".to_owned(), words.join(" ").into());
+    }
+    small
 }
 
 /// A schema of an answer that says no more than what the answer always has.

@@ -143,6 +143,12 @@ fn a_definition_is_what_mcp_calls_a_tool() {
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(told[schema]["type"], "object", "{} {schema}", tool.name);
         }
+        // What a description says is in its own words.
+        let properties = told.pointer_mut("/inputSchema/properties");
+        let properties = properties.and_then(serde_json::Value::as_object_mut);
+        for schema in properties.into_iter().flat_map(|all| all.values_mut()) {
+            schema.as_object_mut().unwrap().remove("description");
+        }
         let text = told.to_string();
         for waste in [
             "$schema",
@@ -153,6 +159,28 @@ fn a_definition_is_what_mcp_calls_a_tool() {
             "format",
         ] {
             assert!(!text.contains(waste), "{}: {waste}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_has_a_description() {
+    for tool in TOOLS {
+        let (small, whole) = (
+            tool.small_input(Installation::default()),
+            value((tool.input)()),
+        );
+        let parameters = whole["properties"].as_object();
+        for name in parameters.into_iter().flatten().map(|(name, _)| name) {
+            let about = small["properties"][name]["description"].as_str();
+            let about = about.unwrap_or_else(|| panic!("{} {name}", tool.name));
+            assert!(
+                about.len() > 3 && about.ends_with('.'),
+                "{} {name}: {about}",
+                tool.name
+            );
+            // Said in one breath: they stand in every request to a model.
+            assert!(about.len() <= 160, "{} {name}: {about}", tool.name);
         }
     }
 }

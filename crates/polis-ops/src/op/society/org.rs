@@ -282,7 +282,7 @@ pub struct ListMembers {
     /// Only those that stand like this; all that are not gone if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<MemberStatus>,
-    /// Go on after this: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
     /// At most so many; 1,000 at most.

@@ -30,7 +30,7 @@ pub struct ListRuns {
     /// Those that are over, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// Go on after this: the `next` of the page before.
+    /// The `next` of the page before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<RunId>,
     /// At most so many; all if left out.
