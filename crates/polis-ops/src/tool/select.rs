@@ -9,7 +9,7 @@ use super::{TOOLS, Tool};
 const USUAL: &str = "usual";
 /// What the runtime of a society offers by itself.
 const RUNTIME: [&str; 2] = ["compress_context", "get_context_status"];
-/// Whatever is shown to agents that do not hire others.
+/// Whatever is shown to agents at all.
 const ALL: &str = "all";
 
 /// The groups there are: `usual`, `all`, and one for each area that has tools.
@@ -35,11 +35,9 @@ pub fn select(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Refusal> 
         }
     }
     let named = |group: &str| names.iter().any(|name| name.as_ref() == group);
-    // The society's are for those who hire: others need not read what they are.
-    let of_all = |tool: &Tool| named(ALL) && tool.area != Area::Society;
     let shown = |tool: &&Tool| {
         tool.listed
-            && (of_all(tool)
+            && (named(ALL)
                 || named(tool.area.as_str())
                 || (tool.usual && (names.is_empty() || named(USUAL))))
     };

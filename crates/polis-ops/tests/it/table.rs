@@ -262,9 +262,10 @@ fn groups_choose_tools() {
         assert!(!chosen.is_empty(), "{group}");
         every.extend(chosen);
     }
-    // The society's tools are for those who ask for them.
-    let of_all = [names(&["all"]), names(&["society"])].concat();
-    assert_eq!(every, of_all.into_iter().collect());
+    let all = names(&["all"]);
+    assert_eq!(every, all.iter().copied().collect());
+    let listed = TOOLS.iter().filter(|tool| tool.listed);
+    assert_eq!(all, listed.map(|tool| tool.name).collect::<Vec<_>>());
     assert_eq!(
         names(&["society"]),
         [

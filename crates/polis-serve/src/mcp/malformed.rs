@@ -24,7 +24,6 @@ const ALWAYS: &[&str] = &[
 /// The methods of the eras that begin with a handshake.
 const WITH_SESSIONS: &[&str] = &[
     "initialize",
-    "logging/setLevel",
     "ping",
     "resources/subscribe",
     "resources/unsubscribe",

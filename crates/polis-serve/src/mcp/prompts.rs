@@ -1,7 +1,7 @@
 //! Prompts for the moves that every team makes: claiming the next task, handing one over, the stand-up.
 //!
-//! In the installation's language. A text names the tools and their parameters; what they do is the tools'
-//! matter.
+//! In the installation's language. A text names the tools and their parameters, and whose they are: some clients have
+//! tools of the same names. What they do is the tools' matter.
 
 use polis_core::board::BoardName;
 use polis_core::board::words::Language;
@@ -20,6 +20,12 @@ pub(crate) const TO: &str = "to";
 /// The name of a prompt's argument that is a board.
 pub(crate) const BOARD: &str = "board";
 const NOTE: &str = "note";
+
+/// What ends every prompt.
+const WHOSE_TOOLS: Both = Both {
+    en: "All tools named here are tools of the polis server, also where your program has tools of the same names.",
+    zh: "以上工具都是 polis 服务器的工具，即使你的程序自带同名工具。",
+};
 
 /// The most characters of a free argument.
 const MAX_NOTE: usize = 4_000;
@@ -65,11 +71,11 @@ const MOVES: &[Move] = &[
         name: CLAIM_NEXT,
         title: Both {
             en: "Claim the next task",
-            zh: "领取下一个任务",
+            zh: "认领下一个任务",
         },
         about: Both {
             en: "Take the best ready task and begin it",
-            zh: "领取最合适的就绪任务并开始工作",
+            zh: "认领最合适的就绪任务并开始工作",
         },
         arguments: &[Argument {
             name: ROLE,
@@ -190,9 +196,16 @@ pub(crate) async fn fill(
     let text = match one.name {
         CLAIM_NEXT => claim_next(language, given.text(ROLE)),
         HAND_OVER => {
-            let task = given.need(TASK)?.parse::<TaskId>()?;
-            let to = given.need(TO)?.parse::<AgentId>()?;
-            hand_over(language, task, &to, given.text(NOTE))
+            // A placeholder stays for the client to fill in.
+            let task = match given.need(TASK)? {
+                placeholder if is_placeholder(placeholder) => placeholder.to_owned(),
+                number => number.parse::<TaskId>()?.to_string(),
+            };
+            let to = match given.need(TO)? {
+                placeholder if is_placeholder(placeholder) => placeholder.to_owned(),
+                agent => agent.parse::<AgentId>()?.to_string(),
+            };
+            hand_over(language, &task, &to, given.text(NOTE))
         }
         _ => {
             let board = match given.text(BOARD) {
@@ -204,7 +217,7 @@ pub(crate) async fn fill(
     };
     Ok(Filled {
         about: one.about.text(language),
-        text,
+        text: format!("{text}\n{}", WHOSE_TOOLS.text(language)),
     })
 }
 
@@ -223,7 +236,8 @@ impl<'a> Given<'a> {
             if text.chars().nth(MAX_NOTE).is_some() {
                 return Err(wrong(argument.name, "has at most 4,000 characters"));
             }
-            if !text.is_empty() {
+            let absent = text.is_empty() || (is_placeholder(text) && !argument.required);
+            if !absent {
                 found.push((argument.name, text));
             }
         }
@@ -238,6 +252,26 @@ impl<'a> Given<'a> {
     fn need(&self, name: &str) -> Result<&'a str, Refusal> {
         self.text(name).ok_or_else(|| wrong(name, "is needed"))
     }
+}
+
+/// Whether an argument is a placeholder that nothing was put in for: `$1`, `${role}`, `$ARGUMENTS`, `{role}`, `<role>`.
+///
+/// opencode asks for a prompt with such arguments and puts what its user typed into the text it gets.
+fn is_placeholder(text: &str) -> bool {
+    let inside = |open: &str, close: &str| {
+        let name = text.strip_prefix(open)?.strip_suffix(close)?.trim();
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        (!name.is_empty() && name.chars().all(word)).then_some(name)
+    };
+    let braced = [("${", "}"), ("{{", "}}"), ("{", "}"), ("<", ">")];
+    if braced
+        .iter()
+        .any(|(open, close)| inside(open, close).is_some())
+    {
+        return true;
+    }
+    // `$1` and `$NAME`, but not a sum of money.
+    inside("$", "").is_some_and(|name| name.len() <= 2 || name.chars().all(|c| !c.is_ascii_digit()))
 }
 
 fn wrong(argument: &str, rule: &str) -> Refusal {
@@ -275,13 +309,13 @@ fn claim_next(language: Language, role: Option<&str>) -> String {
             2. Choose the one that others wait for most, read it with TaskGet, and call TaskClaim with its taskId. If it answers already_claimed, choose another.\n\
             3. Say in one sentence with TaskComment how you will do it, then do it.\n\
             4. When it is done and checked, call TaskUpdate with status=completed; if it cannot be done, say why with TaskComment."),
-        (Language::Zh, None) => "领取下一个任务并开始工作。\n\
+        (Language::Zh, None) => "认领下一个任务并开始工作。\n\
             1. 调用 TaskClaim，不带 taskId：得到最合适的就绪任务。若返回 nothing_to_claim，说明情况并停止。\n\
             2. 阅读任务描述，并用 whiteboard_read 阅读其中提到的白板。\n\
             3. 用 TaskComment 写一句话说明做法，然后开始工作。\n\
             4. 完成并检查后调用 TaskUpdate，status=completed；若无法完成，用 TaskComment 说明原因。"
             .to_owned(),
-        (Language::Zh, Some(role)) => format!("为角色 {role} 领取下一个任务并开始工作。\n\
+        (Language::Zh, Some(role)) => format!("为角色 {role} 认领下一个任务并开始工作。\n\
             1. 调用 TaskList，roleFilter={role}，ready=true。若没有任务，说明情况并停止。\n\
             2. 选择被等待最多的任务，用 TaskGet 阅读，再用其 taskId 调用 TaskClaim。若返回 already_claimed，另选一个。\n\
             3. 用 TaskComment 写一句话说明做法，然后开始工作。\n\
@@ -289,7 +323,7 @@ fn claim_next(language: Language, role: Option<&str>) -> String {
     }
 }
 
-fn hand_over(language: Language, task: TaskId, to: &AgentId, note: Option<&str>) -> String {
+fn hand_over(language: Language, task: &str, to: &str, note: Option<&str>) -> String {
     match language {
         Language::En => {
             let note = note.map_or_else(String::new, |note| format!(" Do not forget: {note}"));
@@ -339,12 +373,12 @@ mod tests {
 
     #[test]
     fn every_tool_a_prompt_names_is_there() {
-        let (task, agent) = (TaskId::new(7).unwrap(), "a".parse().unwrap());
+        let agent = "a".parse().unwrap();
         for language in [Language::En, Language::Zh] {
             let texts = [
                 claim_next(language, None),
                 claim_next(language, Some("dev")),
-                hand_over(language, task, &agent, Some("the key")),
+                hand_over(language, "7", "a", Some("the key")),
                 stand_up(language, &agent, &BoardName::Global),
             ];
             for text in texts {

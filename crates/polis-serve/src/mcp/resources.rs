@@ -124,16 +124,12 @@ pub(crate) async fn list(
                 identity.check(Area::Tasks, Access::Read)?;
                 let found = op::list_tasks(polis, &ask).await?;
                 resources.extend(found.tasks.iter().map(|task| {
-                    let mut about = task.status.as_str().to_owned();
-                    if !task.owner.is_empty() {
-                        about = format!("{about}, {}", task.owner);
-                    }
                     Resource::new(
                         Place::Task(task.id).to_string(),
                         format!("task {}", task.id),
                     )
                     .with_title(task.subject.clone())
-                    .with_description(about)
+                    .with_description("A task of the team")
                     .with_mime_type(JSON)
                 }));
                 match (found.next, status) {
@@ -156,23 +152,21 @@ fn tasks() -> Resource {
         .with_mime_type(JSON)
 }
 
+/// A board in the list. Neither version nor size: clients keep a list once they have it, and a model would take what was
+/// for what is.
 fn board(entry: &BoardEntry) -> Option<(Place, Resource)> {
     let name = BoardName::from_stored(&entry.board)?;
-    let about = match entry.version {
-        0 => "Nobody has written to it yet".to_owned(),
-        version => format!(
-            "Version {version}, by {}",
-            entry.last_modified_by.as_deref().unwrap_or("nobody")
-        ),
+    let about = match &name {
+        BoardName::Global => "Whiteboard of the whole team".to_owned(),
+        BoardName::Top => "Whiteboard of the top layer".to_owned(),
+        BoardName::Mid(role) => format!("Whiteboard of the role {role}"),
+        BoardName::Bottom(agent) => format!("Whiteboard of the agent {agent}"),
+        BoardName::Blackboard(_) => "A file of the blackboard".to_owned(),
     };
     let place = Place::Board(name);
-    let mut resource = Resource::new(place.to_string(), entry.board.clone())
+    let resource = Resource::new(place.to_string(), entry.board.clone())
         .with_description(about)
         .with_mime_type(MARKDOWN);
-    // While nobody has written to it, it has the size of its template, which is not kept.
-    if entry.version > 0 {
-        resource = resource.with_size(entry.bytes);
-    }
     Some((place, resource))
 }
 

@@ -17,11 +17,6 @@ use rmcp::model::{
     ReadResourceResponse, ReadResourceResult, Role, ServerCapabilities, ServerConfig,
     SubscribeRequestParams, SubscriptionFilter, Tool as Definition, UnsubscribeRequestParams,
 };
-#[expect(
-    deprecated,
-    reason = "clients of the older eras set the level of logging"
-)]
-use rmcp::model::{SetLevelRequestMethod, SetLevelRequestParams};
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
@@ -117,10 +112,6 @@ fn has_session(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_none()
 }
 
-#[expect(
-    deprecated,
-    reason = "clients of the older eras subscribe and set the level of logging"
-)]
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -130,7 +121,6 @@ impl ServerHandler for Server {
             .enable_resources_list_changed()
             .enable_prompts()
             .enable_completions()
-            .enable_logging()
             .build();
         let itself = Implementation::new("polis", env!("CARGO_PKG_VERSION")).with_title("polis");
         ServerConfig::new(capabilities)
@@ -337,18 +327,6 @@ impl ServerHandler for Server {
         .await
         .map(CompleteResult::new)
         .map_err(|error| refused::protocol(&error, None))
-    }
-
-    async fn set_level(
-        &self,
-        _: SetLevelRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if !has_session(&context) {
-            return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
-        }
-        // Whatever level is set: this server has no messages for its client beside its answers.
-        Ok(())
     }
 
     async fn on_custom_request(

@@ -90,6 +90,26 @@ fn what_is_listed_can_be_read() {
     }
 }
 
+/// Clients keep a list they have once got.
+#[test]
+fn listed_resources_say_nothing_that_changes() {
+    let board = Board::embedded();
+    register(&board);
+    board.put("global", "one\n");
+    let task = board.create(&[]);
+    let mut client = Client::begin(&board, "ana", LATER);
+    let mut list = || client.request("resources/list", json!({}))["result"]["resources"].clone();
+    let before = list();
+    for resource in before.as_array().unwrap() {
+        let about = resource["description"].as_str().unwrap();
+        assert!(about.len() > 5, "{resource}");
+    }
+    board.ok("ana", &["task", "claim", &task]);
+    board.put("global", "two, and longer\n");
+    board.ok("user", &["board", "append", "top", "--content", "first"]);
+    assert_eq!(list(), before);
+}
+
 #[test]
 fn permissions_hold_for_resources() {
     let board = Board::embedded();
@@ -236,6 +256,16 @@ fn prompts_are_filled_in() {
             assert_eq!(message["role"], "user", "{answer}");
             message["content"]["text"].as_str().unwrap().to_owned()
         };
+        // Some clients have tools of the same names.
+        for (name, arguments) in [
+            ("claim_next", json!({})),
+            ("claim_next", json!({"role": "architect"})),
+            ("hand_over", json!({"task": "7", "to": "quinn"})),
+            ("stand_up", json!({})),
+        ] {
+            let text = text(name, arguments);
+            assert!(text.contains("tools of the polis server"), "{text}");
+        }
         assert!(text("claim_next", json!({})).contains("TaskClaim"));
         assert!(text("claim_next", json!({"role": "architect"})).contains("roleFilter=architect"));
         let handed = text(
@@ -261,6 +291,55 @@ fn prompts_are_filled_in() {
             );
         }
     }
+}
+
+/// opencode asks for a prompt with `$1` for an argument, and puts what its user typed into the text.
+#[test]
+fn prompt_arguments_that_are_not_filled_in_count_as_absent() {
+    let board = Board::embedded();
+    register(&board);
+    let mut client = Client::begin(&board, "dev-1", LATER);
+    let mut text = |name: &str, arguments: Value| {
+        let answer = client.request("prompts/get", json!({"name": name, "arguments": arguments}));
+        let text = answer["result"]["messages"][0]["content"]["text"].as_str();
+        text.unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let (plain, report) = (text("claim_next", json!({})), text("stand_up", json!({})));
+    for absent in [
+        "",
+        "  ",
+        "$1",
+        "$12",
+        "${1}",
+        "$ARGUMENTS",
+        "${role}",
+        "{role}",
+        "{{ role }}",
+        "<role>",
+    ] {
+        assert_eq!(
+            text("claim_next", json!({"role": absent})),
+            plain,
+            "{absent}"
+        );
+        assert_eq!(
+            text("stand_up", json!({"board": absent})),
+            report,
+            "{absent}"
+        );
+    }
+    // What a prompt needs stays in the text, for the client to fill in.
+    let handed = text("hand_over", json!({"task": "$1", "to": "$2", "note": "$3"}));
+    for part in ["taskId=$1", "owner=$2"] {
+        assert!(handed.contains(part), "{handed}");
+    }
+    assert!(!handed.contains("$3"), "{handed}");
+    // Money is no placeholder.
+    let handed = text(
+        "hand_over",
+        json!({"task": "7", "to": "quinn", "note": "$100 left"}),
+    );
+    assert!(handed.contains("$100 left"), "{handed}");
 }
 
 #[test]

@@ -208,7 +208,23 @@ fn a_choice_of_tools_is_what_is_listed_and_what_can_be_called() {
     let error = few.wrong("tools/call", hidden, -32602);
     assert_eq!(error["data"]["error"]["code"], "tool_not_found");
     let mut all = Client::begin_with(&board, "ana", LATER, &["--tools", "all"]);
-    assert!(names(&mut all).len() > shown.len());
+    let shown = names(&mut all);
+    for tool in [
+        "TaskApprove",
+        "whiteboard_decide",
+        "delete_file",
+        "list_agents",
+        "read_log",
+        "spawn_agent",
+        "create_role",
+        "find_role_by_name",
+        "terminate_agent",
+        "get_org",
+    ] {
+        assert!(shown.contains(&tool.to_owned()), "{tool}: {shown:?}");
+    }
+    let found = all.call("find_role_by_name", json!({"name": "nobody"}));
+    assert!(found["role"].is_null(), "{found}");
 }
 
 #[test]
