@@ -23,6 +23,7 @@ mod select;
 mod society;
 mod table;
 mod tasks;
+mod unknown;
 
 use std::pin::Pin;
 
@@ -36,6 +37,7 @@ pub use hint::hint_for_tools;
 pub use installation::Installation;
 pub use select::{check_names, groups, select};
 pub use table::TOOLS;
+pub use unknown::IgnoredArguments;
 
 use crate::error::OpError;
 use crate::op::Follow;
@@ -65,6 +67,8 @@ pub struct Tool {
     pub listed: bool,
     /// What it does, for a model: short.
     pub about: &'static str,
+    /// The names of its parameters, other accepted spellings included.
+    pub parameters: fn() -> &'static [&'static str],
     /// The schema of its parameters.
     pub input: fn() -> Map<String, Value>,
     /// The schema of its answer.

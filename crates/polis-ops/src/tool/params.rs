@@ -19,6 +19,40 @@ pub(super) fn read<T: DeserializeOwned>(given: Map<String, Value>) -> Result<T, 
     T::deserialize(Given(Value::Object(given))).map_err(Fault::refusal)
 }
 
+/// The names that a tool's parameters are read by. A schema does not have the other spellings that serde accepts.
+pub(super) fn names<T: DeserializeOwned>() -> &'static [&'static str] {
+    let mut names: &'static [&'static str] = &[];
+    // Reading ends with an error as soon as the names are known.
+    let _ = T::deserialize(FieldNames(&mut names));
+    names
+}
+
+/// Reads no value: it keeps the names of the fields that a struct asks for.
+struct FieldNames<'a>(&'a mut &'static [&'static str]);
+
+impl<'de> Deserializer<'de> for FieldNames<'_> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Fault> {
+        Err(de::Error::custom("there is no value"))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        *self.0 = fields;
+        self.deserialize_any(visitor)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
 /// What is wrong with parameters, and where.
 #[derive(Debug)]
 struct Fault {

@@ -75,6 +75,7 @@ macro_rules! tool {
                 usual: false,
                 listed: false,
                 about: $about,
+                parameters: $crate::tool::params::names::<$params>,
                 input: $crate::tool::schema::input::<$params>,
                 output: $crate::tool::schema::output::<$answer>,
                 call: |polis, ask| Box::pin(async move {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use polis_core::token::Area;
+use polis_ops::OpError;
 use polis_ops::op::Follow;
 use polis_ops::port::OutputWatcher;
-use polis_ops::tool::{Ask, Tool};
+use polis_ops::tool::{Answer, Ask, IgnoredArguments, Tool};
 use rmcp::model::{CallToolResult, JsonObject};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -32,7 +33,7 @@ impl Call<'_> {
     pub(crate) async fn run(
         self,
         tool: &'static Tool,
-        arguments: JsonObject,
+        mut arguments: JsonObject,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         if let Err(refusal) = self.identity.check(tool.area, tool.access()) {
@@ -47,29 +48,51 @@ impl Call<'_> {
             Err(refusal) => return Ok(refused::not_done(&refusal.into())),
         };
         let begun = Instant::now();
-        let mut ask = Ask::new(&self.identity.agent, arguments);
-        ask.brief = true;
-        let polis = &self.house.polis;
-        let answer = if tool.area == Area::Commands {
-            let tail = Arc::new(Tail::default());
-            let token = context.meta.get_progress_token();
-            ask.follow = self.follow(&context, token.is_some().then(|| Arc::clone(&tail)));
-            let running = tool.call(polis, ask);
-            match &token {
-                Some(token) => told(running, &tail, &context.peer, token).await,
-                None => running.await,
-            }
-        } else {
-            // Dropped half-way it has committed all of its change, or nothing.
-            tokio::select! {
-                answer = tool.call(polis, ask) => answer,
-                () = context.ct.cancelled() => return Err(refused::cancelled()),
-            }
+        let (answer, ignored) = match tool.take_unknown(&mut arguments) {
+            Ok(ignored) => (self.carry_out(tool, arguments, context).await?, ignored),
+            Err(refusal) => (Err(refusal.into()), IgnoredArguments::default()),
         };
         if let Some(metrics) = &self.house.metrics {
             metrics.tool(tool.name).called(&answer, begun.elapsed());
         }
-        Ok(answer.map_or_else(|error| refused::not_done(&error), refused::done))
+        Ok(match answer {
+            Ok(mut answer) => {
+                ignored.add_to(&mut answer);
+                refused::done(answer)
+            }
+            Err(error) => {
+                let mut told = Answer::refused(&error, true);
+                ignored.add_to(&mut told);
+                refused::refusal(told)
+            }
+        })
+    }
+
+    /// Carries a call out, and tells the client how a command gets on.
+    async fn carry_out(
+        &self,
+        tool: &'static Tool,
+        arguments: JsonObject,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Result<Answer, OpError>, ErrorData> {
+        let mut ask = Ask::new(&self.identity.agent, arguments);
+        ask.brief = true;
+        let polis = &self.house.polis;
+        if tool.area != Area::Commands {
+            // Dropped half-way it has committed all of its change, or nothing.
+            return tokio::select! {
+                answer = tool.call(polis, ask) => Ok(answer),
+                () = context.ct.cancelled() => Err(refused::cancelled()),
+            };
+        }
+        let tail = Arc::new(Tail::default());
+        let token = context.meta.get_progress_token();
+        ask.follow = self.follow(&context, token.is_some().then(|| Arc::clone(&tail)));
+        let running = tool.call(polis, ask);
+        Ok(match &token {
+            Some(token) => told(running, &tail, &context.peer, token).await,
+            None => running.await,
+        })
     }
 
     /// Who follows a command: the client, until it cancels or goes.

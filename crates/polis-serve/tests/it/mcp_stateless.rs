@@ -56,7 +56,7 @@ fn the_caller_is_who_the_token_says_and_nobody_else() {
         // Forged in the arguments, in the parameters, in the metadata and in headers.
         let forged = json!({"board": "global", "content": "x", "agent": "ann"});
         let refused = call(&house, "bob", "whiteboard_write", forged).await;
-        refused_with(&refused, "invalid_input");
+        refused_with(&refused, "permission_denied");
         let params = json!({
             "name": "whiteboard_write", "agent": "ann",
             "arguments": {"board": "global", "content": "x"}, "_meta": {"agent": "ann"},

@@ -10,7 +10,7 @@ use polis_core::society::turn::CallEnd;
 use polis_core::task::TaskSummary;
 use polis_core::token::Area;
 use polis_ops::op::Follow;
-use polis_ops::tool::{self, Tool};
+use polis_ops::tool::{self, IgnoredArguments, Tool};
 use polis_ops::{OpError, Polis};
 
 use super::joined::Joined;
@@ -296,8 +296,12 @@ impl<'a> Life<'a> {
         call: &Call,
         join: Option<Draft>,
     ) -> Result<Option<Event>, OpError> {
-        let found = Tool::find(&call.tool).and_then(|tool| Ok((tool, params(&call.arguments)?)));
-        let (tool, params) = match found {
+        let found = Tool::find(&call.tool).and_then(|tool| {
+            let mut params = params(&call.arguments)?;
+            let ignored = tool.take_unknown(&mut params)?;
+            Ok((tool, params, ignored))
+        });
+        let (tool, params, ignored) = match found {
             Ok(found) => found,
             Err(refusal) => return Ok(Some(Event::Done(refused(refusal)))),
         };
@@ -326,11 +330,12 @@ impl<'a> Life<'a> {
             }
             return match done {
                 Err(error) if is_store(&error) && !tool.outside => Err(error),
-                done => Ok(Some(Event::Done(outcome(done)))),
+                done => Ok(Some(Event::Done(outcome(done, &ignored)))),
             };
         };
         let revision = draft.revision;
-        let joined = Arc::new(Joined::new(self.seat.key.clone(), call.id.clone(), draft));
+        let key = self.seat.key.clone();
+        let joined = Arc::new(Joined::new(key, call.id.clone(), draft, ignored.note()));
         let ground = self
             .ground
             .alongside(Arc::clone(&joined) as Arc<dyn polis_ops::Alongside>);
@@ -343,7 +348,7 @@ impl<'a> Life<'a> {
         match done {
             Err(_) if joined.is_lost() => self.moved().await,
             Err(error) if is_store(&error) => Err(error),
-            done => Ok(Some(Event::Done(outcome(done)))),
+            done => Ok(Some(Event::Done(outcome(done, &ignored)))),
         }
     }
 
@@ -355,13 +360,20 @@ impl<'a> Life<'a> {
 }
 
 /// What the model is told of a call that nothing was committed with.
-fn outcome(done: Result<tool::Answer, OpError>) -> Outcome {
+fn outcome(done: Result<tool::Answer, OpError>, ignored: &IgnoredArguments) -> Outcome {
     match done {
-        Ok(answer) => Outcome {
-            text: answer.text,
-            end: CallEnd::Ok,
-            ms: 0,
-        },
-        Err(error) => Outcome::failed(tool::Answer::refused(&error, true).text),
+        Ok(mut answer) => {
+            ignored.add_to(&mut answer);
+            Outcome {
+                text: answer.text,
+                end: CallEnd::Ok,
+                ms: 0,
+            }
+        }
+        Err(error) => {
+            let mut refused = tool::Answer::refused(&error, true);
+            ignored.add_to(&mut refused);
+            Outcome::failed(refused.text)
+        }
     }
 }

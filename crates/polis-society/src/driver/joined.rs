@@ -23,6 +23,8 @@ pub(super) struct Joined {
     key: MemberKey,
     call: String,
     draft: Draft,
+    /// A note to the model beside the answer.
+    note: Option<String>,
     begun: Instant,
     came: Arc<Mutex<Came>>,
 }
@@ -45,11 +47,12 @@ impl fmt::Debug for Joined {
 }
 
 impl Joined {
-    pub(super) fn new(key: MemberKey, call: String, draft: Draft) -> Self {
+    pub(super) fn new(key: MemberKey, call: String, draft: Draft, note: Option<String>) -> Self {
         Self {
             key,
             call,
             draft,
+            note,
             begun: Instant::now(),
             came: Arc::default(),
         }
@@ -135,9 +138,11 @@ impl Alongside for Joined {
         };
         let (came, begun) = (Arc::clone(&self.came), self.begun);
         let (call, entries) = (self.call.clone(), self.draft.entries.clone());
+        let note = self.note.as_ref();
+        let note = note.map_or_else(String::new, |note| format!("\n[{note}]"));
         let body = move |receipt: &Receipt| {
             let outcome = Outcome {
-                text: shortened(&answer(receipt), MOST),
+                text: shortened(&answer(receipt), MOST) + &note,
                 end: CallEnd::Ok,
                 ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             };

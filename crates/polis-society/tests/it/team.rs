@@ -79,6 +79,7 @@ on_every_store! {
     a_team_is_hired_briefed_and_dismissed
     a_message_that_comes_while_it_thinks_is_heard_at_the_next_step
     what_is_wrong_with_a_call_is_told_to_the_model
+    unknown_arguments_are_ignored_and_named_in_the_result
     two_runs_do_not_reach_each_other
     messages_are_heard_once_and_in_order
 }
@@ -177,6 +178,28 @@ async fn what_is_wrong_with_a_call_is_told_to_the_model(ground: &impl Ground) {
         assert_eq!(*end, CallEnd::Failed);
         assert!(text.starts_with(code), "{text} is not {code}");
     }
+}
+
+async fn unknown_arguments_are_ignored_and_named_in_the_result(ground: &impl Ground) {
+    let polis = polis(ground.open().await.unwrap());
+    begin(&polis, "r1", "go").await;
+    // One that is committed with the turn, one that only reads, and a misspelt parameter.
+    let model = Script::of(|asked| match asked.number {
+        0 => call("TaskCreate", json!({"subject": "one", "thought": "hm"})),
+        1 => call("TaskList", json!({"thought": "hm"})),
+        2 => call("TaskGet", json!({"task_id": "1"})),
+        _ => Say::Done("done"),
+    });
+    play(&polis, &model).await;
+    let results = results(&polis, "r1/root").await;
+    let note = "\n[ignored unknown arguments: thought]";
+    for (end, text) in &results[..2] {
+        assert_eq!(*end, CallEnd::Ok, "{text}");
+        assert!(text.ends_with(note), "{text}");
+    }
+    let (end, text) = &results[2];
+    assert_eq!(*end, CallEnd::Failed);
+    assert!(text.contains("did you mean \"taskId\"?"), "{text}");
 }
 
 async fn two_runs_do_not_reach_each_other(ground: &impl Ground) {

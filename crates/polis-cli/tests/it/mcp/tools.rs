@@ -61,11 +61,6 @@ fn refusals_are_answers_a_model_can_act_on(board: &Board) {
         client.refused("TaskGet", json!({"taskId": "99"}), "task_not_found");
         client.refused("TaskGet", json!({"taskId": "x"}), "invalid_task_id");
         client.refused("TaskGet", json!({}), "invalid_input");
-        client.refused(
-            "TaskGet",
-            json!({"taskId": "1", "more": 1}),
-            "invalid_input",
-        );
         client.refused("TaskGet", json!("no object"), "invalid_input");
         let old = json!({"board": "global", "content": "x", "expectedVersion": 0});
         let conflict = client.refused("whiteboard_write", old, "version_conflict");
@@ -155,6 +150,36 @@ fn next_steps_are_in_the_words_of_tools(board: &Board) {
     }
 }
 
+/// Some clients add arguments of their own to every call.
+fn unknown_arguments_are_ignored_and_named(board: &Board) {
+    with_ana(board);
+    for era in ALL {
+        let mut client = Client::begin(board, "ana", era);
+        let arguments = json!({"ready": true, "wait_for_previous": true});
+        let result = client.result("TaskList", arguments);
+        assert_ne!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(
+            text.ends_with("\n[ignored unknown arguments: wait_for_previous]"),
+            "{text}"
+        );
+        let named = &result["structuredContent"]["ignored"];
+        assert_eq!(*named, json!(["wait_for_previous"]), "{result}");
+        // A refusal names them too: one of them may be what was meant.
+        let arguments = json!({"taskId": "99", "number": 99});
+        let text = client.refused("TaskGet", arguments, "task_not_found");
+        assert!(
+            text.ends_with("[ignored unknown arguments: number]"),
+            "{text}"
+        );
+        // Ignoring what was meant as a parameter would change what the call does.
+        let stale = json!({"board": "global", "content": "x", "version": 0});
+        let text = client.refused("whiteboard_write", stale, "invalid_input");
+        assert!(text.contains("did you mean \"expectedVersion\"?"), "{text}");
+        assert_eq!(board.version("global"), 0);
+    }
+}
+
 /// Who acts is who the server was started for, whatever a request says.
 fn a_forged_agent_is_nobody(board: &Board) {
     with_ana(board);
@@ -163,7 +188,7 @@ fn a_forged_agent_is_nobody(board: &Board) {
     for forged in ["agent", "by", "as", "caller", "from", "actor", "identity"] {
         let mut arguments = json!({"board": "global", "content": "mine now"});
         arguments[forged] = json!("ana");
-        client.refused("whiteboard_write", arguments, "invalid_input");
+        client.refused("whiteboard_write", arguments, "permission_denied");
     }
     let meta = json!({"agent": "ana", "polis/agent": "user", "io.modelcontextprotocol/clientInfo": {"name": "ana", "version": "1"}});
     let params = json!({
@@ -187,6 +212,7 @@ on_both_stores!(
     work_is_done_through_tools_in_every_era,
     refusals_are_answers_a_model_can_act_on,
     next_steps_are_in_the_words_of_tools,
+    unknown_arguments_are_ignored_and_named,
     a_forged_agent_is_nobody,
 );
 
