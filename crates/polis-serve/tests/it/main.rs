@@ -15,6 +15,7 @@ mod http_gate;
 mod http_keys;
 mod http_wire;
 mod mcp_house;
+mod mcp_replay;
 mod mcp_sessions;
 mod mcp_stateless;
 mod receiver;

@@ -166,7 +166,7 @@ impl House {
             headers: parts.headers,
             body,
             buffer: String::new(),
-            messages: VecDeque::new(),
+            events: VecDeque::new(),
             connection: connection.abort_handle(),
             _sender: sender,
         }
@@ -190,8 +190,13 @@ impl House {
 
     /// Begins a session; its name.
     pub(crate) async fn begin(&self, who: &str) -> String {
+        self.begin_at(who, "2025-11-25").await
+    }
+
+    /// Begins a session at a revision of the protocol; its name.
+    pub(crate) async fn begin_at(&self, who: &str, revision: &str) -> String {
         let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {},
+            "protocolVersion": revision, "capabilities": {},
             "clientInfo": {"name": "test", "version": "1"},
         });
         let mut reply = self
@@ -209,8 +214,12 @@ impl House {
             "polis"
         );
         let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let headers = [
+            ("mcp-session-id", session.as_str()),
+            ("mcp-protocol-version", revision),
+        ];
         let reply = self
-            .in_session(who, &session, Method::POST, Some(done))
+            .send(Method::POST, Some(who), &headers, Some(done))
             .await;
         assert_eq!(reply.status, StatusCode::ACCEPTED);
         session
@@ -250,13 +259,37 @@ pub(crate) fn stateless(mut params: Value) -> Value {
     params
 }
 
+/// An event of a stream; a body that is no stream is one without a name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) id: Option<String>,
+    pub(crate) retry: Option<u64>,
+    /// The message in it; none in an event that only names a place in the stream.
+    pub(crate) message: Option<Value>,
+}
+
+impl Event {
+    fn parse(text: &str) -> Self {
+        let field = |name: &str| {
+            let mut lines = text.lines();
+            lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
+        };
+        let data = field("data").filter(|data| !data.is_empty());
+        Self {
+            id: field("id").map(str::to_owned),
+            retry: field("retry").map(|retry| retry.parse().unwrap()),
+            message: data.map(|data| serde_json::from_str(data).unwrap()),
+        }
+    }
+}
+
 /// What came back.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     body: Incoming,
     buffer: String,
-    messages: VecDeque<Value>,
+    events: VecDeque<Event>,
     connection: tokio::task::AbortHandle,
     _sender: hyper::client::conn::http1::SendRequest<Full<Bytes>>,
 }
@@ -279,29 +312,41 @@ impl Reply {
         String::from_utf8(bytes.to_bytes().to_vec()).unwrap()
     }
 
-    /// The next message; none at the end.
-    pub(crate) async fn message(&mut self) -> Option<Value> {
+    /// The next event; none at the end. Comments that keep a connection alive are left out.
+    pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
-            if let Some(message) = self.messages.pop_front() {
-                return Some(message);
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
             }
             let frame = timeout(PATIENCE, self.body.frame())
                 .await
-                .expect("no message came");
+                .expect("no event came");
             let data = frame?.unwrap().into_data().unwrap();
             self.buffer.push_str(std::str::from_utf8(&data).unwrap());
             if !self.is_stream() {
                 if let Ok(message) = serde_json::from_str(&self.buffer) {
-                    self.messages.push_back(message);
+                    self.events.push_back(Event {
+                        message,
+                        ..Event::default()
+                    });
                 }
                 continue;
             }
             while let Some((event, rest)) = self.buffer.split_once("\n\n") {
-                let data = event.lines().find_map(|line| line.strip_prefix("data:"));
-                if let Some(data) = data.map(str::trim).filter(|data| !data.is_empty()) {
-                    self.messages.push_back(serde_json::from_str(data).unwrap());
-                }
+                let event = Event::parse(event);
                 self.buffer = rest.to_owned();
+                if event != Event::default() {
+                    self.events.push_back(event);
+                }
+            }
+        }
+    }
+
+    /// The next message; none at the end.
+    pub(crate) async fn message(&mut self) -> Option<Value> {
+        loop {
+            if let Some(message) = self.event().await?.message {
+                return Some(message);
             }
         }
     }

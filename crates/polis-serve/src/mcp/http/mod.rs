@@ -3,6 +3,7 @@
 //! Who a request comes from is the [`Identity`] in its extensions, put there by who looked at the token;
 //! without one there is no way in. Hosts, origins, tokens and limits of rate are looked at before this.
 
+mod replay;
 mod scope;
 mod sessions;
 
@@ -55,6 +56,8 @@ pub struct HttpOptions {
     pub max_sessions_each: usize,
     /// After how long a session ends that nobody uses.
     pub idle: Duration,
+    /// For how long an answer is kept for a client that lost its connection.
+    pub replay: Duration,
     /// Where calls are counted.
     pub metrics: Option<Arc<Metrics>>,
 }
@@ -68,6 +71,7 @@ impl HttpOptions {
             max_sessions: 1_024,
             max_sessions_each: 32,
             idle: Duration::from_secs(600),
+            replay: Duration::from_secs(300),
             metrics: None,
         }
     }
@@ -103,12 +107,14 @@ pub fn service(polis: Polis, hub: Hub, options: HttpOptions) -> HttpService {
         all: options.max_sessions,
         each: options.max_sessions_each,
         idle: options.idle,
+        replay: options.replay,
     }));
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_json_response(true)
-        // The empty event that would begin a stream is no JSON, and clients of 2025-06-18 stumble over it.
+        // The empty event that would begin every stream is no JSON, and clients before 2025-11-25 stumble over it.
+        // For the others the session sends it.
         .with_sse_retry(None)
         .with_max_request_body_bytes(options.max_body_bytes)
         .with_cancellation_token(options.stop.clone());

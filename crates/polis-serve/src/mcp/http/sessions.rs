@@ -1,6 +1,6 @@
 //! Sessions of the eras that have them: whose each is, how many there are, when they end.
 //!
-//! `rmcp` runs a session; here it is kept from running for ever, and from being anybody else's. A session
+//! `rmcp` runs a session; what its streams send is kept in `replay` for a client that lost its connection. Here it is kept from running for ever, and from being anybody else's. A session
 //! belongs to the token it was begun with. It ends when its client says so, when nobody has used it for a
 //! while, or when its owner, or everybody together, begins more than there may be: then the one that was not
 //! used for longest goes. Its client is told that it is gone, and begins a new one.
@@ -11,8 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use futures_util::{Stream, StreamExt as _};
+use rmcp::model::{
+    ClientJsonRpcMessage, JsonRpcMessage, ProtocolVersion, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionConfig, SessionError,
 };
@@ -22,6 +24,7 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::replay::{self, Replay};
 use super::scope;
 use crate::identity::Identity;
 
@@ -34,6 +37,8 @@ pub(super) struct Limits {
     pub(super) all: usize,
     pub(super) each: usize,
     pub(super) idle: Duration,
+    /// For how long an answer is kept for a client that lost its connection.
+    pub(super) replay: Duration,
 }
 
 /// The sessions there are.
@@ -60,8 +65,11 @@ struct Entry {
     owner: Identity,
     ended: CancellationToken,
     used: Instant,
-    /// How many streams it has open; one with streams is in use.
+    /// How many streams and requests it has open; one that has any is in use.
     streams: usize,
+    /// Whether its streams begin with an event without a message, as its revision of the protocol has it.
+    primed: bool,
+    replay: Arc<Replay>,
 }
 
 impl Book {
@@ -100,6 +108,11 @@ impl Entries {
         None
     }
 
+    fn replays(&self) -> Vec<Arc<Replay>> {
+        let all = self.sessions.values();
+        all.map(|entry| Arc::clone(&entry.replay)).collect()
+    }
+
     fn idle(&self, idle: Duration) -> Vec<SessionId> {
         let now = Instant::now();
         let is_idle = |entry: &Entry| entry.streams == 0 && entry.used + idle <= now;
@@ -113,6 +126,8 @@ impl Sessions {
         let mut config = SessionConfig::default();
         // Whether a session is used is known here: one that only listens is, too.
         config.keep_alive = None;
+        // How a stream begins depends on the session's revision, which `rmcp` does not look at.
+        config.sse_retry = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
         Self {
@@ -162,6 +177,9 @@ impl Sessions {
                 for id in gone {
                     Self::send_away(&local, &book, id);
                 }
+                for replay in book.entries().replays() {
+                    replay.evict();
+                }
                 let mut entries = book.entries();
                 if entries.sessions.is_empty() {
                     entries.swept = false;
@@ -169,6 +187,14 @@ impl Sessions {
                 }
             }
         });
+    }
+
+    /// The logs of a session's requests, and whether its streams are primed.
+    fn replay(&self, id: &SessionId) -> Result<(Arc<Replay>, bool), LocalSessionManagerError> {
+        let entries = self.book.entries();
+        let entry = entries.sessions.get(id);
+        let entry = entry.ok_or_else(|| LocalSessionManagerError::SessionNotFound(id.clone()))?;
+        Ok((Arc::clone(&entry.replay), entry.primed))
     }
 
     /// A stream that keeps its session in use.
@@ -208,6 +234,17 @@ impl<S> Drop for InUse<S> {
     }
 }
 
+/// The revision of the protocol that a session was begun with.
+fn negotiated(answer: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
+    match answer {
+        JsonRpcMessage::Response(response) => match &response.result {
+            ServerResult::InitializeResult(result) => Some(&result.protocol_version),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 impl SessionManager for Sessions {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
@@ -225,6 +262,8 @@ impl SessionManager for Sessions {
             ended: scope.ended,
             used: Instant::now(),
             streams: 0,
+            primed: false,
+            replay: Arc::new(Replay::new(self.limits.replay)),
         };
         self.book.entries().sessions.insert(id.clone(), entry);
         self.sweep();
@@ -236,7 +275,13 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.local.initialize_session(id, message).await
+        let answer = self.local.initialize_session(id, message).await?;
+        if let Some(entry) = self.book.entries().sessions.get_mut(id) {
+            let revision = negotiated(&answer);
+            entry.primed =
+                revision.is_some_and(|revision| *revision >= ProtocolVersion::V_2025_11_25);
+        }
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
@@ -255,8 +300,20 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.local.create_stream(id, message).await?;
-        Ok(self.in_use(id, stream))
+        let (replay, primed) = self.replay(id)?;
+        let events = self.local.create_stream(id, message).await?;
+        // A request is a use of its session, with or without a client that waits for the answer.
+        let mut events = self.in_use(id, events);
+        let log = replay.begin(primed);
+        let reader = log.reader(0);
+        tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                log.push(event);
+            }
+            log.end();
+            replay.evict();
+        });
+        Ok(self.in_use(id, reader))
     }
 
     async fn accept_message(
@@ -280,7 +337,14 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.local.resume(id, last_event_id).await?;
+        let stream = if replay::is_of_request(&last_event_id) {
+            let (replay, _) = self.replay(id)?;
+            let reader = replay.resume(&last_event_id);
+            reader.ok_or(SessionError::InvalidEventId)?.left_stream()
+        } else {
+            let stream = self.local.resume(id, last_event_id).await?;
+            stream.right_stream()
+        };
         Ok(self.in_use(id, stream))
     }
 }
