@@ -19,6 +19,7 @@ pub mod permission;
 pub mod record;
 pub mod refusal;
 pub mod role;
+pub mod session;
 pub mod sight;
 pub mod society;
 pub mod task;

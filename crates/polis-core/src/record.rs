@@ -1,7 +1,7 @@
 //! Records of the plain kinds: a name, a revision, a JSON body, and nothing a store must know more of.
 //!
 //! What they hold is the matter of the files that own each kind: [`crate::token`], [`crate::webhook`],
-//! [`crate::artifact`], [`crate::society`]; replies belong to the operations.
+//! [`crate::artifact`], [`crate::society`], [`crate::session`]; replies belong to the operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,11 +39,15 @@ pub enum RecordKind {
     RunningCommand,
     /// What a command wrote.
     CommandOutput,
+    /// A live process or connection that acts as an agent.
+    Session,
+    /// Which session claimed a task.
+    TaskClaimant,
 }
 
 impl RecordKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Token,
         Self::SignIn,
         Self::Webhook,
@@ -58,6 +62,8 @@ impl RecordKind {
         Self::Command,
         Self::RunningCommand,
         Self::CommandOutput,
+        Self::Session,
+        Self::TaskClaimant,
     ];
 
     /// The kind's name in a store.
@@ -77,6 +83,8 @@ impl RecordKind {
             Self::Command => "command",
             Self::RunningCommand => "running-command",
             Self::CommandOutput => "command-output",
+            Self::Session => "session",
+            Self::TaskClaimant => "task-claimant",
         }
     }
 }

@@ -248,6 +248,8 @@ codes! {
     DependencyCycle = "dependency_cycle", Conflict;
     /// Another agent holds the task.
     AlreadyClaimed = "already_claimed", Conflict;
+    /// Another live session of the same agent holds the task.
+    HeldByOtherSession = "held_by_other_session", Conflict;
     /// The caller does not hold the task.
     NotOwner = "not_owner", Conflict;
     /// The name is taken.

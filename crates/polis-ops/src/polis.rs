@@ -8,6 +8,7 @@ use std::sync::Arc;
 use polis_core::board::access::AccessRules;
 use polis_core::board::decision::Quorum;
 use polis_core::board::words::Language;
+use polis_core::session::ProcessState;
 use polis_core::society::budget::Limits;
 use polis_core::society::run::HireLimits;
 use polis_core::task::history::Refused;
@@ -24,7 +25,7 @@ use crate::error::OpError;
 use crate::no_workspaces::NoWorkspaces;
 use crate::once;
 use crate::op::{OpenDecisions, TimeKeeper};
-use crate::port::{Chance, Clock, Files, Outcome, PortError, Receipt, Store, Terminal};
+use crate::port::{Chance, Clock, Files, Outcome, PortError, Processes, Receipt, Store, Terminal};
 
 /// What an installation has set.
 #[derive(Debug, Clone)]
@@ -125,6 +126,8 @@ pub struct Polis {
     pub files: Arc<dyn Files>,
     /// Where commands run.
     pub terminal: Arc<dyn Terminal>,
+    /// Which processes hold sessions.
+    pub processes: Arc<dyn Processes>,
     /// What is set.
     pub settings: Arc<Settings>,
     /// What is committed together with the operation.
@@ -139,6 +142,22 @@ pub struct Polis {
     pub(crate) times: Arc<TimeKeeper>,
     /// Whose entry of the registry was looked up for this request already.
     known: Option<Arc<(AgentId, Option<Registered>)>>,
+    /// The session in which the caller acts.
+    session: Option<Arc<str>>,
+}
+
+/// Processes of which nothing is known: sessions end by their time alone.
+#[derive(Debug)]
+struct UnknownProcesses;
+
+impl Processes for UnknownProcesses {
+    fn with_identity(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn state_of(&self, _: &str) -> ProcessState {
+        ProcessState::Unknown
+    }
 }
 
 impl Polis {
@@ -155,6 +174,7 @@ impl Polis {
             chance,
             files: Arc::new(NoWorkspaces),
             terminal: Arc::new(NoWorkspaces),
+            processes: Arc::new(UnknownProcesses),
             settings: Arc::new(settings),
             alongside: None,
             run: None,
@@ -162,7 +182,21 @@ impl Polis {
             open_decisions: Arc::default(),
             times: Arc::default(),
             known: None,
+            session: None,
         }
+    }
+
+    /// The same ground for requests of a session: what it claims is bound to it.
+    #[must_use]
+    pub fn in_session(&self, id: &str) -> Self {
+        let mut ground = self.clone();
+        ground.session = Some(id.into());
+        ground
+    }
+
+    /// The session in which the caller acts, if it acts in one.
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// The same ground for one request of a caller whose entry was looked up when it was admitted, so that
@@ -201,6 +235,13 @@ impl Polis {
     pub fn with_workspaces(mut self, files: Arc<dyn Files>, terminal: Arc<dyn Terminal>) -> Self {
         self.files = files;
         self.terminal = terminal;
+        self
+    }
+
+    /// The same ground in a process that others can tell from its identity.
+    #[must_use]
+    pub fn with_processes(mut self, processes: Arc<dyn Processes>) -> Self {
+        self.processes = processes;
         self
     }
 
@@ -389,6 +430,7 @@ fn is_audited(code: Code) -> bool {
             | Code::TaskBlocked
             | Code::DependencyCycle
             | Code::AlreadyClaimed
+            | Code::HeldByOtherSession
             | Code::NotOwner
     )
 }

@@ -13,7 +13,7 @@ use polis_ops::port::Outcome;
 use polis_ops::{OpError, Polis, PortError};
 use serde::{Deserialize, Serialize};
 
-use crate::place;
+use crate::process_identity;
 
 /// How long after its end a lease is left alone (milliseconds): its worker may be ending commands still.
 pub const GRACE_MS: i64 = 500;
@@ -41,7 +41,8 @@ fn may_take(found: Option<&Kept<Holder>>, worker: &str, now: i64) -> bool {
 
 /// The same, and a worker of this machine whose process is gone has nothing any more.
 fn may_take_here(found: Option<&Kept<Holder>>, worker: &str, now: i64) -> bool {
-    may_take(found, worker, now) || found.is_some_and(|found| place::is_gone(&found.value.worker))
+    may_take(found, worker, now)
+        || found.is_some_and(|found| process_identity::is_gone(&found.value.worker))
 }
 
 /// What a lease becomes for a worker that takes it or has it. Its end is never moved back: the worker may not hear of

@@ -12,7 +12,7 @@ pub mod lease;
 pub mod machine;
 pub mod message;
 pub mod model;
-mod place;
+pub mod process_identity;
 pub mod progress;
 pub mod prompt;
 pub mod society;

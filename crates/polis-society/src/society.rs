@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::driver::Shared;
 use crate::model::Model;
-use crate::place;
+use crate::process_identity;
 use crate::progress::Progress;
 use crate::worker::{Quiet, RunCheck, Worker, check_settled, finish_if_done};
 
@@ -40,7 +40,7 @@ impl SocietySettings {
     /// then go on with its runs as soon as it is gone.
     pub fn of(worker: impl AsRef<str>) -> Self {
         Self {
-            worker: place::named(worker.as_ref()),
+            worker: process_identity::with_process(worker.as_ref()),
             lease: Duration::from_secs(10),
             in_memory: 512,
             runs: Vec::new(),

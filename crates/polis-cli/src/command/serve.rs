@@ -10,6 +10,7 @@ use polis_ops::{Polis, PortError, once, op};
 use polis_serve::http::log::{self, LogFormat};
 use polis_serve::http::tls::{self, TlsAcceptor};
 use polis_serve::http::{App, Listen, Listener, Live, Options, Server};
+use polis_society::process_identity::LocalProcesses;
 use polis_web::Web;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -114,7 +115,8 @@ impl Serve {
         });
         context.run(async {
             let listener = listen.bind().await.map_err(|error| cannot_listen(&error))?;
-            let server = server(&context.polis, options, listener, tls)?;
+            let polis = (context.polis.clone()).with_processes(Arc::new(LocalProcesses));
+            let server = server(&polis, options, listener, tls)?;
             let signals = Signals::new()?;
             let driven = match drive {
                 Some(drive) => Some(drive.start(&context).await?),

@@ -15,7 +15,7 @@ use crate::agent::Registered;
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject};
-use crate::id::TaskId;
+use crate::id::{AgentId, TaskId};
 use crate::json::Fields;
 use crate::permission::{Permission, Policy};
 use crate::refusal::{Code, Refusal};
@@ -92,6 +92,13 @@ impl TaskUpdate {
             expected_version: None,
             force_assign: false,
         }
+    }
+
+    /// Whether it is a claim by another name: the caller makes itself the owner or starts the task.
+    pub fn is_claim_by(&self, caller: &AgentId) -> bool {
+        let starts = self.status == Some(TaskStatus::InProgress);
+        let owner = self.owner.as_deref();
+        owner == Some(caller.as_str()) || (starts && owner.is_none())
     }
 
     /// The edges asked for.

@@ -52,7 +52,8 @@ async fn attempt(
         Some(id) => load(polis, id).await?,
         None => best(polis, &caller, hold).await?,
     };
-    let decided = decide_claim(
+    polis.check_claimant(&current.task, &caller.id).await?;
+    let mut decided = decide_claim(
         params,
         &current,
         entry.as_ref(),
@@ -60,6 +61,9 @@ async fn attempt(
         &caller,
         &polis.now(),
     )?;
+    // Also where nothing else changes: a session that takes over from one that ended holds the task from now on.
+    let claimant = polis.write_claimant(&decided.record.task).await?;
+    decided.changes.writes.extend(claimant);
     Ok((decided.record, decided.changes))
 }
 

@@ -40,6 +40,7 @@ mod recommend_tasks;
 mod release_task;
 mod retire_agent;
 mod run_command;
+mod sessions;
 mod sign_in;
 mod society;
 mod stats_keeper;
@@ -111,6 +112,7 @@ pub use recommend_tasks::{Recommendations, TaskRecommend, recommend_tasks};
 pub use release_task::{TaskRelease, release_task};
 pub use retire_agent::{OfAgent, may_manage_agents, retire_agent};
 pub use run_command::{CommandResult, Follow, Stop, run_command, sandbox_report};
+pub use sessions::{OpenSession, RENEW_SESSION_MS, SESSION_MS};
 pub use sign_in::{OfferedSignIn, Shown, offer_sign_in, sign_in, sign_out};
 pub use society::{
     ApprovalList, Conversation, DecideApproval, FindRole, FoundRole, GetOrg, Held, HoldSociety,

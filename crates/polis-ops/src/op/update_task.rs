@@ -43,8 +43,20 @@ async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<
                 new_owner: new_owner.as_ref(),
                 neighbours: &near,
             };
-            let decided =
+            let is_claim = params.is_claim_by(&caller.id);
+            if is_claim {
+                polis.check_claimant(&current.task, &caller.id).await?;
+            }
+            let mut decided =
                 update::decide(params, &current, near, polis.rules(), caller, &polis.now())?;
+            let task = &decided.record.task;
+            if is_claim && task.owner == caller.id.as_str() {
+                // Also where nothing else changes, as for a claim.
+                decided
+                    .changes
+                    .writes
+                    .extend(polis.write_claimant(task).await?);
+            }
             Ok((decided.record, decided.changes))
         })
     };

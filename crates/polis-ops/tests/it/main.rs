@@ -15,6 +15,7 @@ mod json_schema;
 mod log;
 mod now;
 mod refusals;
+mod sessions;
 mod shapes;
 mod sheet;
 mod table;

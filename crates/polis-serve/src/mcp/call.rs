@@ -14,9 +14,13 @@ use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
 
 use super::house::House;
+use super::http::SESSION;
 use super::progress::{Tail, told};
 use super::refused;
 use crate::identity::Identity;
+
+/// The tools with which a session takes a task.
+const CLAIMING_TOOLS: [&str; 2] = ["TaskClaim", "TaskUpdate"];
 
 /// A call of a tool, and who made it.
 #[derive(Debug)]
@@ -77,7 +81,11 @@ impl Call<'_> {
     ) -> Result<Result<Answer, OpError>, ErrorData> {
         let mut ask = Ask::new(&self.identity.agent, arguments);
         ask.brief = true;
-        let polis = &self.house.polis;
+        let polis = &match self.claiming_session(tool, &context).await {
+            Ok(Some(session)) => self.house.polis.in_session(&session),
+            Ok(None) => self.house.polis.clone(),
+            Err(error) => return Ok(Err(error)),
+        };
         if tool.area != Area::Commands {
             // Dropped half-way it has committed all of its change, or nothing.
             return tokio::select! {
@@ -93,6 +101,27 @@ impl Call<'_> {
             Some(token) => told(running, &tail, &context.peer, token).await,
             None => running.await,
         })
+    }
+
+    /// The session over HTTP that a claim is bound to. A process at stdio has its session from the start; requests of
+    /// the era without sessions have none.
+    async fn claiming_session(
+        &self,
+        tool: &Tool,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Option<String>, OpError> {
+        let parts = context.extensions.get::<http::request::Parts>();
+        let header = parts.and_then(|parts| parts.headers.get(SESSION));
+        let Some(session) = header.and_then(|value| value.to_str().ok()) else {
+            return Ok(None);
+        };
+        if !CLAIMING_TOOLS.contains(&tool.name) {
+            return Ok(None);
+        }
+        let (house, agent) = (self.house, &self.identity.agent);
+        let sessions = &house.http_sessions;
+        let id = sessions.open(&house.polis, agent, session, self.ended);
+        id.await.map(Some)
     }
 
     /// Who follows a command: the client, until it cancels or goes.

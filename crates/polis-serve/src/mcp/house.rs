@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polis_ops::Polis;
 
 use super::gate::Gate;
+use super::session_keeper::HttpSessions;
 use crate::events::Hub;
 use crate::metrics::Metrics;
 
@@ -23,6 +24,8 @@ pub(crate) struct House {
     pub(crate) calls: Arc<Gate>,
     pub(crate) commands: Arc<Gate>,
     pub(crate) streams: Arc<Gate>,
+    /// Sessions over HTTP that have claimed something.
+    pub(crate) http_sessions: HttpSessions,
     /// Where calls are counted; over stdio nobody reads figures.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
@@ -30,6 +33,7 @@ pub(crate) struct House {
 impl House {
     pub(crate) fn new(polis: Polis, hub: Hub) -> Self {
         Self {
+            http_sessions: HttpSessions::new(&polis),
             polis,
             hub,
             calls: Gate::new(CALLS, "calls"),

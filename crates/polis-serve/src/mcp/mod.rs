@@ -17,11 +17,13 @@ mod prompts;
 mod refused;
 mod resources;
 mod server;
+mod session_keeper;
 mod stdio;
 mod toolset;
 mod uri;
 mod watch;
 
 pub use http::{Answered, HttpOptions, HttpService, service};
+pub use session_keeper::keep_session;
 pub use stdio::serve_stdio;
 pub use toolset::Toolset;

@@ -51,6 +51,115 @@ fn a_session_serves_who_began_it_and_is_not_there_for_others() {
 }
 
 #[test]
+fn update_that_claims_is_bound_to_its_session() {
+    run(async {
+        let house = House::open().await;
+        let (first, second) = (house.begin("ann").await, house.begin("ann").await);
+        let ask = async |session: &str, tool: &str, arguments: Value| {
+            let mut reply = house
+                .in_session("ann", session, Method::POST, call(4, tool, arguments))
+                .await;
+            reply.answer(4).await["result"].clone()
+        };
+        let is_refused = |result: &Value| {
+            let text = result["content"][0]["text"].as_str().unwrap();
+            result["isError"] == true && text.starts_with("held_by_other_session: ")
+        };
+        let create = json!({"subject": "s", "description": ""});
+        let update = |id: &str, change: Value| {
+            let mut arguments = change;
+            arguments["taskId"] = json!(id);
+            arguments
+        };
+        for (id, claims_with) in [
+            ("1", json!({"owner": "ann", "status": "in_progress"})),
+            ("2", json!({"owner": "ann"})),
+        ] {
+            ask(&first, "TaskCreate", create.clone()).await;
+            let won = ask(&first, "TaskUpdate", update(id, claims_with)).await;
+            assert_eq!(won["structuredContent"]["owner"], "ann", "{won}");
+            for change in [
+                json!({"owner": "ann", "status": "in_progress"}),
+                json!({"owner": "ann"}),
+                json!({"status": "in_progress"}),
+            ] {
+                let refused = ask(&second, "TaskUpdate", update(id, change.clone())).await;
+                assert!(is_refused(&refused), "{change} {refused}");
+                let again = ask(&first, "TaskUpdate", update(id, change.clone())).await;
+                assert_ne!(again["isError"], true, "{change} {again}");
+            }
+            let refused = ask(&second, "TaskClaim", json!({"taskId": id})).await;
+            assert!(is_refused(&refused), "{refused}");
+            // What does not claim stays possible.
+            let noted = update(id, json!({"description": "d"}));
+            let noted = ask(&second, "TaskUpdate", noted).await;
+            assert_ne!(noted["isError"], true, "{noted}");
+        }
+        let done = update("1", json!({"status": "completed"}));
+        let done = ask(&second, "TaskUpdate", done).await;
+        assert_ne!(done["isError"], true, "{done}");
+        // The task of a session that has ended can be taken over.
+        house.in_session("ann", &first, Method::DELETE, None).await;
+        eventually("its end", || house.service.sessions() == 1).await;
+        let takes = update("2", json!({"owner": "ann", "status": "in_progress"}));
+        let mut taken = ask(&second, "TaskUpdate", takes.clone()).await;
+        while is_refused(&taken) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            taken = ask(&second, "TaskUpdate", takes.clone()).await;
+        }
+        assert_ne!(taken["isError"], true, "{taken}");
+    });
+}
+
+/// Two programs with the same token are one agent, and a task has one holder all the same.
+#[test]
+fn claim_by_second_live_session_of_an_agent_is_refused() {
+    run(async {
+        let house = House::open().await;
+        let (first, second) = (house.begin("ann").await, house.begin("ann").await);
+        let claim = call(4, "TaskClaim", json!({"taskId": "1"}));
+        let create = call(3, "TaskCreate", json!({"subject": "s", "description": ""}));
+        house
+            .in_session("ann", &first, Method::POST, create)
+            .await
+            .answer(3)
+            .await;
+        let claimed = async |session: &str| {
+            let mut reply = house
+                .in_session("ann", session, Method::POST, claim.clone())
+                .await;
+            reply.answer(4).await["result"].clone()
+        };
+        let won = claimed(&first).await;
+        assert_eq!(won["structuredContent"]["owner"], "ann", "{won}");
+        // A retry of the same session is harmless.
+        assert_ne!(claimed(&first).await["isError"], true);
+        let refused = claimed(&second).await;
+        assert_eq!(refused["isError"], true, "{refused}");
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("held_by_other_session: "), "{text}");
+        assert!(
+            text.contains("TaskClaim") && !text.contains("polis task"),
+            "{text}"
+        );
+        // The first one ends: what it held can be taken over by a session of the same agent.
+        house.in_session("ann", &first, Method::DELETE, None).await;
+        let mut taken = claimed(&second).await;
+        for _ in 0..200 {
+            if taken["isError"] != true {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            taken = claimed(&second).await;
+        }
+        assert_eq!(taken["structuredContent"]["owner"], "ann", "{taken}");
+        // And from then on it is the second one's.
+        let third = house.begin("ann").await;
+        assert_eq!(claimed(&third).await["isError"], true);
+    });
+}
+
+#[test]
 fn a_session_hears_of_changes_over_its_stream() {
     run(async {
         let house = House::open().await;

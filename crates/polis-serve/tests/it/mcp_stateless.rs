@@ -77,6 +77,24 @@ fn the_caller_is_who_the_token_says_and_nobody_else() {
     });
 }
 
+/// A known limit: requests of this revision carry no session, so a claim is bound to the agent of the token. Two programs
+/// that claim for themselves need two tokens.
+#[test]
+fn claims_without_sessions_are_bound_to_the_agent_of_the_token() {
+    run(async {
+        let house = House::open().await;
+        let create = json!({"subject": "s", "description": ""});
+        call(&house, "bob", "TaskCreate", create).await;
+        let claim = json!({"taskId": "1"});
+        for _ in 0..2 {
+            let claimed = call(&house, "bob", "TaskClaim", claim.clone()).await;
+            assert_eq!(claimed["structuredContent"]["owner"], "bob", "{claimed}");
+        }
+        let refused = call(&house, "ann", "TaskClaim", claim).await;
+        refused_with(&refused, "already_claimed");
+    });
+}
+
 #[test]
 fn without_an_identity_there_is_no_way_in() {
     run(async {

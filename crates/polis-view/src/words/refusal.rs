@@ -147,6 +147,7 @@ fn chinese(code: Code) -> &'static str {
         Code::TaskBlocked => "它依赖的任务还没有完成。",
         Code::DependencyCycle => "这条依赖会形成循环。",
         Code::AlreadyClaimed => "任务已被他人认领。",
+        Code::HeldByOtherSession => "任务由同一智能体的另一个会话持有。",
         Code::NotOwner => "您不是这个任务的负责人。",
         Code::AgentExists => "这个名字已被占用。",
         Code::AgentInUse => "这个智能体还在被使用。",

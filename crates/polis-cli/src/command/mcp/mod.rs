@@ -2,6 +2,7 @@
 
 mod install;
 mod serve;
+mod session;
 
 use clap::{Args, Subcommand};
 
@@ -34,7 +35,7 @@ impl Mcp {
         match self.command {
             Some(Command::Install(args)) => args.run(globals, out),
             Some(Command::Uninstall(args)) => args.run(globals, out),
-            None => self.serve.run(globals),
+            None => self.serve.run(globals, out),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! `polis mcp`: serving one agent on standard input and output.
 
+use std::sync::Arc;
+
 use clap::Args;
 use polis_serve::{Identity, mcp};
+use polis_society::process_identity::LocalProcesses;
 use polis_store::embedded::Use;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -9,6 +12,9 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::Globals;
 use crate::context::Context;
 use crate::error::{Failure, invalid};
+use crate::output::Output;
+
+use super::session;
 
 /// What the server is started with; `install` writes the same flags into a program's configuration.
 #[derive(Debug, Args)]
@@ -23,7 +29,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self, globals: &Globals) -> Result<(), Failure> {
+    pub(super) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         let mut globals = globals.clone();
         globals.agent = self.agent.or(globals.agent);
         if globals.agent.is_none() {
@@ -35,13 +41,24 @@ impl Serve {
         }
         let tools = mcp::Toolset::of(self.tools.iter().map(String::as_str))?;
         let context = Context::open_for(&globals, Use::Steady)?;
-        let identity = Identity::trusted(context.agent.clone());
-        let serving = async {
+        let polis = (context.polis.clone()).with_processes(Arc::new(LocalProcesses));
+        context.run(async {
+            let (agent, session) = session::open(&polis, &context.agent).await?;
+            if agent != context.agent {
+                let note = "a live session acts as that agent already; this one acts as";
+                out.warn(&format!("polis: {}: {note} {agent}.", context.agent));
+            }
             let stop = CancellationToken::new();
             tokio::spawn(cancel_when_told(stop.clone()));
-            mcp::serve_stdio(context.polis.clone(), identity, tools, stop).await
-        };
-        Ok(context.run(serving)?)
+            let in_session = polis.in_session(session.id());
+            let keeping = mcp::keep_session(polis, session, stop.clone());
+            let keeping = tokio::spawn(keeping);
+            let served =
+                mcp::serve_stdio(in_session, Identity::trusted(agent), tools, stop.clone()).await;
+            stop.cancel();
+            let _ = keeping.await;
+            Ok(served?)
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod documents;
 mod eras;
 mod exposed;
+mod sessions;
 mod subscriptions;
 mod tools;
 mod wire;

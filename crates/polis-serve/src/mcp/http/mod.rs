@@ -39,7 +39,7 @@ use scope::{REQUEST, Scope};
 use sessions::{Limits, Sessions};
 
 /// The header that names a session.
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 /// The header that names the method of a request, in the era without sessions.
 const METHOD: &str = "mcp-method";
 

@@ -1,42 +1,65 @@
-//! Which process a worker is, so that another on the same machine can tell that it is gone.
+//! Process identity: a name that tells which process holds something, so that another on the same machine can tell that
+//! it is gone without waiting for a lease to end.
 //!
-//! A lease lasts some seconds, and nobody wants to wait for one whose worker was killed a moment ago. A worker's name
-//! tells the machine since its last start, the space of process numbers (containers have their own), the number
-//! and when the process began: no other process ever has the same.
+//! The name contains the boot id, the PID namespace (containers have their own), the PID and the start time of the
+//! process: no other process ever has the same.
 
 use std::fs;
 use std::path::Path;
 
-/// Between a worker's own name and its place.
+use polis_core::session::ProcessState;
+use polis_ops::port::Processes;
+
+/// Separates a name from the identity of its process.
 const AT: char = '@';
 
-/// A worker's name in this process. Where the system does not say what we need, the name tells of no place, and nobody
-/// can tell that it is gone but by its lease.
-pub(crate) fn named(name: &str) -> String {
+/// Returns a name with the identity of this process. Where the system does not tell it, the name alone is returned, and
+/// only the end of a lease shows that the process is gone.
+pub fn with_process(name: &str) -> String {
     match place(Path::new("/proc/self")) {
         Some((machine, process)) => format!("{name}{AT}{machine}{AT}{process}"),
         None => name.to_owned(),
     }
 }
 
-/// Whether a worker was a process of this machine that is not there any more.
-pub(crate) fn is_gone(worker: &str) -> bool {
+/// Returns whether the process that a name with a process identity names still runs.
+pub fn state_of(worker: &str) -> ProcessState {
     let mut parts = worker.rsplitn(3, AT);
     let (Some(process), Some(machine), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
+        return ProcessState::Unknown;
     };
-    let Some(number) = process
-        .split('.')
-        .next()
-        .filter(|n| n.bytes().all(|b| b.is_ascii_digit()))
-    else {
-        return false;
+    let is_number = |text: &&str| text.bytes().all(|b| b.is_ascii_digit());
+    let Some(number) = process.split('.').next().filter(is_number) else {
+        return ProcessState::Unknown;
     };
-    let Some((here, _)) = place(Path::new("/proc/self")) else {
-        return false;
-    };
+    match place(Path::new("/proc/self")) {
+        Some((here, _)) if here == machine => {}
+        _ => return ProcessState::Unknown,
+    }
     let now = began(&Path::new("/proc").join(number)).map(|began| format!("{number}.{began}"));
-    machine == here && now.as_deref() != Some(process)
+    match now.as_deref() == Some(process) {
+        true => ProcessState::Running,
+        false => ProcessState::Ended,
+    }
+}
+
+/// Whether a name with a process identity names a process of this machine that no longer runs.
+pub fn is_gone(worker: &str) -> bool {
+    state_of(worker) == ProcessState::Ended
+}
+
+/// The processes of this machine, by their identity.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalProcesses;
+
+impl Processes for LocalProcesses {
+    fn with_identity(&self, name: &str) -> String {
+        with_process(name)
+    }
+
+    fn state_of(&self, holder: &str) -> ProcessState {
+        state_of(holder)
+    }
 }
 
 /// The machine and the process of a directory of /proc.
@@ -75,9 +98,9 @@ mod tests {
 
     #[test]
     fn a_process_that_is_there_is_not_gone() {
-        let name = named("worker");
+        let name = with_process("worker");
         assert!(name.starts_with("worker@"), "{name}");
-        assert!(!is_gone(&name));
+        assert_eq!(state_of(&name), ProcessState::Running);
     }
 
     #[test]
@@ -97,7 +120,7 @@ mod tests {
         assert!(is_gone(&name));
         assert!(!is_gone(&format!("a@00000000.1@{}.{began}", child.id())));
         for odd in ["", "a", "@", "@@", "a@b@c", "a@b@-1.2", "a@b@../x.1"] {
-            assert!(!is_gone(odd), "{odd}");
+            assert_eq!(state_of(odd), ProcessState::Unknown, "{odd}");
         }
     }
 }

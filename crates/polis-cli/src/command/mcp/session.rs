@@ -1,0 +1,105 @@
+//! The name under which a `polis mcp` process acts: the agent's own, or the next free one while another live process has it.
+//!
+//! Programs start one server for each of their sessions, all with the same configuration. Two sessions under one name
+//! would both "claim" the same task, so a second live one acts as `claude-2`, registered like `claude`.
+
+use std::time::Duration;
+
+use polis_core::agent::AgentAdd;
+use polis_core::session::stdio_id;
+use polis_core::{Agent, AgentId, AgentStatus, Code, Refusal};
+use polis_ops::op::{self, OpenSession};
+use polis_ops::{OpError, Polis};
+
+/// How long the agent's own name is waited for, and how often it is tried.
+const WAIT_FOR_NAME: Duration = Duration::from_millis(500);
+const POLL_NAME: Duration = Duration::from_millis(20);
+/// How many sessions of one agent may be live at a time.
+const MAX_SESSIONS: u32 = 1_000;
+
+/// Opens a session for an agent: under its own name if no live process has it, else under the next free name.
+pub(super) async fn open(
+    polis: &Polis,
+    agent: &AgentId,
+) -> Result<(AgentId, OpenSession), OpError> {
+    // Random, because a system without /proc gives no identity.
+    let name = format!("mcp-{}", polis.chance.token());
+    let holder = polis.processes.with_identity(&name);
+    let base = registered(polis, agent).await?;
+    // A program that restarts its server does not wait for the old one to end.
+    let deadline = tokio::time::Instant::now() + WAIT_FOR_NAME;
+    loop {
+        let opened = open_as(polis, agent, &holder).await?;
+        if let Some(session) = opened {
+            return Ok((agent.clone(), session));
+        }
+        if tokio::time::Instant::now() >= deadline {
+            break;
+        }
+        tokio::time::sleep(POLL_NAME).await;
+    }
+    for number in 2..=MAX_SESSIONS {
+        let name: AgentId = format!("{agent}-{number}").parse()?;
+        if !may_use(polis, &name, base.as_ref()).await? {
+            continue;
+        }
+        let Some(session) = open_as(polis, &name, &holder).await? else {
+            continue;
+        };
+        if let Some(base) = &base {
+            register(polis, &name, base).await?;
+        }
+        return Ok((name, session));
+    }
+    Err(Refusal::new(
+        Code::HeldByOtherSession,
+        format!("{MAX_SESSIONS} live sessions act as \"{agent}\" and its numbered names."),
+        "end some of them, or use another name with --agent",
+    )
+    .into())
+}
+
+/// Opens the session of a name. Returns `None` if another live process has it.
+async fn open_as(
+    polis: &Polis,
+    name: &AgentId,
+    holder: &str,
+) -> Result<Option<OpenSession>, OpError> {
+    let id = stdio_id(name);
+    OpenSession::open(polis, id, name, holder).await
+}
+
+async fn registered(polis: &Polis, agent: &AgentId) -> Result<Option<Agent>, OpError> {
+    let found = polis.store.agent(agent).await?;
+    Ok(found.map(|found| found.agent))
+}
+
+/// Whether a numbered name means another session of the same agent: it is new, or is registered with the same role. A
+/// name that a team gave to an agent of another role is not taken.
+async fn may_use(polis: &Polis, name: &AgentId, base: Option<&Agent>) -> Result<bool, OpError> {
+    let Some(found) = registered(polis, name).await? else {
+        return Ok(true);
+    };
+    let same_role = base.is_some_and(|base| base.role == found.role);
+    Ok(found.status == AgentStatus::Active && same_role)
+}
+
+/// Registers a numbered name like the agent it is a session of.
+async fn register(polis: &Polis, name: &AgentId, base: &Agent) -> Result<(), OpError> {
+    if registered(polis, name).await?.is_some() {
+        return Ok(());
+    }
+    let add = AgentAdd {
+        id: name.clone(),
+        name: None,
+        role: base.role.clone(),
+        layer: Some(base.layer),
+        supervisor: base.supervisor.clone(),
+        workspace_path: None,
+    };
+    match op::add_agent(polis, &AgentId::user(), &add).await {
+        // Another process registered it at the same moment; the session is ours all the same.
+        Err(OpError::Refused(refusal)) if refusal.code == Code::AgentExists => Ok(()),
+        added => added.map(|_| ()),
+    }
+}

@@ -1,0 +1,167 @@
+//! Sessions of agents: opening, renewing and closing them, and refusing a claim that another live session holds.
+//!
+//! The surfaces call these for their own connections; they are no operation of an agent, so they take no caller.
+
+use polis_core::changeset::Write;
+use polis_core::session::{self, ProcessState, Session, TaskClaimant};
+use polis_core::society::{Kept, kept};
+use polis_core::{AgentId, Changeset, Task};
+
+use crate::error::OpError;
+use crate::polis::Polis;
+use crate::port::Outcome;
+
+/// How long a session lives without being renewed (milliseconds). A process of this machine that ended is noticed
+/// before that by its identity.
+pub const SESSION_MS: i64 = 90_000;
+/// How often a session is renewed (milliseconds).
+pub const RENEW_SESSION_MS: u64 = 30_000;
+/// How often a write of a session is tried again when others change it.
+const MAX_TRIES: u32 = 16;
+
+/// A session that this process holds.
+#[derive(Debug, Clone)]
+pub struct OpenSession {
+    id: String,
+    kept: Kept<Session>,
+}
+
+impl OpenSession {
+    /// Its id, for [`Polis::in_session`].
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Opens a session for a process. Returns `None` if another live process holds it.
+    pub async fn open(
+        polis: &Polis,
+        id: String,
+        agent: &AgentId,
+        holder: &str,
+    ) -> Result<Option<Self>, OpError> {
+        for _ in 0..MAX_TRIES {
+            let found: Option<Kept<Session>> = polis.kept(&session::record_name(&id)).await?;
+            let now = polis.clock.now_millis();
+            let state_of = |holder: &str| polis.processes.state_of(holder);
+            if !session::may_open(found.as_ref(), holder, now, state_of) {
+                return Ok(None);
+            }
+            let new = Session {
+                agent: agent.clone(),
+                holder: holder.to_owned(),
+                until: now + SESSION_MS,
+            };
+            let name = session::record_name(&id);
+            let write = match &found {
+                Some(found) => found.put(name, &new),
+                None => kept::add(name, &new),
+            };
+            if is_committed(polis, agent, write).await? {
+                let revision = found.map_or(0, |found| found.revision) + 1;
+                let kept = Kept {
+                    value: new,
+                    revision,
+                };
+                return Ok(Some(Self { id, kept }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Moves its end on. Returns whether this process still holds it.
+    pub async fn renew(&mut self, polis: &Polis) -> Result<bool, OpError> {
+        let until = polis.clock.now_millis() + SESSION_MS;
+        self.write(polis, until).await
+    }
+
+    /// Closes it, so that another process can open it at once.
+    pub async fn close(mut self, polis: &Polis) -> Result<(), OpError> {
+        self.write(polis, 0).await?;
+        Ok(())
+    }
+
+    async fn write(&mut self, polis: &Polis, until: i64) -> Result<bool, OpError> {
+        let new = Session {
+            until,
+            ..self.kept.value.clone()
+        };
+        let write = self.kept.put(session::record_name(&self.id), &new);
+        if is_committed(polis, &new.agent, write).await? {
+            self.kept = Kept {
+                value: new,
+                revision: self.kept.revision + 1,
+            };
+            return Ok(true);
+        }
+        // The answer to an earlier write may have got lost; then the record is still ours.
+        let found: Option<Kept<Session>> = polis.kept(&session::record_name(&self.id)).await?;
+        let ours = found.filter(|found| found.value.holder == self.kept.value.holder);
+        let is_ours = ours.is_some();
+        if let Some(found) = ours {
+            self.kept = found;
+        }
+        Ok(is_ours)
+    }
+}
+
+async fn is_committed(polis: &Polis, agent: &AgentId, write: Write) -> Result<bool, OpError> {
+    let changes = Changeset {
+        actor: agent.clone(),
+        at: polis.now(),
+        writes: vec![write],
+        events: Vec::new(),
+    };
+    let outcome = polis.store.commit(changes).await?;
+    Ok(matches!(outcome, Outcome::Committed(_)))
+}
+
+impl Polis {
+    /// Refuses to claim a task for a session if another live session of the same agent holds it.
+    pub(super) async fn check_claimant(
+        &self,
+        task: &Task,
+        caller: &AgentId,
+    ) -> Result<(), OpError> {
+        let Some(session) = self.session().filter(|_| task.owner == caller.as_str()) else {
+            return Ok(());
+        };
+        let name = session::claimant_name(task.id);
+        let claimant: Option<Kept<TaskClaimant>> = self.kept(&name).await?;
+        let Some(claimant) = claimant.map(|kept| kept.value) else {
+            return Ok(());
+        };
+        let is_current = Some(&claimant.claimed_at) == task.claimed_at.as_ref();
+        if !is_current || claimant.session == session {
+            return Ok(());
+        }
+        let name = session::record_name(&claimant.session);
+        let other: Option<Kept<Session>> = self.kept(&name).await?;
+        let now = self.clock.now_millis();
+        let is_live = |other: Session| {
+            // A process that was killed closes nothing.
+            other.is_live(now) && self.processes.state_of(&other.holder) != ProcessState::Ended
+        };
+        match other.is_some_and(|other| is_live(other.value)) {
+            true => Err(session::held_by_other_session(task.id, caller).into()),
+            false => Ok(()),
+        }
+    }
+
+    /// The write that records which session claims a task, if a session does.
+    pub(super) async fn write_claimant(&self, task: &Task) -> Result<Option<Write>, OpError> {
+        let (Some(session), Some(claimed_at)) = (self.session(), &task.claimed_at) else {
+            return Ok(None);
+        };
+        let new = TaskClaimant {
+            session: session.to_owned(),
+            claimed_at: claimed_at.clone(),
+        };
+        let name = session::claimant_name(task.id);
+        let found: Option<Kept<TaskClaimant>> = self.kept(&name).await?;
+        Ok(match found {
+            Some(found) if found.value == new => None,
+            Some(found) => Some(found.put(name, &new)),
+            None => Some(kept::add(name, &new)),
+        })
+    }
+}

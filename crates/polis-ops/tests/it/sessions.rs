@@ -1,0 +1,56 @@
+//! Sessions of one agent: whose claims are respected, and for how long.
+
+use std::sync::Arc;
+
+use polis_core::Code;
+use polis_core::session::{ProcessState, http_id};
+use polis_ops::op::{self, OpenSession};
+use polis_ops::port::Processes;
+use polis_testkit::ground::{agent, polis};
+use polis_testkit::{MemoryStore, run};
+use serde_json::json;
+
+/// Knows of the process `killed` that it has ended.
+#[derive(Debug)]
+struct TestProcesses;
+
+impl Processes for TestProcesses {
+    fn with_identity(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn state_of(&self, holder: &str) -> ProcessState {
+        match holder {
+            "killed" => ProcessState::Ended,
+            _ => ProcessState::Unknown,
+        }
+    }
+}
+
+#[test]
+fn claim_of_a_killed_process_is_not_respected() {
+    run(async {
+        for (holder, is_refused) in [("elsewhere", true), ("killed", false)] {
+            let polis = polis(Arc::new(MemoryStore::default()));
+            let polis = polis.with_processes(Arc::new(TestProcesses));
+            let dev = agent("dev");
+            let task = serde_json::from_value(json!({"subject": "s"})).unwrap();
+            op::create_task(&polis, &agent("user"), &task)
+                .await
+                .unwrap();
+            let (first, second) = (http_id(&dev, "first"), http_id(&dev, "second"));
+            let opened = OpenSession::open(&polis, first.clone(), &dev, holder).await;
+            assert!(opened.unwrap().is_some());
+            let claim = serde_json::from_value(json!({"taskId": "1"})).unwrap();
+            let claimed = async |session: &str| {
+                let polis = polis.in_session(session);
+                op::claim_task(&polis, &dev, &claim).await
+            };
+            assert_eq!(claimed(&first).await.unwrap().task.owner, "dev");
+            let again = claimed(&second).await;
+            let code = again.as_ref().err().map(polis_ops::OpError::code);
+            let expected = is_refused.then_some(Code::HeldByOtherSession);
+            assert_eq!(code, expected, "{holder}: {again:?}");
+        }
+    });
+}

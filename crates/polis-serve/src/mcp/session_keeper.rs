@@ -1,0 +1,81 @@
+//! Keeps the sessions of agents open in the store while their process or connection lives.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use polis_core::AgentId;
+use polis_core::session::http_id;
+use polis_ops::op::{OpenSession, RENEW_SESSION_MS};
+use polis_ops::{OpError, Polis};
+use tokio_util::sync::CancellationToken;
+
+/// Renews a session until `stop` is cancelled, then closes it. If another process has taken it meanwhile (this one was
+/// stopped for longer than a session lives), cancels `stop`: two processes must not act in one session.
+pub async fn keep_session(polis: Polis, mut session: OpenSession, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            () = tokio::time::sleep(Duration::from_millis(RENEW_SESSION_MS)) => {}
+        }
+        match session.renew(&polis).await {
+            Ok(true) => {}
+            Ok(false) => {
+                stop.cancel();
+                return;
+            }
+            // The store is away; a session lives for several renewals.
+            Err(error) => tracing::warn!(%error, "the session could not be renewed"),
+        }
+    }
+    if let Err(error) = session.close(&polis).await {
+        tracing::debug!(%error, "the session could not be closed; it ends by itself");
+    }
+}
+
+/// The sessions over HTTP of one server that have claimed something.
+#[derive(Debug)]
+pub(crate) struct HttpSessions {
+    /// What tells this server from others, with the identity of its process.
+    holder: String,
+    open: Mutex<HashSet<String>>,
+}
+
+impl HttpSessions {
+    pub(crate) fn new(polis: &Polis) -> Self {
+        Self {
+            holder: polis
+                .processes
+                .with_identity(&format!("http-{}", polis.chance.token())),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Opens the session of a connection in the store when it claims for the first time, and keeps it open until the
+    /// connection ends. Returns its id.
+    pub(crate) async fn open(
+        &self,
+        polis: &Polis,
+        agent: &AgentId,
+        session: &str,
+        ended: &CancellationToken,
+    ) -> Result<String, OpError> {
+        let id = http_id(agent, session);
+        let is_open = |id: &str| {
+            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.contains(id)
+        };
+        if is_open(&id) {
+            return Ok(id);
+        }
+        // Two first claims at the same moment open it twice, which is harmless: the holder is the same.
+        let opened = OpenSession::open(polis, id.clone(), agent, &self.holder).await?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = opened
+            && open.insert(id.clone())
+        {
+            tokio::spawn(keep_session(polis.clone(), opened, ended.clone()));
+        }
+        Ok(id)
+    }
+}
