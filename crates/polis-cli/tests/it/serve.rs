@@ -432,6 +432,35 @@ fn the_log_names_requests_and_never_a_token() {
     }
 }
 
+/// A client of 2026-07-28 listens for changes until it ends; Claude Code does so in every run.
+#[test]
+fn mcp_stream_closed_by_its_client_is_not_logged_as_error() {
+    let board = Board::embedded();
+    let ada = token(&board, "ada", &[]);
+    let server = Server::start(&board);
+    let listen = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": {
+        "notifications": {"resourcesListChanged": true},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let headers = [
+        ("Accept", "application/json, text/event-stream"),
+        ("Mcp-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "subscriptions/listen"),
+    ];
+    let mut line = server.connect();
+    line.send(&ada, "POST /mcp", listen, &headers).unwrap();
+    assert_eq!(line.head().unwrap().status, 200);
+    while !line.line().unwrap().contains("acknowledged") {}
+    drop(line);
+    let (exit, log) = server.end();
+    assert!(exit.success());
+    assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
+}
+
 #[test]
 fn limits_come_from_the_configuration() {
     let board = Board::embedded();

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-use tracing::Level;
-use tracing_subscriber::filter::Targets;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{FilterExt as _, Targets, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -45,7 +45,8 @@ pub fn start(format: LogFormat) -> Log {
     };
     let ours = Targets::new()
         .with_target("polis", Level::INFO)
-        .with_default(Level::WARN);
+        .with_default(Level::WARN)
+        .and(filter_fn(|metadata| !is_closed_by_client(metadata)));
     let layer = fmt::layer().with_writer(writer);
     let set = match format {
         LogFormat::Text => tracing_subscriber::registry()
@@ -58,6 +59,13 @@ pub fn start(format: LogFormat) -> Log {
     // Somebody else in this process logs already: then that one does.
     drop(set);
     Log { send, thread }
+}
+
+/// Returns whether a line tells of an answer for a client that has closed its connection, which every client does
+/// at its end. rmcp logs these as errors. The only faults it logs at that level in this module are panics of its
+/// tasks, which the panic hook reports.
+fn is_closed_by_client(metadata: &Metadata<'_>) -> bool {
+    metadata.target() == "rmcp::service" && *metadata.level() == Level::ERROR
 }
 
 /// The log of a running server.
