@@ -71,6 +71,7 @@ async fn write(polis: &Polis, name: &BoardName, content: String) -> Fallible<()>
         content,
         expected_version: None,
         merge: false,
+        force: true,
     };
     op::write_board(polis, &AgentId::user(), &params).await?;
     Ok(())

@@ -59,7 +59,10 @@ fn town(scene: &Scene) -> Fallible<PathBuf> {
     let large = scene.place("large.md");
     std::fs::write(&large, large_board())?;
     let large = large.display().to_string();
-    run(scene.polis(&board, &["board", "write", "top", "--content-file", &large]))?;
+    run(scene.polis(
+        &board,
+        &["board", "write", "top", "--content-file", &large, "--force"],
+    ))?;
     Ok(board)
 }
 

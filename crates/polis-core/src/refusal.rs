@@ -218,6 +218,8 @@ codes! {
     VersionNotFound = "version_not_found", NotFound;
     /// The board changed since the caller read it.
     VersionConflict = "version_conflict", Conflict;
+    /// The board has text, and replacing it needs the version that the caller read.
+    VersionRequired = "version_required", Conflict;
     /// The lock ended, and was given back or taken over.
     LockLost = "lock_lost", Conflict;
     /// The file changed since the caller read it.

@@ -203,10 +203,17 @@ fn writes_at_the_same_moment_come_one_after_the_other(board: &Board) {
     }
     for round in 0..5 {
         let children = [("agent-1", "a"), ("agent-2", "b")].map(|(agent, file)| {
-            start(
-                &mut board
-                    .json_command(agent, &["board", "write", "global", "--content-file", file]),
-            )
+            start(&mut board.json_command(
+                agent,
+                &[
+                    "board",
+                    "write",
+                    "global",
+                    "--content-file",
+                    file,
+                    "--force",
+                ],
+            ))
         });
         let mut versions = children.map(|child| version(&finish(child).document()));
         versions.sort_unstable();

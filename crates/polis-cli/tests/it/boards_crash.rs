@@ -71,7 +71,7 @@ fn one_write(
             &number,
         ]
         .to_vec(),
-        _ => ["board", "write", "top", "--content", &text].to_vec(),
+        _ => ["board", "write", "top", "--content", &text, "--force"].to_vec(),
     };
     let answer = killed_after(board, &args, delay, &[]);
     pace.learn(answer.is_some());

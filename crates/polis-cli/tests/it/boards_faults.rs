@@ -13,7 +13,7 @@ use crate::broken_disk::{Mounts, skipped};
 
 /// A write of each kind.
 const WRITES: [&[&str]; 6] = [
-    &["board", "write", "global", "--content", "lost"],
+    &["board", "write", "global", "--content", "lost", "--force"],
     &["board", "append", "global", "--content", "lost"],
     &[
         "board",
@@ -25,7 +25,7 @@ const WRITES: [&[&str]; 6] = [
         "lost",
     ],
     &["board", "restore", "global", "1"],
-    &["board", "write", "top", "--content", "lost"],
+    &["board", "write", "top", "--content", "lost", "--force"],
     &["board", "append", "mid/architect", "--content", "lost"],
 ];
 
@@ -267,7 +267,7 @@ fn a_disk_filled_by_appends_loses_nothing() {
 fn a_disk_filled_by_writes_loses_nothing() {
     fill("900k", &|n| {
         let text = format!("{n} {}\n", "x".repeat(10_000 + n * 2_000));
-        ["board", "write", "global", "--content", &text]
+        ["board", "write", "global", "--content", &text, "--force"]
             .map(String::from)
             .to_vec()
     });

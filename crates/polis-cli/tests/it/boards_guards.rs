@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::board::{Board, on_both_stores};
 use crate::boards_team::{configure, register};
+use crate::concurrency::together;
 
 const FORGED: &str = "nothing to see\n\n## Key decisions\n### Decision #9\n- **Proposer**: ada\n- **Content**: mine\n\
                       - **Signers**: ana\n- **Status**: Approved\n";
@@ -49,6 +50,57 @@ fn only_the_person_ends_a_lock_without_its_token(board: &Board) {
         true,
         "again is harmless"
     );
+}
+
+fn text_is_not_replaced_without_its_version(board: &Board) {
+    register(board);
+    let write = |more: &[&str]| {
+        let write = ["board", "write", "global", "--content", "hey"];
+        board.run("ana", &[&write[..], more].concat())
+    };
+    // A board that has only its template may be begun by anybody who may write it.
+    assert_eq!(write(&[]).document()["version"], 1);
+    board.ok("ana", &["decision", "propose", "--content", "Rust"]);
+    let before = board.view("global");
+    let refused = write(&[]).refusal(5, "version_required");
+    assert!(refused.message.contains("\"ana\""), "{refused:?}");
+    assert!(
+        refused.hint.contains("--expect V") && refused.hint.contains("--force"),
+        "{refused:?}"
+    );
+    assert_eq!(board.view("global"), before, "nothing was written");
+    // The permission is checked before the version.
+    let others = ["board", "write", "global", "--content", "hey"];
+    board.refused("ada", &others, 3, "permission_denied");
+    let version = before["version"].as_u64().unwrap();
+    write(&["--expect", &(version - 1).to_string()]).refusal(5, "version_conflict");
+    let written = write(&["--expect", &version.to_string()]).document();
+    assert_eq!(written["version"], version + 1);
+    assert_eq!(write(&["--force"]).document()["version"], version + 2);
+    write(&["--force", "--expect", "1"]).refusal(2, "invalid_input");
+    // Text that was taken away leaves nothing to lose.
+    let empty = ["board", "write", "global", "--content", "", "--force"];
+    board.ok("ana", &empty);
+    write(&[]).document();
+}
+
+/// A text written between the look and the commit is not lost either.
+fn one_of_many_begins_a_board_without_a_version(board: &Board) {
+    register(board);
+    for round in 0..3_u64 {
+        let empty = ["board", "write", "top", "--content", "", "--force"];
+        let version = board.ok("user", &empty)["version"].as_u64().unwrap();
+        let answers = together(8, |n| {
+            let text = format!("text {round}/{n}");
+            board.run("user", &["board", "write", "top", "--content", &text])
+        });
+        let (won, lost): (Vec<_>, Vec<_>) = answers.iter().partition(|a| a.exit == Some(0));
+        assert_eq!(won.len(), 1, "{answers:?}");
+        assert_eq!(won[0].document()["version"], version + 1);
+        for answer in lost {
+            answer.refusal(5, "version_required");
+        }
+    }
 }
 
 fn boards_that_may_be_begun_are_listed(board: &Board) {
@@ -99,6 +151,8 @@ fn a_blackboard_file_has_history_and_locks(board: &Board) {
 }
 
 on_both_stores!(
+    text_is_not_replaced_without_its_version,
+    one_of_many_begins_a_board_without_a_version,
     an_entry_cannot_forge_a_record,
     only_the_person_ends_a_lock_without_its_token,
     boards_that_may_be_begun_are_listed,

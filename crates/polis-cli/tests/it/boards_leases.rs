@@ -271,7 +271,10 @@ fn a_lock_makes_turns(board: &Board) {
             let view = board.ok(&agent, &["board", "read", "global"]);
             let next: u64 = view["content"].as_str().unwrap().parse::<u64>().unwrap() + 1;
             let next = next.to_string();
-            let write = board.ok(&agent, &["board", "write", "global", "--content", &next]);
+            let write = board.ok(
+                &agent,
+                &["board", "write", "global", "--content", &next, "--force"],
+            );
             assert_eq!(version(&write), version(&view) + 1);
             board.ok(
                 &agent,

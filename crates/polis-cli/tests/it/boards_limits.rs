@@ -14,7 +14,7 @@ fn lines(bytes: usize) -> String {
 }
 
 fn write(board: &Board, text: &str) -> crate::board::Answer {
-    let args = ["board", "write", "global", "--content", "-"];
+    let args = ["board", "write", "global", "--content", "-", "--force"];
     board.run_with("user", &args, text.as_bytes())
 }
 

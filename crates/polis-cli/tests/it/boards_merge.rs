@@ -8,7 +8,12 @@ use crate::boards_team::add;
 const BASE: &str = "# Plan\n\n## One\n\nfirst\n\n## Two\n\nsecond\n\n## Three\n\nthird\n";
 
 fn write(board: &Board, agent: &str, text: &str, more: &[&str]) -> Answer {
-    let args = [&["board", "write", "global", "--content", text][..], more].concat();
+    // Without a version whatever is there is replaced.
+    let more = match more.contains(&"--expect") {
+        true => more.to_vec(),
+        false => [more, &["--force"]].concat(),
+    };
+    let args = [&["board", "write", "global", "--content", text][..], &more].concat();
     board.run(agent, &args)
 }
 

@@ -66,6 +66,9 @@ impl Cell {
         if self.act != "read" {
             args.extend(["--content", &text]);
         }
+        if self.act == "write" {
+            args.push("--force");
+        }
         board.run(self.agent, &args)
     }
 

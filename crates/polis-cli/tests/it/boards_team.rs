@@ -58,7 +58,7 @@ impl Board {
 
     /// Writes a board's whole text as the person; the new version.
     pub(crate) fn put(&self, name: &str, text: &str) -> u64 {
-        let write = ["board", "write", name, "--content", "-"];
+        let write = ["board", "write", name, "--content", "-", "--force"];
         version(&self.run_with("user", &write, text.as_bytes()).document())
     }
 

@@ -92,6 +92,33 @@ pub fn decide_whole(
     Ok(write(current.head, Change::Whole(text), action, expect, by))
 }
 
+/// A new whole text by a caller who names no version: it replaces a board without text only, unless `force`.
+///
+/// Fails with `version_required` if the board has text.
+pub fn decide_unversioned(
+    head: &BoardHead,
+    text: String,
+    force: bool,
+    by: By<'_>,
+) -> Result<Changeset, Refusal> {
+    lease::check(head, by.caller, by.now)?;
+    let has_text = head.version > 0 && head.bytes > 0;
+    if has_text && !force {
+        return Err(Refusal::new(
+            Code::VersionRequired,
+            format!(
+                "The board {} has text, last changed by \"{}\" at {}; replacing it needs the version you read.",
+                head.name, head.by, head.at
+            ),
+            "read the board and give its version with --expect V, or replace it whatever it says with --force",
+        ));
+    }
+    // Bound to the version without text, so that a text written meanwhile is not lost.
+    let expect = (!force).then_some(head.version);
+    let current = Current { head, text: "" };
+    decide_whole(current, text, Action::Written, expect, by)
+}
+
 /// A change of one part, decided on the version that is current. A part that is as it should be
 /// changes nothing.
 pub fn decide_splice(
@@ -312,6 +339,38 @@ mod tests {
             };
             let refused = refuse_add(&head, added, on_new_line, by).is_err();
             assert_eq!(!head.admits(write, &caller.id), refused, "{added}");
+        }
+    }
+
+    #[test]
+    fn text_is_replaced_without_a_version_by_force_only() {
+        let caller = Caller::resolve(AgentId::user(), None).unwrap();
+        let by = By {
+            caller: &caller,
+            now: 1,
+            keep: 10,
+        };
+        let head = |version: u64, bytes: u64| BoardHead {
+            version,
+            bytes,
+            ..BoardHead::new(BoardName::Global)
+        };
+        for (version, bytes, force, expect) in [
+            (0, 0, false, Some(Some(0))),
+            (3, 0, false, Some(Some(3))),
+            (3, 5, false, None),
+            (3, 5, true, Some(None)),
+            (0, 0, true, Some(None)),
+        ] {
+            let decided = decide_unversioned(&head(version, bytes), "x".to_owned(), force, by);
+            let decided = decided.map(|changes| match &changes.writes[..] {
+                [Write::ChangeBoard(write)] => write.expect,
+                other => panic!("{other:?}"),
+            });
+            match expect {
+                Some(expect) => assert_eq!(decided, Ok(expect), "{version} {bytes} {force}"),
+                None => assert_eq!(decided.unwrap_err().code, Code::VersionRequired),
+            }
         }
     }
 }

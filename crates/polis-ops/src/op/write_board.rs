@@ -23,12 +23,16 @@ pub struct BoardOverwrite {
     pub board: BoardName,
     /// Its new text.
     pub content: String,
-    /// The version the caller had read; another one is a conflict. Without it the last writer wins.
+    /// The version you read; refused if the board has changed since. A board that has text needs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
     /// Merge with what changed since expectedVersion, if that does not overlap.
     #[serde(default)]
     pub merge: bool,
+    /// Whether to replace whatever is there, without a version. Not a parameter of the tool: a model that may skip the
+    /// check does.
+    #[serde(skip)]
+    pub force: bool,
 }
 
 /// The parameters of `whiteboard_append`.
@@ -69,12 +73,8 @@ pub async fn write_board(
             match params.expected_version {
                 None => {
                     let head = polis.board_state(board).await?.head;
-                    let current = text::Current {
-                        head: &head,
-                        text: "",
-                    };
                     let content = params.content.clone();
-                    let changes = text::decide_whole(current, content, Action::Written, None, by)?;
+                    let changes = text::decide_unversioned(&head, content, params.force, by)?;
                     Ok((false, changes))
                 }
                 Some(expected) => {

@@ -10,8 +10,9 @@ use crate::world::World;
 fn a_version_is_brought_back_over_what_the_caller_had_read() {
     run(async {
         let world = World::new().await;
-        for content in ["one\n", "two\n", "three\n"] {
-            let write = json!({ "board": "global", "content": content });
+        for (version, content) in ["one\n", "two\n", "three\n"].into_iter().enumerate() {
+            let write =
+                json!({ "board": "global", "content": content, "expectedVersion": version });
             world.does("user", "whiteboard_write", write).await;
         }
         let restore = |expected: u64| {
@@ -34,5 +35,34 @@ fn a_version_is_brought_back_over_what_the_caller_had_read() {
         let unbound = json!({ "board": "global", "version": 2 });
         let done = world.does("user", "whiteboard_restore", unbound).await;
         assert_eq!(done.document["version"], 5);
+    });
+}
+
+#[test]
+fn text_is_not_replaced_without_its_version() {
+    run(async {
+        let world = World::new().await;
+        let write = json!({ "board": "global", "content": "one" });
+        let written = world.does("lead", "whiteboard_write", write.clone()).await;
+        assert_eq!(written.document["version"], 1);
+        let refused = world.tries("lead", "whiteboard_write", write.clone()).await;
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code(), Code::VersionRequired);
+        let hint = refused.document().error.hint.to_owned();
+        assert!(
+            hint.starts_with(
+                "read it with `whiteboard_read` and pass its version as expectedVersion"
+            ),
+            "{hint}"
+        );
+        // Not a parameter: a model does not get around it.
+        let mut forced = write;
+        forced["force"] = json!(true);
+        let (code, _) = world.refused("lead", "whiteboard_write", forced).await;
+        assert_eq!(code, Code::InvalidInput);
+        let read = world
+            .does("dev", "whiteboard_read", json!({ "board": "global" }))
+            .await;
+        assert_eq!(read.document["content"], "one");
     });
 }

@@ -425,8 +425,9 @@ fn cut_by_the_net(answer: &Answer) -> bool {
 fn a_refusal_is_short_as_well() {
     run(async {
         let world = World::new().await;
-        for text in [long(500_000), long(400_000).replace("Line", "Other")] {
-            let params = json!({ "board": "global", "content": text });
+        let texts = [long(500_000), long(400_000).replace("Line", "Other")];
+        for (version, text) in texts.into_iter().enumerate() {
+            let params = json!({ "board": "global", "content": text, "expectedVersion": version });
             world.does("lead", "whiteboard_write", params).await;
         }
         let params = json!({ "board": "global", "content": "x", "expectedVersion": 1 });

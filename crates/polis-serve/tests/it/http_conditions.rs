@@ -102,6 +102,29 @@ async fn what_the_caller_has_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn board_with_text_is_not_replaced_without_if_match() {
+    let town = Town::new().await;
+    let board = "/v1/boards/global";
+    let put = async |headers: &[(&str, &str)], content: &str| {
+        let body = json!({"content": content});
+        town.with_headers(&town.lead, Method::PUT, board, body, headers)
+            .await
+    };
+    put(&[], "one\n").await.good(200);
+    let refused = put(&[], "two\n").await.problem(409, "version_required");
+    let hint = refused["hint"].as_str().unwrap();
+    assert!(hint.contains("`GET /v1/boards/{board}`"), "{hint}");
+    // Whatever is there is no version that was read.
+    put(&[("if-match", "*")], "two\n")
+        .await
+        .problem(409, "version_required");
+    let read = town.get(&town.lead, board).await;
+    assert_eq!(read.good(200)["content"], "one\n");
+    let tag = read.header("etag").to_owned();
+    put(&[("if-match", &tag)], "two\n").await.good(200);
+}
+
+#[tokio::test]
 async fn boards_and_files_compare_too() {
     let town = Town::new().await;
     let board = "/v1/boards/global";

@@ -54,6 +54,7 @@ async fn board(
         content: draft.text.clone(),
         expected_version: Some(draft.version),
         merge: false,
+        force: false,
     };
     let refused = match op::write_board(polis, me, &write).await {
         Ok(changed) => return Ok(Ok(changed.version)),

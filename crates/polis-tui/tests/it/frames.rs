@@ -148,6 +148,7 @@ fn text_of_others_cannot_drive_the_terminal() {
         content: hostile.to_owned(),
         expected_version: None,
         merge: false,
+        force: true,
     };
     hall.wait(polis_ops::op::write_board(hall.polis(), &user, &board))
         .unwrap();

@@ -132,6 +132,7 @@ impl Hall {
             content: "# Plan\n\n- [x] design\n- [ ] build\n\n| 谁 | 什么 |\n|---|---|\n| backend | 登录 |\n".to_owned(),
             expected_version: None,
             merge: false,
+            force: true,
         };
         self.wait(op::write_board(self.polis(), &user, &board))
             .unwrap();
@@ -393,6 +394,7 @@ pub(crate) fn narrow_with_global(text: String) -> Hall {
         content: text,
         expected_version: None,
         merge: false,
+        force: true,
     };
     hall.wait(op::write_board(hall.polis(), &AgentId::user(), &board))
         .unwrap();

@@ -132,6 +132,7 @@ fn chinese(code: Code) -> &'static str {
         Code::FileNotFound => "没有这个文件。",
         Code::VersionNotFound => "历史中没有这个版本，或已不再保留。",
         Code::VersionConflict => "您读取之后，白板已被改动。",
+        Code::VersionRequired => "白板已有内容，整体替换前须给出您读取的版本。",
         Code::LockLost => "锁已失效，或已被他人取得。",
         Code::HashMismatch => "您读取之后，文件已被改动。",
         Code::TextNotUnique => "要替换的文本在文件里不止一处。",

@@ -13,6 +13,7 @@ async fn write(town: &Town, board: &str, content: &str) -> u64 {
         content: content.to_owned(),
         expected_version: None,
         merge: false,
+        force: true,
     };
     let written = op::write_board(&town.polis, &AgentId::user(), &request).await;
     written.unwrap().version

@@ -71,6 +71,7 @@ async fn the_page_of_a_file_of_the_blackboard_is_told_of_its_changes() {
         content: "new".to_owned(),
         expected_version: None,
         merge: false,
+        force: true,
     };
     let written = op::write_board(&town.polis, &AgentId::user(), &write).await;
     written.unwrap();

@@ -38,6 +38,7 @@ async fn a_hostile_board_is_shown_as_the_text_it_is() {
             content: format!("{HOSTILE}{}", tail.repeat(40_000)),
             expected_version: None,
             merge: false,
+            force: true,
         };
         let written = op::write_board(&town.polis, &AgentId::user(), &request).await;
         written.unwrap();

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Write a board's whole text. Without --expect the last writer wins; nothing is lost, history has it.
+/// Replace a board's whole text. A board that has text needs --expect, or --force.
 #[derive(Debug, Args)]
 pub(crate) struct Write {
     #[command(flatten)]
@@ -18,6 +18,9 @@ pub(crate) struct Write {
     content: Content,
     #[command(flatten)]
     on: OnVersion,
+    /// Replace whatever is there; history keeps it
+    #[arg(long, conflicts_with = "expect")]
+    force: bool,
 }
 
 /// What a change is bound to.
@@ -38,6 +41,7 @@ impl Write {
             content: self.content.text()?,
             expected_version: self.on.expect,
             merge: self.on.merge,
+            force: self.force,
         };
         let changed = context.run(op::write_board(&context.polis, &context.agent, &params))?;
         answer(&changed, out)

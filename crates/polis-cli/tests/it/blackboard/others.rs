@@ -173,7 +173,10 @@ fn an_edit_outside_costs_no_history() {
     board.configure("[whiteboards]\nmax_versions = 20\n");
     for n in 1..=15 {
         let text = format!("version {n}");
-        board.ok("user", &["board", "write", "global", "--content", &text]);
+        board.ok(
+            "user",
+            &["board", "write", "global", "--content", &text, "--force"],
+        );
     }
     std::fs::write(board.workspace("global-whiteboard.md"), "theirs").unwrap();
     assert_eq!(

@@ -48,12 +48,19 @@ fn plant(target: &Path, at: &Path) {
 
 const ON_BOARD: &[&[&str]] = &[
     &["board", "read", "top"],
-    &["board", "write", "top", "--content", "new text"],
+    &["board", "write", "top", "--content", "new text", "--force"],
     &["board", "append", "top", "--content", "entry"],
     &["board", "section", "set", "top", "T", "--content", "x"],
     &["board", "history", "top"],
     &["board", "restore", "top", "1"],
-    &["board", "write", "top", "--content", "newer text"],
+    &[
+        "board",
+        "write",
+        "top",
+        "--content",
+        "newer text",
+        "--force",
+    ],
     &["board", "list"],
     &["board", "read", "top"],
 ];
@@ -85,7 +92,10 @@ const ON_FILE: &[&[&str]] = &[
 fn begun() -> Board {
     let board = Board::embedded();
     for text in ["one", "two", "three"] {
-        board.ok("user", &["board", "write", "top", "--content", text]);
+        board.ok(
+            "user",
+            &["board", "write", "top", "--content", text, "--force"],
+        );
         let write = [
             "blackboard",
             "write",

@@ -127,6 +127,7 @@ fn a_board_is_edited_with_preview_and_a_conflict_loses_nothing() {
                 "global",
                 "--content",
                 "# Plan 计划\n\nWe ship on **Saturday**.\n",
+                "--force",
             ],
         );
         browser.click("form#edit button.main").await;

@@ -158,6 +158,7 @@ pub(super) async fn save(call: &Call, sent: Sent) -> Result<Response, Refused> {
                 content: draft.content.clone(),
                 expected_version: Some(draft.version),
                 merge,
+                force: false,
             };
             op::write_board(&visit.polis, &visit.me, &request).await
         }
