@@ -191,6 +191,26 @@ fn tc12_the_role_does_not_match(board: &Board) {
         "Role mismatch. Task requires \"backend-leader\", but you are \"frontend-leader\".\n\
          Use TaskList({ roleFilter: \"frontend-leader\" }) to find tasks for your role."
     );
+    assert!(
+        refused
+            .hint
+            .contains("polis task list --role-filter frontend-leader"),
+        "{}",
+        refused.hint
+    );
+    assert_eq!(board.get(&id)["owner"], "");
+}
+
+/// A refused assignment names the agent whose role does not match, not the caller.
+fn tc12_the_role_of_another_does_not_match(board: &Board) {
+    let id = backend_task(board);
+    let assign = ["task", "update", &id, "--owner", "test-leader"];
+    let refused = board.refused("team-lead", &assign, 3, "role_mismatch");
+    assert_eq!(
+        refused.message,
+        "Role mismatch. Task requires \"backend-leader\", but \"test-leader\" is \"test-leader\"."
+    );
+    assert!(refused.hint.contains("--force-assign"), "{refused:?}");
     assert_eq!(board.get(&id)["owner"], "");
 }
 
@@ -357,6 +377,7 @@ on_both_stores!(
     tc10_without_an_expected_version,
     tc11_the_role_matches,
     tc12_the_role_does_not_match,
+    tc12_the_role_of_another_does_not_match,
     tc13_the_team_lead_forces_an_assignment,
     tc14_only_the_team_lead_may_force,
     tc15_without_a_required_role_anyone_may,

@@ -70,7 +70,7 @@ pub fn decide_claim(
     let mut record = current.clone();
     let mut assignment = None;
     if !mine || task.is_stale(millis) {
-        let taken = check_owner(task, &caller.id, entry, request.force_assign)?;
+        let taken = check_owner(task, &caller.id, entry, request.force_assign, caller)?;
         take(&mut record, &taken, now);
         assignment = Some(taken);
     }

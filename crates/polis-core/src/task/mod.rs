@@ -22,6 +22,7 @@ pub mod update;
 
 pub use comment::{Comment, NewComment};
 pub use kind::TaskType;
+pub use owner::fits_role;
 pub use record::{Approval, Task, TaskRecord, TaskSummary};
 pub use status::TaskStatus;
 

@@ -3,7 +3,7 @@
 use super::history::Assignment;
 use super::update::TaskUpdate;
 use super::{Task, TaskRecord, TaskStatus};
-use crate::agent::{AgentStatus, Registered};
+use crate::agent::{Agent, AgentStatus, Registered};
 use crate::caller::Caller;
 use crate::id::AgentId;
 use crate::permission::{Permission, Policy};
@@ -110,9 +110,20 @@ pub(super) fn assign(
         return Ok(None);
     }
     let id: AgentId = owner.parse()?;
-    let assignment = check_owner(task, &id, entry, request.force_assign)?;
+    let assignment = check_owner(task, &id, entry, request.force_assign, caller)?;
     take(record, &assignment, now);
     Ok(Some(assignment))
+}
+
+/// Whether an agent has the role that a task requires. An unregistered name counts as its own role.
+pub fn fits_role(required: Option<&str>, owner: &AgentId, entry: Option<&Agent>) -> bool {
+    let Some(required) = required else {
+        return true;
+    };
+    match entry {
+        Some(agent) => agent.role == required,
+        None => required == role_of_name(owner.as_str()) || required == owner.as_str(),
+    }
 }
 
 /// Checks a new owner's standing and role.
@@ -121,6 +132,7 @@ pub(super) fn check_owner(
     owner: &AgentId,
     entry: Option<&Registered>,
     forced: bool,
+    caller: &Caller,
 ) -> Result<Assignment, Refusal> {
     if entry.is_some_and(|found| found.agent.status == AgentStatus::Retired) {
         return Err(Refusal::new(
@@ -133,24 +145,14 @@ pub(super) fn check_owner(
         || role_of_name(owner.as_str()),
         |found| found.agent.role.as_str(),
     );
-    // A name counts as its own role only while nobody has registered it with another.
-    let named = |required: &str| entry.is_none() && required == owner.as_str();
-    let matched = task
-        .required_role
-        .as_deref()
-        .is_none_or(|required| required == role || named(required));
+    let agent = entry.map(|found| &found.agent);
+    let matched = fits_role(task.required_role.as_deref(), owner, agent);
     if !matched && !forced {
         let required = task.required_role.as_deref().unwrap_or_default();
-        return Err(Refusal::new(
-            Code::RoleMismatch,
-            format!(
-                "Role mismatch. Task requires \"{required}\", but you are \"{role}\".\n\
-                 Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
-            ),
-            format!(
-                "run `polis task list --role-filter {role}`; the team lead and the user may add --force-assign"
-            ),
-        ));
+        return Err(match *owner == caller.id {
+            true => own_role_mismatch(required, role),
+            false => role_mismatch(required, owner, role),
+        });
     }
     Ok(Assignment {
         owner: owner.to_string(),
@@ -159,6 +161,29 @@ pub(super) fn check_owner(
         matched,
         forced: forced && !matched,
     })
+}
+
+/// The refusal of a caller who would take a task itself.
+fn own_role_mismatch(required: &str, role: &str) -> Refusal {
+    Refusal::new(
+        Code::RoleMismatch,
+        format!(
+            "Role mismatch. Task requires \"{required}\", but you are \"{role}\".\n\
+             Use TaskList({{ roleFilter: \"{role}\" }}) to find tasks for your role."
+        ),
+        format!(
+            "run `polis task list --role-filter {role}`; the team lead and the user may add --force-assign"
+        ),
+    )
+}
+
+/// The refusal of a caller who would give a task to another agent.
+fn role_mismatch(required: &str, owner: &AgentId, role: &str) -> Refusal {
+    Refusal::new(
+        Code::RoleMismatch,
+        format!("Role mismatch. Task requires \"{required}\", but \"{owner}\" is \"{role}\"."),
+        "name an agent of that role, which `polis agent list` shows; the team lead and the user may add --force-assign",
+    )
 }
 
 /// Makes `assignment`'s owner the owner.
