@@ -1,6 +1,5 @@
 //! What goes to the screen or to a program: JSON documents, sentences and tables.
 
-use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write as _};
 
 pub(crate) use polis_view::style::Style;
@@ -197,7 +196,9 @@ impl Table {
                     cell.clone()
                 };
                 let pad = width.saturating_sub(cell.width());
-                let _ = write!(line, "{cell}{:pad$}  ", "");
+                line.push_str(&cell);
+                // Not by a format's width, which is bounded: a path may be longer.
+                line.extend(std::iter::repeat_n(' ', pad + 2));
             }
             let line = line.trim_end();
             text.push_str(&if n == 0 {

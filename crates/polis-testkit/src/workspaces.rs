@@ -242,10 +242,16 @@ impl Files for MemoryWorkspaces {
                 kind: EntryType::File,
                 size: content.len() as u64,
             });
+            let after = |entry: &FileEntry| ask.cursor.as_ref().is_none_or(|c| entry.name > *c);
+            let mut files: Vec<_> = files.filter(after).collect();
+            let most = ask.limit.map_or(usize::MAX, |limit| limit.max(1) as usize);
+            let truncated = files.len() > most;
+            files.truncate(most);
+            let next = files.last().filter(|_| truncated);
             Ok(FileList {
-                files: files.collect(),
-                truncated: false,
-                next: None,
+                next: next.map(|last| last.name.clone()),
+                truncated,
+                files,
             })
         })
     }

@@ -181,7 +181,7 @@ pub struct ListFiles {
     /// The `next` of the page before.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// At most so many; all if left out.
+    /// At most so many; as many as one answer holds if left out.
     #[serde(default)]
     pub limit: Option<u32>,
 }
@@ -237,6 +237,9 @@ pub struct WorkspaceInfo {
     pub total_size: u64,
     /// When anything last changed; null if nothing was ever written.
     pub last_modified: Option<Timestamp>,
+    /// Whether the tree is too deep or too wide to be counted whole; left out otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
 }
 
 /// A request to search the files' content (`search_files`).

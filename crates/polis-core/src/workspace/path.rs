@@ -10,8 +10,8 @@ use crate::refusal::{Code, Refusal};
 /// The longest name of a file, in bytes, on every common file system.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The longest path the kernel takes, in bytes.
-const MAX_PATH_BYTES: usize = 4_095;
+/// The longest path the kernel takes, in bytes. No tool can name what has a longer one.
+pub const MAX_PATH_BYTES: usize = 4_095;
 
 /// What the name of a file begins with that a write has not finished yet. Such files are never
 /// shown, and never left after the write.

@@ -7,7 +7,6 @@ use polis_core::workspace::file::{
 };
 use serde::Serialize;
 
-use super::page::page;
 use super::workspace::{Desk, Noted};
 use crate::error::OpError;
 use crate::polis::Polis;
@@ -160,13 +159,7 @@ pub async fn list_files(
     let path = params.path.as_deref();
     let worker = polis.at_desk(desk, OP, path).await?;
     let answer = polis.files.list(&worker.site, params).await;
-    let mut list = polis.guarded(&worker, OP, path, answer).await?;
-    if let Some(after) = &params.cursor {
-        list.files.retain(|file| file.name > *after);
-    }
-    list.next = page(&mut list.files, params.limit).map(|last| last.name.clone());
-    list.truncated |= list.next.is_some();
-    Ok(list)
+    polis.guarded(&worker, OP, path, answer).await
 }
 
 /// The lines of files that match.

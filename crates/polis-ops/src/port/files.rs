@@ -53,7 +53,8 @@ pub trait Files: Send + Sync + std::fmt::Debug {
     /// Makes a directory and those on the way; one that is there is fine.
     fn make_dir<'a>(&'a self, site: &'a Site, ask: &'a MakeDir) -> PortFuture<'a, Done>;
 
-    /// A directory's entries by name. A workspace never written to is empty.
+    /// A directory's entries by name, from a cursor on and at most as many as the request's limit. However large the tree
+    /// is, the answer and the memory it takes are bounded. A workspace never written to is empty.
     fn list<'a>(&'a self, site: &'a Site, ask: &'a ListFiles) -> PortFuture<'a, FileList>;
 
     /// How much is in the workspace.

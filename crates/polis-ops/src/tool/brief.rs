@@ -37,7 +37,12 @@ pub(super) fn at_most(asked: Option<u64>) -> Option<u64> {
 
 /// Keeps as many entries as fit into an answer, at least one; whether some were left out.
 pub(super) fn fit<T: Serialize>(entries: &mut Vec<T>) -> bool {
-    let mut room = usize::try_from(TEXT).unwrap_or(usize::MAX);
+    fit_bytes(entries, usize::try_from(TEXT).unwrap_or(usize::MAX))
+}
+
+/// Keeps as many entries as fit into so many bytes of JSON, at least one; whether some were left out.
+pub(super) fn fit_bytes<T: Serialize>(entries: &mut Vec<T>, max_bytes: usize) -> bool {
+    let mut room = max_bytes;
     let mut kept = 0;
     for entry in entries.iter() {
         let bytes = serde_json::to_string(entry).map_or(0, |text| text.len());

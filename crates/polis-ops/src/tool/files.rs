@@ -6,12 +6,18 @@ use polis_core::workspace::file::{
 };
 
 use super::Tool;
-use super::brief::{PAGE, at_most, fit, join, more};
+use super::brief::{PAGE, at_most, fit, fit_bytes, join, more};
 use super::table::{Call, Reply, Told, tool};
 use crate::op::{self, Noted, Nothing, WorkspaceReport};
 
 /// How many entries of a directory are answered at once: they are short.
 const LISTED: u32 = 200;
+
+/// The most entries of one answer where the caller may ask for all.
+const MAX_LISTED: u32 = 10_000;
+
+/// The most bytes of JSON that such an answer has: an answer is held several times while it is made.
+const MAX_LISTED_BYTES: usize = 2 * 1024 * 1024;
 
 /// The tools of files.
 pub(super) const TOOLS: &[Tool] = &[
@@ -111,8 +117,14 @@ async fn list(call: Call<'_>, mut given: ListFiles) -> Told<FileList> {
     if call.brief {
         given.limit = given.limit.or(Some(LISTED));
     }
+    given.limit = Some(given.limit.unwrap_or(MAX_LISTED).min(MAX_LISTED));
     let mut all = op::list_files(call.polis, call.desk(), &given).await?;
-    if call.brief && fit(&mut all.files) {
+    let is_cut = if call.brief {
+        fit(&mut all.files)
+    } else {
+        fit_bytes(&mut all.files, MAX_LISTED_BYTES)
+    };
+    if is_cut {
         all.truncated = true;
         all.next = all.files.last().map(|file| file.name.clone());
     }

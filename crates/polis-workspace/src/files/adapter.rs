@@ -20,6 +20,7 @@ use polis_core::workspace::path::WorkspacePath;
 use polis_ops::PortError;
 use polis_ops::port::{Files, PortFuture, Site};
 use rustix::process::geteuid;
+use tokio::sync::Semaphore;
 
 use super::fault::{self, Doing};
 use super::place::sync_directory;
@@ -27,6 +28,9 @@ use super::{FileLimits, WorkspaceDir, bind, resolve};
 
 /// Where default workspaces are, below the data directory.
 const WORKSPACES: &str = "workspaces";
+
+/// The most searches of a process that run at the same time.
+const MAX_SEARCHES: usize = 2;
 
 /// The files of the workspaces of one data directory.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ pub struct WorkspaceFiles {
 struct Shared {
     data_dir: PathBuf,
     limits: FileLimits,
+    /// Lets only so many searches run at a time: each holds lines and compiled patterns.
+    searches: Semaphore,
 }
 
 impl WorkspaceFiles {
@@ -52,6 +58,7 @@ impl WorkspaceFiles {
             shared: Arc::new(Shared {
                 data_dir: data_dir.into(),
                 limits,
+                searches: Semaphore::new(MAX_SEARCHES),
             }),
         }
     }
@@ -263,13 +270,17 @@ impl Files for WorkspaceFiles {
     }
 
     fn search<'a>(&'a self, site: &'a Site, ask: &'a SearchFiles) -> PortFuture<'a, SearchResult> {
-        self.on(site, ask, |shared, site, ask| {
+        let search = self.on(site, ask, |shared, site, ask| {
             let path = WorkspacePath::parse_directory(ask.path.as_deref())?;
             match shared.open(site)? {
                 Some(dir) => dir.search(ask),
                 None if path.is_root() => Ok(SearchResult::default()),
                 None => Err(fault::not_found(&path.to_string())),
             }
+        });
+        Box::pin(async move {
+            let _permit = self.shared.searches.acquire().await;
+            search.await
         })
     }
 }

@@ -14,8 +14,8 @@ use super::hold::Wants;
 use super::place::Made;
 use super::{WorkspaceDir, hash};
 
-/// The largest file that is edited, in bytes: it is held in memory twice.
-const MAX_EDITED: u64 = 64 * 1024 * 1024;
+/// The largest file that is edited, in bytes, before and after: both are held in memory.
+const MAX_EDITED: u64 = 16 * 1024 * 1024;
 
 impl WorkspaceDir {
     /// Replaces text in a file, whole or not at all, durably. Two edits of one file at the same
@@ -43,14 +43,7 @@ impl WorkspaceDir {
             .read_to_end(&mut content)
             .map_err(Doing::Reading.io_at(&path))?;
         if u64::try_from(size).unwrap_or(u64::MAX) > MAX_EDITED {
-            return Err(PortError::new(
-                Code::FileTooLarge,
-                format!(
-                    "{} is larger than the {MAX_EDITED} bytes that are edited.",
-                    quoted(&path.to_string())
-                ),
-                "edit it with a command, such as sed",
-            ));
+            return Err(too_large(&path, "is"));
         }
         if let Some(expected) = &expected {
             hash::compare(&path, expected, hash::of(&content))?;
@@ -94,7 +87,20 @@ fn replace(
             ));
         }
     }
-    let mut edited = Vec::with_capacity(content.len() + new.len());
+    // Counted before it is made: a short text in many places can make a file of any size.
+    let count = if ask.replace_all {
+        finder.find_iter(content).count()
+    } else {
+        1
+    };
+    let size = content
+        .len()
+        .saturating_sub(count.saturating_mul(old.len()));
+    let size = size.saturating_add(count.saturating_mul(new.len()));
+    if u64::try_from(size).unwrap_or(u64::MAX) > MAX_EDITED {
+        return Err(too_large(path, "would become"));
+    }
+    let mut edited = Vec::with_capacity(size);
     let (mut from, mut replaced) = (0, 0);
     for at in finder.find_iter(content) {
         edited.extend_from_slice(content.get(from..at).unwrap_or_default());
@@ -104,6 +110,17 @@ fn replace(
     }
     edited.extend_from_slice(content.get(from..).unwrap_or_default());
     Ok((edited, replaced))
+}
+
+fn too_large(path: &WorkspacePath, is: &str) -> PortError {
+    PortError::new(
+        Code::FileTooLarge,
+        format!(
+            "{} {is} larger than the {MAX_EDITED} bytes that are edited; nothing was changed.",
+            quoted(&path.to_string())
+        ),
+        "edit it with a command, such as sed",
+    )
 }
 
 fn not_found(path: &WorkspacePath, content: &[u8], ask: &EditFile) -> PortError {

@@ -18,6 +18,10 @@ use super::place::DIRECTORY;
 /// The most entries of a listing: it is held in memory.
 const MAX_LISTED: usize = 200_000;
 
+/// The most bytes that the names of a listing have together. Paths get longer the deeper a tree is, so the number of
+/// entries alone bounds nothing.
+const MAX_LISTED_BYTES: usize = 8 * 1024 * 1024;
+
 impl WorkspaceDir {
     /// A directory's entries by name. Names that are not UTF-8 are shown with replacements.
     pub fn list(&self, ask: &ListFiles) -> Result<FileList, PortError> {
@@ -27,24 +31,23 @@ impl WorkspaceDir {
             .resolver
             .open(self.root.as_fd(), path.as_str().as_bytes(), DIRECTORY)
             .map_err(&failed)?;
-        let mut list = FileList::default();
-        if ask.recursive {
-            each_below(top, self.resolver, Paths::Kept, |met| list.add(met))
+        let mut page = Page::of(ask);
+        let is_complete = if ask.recursive {
+            each_below(top, self.resolver, Paths::Kept, |met| page.add(met))
         } else {
             let dir = top.as_fd();
             each_shown(dir, |name, kind| {
-                let met = Met {
+                page.add(&Met {
                     dir,
                     prefix: b"",
                     name,
                     kind,
-                };
-                list.add(&met).map(|_| ())
+                })
             })
+            .map(|()| true)
         }
         .map_err(failed)?;
-        list.files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(list)
+        Ok(page.finish(is_complete))
     }
 
     /// How much is in the workspace. Directories that may not be read count without what is in
@@ -55,9 +58,9 @@ impl WorkspaceDir {
         let top_changed = fs::fstat(&top).map(|stat| millis(&stat)).map_err(&failed)?;
         let mut info = WorkspaceInfo::default();
         let mut changed = top_changed;
-        each_below(top, self.resolver, Paths::Left, |met| {
+        let is_complete = each_below(top, self.resolver, Paths::Left, |met| {
             let Some(stat) = met.stat()? else {
-                return Ok(true);
+                return Ok(());
             };
             match met.kind {
                 FileType::Directory => info.dir_count += 1,
@@ -68,9 +71,10 @@ impl WorkspaceDir {
                 _ => info.file_count += 1,
             }
             changed = changed.max(millis(&stat));
-            Ok(true)
+            Ok(())
         })
         .map_err(failed)?;
+        info.truncated = !is_complete;
         if info.file_count + info.dir_count > 0 {
             info.last_modified = Some(Timestamp::from_millis(changed));
         }
@@ -93,31 +97,82 @@ fn stat(dir: BorrowedFd<'_>, name: &CStr) -> Result<Option<fs::Stat>, Errno> {
     }
 }
 
-trait Add {
-    fn add(&mut self, met: &Met<'_>) -> Result<bool, Errno>;
+/// The part of a listing that is answered: the first entries by name after a cursor, as many as fit. The rest is let go
+/// while the tree is walked, so what is held does not depend on how much there is.
+#[derive(Debug)]
+struct Page {
+    files: Vec<FileEntry>,
+    bytes: usize,
+    limit: usize,
+    after: Option<String>,
+    /// The last name that fits, once there are more entries than do.
+    ceiling: Option<String>,
 }
 
-impl Add for FileList {
-    /// Adds an entry; answers whether there is room for more.
-    fn add(&mut self, met: &Met<'_>) -> Result<bool, Errno> {
-        if self.files.len() >= MAX_LISTED {
-            self.truncated = true;
-            return Ok(false);
+impl Page {
+    fn of(ask: &ListFiles) -> Self {
+        let limit = ask.limit.map_or(MAX_LISTED, |limit| {
+            usize::try_from(limit.max(1)).unwrap_or(MAX_LISTED)
+        });
+        Self {
+            files: Vec::new(),
+            bytes: 0,
+            limit: limit.min(MAX_LISTED),
+            after: ask.cursor.clone(),
+            ceiling: None,
+        }
+    }
+
+    fn add(&mut self, met: &Met<'_>) -> Result<(), Errno> {
+        let name = [met.prefix, met.name.to_bytes()].concat();
+        let name = String::from_utf8(name)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let is_before = self.after.as_ref().is_some_and(|after| name <= *after);
+        let is_beyond = self.ceiling.as_ref().is_some_and(|last| name > *last);
+        if is_before || is_beyond {
+            return Ok(());
         }
         let (kind, size) = match met.kind {
             FileType::RegularFile => match met.stat()? {
                 Some(stat) => (EntryType::File, size(&stat)),
-                None => return Ok(true),
+                None => return Ok(()),
             },
             FileType::Directory => (EntryType::Directory, 0),
             FileType::Symlink => (EntryType::Symlink, 0),
             _ => (EntryType::Other, 0),
         };
-        let name = [met.prefix, met.name.to_bytes()].concat();
-        let name = String::from_utf8(name)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        self.bytes += name.len();
         self.files.push(FileEntry { name, kind, size });
-        Ok(true)
+        // Twice as much as is answered, so that sorting is rare.
+        if self.files.len() > 2 * self.limit.max(512) || self.bytes > 2 * MAX_LISTED_BYTES {
+            self.cut();
+        }
+        Ok(())
+    }
+
+    /// Sorts, and lets go of what does not fit.
+    fn cut(&mut self) {
+        self.files.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let mut bytes = 0;
+        let fitting = self.files.iter().take(self.limit).take_while(|file| {
+            bytes += file.name.len();
+            bytes <= MAX_LISTED_BYTES
+        });
+        let fitting = fitting.count();
+        if fitting < self.files.len() {
+            self.files.truncate(fitting);
+            self.ceiling = self.files.last().map(|file| file.name.clone());
+        }
+        self.bytes = self.files.iter().map(|file| file.name.len()).sum();
+    }
+
+    fn finish(mut self, is_complete: bool) -> FileList {
+        self.cut();
+        FileList {
+            truncated: self.ceiling.is_some() || !is_complete,
+            next: self.ceiling,
+            files: self.files,
+        }
     }
 }
 

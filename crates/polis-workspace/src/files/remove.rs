@@ -20,6 +20,9 @@ use super::hold::Wants;
 use super::place::{DIRECTORY, Place};
 use super::unfinished::sweep;
 
+/// How many names of a directory are held at a time.
+const MAX_NAMES: usize = 4_096;
+
 /// How deep directories are gone down into; those deeper are pulled up first. Each level keeps a
 /// directory open.
 const MAX_DEPTH: usize = 64;
@@ -93,6 +96,52 @@ struct Level {
     name: CString,
     /// Directories in it that are still to go.
     ahead: Vec<CString>,
+    /// Whether it has more of them than are held.
+    has_more: bool,
+}
+
+impl Level {
+    /// Deletes everything in it but directories, and notes those that are still to go.
+    fn read(&mut self) -> Result<(), Errno> {
+        loop {
+            let mut others = Vec::new();
+            self.ahead.clear();
+            self.has_more = false;
+            fs::seek(&self.fd, fs::SeekFrom::Start(0))?;
+            each(self.fd.as_fd(), |name, told| {
+                let found = match told {
+                    FileType::Unknown => match look(self.fd.as_fd(), name.to_bytes())? {
+                        Some(stat) => kind(&stat),
+                        None => return Ok(()),
+                    },
+                    known => known,
+                };
+                let names = if found == FileType::Directory {
+                    &mut self.ahead
+                } else {
+                    &mut others
+                };
+                if names.len() < MAX_NAMES {
+                    names.push(name.to_owned());
+                } else {
+                    self.has_more = true;
+                }
+                Ok(())
+            })?;
+            let is_full = others.len() == MAX_NAMES;
+            for other in others {
+                match fs::unlinkat(&self.fd, &other, AtFlags::empty()) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    // It became a directory meanwhile.
+                    Err(Errno::ISDIR) => self.ahead.push(other),
+                    Err(errno) => return Err(errno),
+                }
+            }
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
 }
 
 /// Deletes a directory and all that is in it, by open directories and single names.
@@ -120,6 +169,9 @@ fn empty(above: BorrowedFd<'_>, name: &CString) -> Result<(), Errno> {
         let Some(level) = levels.get_mut(depth) else {
             break;
         };
+        if level.ahead.is_empty() && level.has_more {
+            level.read()?;
+        }
         let Some(next) = level.ahead.pop() else {
             let Some(done) = levels.pop() else { break };
             let Some(parent) = levels.last() else { break };
@@ -167,35 +219,12 @@ fn enter(above: BorrowedFd<'_>, name: &CString) -> Result<Option<Level>, Errno> 
         }
         Err(errno) => return Err(errno),
     };
-    let mut ahead = Vec::new();
-    let mut others = Vec::new();
-    each(fd.as_fd(), |name, told| {
-        let found = match told {
-            FileType::Unknown => match look(fd.as_fd(), name.to_bytes())? {
-                Some(stat) => kind(&stat),
-                None => return Ok(()),
-            },
-            known => known,
-        };
-        let names = if found == FileType::Directory {
-            &mut ahead
-        } else {
-            &mut others
-        };
-        names.push(name.to_owned());
-        Ok(())
-    })?;
-    for other in others {
-        match fs::unlinkat(&fd, &other, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            // It became a directory meanwhile.
-            Err(Errno::ISDIR) => ahead.push(other),
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(Some(Level {
+    let mut level = Level {
         fd,
         name: name.clone(),
-        ahead,
-    }))
+        ahead: Vec::new(),
+        has_more: false,
+    };
+    level.read()?;
+    Ok(Some(level))
 }

@@ -16,14 +16,14 @@ use grep_searcher::{
 };
 use polis_core::Code;
 use polis_core::workspace::file::{SearchFiles, SearchMatch, SearchResult};
-use polis_core::workspace::path::WorkspacePath;
+use polis_core::workspace::path::{MAX_PATH_BYTES, WorkspacePath};
 use polis_ops::PortError;
 use rustix::fs::{self, FileType, OFlags};
 use rustix::io::Errno;
 
 use super::WorkspaceDir;
 use super::beneath::{Resolver, kind};
-use super::entries::{Below, Inside, each_shown};
+use super::entries::{Below, Inside, PendingBytes, each_shown, with_slash};
 use super::fault::{self, Doing};
 use super::gitignore::{Rules, Verdict};
 use super::hold::AT_ONCE;
@@ -39,10 +39,22 @@ const MAX_LIMIT: u64 = 10_000;
 const MAX_LINE_CHARS: usize = 500;
 
 /// A line longer than this is not searched, nor the rest of its file.
-const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
-/// A longer `.gitignore` is not read.
-const MAX_IGNORE_BYTES: u64 = 1024 * 1024;
+/// The most memory that a pattern may take, in bytes, and the most that matching it may.
+const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
+
+/// The longest globs of a search together: each character may stand for many states.
+const MAX_GLOB_BYTES: usize = 4 * 1024;
+
+/// The most bytes that paths and lines of the matches have together.
+const MAX_MATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// A longer `.gitignore` is not read. Rules take some hundred times the memory of their text.
+const MAX_IGNORE_BYTES: u64 = 64 * 1024;
+
+/// The most bytes that a `.gitignore` and those above it have together; the ones below that are not read.
+const MAX_IGNORE_CHAIN_BYTES: usize = 128 * 1024;
 
 /// The files whose rules are followed, the later before the earlier.
 const IGNORE_FILES: [&[u8]; 2] = [b".gitignore", b".ignore"];
@@ -60,6 +72,11 @@ impl WorkspaceDir {
                 "give another limit, or leave it out",
             ));
         }
+        if ask.globs.iter().map(String::len).sum::<usize>() > MAX_GLOB_BYTES {
+            return Err(invalid_pattern(format!(
+                "The globs are longer than {MAX_GLOB_BYTES} bytes together."
+            )));
+        }
         let mut search = Search {
             matcher: matcher(ask)?,
             searcher: SearcherBuilder::new()
@@ -75,6 +92,8 @@ impl WorkspaceDir {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
             resolver: self.resolver,
             result: SearchResult::default(),
+            match_bytes: 0,
+            is_complete: true,
         };
         let failed = Doing::Reading.at(&path);
         let flags = OFlags::RDONLY | AT_ONCE;
@@ -90,6 +109,7 @@ impl WorkspaceDir {
             FileType::RegularFile => search.file(&File::from(found), path.to_string()),
             _ => return Err(fault::not_a_file(&path.to_string())),
         }
+        search.result.truncated |= !search.is_complete;
         Ok(search.result)
     }
 
@@ -102,11 +122,9 @@ impl WorkspaceDir {
         let mut above = String::new();
         for name in path.names() {
             let dir = self.directory(above.as_bytes())?;
-            chain = Chain::extend(chain, dir.as_fd(), above.as_bytes());
-            if !above.is_empty() {
-                above.push('/');
-            }
+            chain = Chain::extend(chain, dir.as_fd(), above.len());
             above.push_str(name);
+            above.push('/');
         }
         Ok(chain)
     }
@@ -118,22 +136,28 @@ struct Chain {
     rules: Rules,
     /// How long the directory's path is, with the slash after it.
     base: usize,
+    /// How long the files of all these rules are.
+    bytes: usize,
     above: Option<Rc<Self>>,
 }
 
 impl Chain {
-    /// The chain with what a directory adds.
-    fn extend(mut chain: Option<Rc<Self>>, dir: BorrowedFd<'_>, path: &[u8]) -> Option<Rc<Self>> {
+    /// The chain with what a directory adds, whose path with the slash after it is `base` long.
+    fn extend(mut chain: Option<Rc<Self>>, dir: BorrowedFd<'_>, base: usize) -> Option<Rc<Self>> {
         for name in IGNORE_FILES {
             let Some(content) = small_file(dir, name) else {
                 continue;
             };
+            let bytes = content.len() + chain.as_ref().map_or(0, |above| above.bytes);
+            if bytes > MAX_IGNORE_CHAIN_BYTES {
+                continue;
+            }
             let rules = Rules::of_file(&content);
             if !rules.is_empty() {
-                let base = if path.is_empty() { 0 } else { path.len() + 1 };
                 chain = Some(Rc::new(Self {
                     rules,
                     base,
+                    bytes,
                     above: chain,
                 }));
             }
@@ -173,8 +197,8 @@ fn small_file(dir: BorrowedFd<'_>, name: &[u8]) -> Option<Vec<u8>> {
 #[derive(Debug)]
 struct Ahead {
     below: Below,
-    /// From the workspace down.
-    path: Vec<u8>,
+    /// The directory it is in, from the workspace down, with a slash at its end unless empty.
+    directory: Rc<[u8]>,
     is_directory: bool,
     ignored: Option<Rc<Chain>>,
 }
@@ -188,6 +212,9 @@ struct Search {
     limit: usize,
     resolver: Resolver,
     result: SearchResult,
+    match_bytes: usize,
+    /// Whether everything was searched that was to be: a tree may be deeper or wider than is kept in memory.
+    is_complete: bool,
 }
 
 impl Search {
@@ -198,9 +225,10 @@ impl Search {
         path: &WorkspacePath,
         ignored: Option<Rc<Chain>>,
     ) -> Result<(), Errno> {
+        let mut pending = PendingBytes::default();
         let mut ahead = vec![Ahead {
             below: Below::top(top),
-            path: path.as_str().as_bytes().to_vec(),
+            directory: with_slash(b"", path.as_str().as_bytes()),
             is_directory: true,
             ignored,
         }];
@@ -208,6 +236,7 @@ impl Search {
             if self.result.truncated {
                 break;
             }
+            pending.remove(next.below.name());
             let flags = if next.is_directory {
                 DIRECTORY
             } else {
@@ -220,10 +249,13 @@ impl Search {
                 Err(_) => continue,
             };
             if next.is_directory {
-                let inside = next.below.opened(fd);
-                self.enter(&inside, &next, &mut ahead)?;
+                match next.below.opened(fd) {
+                    Some(inside) => self.enter(&inside, &next, &mut ahead, &mut pending)?,
+                    None => self.is_complete = false,
+                }
             } else if kind(&fs::fstat(&fd)?) == FileType::RegularFile {
-                let shown = String::from_utf8_lossy(&next.path).into_owned();
+                let path = [&next.directory, next.below.name()].concat();
+                let shown = String::from_utf8_lossy(&path).into_owned();
                 self.file(&File::from(fd), shown);
             }
         }
@@ -232,16 +264,19 @@ impl Search {
 
     /// Puts what is in a directory and to be searched on the list, the first by path at its end.
     fn enter(
-        &self,
+        &mut self,
         inside: &Inside,
         directory: &Ahead,
         ahead: &mut Vec<Ahead>,
+        pending: &mut PendingBytes,
     ) -> Result<(), Errno> {
         let mut ignored = directory.ignored.clone();
+        let here = with_slash(&directory.directory, directory.below.name());
         if !self.all {
-            ignored = Chain::extend(ignored, inside.as_fd(), &directory.path);
+            ignored = Chain::extend(ignored, inside.as_fd(), here.len());
         }
         let from = ahead.len();
+        let mut path = here.to_vec();
         each_shown(inside.as_fd(), |name, kind| {
             let is_directory = match kind {
                 FileType::Directory => true,
@@ -249,31 +284,35 @@ impl Search {
                 _ => return Ok(()),
             };
             let name = name.to_bytes();
-            let mut path = directory.path.clone();
-            if !path.is_empty() {
-                path.push(b'/');
-            }
+            path.truncate(here.len());
             path.extend_from_slice(name);
-            if self.takes(&path, name, is_directory, ignored.as_ref()) {
-                ahead.push(Ahead {
-                    below: inside.entry(name),
-                    path,
-                    is_directory,
-                    ignored: ignored.clone(),
-                });
+            if !self.takes(&path, name, is_directory, ignored.as_ref()) {
+                return Ok(());
             }
+            if path.len() > MAX_PATH_BYTES || !pending.add(name) {
+                self.is_complete = false;
+                return Ok(());
+            }
+            ahead.push(Ahead {
+                below: inside.entry(name),
+                directory: Rc::clone(&here),
+                is_directory,
+                ignored: ignored.clone(),
+            });
             Ok(())
         })?;
         // As whole paths sort: what is in `a/` comes after `a.txt`.
-        let order = |item: &Ahead| (item.path.clone(), item.is_directory);
+        let order = |item: &Ahead| {
+            let slash: &[u8] = if item.is_directory { b"/" } else { b"" };
+            item.below
+                .name()
+                .iter()
+                .chain(slash)
+                .copied()
+                .collect::<Vec<u8>>()
+        };
         if let Some(new) = ahead.get_mut(from..) {
-            new.sort_by_cached_key(|item| {
-                let (mut path, is_directory) = order(item);
-                if is_directory {
-                    path.push(b'/');
-                }
-                std::cmp::Reverse(path)
-            });
+            new.sort_by_cached_key(|item| std::cmp::Reverse(order(item)));
         }
         Ok(())
     }
@@ -303,6 +342,7 @@ impl Search {
             path: &path,
             limit: self.limit,
             result: &mut self.result,
+            bytes: self.match_bytes,
             binary: false,
         };
         let answer = self.searcher.search_file(&self.matcher, file, &mut found);
@@ -310,6 +350,8 @@ impl Search {
         if found.binary || answer.is_err_and(|error| error.raw_os_error().is_some()) {
             self.result.matches.truncate(before);
             self.result.truncated = false;
+        } else {
+            self.match_bytes = found.bytes;
         }
     }
 }
@@ -320,6 +362,8 @@ struct Found<'a> {
     path: &'a str,
     limit: usize,
     result: &'a mut SearchResult,
+    /// What all matches have so far.
+    bytes: usize,
     binary: bool,
 }
 
@@ -327,14 +371,17 @@ impl Sink for Found<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        if self.result.matches.len() >= self.limit {
+        let text = shown(found.bytes());
+        let bytes = self.bytes + self.path.len() + text.len();
+        if self.result.matches.len() >= self.limit || bytes > MAX_MATCH_BYTES {
             self.result.truncated = true;
             return Ok(false);
         }
+        self.bytes = bytes;
         self.result.matches.push(SearchMatch {
             path: self.path.to_owned(),
             line: found.line_number().unwrap_or(0),
-            text: shown(found.bytes()),
+            text,
         });
         Ok(true)
     }
@@ -371,6 +418,8 @@ fn matcher(ask: &SearchFiles) -> Result<RegexMatcher, PortError> {
         .fixed_strings(ask.fixed)
         .case_insensitive(ask.ignore_case)
         .line_terminator(Some(b'\n'))
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_BYTES)
         .build(&ask.pattern)
         .map_err(|error| invalid_pattern(format!("The pattern cannot be read: {error}.")))
 }

@@ -141,7 +141,15 @@ impl WorkspaceDir {
             .map_err(Doing::Writing.at(path))?;
         lock(&root, path, Instant::now() + self.limits.lock_wait)?;
         let old = old.map_or(0, |old| u64::try_from(old.st_size).unwrap_or(0));
-        let used = self.info()?.total_size.saturating_sub(old);
+        let info = self.info()?;
+        if info.truncated {
+            return Err(PortError::new(
+                Code::QuotaExceeded,
+                "The workspace has a quota, and its directories are too many or too deep to be counted.",
+                "delete directories that are not needed",
+            ));
+        }
+        let used = info.total_size.saturating_sub(old);
         if new > old && used.saturating_add(new) > most {
             return Err(PortError::new(
                 Code::QuotaExceeded,

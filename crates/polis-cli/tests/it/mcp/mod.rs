@@ -5,6 +5,7 @@ mod commands;
 mod documents;
 mod eras;
 mod exposed;
+mod hostile_trees;
 mod sessions;
 mod subscriptions;
 mod tools;

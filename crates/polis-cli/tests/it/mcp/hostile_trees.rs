@@ -1,0 +1,109 @@
+//! Trees that an agent makes to exhaust a server: listings, searches and sums stay small whatever a tree looks like.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
+use serde_json::json;
+
+use super::client::{Client, OLD};
+use crate::board::Board;
+use crate::server::{Server, token};
+use crate::workspaces::add;
+
+/// The most memory that a server may take beyond what it has at rest.
+const MAX_GROWTH_KIB: u64 = 64 * 1024;
+
+/// A field of `/proc/PID/status`, in KiB.
+fn memory(pid: u32, field: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let number = line.unwrap().trim().trim_end_matches("kB").trim();
+    number.parse().unwrap()
+}
+
+/// A chain of directories, as deep as no path can say; on the way, many siblings with long names.
+fn make_tree(top: &Path) {
+    let (long, mode) = ("d".repeat(250), Mode::from_raw_mode(0o755));
+    let open = |dir: &OwnedFd, name: &str| {
+        openat(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
+    };
+    let mut here: OwnedFd = std::fs::File::open(top).unwrap().into();
+    for level in 0..3_000 {
+        // Deep enough that each of their paths is long.
+        if level == 14 {
+            for number in 0..30_000 {
+                let name = format!("{number:05}{}", "w".repeat(200));
+                mkdirat(&here, name.as_str(), mode).unwrap();
+            }
+        }
+        mkdirat(&here, long.as_str(), mode).unwrap();
+        here = open(&here, &long);
+    }
+    let rules = (0..100_000).map(|number| format!("*{number}*[a-z]?\n"));
+    std::fs::write(top.join(".gitignore"), rules.collect::<String>()).unwrap();
+    std::fs::write(top.join("needle.txt"), "needle\n").unwrap();
+}
+
+#[test]
+fn servers_stay_small_whatever_a_tree_looks_like() {
+    let board = Board::embedded();
+    add(&board, "ada", "");
+    board.ok("ada", &["ws", "write", "first", "--content", "x"]);
+    make_tree(&board.workspace("workspaces/ada"));
+
+    let mut client = Client::begin(&board, "ada", OLD);
+    let pid = client.child.id();
+    let rest = memory(pid, "VmRSS:");
+    let listed = client.call("list_files", json!({"recursive": true}));
+    assert_eq!(listed["truncated"], true);
+    client.call("list_files", json!({"recursive": true, "limit": 10}));
+    client.call("list_files", json!({"recursive": true, "limit": 4_000_000}));
+    let found = client.call("search_files", json!({"pattern": "needle"}));
+    assert_eq!(found["matches"][0]["path"], "needle.txt");
+    client.call("search_files", json!({"pattern": "needle", "all": true}));
+    client.call("get_workspace_info", json!({}));
+    // What is short in a request and large in memory.
+    let many = json!({"path": "many", "content": "a".repeat(8_000_000)});
+    client.call("write_file", many);
+    let long = "b".repeat(100);
+    let edit = json!({"path": "many", "oldText": "a", "newText": long, "replaceAll": true});
+    client.refused("edit_file", edit, "file_too_large");
+    for pattern in [r"\w{1000}", r"(\w{1000}){3}"] {
+        client.result("search_files", json!({"pattern": pattern}));
+    }
+    let globs: Vec<String> = (0..200)
+        .map(|_| format!("{{{}}}", "ab,".repeat(66)))
+        .collect();
+    client.refused(
+        "search_files",
+        json!({"pattern": "x", "globs": globs}),
+        "invalid_pattern",
+    );
+    let growth = memory(pid, "VmHWM:") - rest;
+    assert!(growth < MAX_GROWTH_KIB, "polis mcp grew by {growth} KiB");
+    drop(client);
+
+    let ada = token(&board, "ada", &[]);
+    let server = Server::start(&board);
+    let rest = memory(server.id(), "VmRSS:");
+    for address in [
+        "/v1/files/list?recursive=true",
+        "/v1/files/list?recursive=true&limit=4000000",
+        "/v1/files/search?pattern=needle&all=true",
+        "/v1/workspace",
+    ] {
+        let answer = server.ask(&ada, &format!("GET {address}"), serde_json::Value::Null);
+        assert!(
+            answer.status == 200 || answer.status == 404,
+            "{address}: {}",
+            answer.status
+        );
+    }
+    let growth = memory(server.id(), "VmHWM:") - rest;
+    assert!(growth < MAX_GROWTH_KIB, "polis serve grew by {growth} KiB");
+    assert!(server.end().0.success());
+
+    let listed = board.shown("ada", &["ws", "ls", "--recursive"]);
+    assert!(listed.contains("There are more"), "{} bytes", listed.len());
+}
