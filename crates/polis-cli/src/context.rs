@@ -12,6 +12,7 @@ use polis_ops::{Polis, PortError, Store};
 use polis_store::embedded::Use;
 use polis_store::{EmbeddedStore, PostgresStore};
 use polis_workspace::files::WorkspaceFiles;
+use polis_workspace::registry::MachineRegistry;
 use polis_workspace::sandbox::SandboxTerminal;
 use tokio::runtime::Runtime;
 
@@ -109,8 +110,10 @@ impl Context {
         let settings = config.settings(policy, &place.project());
         let mut polis = Polis::new(store, Arc::new(clock), Arc::new(SystemChance), settings);
         if let Some(data) = place.data() {
+            let registry = MachineRegistry::of_user();
             let files = WorkspaceFiles::with_limits(&data, config.file_limits());
-            let terminal = SandboxTerminal::new(data);
+            let files = files.with_registry(registry.clone());
+            let terminal = SandboxTerminal::new(data).with_registry(registry);
             polis = polis.with_workspaces(Arc::new(files), Arc::new(terminal));
         }
         Ok(Self {

@@ -285,7 +285,13 @@ pub(crate) fn bare_program(program: &str, directory: &Path) -> Command {
     for name in ["LANG", "LC_ALL", "LC_MESSAGES", "NO_COLOR", "CLAWOS_HOME"] {
         command.env_remove(name);
     }
+    command.env("POLIS_STATE_DIR", state_dir());
     command
+}
+
+/// Where the programs of these tests record which projects are trusted, instead of the developer's home directory.
+pub(crate) fn state_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()))
 }
 
 /// Runs a command with something on standard input.

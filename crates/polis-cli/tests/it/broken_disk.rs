@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::board::{Answer, Board, POLIS};
+use crate::board::{Answer, Board, POLIS, state_dir};
 
 /// A process that holds a mount table of its own; others join it.
 pub(crate) struct Mounts(Child);
@@ -37,6 +37,7 @@ impl Mounts {
         let mut command = Command::new("nsenter");
         command.args(["--mount", "--target", &self.0.id().to_string(), program]);
         command.stdin(Stdio::null());
+        command.env("POLIS_STATE_DIR", state_dir());
         command
     }
 
@@ -238,6 +239,7 @@ pub(crate) fn refused_for_growing(board: &Board, args: &[&str]) {
         .args(["-c", script, "sh", POLIS, "--json", "--dir"])
         .arg(board.path())
         .args(args);
+    command.env("POLIS_STATE_DIR", state_dir());
     let refused = Answer::of(command.output().unwrap());
     assert_eq!(
         (refused.exit, refused.stdout.as_str()),

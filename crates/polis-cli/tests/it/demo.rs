@@ -8,6 +8,7 @@ fn a_killed_workers_task_is_taken_over_and_nothing_is_left_behind() {
     let output = Command::new(env!("CARGO_BIN_EXE_polis"))
         .args(["demo", "board"])
         .env("TMPDIR", room.path())
+        .env("POLIS_STATE_DIR", crate::board::state_dir())
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -64,5 +64,6 @@ mod task_search;
 mod tui;
 mod web;
 mod workspace_files;
+mod workspace_roots;
 mod workspaces;
 mod workspaces_bound;

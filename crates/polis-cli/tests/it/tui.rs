@@ -22,7 +22,9 @@ fn board() -> Board {
 
 /// The screen in a terminal of its own.
 fn open(board: &Board, args: &str, variables: &[(&str, &str)]) -> Pane {
-    let pane = Pane::open(board.path(), SIZE, variables);
+    let state = crate::board::state_dir().display().to_string();
+    let variables = [variables, &[("POLIS_STATE_DIR", state.as_str())]].concat();
+    let pane = Pane::open(board.path(), SIZE, &variables);
     pane.line(&format!("{POLIS} tui {args}"));
     pane
 }

@@ -13,6 +13,10 @@ const MAX_NAME_BYTES: usize = 255;
 /// The longest path the kernel takes, in bytes. No tool can name what has a longer one.
 pub const MAX_PATH_BYTES: usize = 4_095;
 
+/// The data directory of a project. No tool creates, shows or changes anything of that name: a project in a workspace
+/// would be an agent's, and a person who runs polis there would use its configuration.
+pub const PROJECT_DATA: &str = ".agent-workspace";
+
 /// What the name of a file begins with that a write has not finished yet. Such files are never
 /// shown, and never left after the write.
 pub const UNFINISHED: &str = ".polis-tmp-";

@@ -4,12 +4,13 @@
 //! deleted or put elsewhere meanwhile is noticed. The work is done on threads that may wait, since a
 //! write waits for the disk.
 
+use std::collections::HashMap;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use polis_core::Code;
 use polis_core::workspace::file::{
@@ -25,6 +26,8 @@ use tokio::sync::Semaphore;
 use super::fault::{self, Doing};
 use super::place::sync_directory;
 use super::{FileLimits, WorkspaceDir, bind, resolve};
+use crate::directory::DirectoryIdentity;
+use crate::registry::{MachineRegistry, WorkspaceHold};
 
 /// Where default workspaces are, below the data directory.
 const WORKSPACES: &str = "workspaces";
@@ -42,8 +45,11 @@ pub struct WorkspaceFiles {
 struct Shared {
     data_dir: PathBuf,
     limits: FileLimits,
+    registry: Option<MachineRegistry>,
     /// Lets only so many searches run at a time: each holds lines and compiled patterns.
     searches: Semaphore,
+    /// Bound directories that were found to be the right ones.
+    checked: Mutex<HashMap<PathBuf, DirectoryIdentity>>,
 }
 
 impl WorkspaceFiles {
@@ -58,7 +64,24 @@ impl WorkspaceFiles {
             shared: Arc::new(Shared {
                 data_dir: data_dir.into(),
                 limits,
+                registry: None,
                 searches: Semaphore::new(MAX_SEARCHES),
+                checked: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The same with a registry of this machine: bound directories must not overlap other projects, and have to be the
+    /// ones that were bound.
+    #[must_use]
+    pub fn with_registry(self, registry: MachineRegistry) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                data_dir: self.shared.data_dir.clone(),
+                limits: self.shared.limits,
+                registry: Some(registry),
+                searches: Semaphore::new(MAX_SEARCHES),
+                checked: Mutex::default(),
             }),
         }
     }
@@ -69,21 +92,30 @@ impl WorkspaceFiles {
     }
 
     /// Makes the directory of a default workspace if it is not there: what a command runs in has
-    /// to exist. A bound one is never made again.
-    pub fn prepare(&self, site: &Site) -> Result<PathBuf, PortError> {
-        self.shared.open_or_make(site)?;
-        Ok(self.shared.directory(site))
+    /// to exist. A bound one is never made again. Returns where it is and which one it is.
+    pub fn prepare(&self, site: &Site) -> Result<(PathBuf, DirectoryIdentity), PortError> {
+        let (directory, _) = self.shared.open_or_make(site)?;
+        Ok((self.shared.directory(site), directory.identity()?))
+    }
+
+    /// Keeps the directory of a bound workspace known as one as long as a command runs in it, even if the workspace is
+    /// bound elsewhere meanwhile: the command can still write there.
+    pub(crate) fn hold_workspace(&self, site: &Site) -> Option<WorkspaceHold> {
+        let bound = site.bound.as_ref()?;
+        let registry = self.shared.registry.as_ref()?;
+        registry.hold_workspace(Path::new(bound)).ok()
     }
 
     fn binding(
         &self,
         directory: &str,
-        work: fn(&Path, &Path) -> Result<String, PortError>,
+        work: fn(&Path, &Path, Option<&MachineRegistry>) -> Result<String, PortError>,
     ) -> PortFuture<'_, String> {
         let shared = Arc::clone(&self.shared);
         let directory = PathBuf::from(directory);
         Box::pin(async move {
-            tokio::task::spawn_blocking(move || work(&directory, &shared.data_dir))
+            let work = move || work(&directory, &shared.data_dir, shared.registry.as_ref());
+            tokio::task::spawn_blocking(work)
                 .await
                 .map_err(|error| PortError::internal("Binding a directory", error))?
         })
@@ -121,7 +153,10 @@ impl Shared {
     /// The workspace's directory; `None` for a default one that nobody has written to.
     fn open(&self, site: &Site) -> Result<Option<WorkspaceDir>, PortError> {
         match WorkspaceDir::open(&self.directory(site)) {
-            Ok(dir) => Ok(Some(dir.with_limits(self.limits))),
+            Ok(dir) => {
+                self.check(site, &dir)?;
+                Ok(Some(dir.with_limits(self.limits)))
+            }
             Err(error) if error.code == Code::FileNotFound && site.bound.is_none() => Ok(None),
             Err(error) if error.code == Code::FileNotFound => Err(PortError::new(
                 Code::FileNotFound,
@@ -130,6 +165,25 @@ impl Shared {
             )),
             Err(error) => Err(error),
         }
+    }
+
+    /// Refuses a bound directory that is not the one that was bound.
+    fn check(&self, site: &Site, dir: &WorkspaceDir) -> Result<(), PortError> {
+        let (Some(registry), Some(bound)) = (&self.registry, &site.bound) else {
+            return Ok(());
+        };
+        let bound = Path::new(bound);
+        let identity = dir.identity()?;
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.get(bound) == Some(&identity) {
+            return Ok(());
+        }
+        let agent = site.workspace.as_str();
+        if !registry.check_workspace(bound, &self.data_dir, agent, identity) {
+            return Err(fault::replaced());
+        }
+        checked.insert(bound.to_owned(), identity);
+        Ok(())
     }
 
     /// The workspace's directory for something that is in it already.
@@ -206,7 +260,7 @@ impl Files for WorkspaceFiles {
 
     fn exists<'a>(&'a self, site: &'a Site) -> PortFuture<'a, bool> {
         self.on(site, &(), |shared, site, ()| {
-            Ok(shared.directory(site).is_dir())
+            Ok(shared.open(site).is_ok_and(|found| found.is_some()))
         })
     }
 

@@ -2,11 +2,15 @@
 
 use std::fs::{DirBuilder, Metadata};
 use std::io;
+use std::os::fd::AsFd as _;
 use std::path::{Component, Path, PathBuf};
 
 use polis_core::Code;
 use polis_ops::PortError;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+
+use crate::directory::{DirectoryIdentity, open_without_links};
+use crate::registry::{MachineRegistry, Overlap};
 
 /// Directories of the system that no workspace may be in. What is in those with programs, every
 /// command sees.
@@ -44,19 +48,35 @@ const TOO_WIDE: [&str; 15] = [
 /// A directory as it is bound to a workspace: made if it is not there, canonical and absolute.
 ///
 /// Refused before anything is made: a path that is not absolute, a directory of the system, one
-/// that holds `data_dir` or is in it. Refused too: what is not a directory, or cannot be written.
-pub fn bind(directory: &Path, data_dir: &Path) -> Result<String, PortError> {
-    let place = Wanted::look(directory, data_dir)?;
+/// that holds `data_dir` or is in it, one that overlaps another project of the registry. Refused too: what is not a
+/// directory, or cannot be written.
+pub fn bind(
+    directory: &Path,
+    data_dir: &Path,
+    registry: Option<&MachineRegistry>,
+) -> Result<String, PortError> {
+    let place = Wanted::look(directory, data_dir, registry)?;
     if !place.missing.is_empty() {
         make(&place.there, &place.missing)?;
     }
     check_writable(&place.whole)?;
+    if let Some(registry) = registry {
+        let identity = open_without_links(&place.whole)
+            .and_then(|open| DirectoryIdentity::of(open.as_fd()))
+            .map_err(|errno| failed(errno.into()))?;
+        // Should it fail, the first use of the workspace does it.
+        let _ = registry.bind_workspace(&place.whole, &canonical_or_given(data_dir), identity);
+    }
     Ok(place.text)
 }
 
 /// The same directory, refused for the same reasons, but nothing is made.
-pub fn resolve(directory: &Path, data_dir: &Path) -> Result<String, PortError> {
-    let place = Wanted::look(directory, data_dir)?;
+pub fn resolve(
+    directory: &Path,
+    data_dir: &Path,
+    registry: Option<&MachineRegistry>,
+) -> Result<String, PortError> {
+    let place = Wanted::look(directory, data_dir, registry)?;
     let next = place.missing.first().map(|name| place.there.join(name));
     let dangling = |path: PathBuf| {
         path.symlink_metadata()
@@ -80,7 +100,11 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn look(directory: &Path, data_dir: &Path) -> Result<Self, PortError> {
+    fn look(
+        directory: &Path,
+        data_dir: &Path,
+        registry: Option<&MachineRegistry>,
+    ) -> Result<Self, PortError> {
         if !directory.is_absolute() {
             return Err(invalid(
                 "The path of the directory is not absolute.",
@@ -91,7 +115,11 @@ impl Wanted {
         let whole = missing
             .iter()
             .fold(there.clone(), |path, name| path.join(name));
-        check_place(&whole, &canonical_or_given(data_dir))?;
+        let data_dir = canonical_or_given(data_dir);
+        check_place(&whole, &data_dir)?;
+        if let Some(overlap) = registry.and_then(|known| known.overlap(&whole, &data_dir)) {
+            return Err(overlaps(&overlap));
+        }
         let text = whole.to_str().map(str::to_owned).ok_or_else(|| {
             invalid(
                 "The path of the directory is not UTF-8.",
@@ -165,6 +193,38 @@ fn check_place(wanted: &Path, data_dir: &Path) -> Result<(), PortError> {
         ));
     }
     Ok(())
+}
+
+/// The refusal of a directory that overlaps something of another project. Paths are for the person who asks for causes.
+fn overlaps(overlap: &Overlap) -> PortError {
+    let (message, cause) = match overlap {
+        Overlap::Workspace(workspace) => (
+            "The directory overlaps a workspace of another polis project of this machine.",
+            format!(
+                "{} is bound in the project of {}",
+                workspace.directory.display(),
+                workspace.project.display()
+            ),
+        ),
+        Overlap::Project(data) => (
+            "The directory holds another polis project, or is in its data.",
+            data.display().to_string(),
+        ),
+        Overlap::Registry => (
+            "The directory holds polis's own records of this machine, or is in them.",
+            String::new(),
+        ),
+    };
+    let error = PortError::new(
+        Code::WorkspaceOverlaps,
+        message,
+        "choose a directory that is apart from all polis projects; with --verbose the cause is shown",
+    );
+    if cause.is_empty() {
+        error
+    } else {
+        error.because(cause)
+    }
 }
 
 fn check_directory(found: &Metadata) -> Result<(), PortError> {

@@ -124,6 +124,15 @@ pub(super) fn leads_out(path: &str) -> PortError {
     )
 }
 
+/// The refusal for a workspace whose directory is not the one that was bound.
+pub(super) fn replaced() -> PortError {
+    PortError::new(
+        Code::InvalidWorkspace,
+        "The directory of the workspace was replaced by another one or by a link since it was bound; nothing was done.",
+        "look at the directory; have the person bind the workspace again: `polis ws bind`",
+    )
+}
+
 pub(super) fn is_a_directory(path: &str) -> PortError {
     PortError::new(
         Code::IsADirectory,

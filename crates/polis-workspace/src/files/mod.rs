@@ -9,7 +9,8 @@
 //! - **Confinement.** A path is refused by its text if it is absolute or has a `..` (see
 //!   [`polis_core::workspace::path`]). Then the kernel opens it beneath the workspace, so links lead
 //!   inside or are refused, also when they are swapped while we look (`beneath.rs`). What changes
-//!   directories does so through a directory held open and a single name (`place.rs`).
+//!   directories does so through a directory held open and a single name (`place.rs`). The workspace itself is opened
+//!   without following any link, and has to be the directory that was bound (`registry`).
 //! - **Nothing waits.** Pipes, sockets and devices are refused without being waited for.
 //! - **Whole or not at all.** A write is visible at once or never, and durable when it is answered
 //!   (`write.rs`). A refused request has changed nothing, but for a recursive deletion that the
@@ -43,7 +44,7 @@ mod search;
 mod unfinished;
 mod write;
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -52,7 +53,10 @@ pub use beneath::Resolver;
 pub use bind::{bind, resolve};
 use polis_core::workspace::path::WorkspacePath;
 use polis_ops::PortError;
-use rustix::fs::{self, CWD, Gid, Mode, Uid};
+use rustix::fs::{self, Gid, Uid};
+use rustix::io::Errno;
+
+use crate::directory::{DirectoryIdentity, open_without_links};
 
 use fault::Doing;
 
@@ -89,10 +93,14 @@ pub struct WorkspaceDir {
 }
 
 impl WorkspaceDir {
-    /// Opens a directory. It may be reached through links; below it, they have to stay inside.
+    /// Opens a directory by its absolute path. No name of the path may be a link; below the directory, links have to stay
+    /// inside.
     pub fn open(path: &Path) -> Result<Self, PortError> {
         let failed = Doing::Reading.at(&WorkspacePath::root());
-        let root = fs::openat(CWD, path, place::DIRECTORY, Mode::empty()).map_err(&failed)?;
+        let root = open_without_links(path).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NOTDIR => fault::replaced(),
+            errno => failed(errno),
+        })?;
         let stat = fs::fstat(&root).map_err(failed)?;
         let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
         // Only root can give files away.
@@ -104,6 +112,12 @@ impl WorkspaceDir {
             resolver: Resolver::detect(),
             limits: FileLimits::default(),
         })
+    }
+
+    /// Returns which directory it is.
+    pub fn identity(&self) -> Result<DirectoryIdentity, PortError> {
+        let failed = Doing::Reading.at(&WorkspacePath::root());
+        DirectoryIdentity::of(self.root.as_fd()).map_err(failed)
     }
 
     /// The same with other limits.

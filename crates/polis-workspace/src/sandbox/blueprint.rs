@@ -1,7 +1,7 @@
 //! From a policy and a workspace to the [`Plan`] of a sandbox of a given strength.
 
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +12,11 @@ use super::filter::{Filter, Needs, Sockets};
 use super::identity::{INSIDE, Launcher, OwnerMaps};
 use super::kernel::{Errno, PointerList, attribute};
 use super::landlock::Abilities;
-use super::plan::{Fixture, Landlock, MAX_TREES, Memory, Plan, Reach, Source, Tree, View};
+use super::plan::{
+    Fixture, Landlock, MAX_TREES, Memory, Plan, Reach, Source, StartDirectory, Tree, View,
+};
 use super::system::{System, WORKSPACE, relative, text, way_to};
+use crate::directory::DirectoryIdentity;
 
 /// Where kept output is, as a command sees it.
 const OUTPUT: &str = "/output";
@@ -56,6 +59,10 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) policy: &'a CommandPolicy,
     /// The workspace.
     pub(crate) workspace: &'a Path,
+    /// Its directory, open.
+    pub(crate) root: OwnedFd,
+    /// Which directory that is.
+    pub(crate) identity: DirectoryIdentity,
     /// Where the output of earlier commands is, if there is any.
     pub(crate) output: Option<&'a Path>,
     /// A private directory in place of `/tmp`, where there is no view.
@@ -73,7 +80,7 @@ pub(crate) struct Blueprint<'a> {
 pub(crate) struct Drawn {
     /// The plan.
     pub(crate) plan: Arc<Plan>,
-    _trees: Vec<OwnedFd>,
+    _open: Vec<OwnedFd>,
 }
 
 /// What filters a tier and a network setting need; `None` if this cannot be had together.
@@ -121,8 +128,8 @@ impl Blueprint<'_> {
             None
         };
         let directory = match self.has_spaces() {
-            true => text(WORKSPACE.as_ref()),
-            false => text(self.workspace.as_os_str()),
+            true => StartDirectory::InView(text(WORKSPACE.as_ref())),
+            false => StartDirectory::Open(self.root.as_raw_fd()),
         };
         let shell = c"/bin/sh".to_owned();
         let line = CString::new(self.command).map_err(|_| Errno(libc::EINVAL))?;
@@ -157,9 +164,10 @@ impl Blueprint<'_> {
             ]),
             environment: PointerList::new(self.environment()),
         };
+        trees.push(self.root);
         Ok(Drawn {
             plan: Arc::new(plan),
-            _trees: trees,
+            _open: trees,
         })
     }
 
@@ -183,8 +191,14 @@ impl Blueprint<'_> {
         let mut fixtures = self.system.fixtures();
         let mut trees = self.system.trees();
         let closed = attribute::NO_SETUID | attribute::NO_DEVICES;
-        let mut shown: Vec<(&Path, PathBuf, u64)> =
-            vec![(self.workspace, PathBuf::from(WORKSPACE), closed)];
+        let workspace = PathBuf::from(WORKSPACE);
+        fixtures.extend(way_to(&workspace, &fixtures));
+        trees.push(Tree {
+            source: self.workspace_source(closed, prepared)?,
+            target: text(relative(&workspace).as_os_str()),
+            attributes: closed,
+        });
+        let mut shown: Vec<(&Path, PathBuf, u64)> = Vec::new();
         if let Some(output) = self.output {
             shown.push((output, PathBuf::from(OUTPUT), closed | attribute::READ_ONLY));
         }
@@ -241,6 +255,22 @@ impl Blueprint<'_> {
         })
     }
 
+    /// The tree of the workspace.
+    fn workspace_source(
+        &self,
+        attributes: u64,
+        prepared: &mut Vec<OwnedFd>,
+    ) -> Result<Source, Errno> {
+        if !self.launcher.is_root() {
+            let path = text(self.workspace.as_os_str());
+            return Ok(Source::Directory(path, self.identity));
+        }
+        let tree = self.maps.mapped_tree_of(self.root.as_fd(), attributes)?;
+        let source = Source::Prepared(tree.as_raw_fd());
+        prepared.push(tree);
+        Ok(source)
+    }
+
     /// Where the list of name servers really is, if the network is granted and it is a link out of
     /// `/etc`, as resolvers make it.
     fn name_servers(&self) -> Option<PathBuf> {
@@ -289,13 +319,13 @@ impl Blueprint<'_> {
             rules.extend(HARMLESS_PROC.map(|p| (path(p.as_ref()), abilities.reading_file())));
             rules.extend(self.scratch.map(|p| (path(p), abilities.working())));
         }
-        rules.push((path(self.workspace), abilities.working()));
         let names = self.name_servers();
         rules.extend(names.map(|p| (path(&p), abilities.reading_file())));
         rules.extend(self.output.map(|p| (path(p), abilities.reading())));
         Landlock {
             ruleset: abilities.ruleset(self.policy.network == Network::Off),
             outside: rules,
+            workspace: (self.root.as_raw_fd(), abilities.working()),
             inside,
         }
     }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -127,10 +127,29 @@ pub(crate) struct OwnerMaps(Mutex<HashMap<(u32, u32), Arc<OwnedFd>>>);
 impl OwnerMaps {
     /// A copy of the tree at a path, its owner shown as the user of commands.
     pub(crate) fn mapped_tree(&self, path: &Path, attributes: u64) -> Result<OwnedFd, Errno> {
-        let failed = |error: std::io::Error| Errno(error.raw_os_error().unwrap_or(libc::EIO));
-        let owner = std::fs::metadata(path).map_err(failed)?;
-        let map = self.of(owner.uid(), owner.gid()).map_err(failed)?;
+        let owner = std::fs::metadata(path).map_err(errno_of)?;
         let tree = kernel::copy_tree(libc::AT_FDCWD, &text(path.as_os_str()), false)?;
+        self.map_owner(tree, (owner.uid(), owner.gid()), attributes)
+    }
+
+    /// The same of the tree at an open directory.
+    pub(crate) fn mapped_tree_of(
+        &self,
+        directory: BorrowedFd<'_>,
+        attributes: u64,
+    ) -> Result<OwnedFd, Errno> {
+        let owner = rustix::fs::fstat(directory).map_err(|error| Errno(error.raw_os_error()))?;
+        let tree = kernel::copy_tree(directory.as_raw_fd(), c"", false)?;
+        self.map_owner(tree, (owner.st_uid, owner.st_gid), attributes)
+    }
+
+    fn map_owner(
+        &self,
+        tree: OwnedFd,
+        (uid, gid): (u32, u32),
+        attributes: u64,
+    ) -> Result<OwnedFd, Errno> {
+        let map = self.of(uid, gid).map_err(errno_of)?;
         let attributes = attributes | attribute::ID_MAPPED;
         let map = Some(map.as_raw_fd());
         kernel::set_mount_attributes(tree.as_raw_fd(), c"", attributes, map, false)?;
@@ -146,6 +165,10 @@ impl OwnerMaps {
         known.insert((uid, gid), Arc::clone(&map));
         Ok(map)
     }
+}
+
+fn errno_of(error: std::io::Error) -> Errno {
+    Errno(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
 /// A user namespace in which this user and group are those of commands.

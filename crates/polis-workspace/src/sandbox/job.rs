@@ -7,13 +7,17 @@ use std::time::Duration;
 use polis_core::workspace::policy::CommandPolicy;
 use polis_ops::port::Stream;
 
+use crate::directory::DirectoryIdentity;
+
 /// Sees a piece of output.
 pub type Watcher<'a> = dyn Fn(Stream, &[u8]) + Sync + 'a;
 
 /// A command to run.
 pub struct Job<'a> {
-    /// The directory it works in.
+    /// The directory it works in: an absolute path without links.
     pub workspace: &'a Path,
+    /// Which directory that has to be, if it is known; another one at the same path is refused.
+    pub identity: Option<DirectoryIdentity>,
     /// The line of shell.
     pub command: &'a str,
     /// What it may do.
@@ -47,6 +51,7 @@ impl<'a> Job<'a> {
     pub fn new(workspace: &'a Path, command: &'a str, policy: &'a CommandPolicy) -> Self {
         Self {
             workspace,
+            identity: None,
             command,
             policy,
             timeout: Duration::from_millis(policy.timeout_ms),

@@ -43,21 +43,21 @@ pub use job::{Cancel, Job, Watcher};
 pub use terminal::SandboxTerminal;
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use polis_core::workspace::command::{CommandRun, Ending};
-use polis_core::workspace::policy::{CommandPolicy, Network, Tier};
+use polis_core::workspace::policy::{CommandPolicy, Limits, Network, Tier};
 use polis_core::workspace::signal;
 use polis_ops::port::Stream;
 
 use self::alone::{Scratch, hand_over, hand_over_again, open_way, processes_of};
 use self::blueprint::{Blueprint, needs};
 use self::capture::Output;
-use self::cgroup::{ControlGroups, NoGroups};
+use self::cgroup::{ControlGroups, Lease, NoGroups};
 use self::filter::{Filter, Needs};
 use self::identity::{Launcher, OwnerMaps};
 use self::kernel::Errno;
@@ -68,6 +68,7 @@ use self::refused::{Refused, explain, not_shown, scarce};
 use self::run::{End, Run, Side};
 use self::spool::SpoolPlace;
 use self::system::System;
+use crate::directory::{DirectoryIdentity, open_without_links};
 
 /// Runs commands behind walls. Cheap to keep, made to be shared by threads.
 #[derive(Debug)]
@@ -191,26 +192,8 @@ fn rank(tier: Tier) -> u8 {
 
 impl Sandbox {
     fn run_at(&self, job: &Job<'_>, tier: Tier) -> Result<CommandRun, Refused> {
-        let groups = match (tier, self.groups()) {
-            (Tier::Full, Ok(groups)) => Some(groups),
-            (Tier::Full, Err(missing)) if !missing.lasting => {
-                return Err(Refused::Job(SandboxError::Failed(missing.why)));
-            }
-            (Tier::Full, Err(missing)) => {
-                return Err(Refused::Missing {
-                    layer: missing.why,
-                    lasting: true,
-                });
-            }
-            _ => None,
-        };
-        let group = groups.map(|groups| groups.take(&job.policy.limits));
-        let group = group
-            .transpose()
-            .map_err(|error| match error.raw_os_error().map(Errno) {
-                Some(errno) if scarce(errno) => Refused::short_of(errno),
-                _ => Refused::this_time(format!("control group: {}", error.kind())),
-            })?;
+        let (root, identity) = open_workspace(job)?;
+        let group = self.group_at(tier, &job.policy.limits)?;
         match self.landlock {
             None if tier > Tier::Bare => {
                 return Err(Refused::lasting("the kernel has no Landlock"));
@@ -234,13 +217,13 @@ impl Sandbox {
         }
         let output = job.output.filter(|path| path.is_dir());
         let network = (tier >= Tier::Watched && network == Network::Off && self.launcher.is_root())
-            .then(|| self.networks.of(job.workspace).ok())
+            .then(|| self.networks.of(identity).ok())
             .flatten();
         let spaces = tier >= Tier::Watched;
         let outside = self.launcher.outside();
         let handed_to = (!spaces && self.launcher.is_root()).then_some(outside);
         if let Some(user) = handed_to {
-            self.make_owner(job, user)?;
+            self.make_owner(job, root.as_fd(), user)?;
             // Reading it is what it is for; without, the command still runs.
             let _ = output.map(|output| hand_over_again(output, user));
             let _ = output.map(|output| open_way(output, user));
@@ -258,6 +241,8 @@ impl Sandbox {
             maps: &self.maps,
             policy: job.policy,
             workspace: job.workspace,
+            root,
+            identity,
             output,
             scratch: scratch.as_ref().map(Scratch::path),
             in_empty_network: network.is_some(),
@@ -313,6 +298,30 @@ impl Sandbox {
         })
     }
 
+    /// A control group of a tier that has one.
+    fn group_at(&self, tier: Tier, limits: &Limits) -> Result<Option<Lease<'_>>, Refused> {
+        let groups = match (tier, self.groups()) {
+            (Tier::Full, Ok(groups)) => Some(groups),
+            (Tier::Full, Err(missing)) if !missing.lasting => {
+                return Err(Refused::Job(SandboxError::Failed(missing.why)));
+            }
+            (Tier::Full, Err(missing)) => {
+                return Err(Refused::Missing {
+                    layer: missing.why,
+                    lasting: true,
+                });
+            }
+            _ => None,
+        };
+        let group = groups.map(|groups| groups.take(limits));
+        group
+            .transpose()
+            .map_err(|error| match error.raw_os_error().map(Errno) {
+                Some(errno) if scarce(errno) => Refused::short_of(errno),
+                _ => Refused::this_time(format!("control group: {}", error.kind())),
+            })
+    }
+
     /// Refuses a command that would see what is private.
     fn check_private(&self, job: &Job<'_>) -> Result<(), SandboxError> {
         let Some(private) = job.private.and_then(|path| path.canonicalize().ok()) else {
@@ -338,8 +347,13 @@ impl Sandbox {
     }
 
     /// Where owners cannot be mapped, the workspace has to be the commands' user's, and open to it.
-    fn make_owner(&self, job: &Job<'_>, user: (u32, u32)) -> Result<(), Refused> {
-        let owner = std::fs::metadata(job.workspace).map(|found| found.uid());
+    fn make_owner(
+        &self,
+        job: &Job<'_>,
+        root: BorrowedFd<'_>,
+        user: (u32, u32),
+    ) -> Result<(), Refused> {
+        let owner = rustix::fs::fstat(root).map(|found| found.st_uid);
         if owner.is_ok_and(|owner| owner == user.0) && !job.hand_over {
             return Ok(());
         }
@@ -387,6 +401,17 @@ impl Sandbox {
         let mut known = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
         let compile = || Filter::assemble(needs).map(Arc::new);
         known.entry(needs).or_insert_with(compile).clone()
+    }
+}
+
+/// Opens the directory of the workspace, without following a link on the way.
+fn open_workspace(job: &Job<'_>) -> Result<(OwnedFd, DirectoryIdentity), Refused> {
+    let failed = |error: rustix::io::Errno| not_shown(Errno(error.raw_os_error()));
+    let root = open_without_links(job.workspace).map_err(failed)?;
+    let identity = DirectoryIdentity::of(root.as_fd()).map_err(failed)?;
+    match job.identity {
+        Some(wanted) if wanted != identity => Err(not_shown(Errno(libc::ESTALE))),
+        _ => Ok((root, identity)),
     }
 }
 

@@ -7,31 +7,25 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::identity::keeper;
+use crate::directory::DirectoryIdentity;
 
 /// How many workspaces are remembered; one that is forgotten gets a new network.
 const MOST: usize = 64;
 
-/// A directory, whatever it is called.
-type Directory = (u64, u64);
-
 /// The networks of workspaces.
 #[derive(Debug, Default)]
-pub(crate) struct EmptyNetworks(Mutex<HashMap<Directory, Arc<OwnedFd>>>);
+pub(crate) struct EmptyNetworks(Mutex<HashMap<DirectoryIdentity, Arc<OwnedFd>>>);
 
 impl EmptyNetworks {
     /// The network of a workspace.
-    pub(crate) fn of(&self, workspace: &Path) -> std::io::Result<Arc<OwnedFd>> {
-        let found = std::fs::metadata(workspace)?;
-        let key = (found.dev(), found.ino());
+    pub(crate) fn of(&self, workspace: DirectoryIdentity) -> std::io::Result<Arc<OwnedFd>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(network) = known.get(&key) {
+        if let Some(network) = known.get(&workspace) {
             return Ok(Arc::clone(network));
         }
         let (process, _keep) = keeper(libc::CLONE_NEWNET)?;
@@ -40,7 +34,7 @@ impl EmptyNetworks {
         if known.len() >= MOST {
             known.clear();
         }
-        known.insert(key, Arc::clone(&network));
+        known.insert(workspace, Arc::clone(&network));
         Ok(network)
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::filter::Filter;
 use super::kernel::{self, Answer, Errno, LandlockRuleset, PointerList};
+use crate::directory::DirectoryIdentity;
 
 /// The most trees a view may have; the warden keeps their descriptors on its stack.
 pub(crate) const MAX_TREES: usize = 96;
@@ -18,6 +19,9 @@ pub(crate) const MAX_TREES: usize = 96;
 pub(crate) enum Source {
     /// A path of this machine, copied by the warden in its own namespace.
     Path(CString),
+    /// The same for a directory that has to be this one, and whose path may have no link in it. A descriptor of polis's
+    /// own would not do: the kernel copies mounts only within a namespace.
+    Directory(CString, DirectoryIdentity),
     /// A tree that polis itself has copied, its owners mapped.
     Prepared(RawFd),
 }
@@ -65,6 +69,8 @@ pub(crate) struct Landlock {
     /// Paths of this machine, and what may be done there. Polis adds them while the warden builds:
     /// a rule is about a file, wherever it is seen.
     pub(crate) outside: Vec<(CString, u64)>,
+    /// The workspace, and what may be done there.
+    pub(crate) workspace: (RawFd, u64),
     /// Paths that are only there once the warden has built them.
     pub(crate) inside: Vec<(CString, u64)>,
 }
@@ -72,6 +78,8 @@ pub(crate) struct Landlock {
 impl Landlock {
     /// Adds the rules about files outside. Paths that are not there are left out.
     pub(crate) fn complete(&self, ruleset: RawFd) -> Answer<()> {
+        let (workspace, access) = self.workspace;
+        kernel::landlock_allow(ruleset, workspace, access)?;
         add_rules(ruleset, &self.outside)
     }
 }
@@ -110,6 +118,15 @@ pub(crate) struct Memory {
     pub(crate) files: u64,
 }
 
+/// Where a command starts.
+#[derive(Debug)]
+pub(crate) enum StartDirectory {
+    /// At a path of its view.
+    InView(CString),
+    /// In a directory that polis has opened.
+    Open(RawFd),
+}
+
 /// A command, and the walls around it.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -123,7 +140,7 @@ pub(crate) struct Plan {
     /// The files it sees; without, all that Landlock allows.
     pub(crate) view: Option<View>,
     /// Where it starts.
-    pub(crate) directory: CString,
+    pub(crate) directory: StartDirectory,
     /// Whether it has a loopback device.
     pub(crate) loopback: bool,
     /// Landlock's part.

@@ -46,7 +46,7 @@ pub(crate) fn not_shown(errno: Errno) -> Refused {
     match errno {
         errno if scarce(errno) => Refused::short_of(errno),
         // Nothing that a weaker sandbox would do better.
-        Errno(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::E2BIG) => {
+        Errno(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::E2BIG | libc::ESTALE) => {
             let why = format!("showing the workspace failed: {}", words(errno));
             Refused::Job(SandboxError::Failed(why))
         }
@@ -72,7 +72,12 @@ pub(crate) fn explain(failed: NotStarted, tier: Tier) -> Refused {
         Some(step @ (Step::Copy | Step::Fixture | Step::Attach))
             if matches!(
                 number,
-                libc::ENOENT | libc::ENOTDIR | libc::EEXIST | libc::EINVAL | libc::ELOOP
+                libc::ENOENT
+                    | libc::ENOTDIR
+                    | libc::EEXIST
+                    | libc::EINVAL
+                    | libc::ELOOP
+                    | libc::ESTALE
             ) =>
         {
             let why = format!("{} failed: {}", step.about(), words(errno));

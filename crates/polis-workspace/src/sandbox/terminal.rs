@@ -12,6 +12,7 @@ use polis_ops::port::{CommandOrder, PortFuture, SandboxReport, Site, Terminal};
 
 use super::{Cancel, Job, Sandbox, SandboxError};
 use crate::files::WorkspaceFiles;
+use crate::registry::MachineRegistry;
 
 /// Runs commands in the workspaces of a polis.
 #[derive(Debug)]
@@ -37,17 +38,11 @@ impl SandboxTerminal {
         self.sandbox.get_or_init(|| Arc::new(Sandbox::new()))
     }
 
-    /// The workspace's directory; one of polis's own is made.
-    fn directory(&self, site: &Site) -> Result<PathBuf, PortError> {
-        let path = self.files.prepare(site)?;
-        path.canonicalize().map_err(|error| {
-            PortError::new(
-                Code::CommandFailed,
-                "The directory of the workspace is not there.",
-                "have the person bind the workspace again: `polis ws bind`",
-            )
-            .because(error)
-        })
+    /// The same with a registry of this machine, as [`WorkspaceFiles::with_registry`].
+    #[must_use]
+    pub fn with_registry(mut self, registry: MachineRegistry) -> Self {
+        self.files = self.files.with_registry(registry);
+        self
     }
 }
 
@@ -63,7 +58,8 @@ impl Drop for EndOnDrop {
 impl Terminal for SandboxTerminal {
     fn run<'a>(&'a self, site: &'a Site, order: CommandOrder) -> PortFuture<'a, CommandRun> {
         Box::pin(async move {
-            let directory = self.directory(site)?;
+            let (directory, identity) = self.files.prepare(site)?;
+            let in_use = self.files.hold_workspace(site);
             let own = site.bound.is_none();
             let data = self.data.clone();
             let output = self.data.join("output").join(site.workspace.as_str());
@@ -80,6 +76,7 @@ impl Terminal for SandboxTerminal {
                 };
                 let run = sandbox.run(&Job {
                     workspace: &directory,
+                    identity: Some(identity),
                     command: &order.command,
                     policy: &order.policy,
                     timeout: Duration::from_millis(order.timeout_ms),
@@ -89,6 +86,7 @@ impl Terminal for SandboxTerminal {
                     cancel: Some(&cancel),
                     watch: Some(&watch),
                 });
+                drop(in_use);
                 // Nobody may be waiting any more.
                 drop(answer.send(run));
             };

@@ -5,12 +5,16 @@
 //! [`kernel`] and the [`Plan`]: no allocation, no locks, no panics. With a process namespace it is
 //! that namespace's first process: when it goes, the kernel ends every other one.
 
+use std::ffi::CStr;
 use std::os::fd::{AsRawFd as _, RawFd};
 
 use super::kernel::{self, Answer, Errno, attribute};
 use super::memory;
-use super::plan::{Fixture, Landlock, Lines, MAX_TREES, Plan, Reach, Source, View, add_rules};
+use super::plan::{
+    Fixture, Landlock, Lines, MAX_TREES, Plan, Reach, Source, StartDirectory, View, add_rules,
+};
 use super::report::{Report, Step};
+use crate::directory::DirectoryIdentity;
 
 /// What polis sends: build and run.
 pub(crate) const BEGIN: u8 = b'b';
@@ -77,9 +81,13 @@ fn spare_only(spared: &[RawFd], plan: &Plan) {
         let prepared = plan.view.iter().flat_map(|view| &view.trees);
         let prepared = prepared.filter_map(|tree| match tree.source {
             Source::Prepared(fd) => Some(fd),
-            Source::Path(_) => None,
+            Source::Path(_) | Source::Directory(..) => None,
         });
-        for fd in spared.iter().copied().chain(prepared) {
+        let start = match plan.directory {
+            StartDirectory::Open(fd) => Some(fd),
+            StartDirectory::InView(_) => None,
+        };
+        for fd in spared.iter().copied().chain(prepared).chain(start) {
             if let Ok(fd) = u32::try_from(fd)
                 && fd >= next
                 && least.is_none_or(|least| fd < least)
@@ -144,7 +152,11 @@ fn begin(
     if let Some(view) = &plan.view {
         build(view, copies)?;
     }
-    kernel::change_directory(&plan.directory).at(Step::Directory)?;
+    match &plan.directory {
+        StartDirectory::InView(path) => kernel::change_directory(path),
+        StartDirectory::Open(fd) => kernel::change_directory_to(*fd),
+    }
+    .at(Step::Directory)?;
     kernel::process_attribute(libc::PR_SET_NO_NEW_PRIVS, 1).at(Step::Privileges)?;
     if inside {
         // A process can hide what memory it has from all but who may look at everything.
@@ -245,11 +257,32 @@ fn prepare(plan: &Plan, copies: &mut [RawFd]) -> Done<()> {
                     .at(Step::Attributes)?;
                 made
             }
+            Source::Directory(path, identity) => {
+                let made = copy_directory(path, *identity).at(Step::Copy)?;
+                kernel::set_mount_attributes(made, c"", tree.attributes, None, true)
+                    .at(Step::Attributes)?;
+                made
+            }
             // It has its attributes already, with its owners.
             Source::Prepared(copy) => *copy,
         };
     }
     Ok(())
+}
+
+/// Copies the mounts at a directory, if it is still the one that is meant.
+fn copy_directory(path: &CStr, identity: DirectoryIdentity) -> Answer<RawFd> {
+    let directory = kernel::open_without_links(path)?;
+    let found = kernel::device_and_inode(directory);
+    let made = match found {
+        Ok(found) if found == (identity.device, identity.inode) => {
+            kernel::copy_tree_raw(directory, c"", true)
+        }
+        Ok(_) => Err(Errno(libc::ESTALE)),
+        Err(errno) => Err(errno),
+    };
+    kernel::close(directory);
+    made
 }
 
 /// Builds the new root and moves into it.

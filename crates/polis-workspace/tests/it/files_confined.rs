@@ -258,19 +258,25 @@ fn pipes_sockets_and_devices_are_refused_at_once() {
 }
 
 #[test]
-fn a_workspace_reached_through_a_link_works() {
+fn workspace_whose_path_has_a_link_is_refused() {
     let ground = Ground::new();
     let link = ground.outside("../link");
     symlink("ws", &link).unwrap();
-    let dir = WorkspaceDir::open(&link).unwrap();
-    dir.write(&write("d/f", "x")).unwrap();
-    assert_eq!(ground.read("d/f").unwrap().content, "x");
+    let refused = |path: &std::path::Path| WorkspaceDir::open(path).map(|_| ()).unwrap_err().code;
+    assert_eq!(refused(&link), Code::InvalidWorkspace);
+    assert_eq!(refused(&link.join("d")), Code::InvalidWorkspace);
     std::fs::remove_file(&link).unwrap();
-    // It stays the directory that was opened.
-    symlink("outside", &link).unwrap();
+    // One that is open stays the directory that was opened.
+    let place = ground.outside("../other");
+    std::fs::create_dir(&place).unwrap();
+    let dir = WorkspaceDir::open(&place).unwrap();
+    std::fs::rename(&place, ground.outside("../moved")).unwrap();
+    symlink("outside", &place).unwrap();
     dir.write(&write("g", "x")).unwrap();
-    assert_eq!(ground.names("."), ["d", "g"]);
-    std::fs::remove_file(&link).unwrap();
+    assert!(ground.outside("../moved/g").exists());
+    assert_eq!(refused(&place), Code::InvalidWorkspace);
+    std::fs::remove_file(&place).unwrap();
+    std::fs::remove_dir_all(ground.outside("../moved")).unwrap();
     ground.check_outside();
 }
 

@@ -121,10 +121,10 @@ fn part_without_rights() {
     let own = WorkspaceDir::open(&path.join("own")).unwrap();
     assert_eq!(code(own.write(&write("f", "new"))), Code::PermissionDenied);
     own.write(&write("g", "new")).unwrap();
-    let bound = polis_workspace::files::bind(&path.join("open/d"), Path::new("/nowhere"));
+    let bound = polis_workspace::files::bind(&path.join("open/d"), Path::new("/nowhere"), None);
     assert_eq!(code(bound), Code::PermissionDenied);
     let below = path.join("open/d/new");
-    let bound = polis_workspace::files::bind(&below, Path::new("/nowhere"));
+    let bound = polis_workspace::files::bind(&below, Path::new("/nowhere"), None);
     assert_eq!(code(bound), Code::PermissionDenied);
 }
 

@@ -381,6 +381,7 @@ fn on_a_terminal(board: &Board, args: &[&str]) -> String {
     script
         .env("NO_COLOR", "1")
         .env("TERM", "xterm")
+        .env("POLIS_STATE_DIR", crate::board::state_dir())
         .stdin(Stdio::null());
     String::from_utf8_lossy(&script.output().unwrap().stdout).into_owned()
 }

@@ -274,6 +274,50 @@ pub(crate) fn open_at(directory: RawFd, path: &CStr, flags: c_int) -> Answer<Raw
     fd(c_long::from(result))
 }
 
+/// Opens a directory by a path none of whose names may be a link (`openat2`).
+pub(crate) fn open_without_links(path: &CStr) -> Answer<RawFd> {
+    const RESOLVE_NO_SYMLINKS: u64 = 4;
+    #[repr(C)]
+    struct OpenHow {
+        flags: u64,
+        mode: u64,
+        resolve: u64,
+    }
+    let how = OpenHow {
+        flags: flag(libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC),
+        mode: 0,
+        resolve: RESOLVE_NO_SYMLINKS,
+    };
+    loop {
+        // SAFETY: path and structure are valid and live through the call; the size is the structure's.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                &raw const how,
+                size_of::<OpenHow>(),
+            )
+        };
+        match fd(result) {
+            // A rename somewhere disturbed it.
+            Err(Errno(libc::EAGAIN | libc::EINTR)) => {}
+            opened => return opened,
+        }
+    }
+}
+
+/// The file system and the number there of what a descriptor is open on.
+pub(crate) fn device_and_inode(descriptor: RawFd) -> Answer<(u64, u64)> {
+    // SAFETY: an all-zero structure is valid, and written by the kernel.
+    let mut found = unsafe { std::mem::zeroed::<libc::stat>() };
+    // SAFETY: the structure is ours.
+    checked(c_long::from(unsafe {
+        libc::fstat(descriptor, &raw mut found)
+    }))?;
+    Ok((found.st_dev, found.st_ino))
+}
+
 /// Closes a descriptor.
 pub(crate) fn close(descriptor: RawFd) {
     // SAFETY: the caller owns the descriptor and does not use it any more.

@@ -137,6 +137,12 @@ pub(crate) fn change_directory(path: &CStr) -> Answer<()> {
     checked(c_long::from(unsafe { libc::chdir(path.as_ptr()) })).map(drop)
 }
 
+/// Makes an open directory the current one (`fchdir`).
+pub(crate) fn change_directory_to(directory: RawFd) -> Answer<()> {
+    // SAFETY: only a number goes in.
+    checked(c_long::from(unsafe { libc::fchdir(directory) })).map(drop)
+}
+
 /// Makes a directory.
 pub(crate) fn make_directory(path: &CStr, mode: u32) -> Answer<()> {
     // SAFETY: the path is a valid C text.

@@ -1,0 +1,712 @@
+//! Per-user registry of the polis projects and bound workspaces on this machine.
+//!
+//! A store knows only its own workspaces, and a project's directory says nothing about who made it. The registry answers
+//! what needs the whole machine: whether this user created or trusts a project, whether a directory lies in the workspace
+//! of an agent, and whether the directory of a workspace is still the one that was bound. It is a directory of small files,
+//! one per entry, named by a hash of the path, so that the frequent questions are one look-up each.
+//!
+//! Agents cannot reach it: it is outside of every workspace, and a directory that holds it cannot be bound.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use polis_core::workspace::path::PROJECT_DATA;
+use rustix::fs::OFlags;
+use rustix::process::geteuid;
+use sha2::{Digest as _, Sha256};
+
+use crate::directory::DirectoryIdentity;
+
+/// Where the registry is kept instead of the user's home directory.
+pub const STATE_DIR_VARIABLE: &str = "POLIS_STATE_DIR";
+
+/// The file in a project's data directory that tells it from another one at the same path.
+const PROJECT_ID: &str = "polis.id";
+
+/// How long an id is.
+const ID_BYTES: usize = 16;
+
+/// How often, and after which pause, an id that another process is writing is read again.
+const MAX_ID_READS: usize = 20;
+const ID_READ_PAUSE: Duration = Duration::from_millis(10);
+
+/// The longest entry that is read.
+const MAX_ENTRY_BYTES: u64 = 64 * 1024;
+
+/// The files of a data directory that decide what polis does.
+pub const CONFIGURATION_FILES: [&str; 2] = ["polis.toml", "rbac.yaml"];
+
+/// The directory of a data directory that has the teams.
+pub const TEAMS: &str = "teams";
+
+/// What the name of a lock ends with.
+const LOCK_SUFFIX: &str = ".lock";
+
+const PROJECTS: &str = "projects";
+const WORKSPACES: &str = "workspaces";
+
+/// The registry of the user whom this process runs as.
+#[derive(Debug, Clone)]
+pub struct MachineRegistry {
+    /// Where entries are looked for; the first that can be written takes new ones.
+    bases: Vec<PathBuf>,
+}
+
+/// A workspace that is bound to a directory of this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundWorkspace {
+    /// The directory.
+    pub directory: PathBuf,
+    /// The data directory of the project it belongs to.
+    pub project: PathBuf,
+    /// The agent it belongs to.
+    pub agent: String,
+    /// The directory's number in its file system.
+    inode: u64,
+    /// The number of its file system, which may change with a restart of the machine.
+    device: u64,
+    /// During which uptime of the machine that was.
+    boot: String,
+}
+
+/// What is recorded of a project that this user trusts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedProject {
+    /// The fingerprint of its configuration when it was trusted, or when it was last known to be the user's own.
+    pub configuration: String,
+    /// The state of git's index in which the configuration was looked at.
+    pub git_index: String,
+}
+
+/// Keeps a workspace from being forgotten as long as it is held.
+#[derive(Debug)]
+pub struct WorkspaceHold {
+    _lock: fs::File,
+}
+
+/// How a directory that is to be bound overlaps something of another project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Overlap {
+    /// It is a workspace, or inside of one, or around one.
+    Workspace(BoundWorkspace),
+    /// It holds the data of a project, or is inside of it.
+    Project(PathBuf),
+    /// It holds this registry, or is inside of it.
+    Registry,
+}
+
+impl MachineRegistry {
+    /// Returns the registry of this user: in `$POLIS_STATE_DIR`, else in `.local/state/polis` of the home directory that
+    /// the system knows for the user, else of `$HOME`, else in a private directory below `/var/tmp`.
+    #[must_use]
+    pub fn of_user() -> Self {
+        let set = |name: &str| {
+            let value = std::env::var_os(name).map(PathBuf::from);
+            value.filter(|path| path.is_absolute())
+        };
+        if let Some(state) = set(STATE_DIR_VARIABLE) {
+            return Self::at(state);
+        }
+        let user = geteuid().as_raw();
+        let mut bases: Vec<PathBuf> = Vec::new();
+        for home in [passwd_home(user), set("HOME")].into_iter().flatten() {
+            let base = home.join(".local/state/polis");
+            if !bases.contains(&base) {
+                bases.push(base);
+            }
+        }
+        bases.push(PathBuf::from(format!("/var/tmp/polis-{user}")));
+        Self { bases }
+    }
+
+    /// Returns the registry in a directory.
+    #[must_use]
+    pub fn at(directory: PathBuf) -> Self {
+        Self {
+            bases: vec![directory],
+        }
+    }
+
+    /// Returns what is recorded of the project of a data directory (canonical), if this user created it here or trusts it.
+    pub fn trusted_project(&self, data: &Path) -> Option<TrustedProject> {
+        let entry = self.read(PROJECTS, data)?;
+        let [path, id, configuration, git_index] = entry.as_slice() else {
+            return None;
+        };
+        let is_this = path.as_bytes() == data.as_os_str().as_bytes()
+            && project_id(data).is_ok_and(|found| found.as_bytes() == id.as_bytes());
+        is_this.then(|| TrustedProject {
+            configuration: configuration.to_string_lossy().into_owned(),
+            git_index: git_index.to_string_lossy().into_owned(),
+        })
+    }
+
+    /// Records what the configuration of a trusted project is, and in which state of git's index that was.
+    pub fn record_project(&self, data: &Path, project: &TrustedProject) -> io::Result<()> {
+        let id = project_id(data)?;
+        self.write_project(data, &id, project)
+    }
+
+    fn write_project(&self, data: &Path, id: &str, project: &TrustedProject) -> io::Result<()> {
+        let fields = [
+            data.as_os_str(),
+            OsStr::new(id),
+            OsStr::new(&project.configuration),
+            OsStr::new(&project.git_index),
+        ];
+        self.write(PROJECTS, data, &fields)
+    }
+
+    /// Trusts the project of a data directory (canonical), which has to exist.
+    pub fn trust(&self, data: &Path) -> io::Result<()> {
+        let project = TrustedProject {
+            configuration: configuration_fingerprint(data),
+            git_index: String::new(),
+        };
+        let register = |id: &str| self.write_project(data, id, &project);
+        match project_id(data) {
+            Ok(id) => return register(&id),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let id = random_id()?;
+        register(&id)?;
+        let kept = put_project_id(data, &id)?;
+        // Another process was faster.
+        if kept == id { Ok(()) } else { register(&kept) }
+    }
+
+    /// Takes trust in a project back.
+    pub fn distrust(&self, data: &Path) -> io::Result<()> {
+        self.remove(PROJECTS, data)
+    }
+
+    /// Returns the workspace that a path (canonical) is in, or is itself.
+    pub fn workspace_around(&self, path: &Path) -> Option<BoundWorkspace> {
+        path.ancestors().find_map(|above| self.workspace_at(above))
+    }
+
+    /// Returns what a directory (canonical) would overlap if it was bound in the project of `own` data directory.
+    pub fn overlap(&self, directory: &Path, own: &Path) -> Option<Overlap> {
+        for base in &self.bases {
+            let base = base.canonicalize().unwrap_or_else(|_| base.clone());
+            if base.starts_with(directory) || directory.starts_with(&base) {
+                return Some(Overlap::Registry);
+            }
+        }
+        let data = directory.ancestors().find(|above| {
+            let is_data = above.file_name() == Some(OsStr::new(PROJECT_DATA));
+            is_data && *above != own
+        });
+        if let Some(data) = data {
+            return Some(Overlap::Project(data.to_owned()));
+        }
+        let inside = directory.join(PROJECT_DATA);
+        if inside != own && inside.symlink_metadata().is_ok() {
+            return Some(Overlap::Project(inside));
+        }
+        let around = self.workspace_around(directory);
+        let around = around.filter(|workspace| workspace.project != own);
+        let below = || {
+            self.workspaces()
+                .into_iter()
+                .find(|one| one.project != own && one.directory.starts_with(directory))
+        };
+        if let Some(workspace) = around.or_else(below) {
+            return Some(Overlap::Workspace(workspace));
+        }
+        let project = self
+            .projects()
+            .into_iter()
+            .find(|data| data != own && data.starts_with(directory) && data.is_dir());
+        project.map(Overlap::Project)
+    }
+
+    /// Checks that a directory is the one that an agent's workspace was bound to, and remembers it at its first use.
+    /// Returns whether it is.
+    pub fn check_workspace(
+        &self,
+        directory: &Path,
+        project: &Path,
+        agent: &str,
+        identity: DirectoryIdentity,
+    ) -> bool {
+        let known = self.workspace_at(directory);
+        if let Some(known) = known.filter(|known| known.project == project) {
+            // The number of a file system may be another one after a restart.
+            let is_this_boot = known.boot == boot_id();
+            if known.inode != identity.inode || is_this_boot && known.device != identity.device {
+                return false;
+            }
+            if is_this_boot && known.agent == agent {
+                return true;
+            }
+        }
+        // Where nothing can be written the check is only as good as the path; the directory was opened without links.
+        let _ = self.remember_workspace(directory, project, agent, identity);
+        true
+    }
+
+    /// Remembers a directory that a person binds, whichever it was before.
+    pub fn bind_workspace(
+        &self,
+        directory: &Path,
+        project: &Path,
+        identity: DirectoryIdentity,
+    ) -> io::Result<()> {
+        let known = self.workspace_at(directory);
+        let known = known.filter(|known| known.project == project);
+        // Whose it is, is known with its first use.
+        let agent = known.map_or_else(String::new, |known| known.agent);
+        self.remember_workspace(directory, project, &agent, identity)
+    }
+
+    /// Forgets that a directory, or one above it, is a workspace. Returns the one that was forgotten; fails with
+    /// `ResourceBusy` while a command runs in it.
+    pub fn forget_workspace(&self, directory: &Path) -> io::Result<Option<BoundWorkspace>> {
+        let known = self.workspace_around(directory);
+        if let Some(known) = &known
+            && !self.remove_workspace(&known.directory)?
+        {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        Ok(known)
+    }
+
+    /// Remembers the directory of an agent's workspace, and forgets the one it had before.
+    fn remember_workspace(
+        &self,
+        directory: &Path,
+        project: &Path,
+        agent: &str,
+        identity: DirectoryIdentity,
+    ) -> io::Result<()> {
+        let old = self.workspaces().into_iter().filter(|old| {
+            let is_same = old.project == project && old.agent == agent && !agent.is_empty();
+            is_same && old.directory != directory
+        });
+        for old in old {
+            self.remove_workspace(&old.directory)?;
+        }
+        let fields: [&OsStr; 6] = [
+            directory.as_os_str(),
+            project.as_os_str(),
+            OsStr::new(agent),
+            &OsString::from(identity.inode.to_string()),
+            &OsString::from(identity.device.to_string()),
+            &OsString::from(boot_id()),
+        ];
+        self.write(WORKSPACES, directory, &fields)
+    }
+
+    /// Holds a workspace while a command runs in it.
+    pub(crate) fn hold_workspace(&self, directory: &Path) -> io::Result<WorkspaceHold> {
+        let lock = self.workspace_lock(directory)?;
+        lock.lock_shared()?;
+        Ok(WorkspaceHold { _lock: lock })
+    }
+
+    /// The file whose lock says that a command runs in a workspace. It stays: removing it would let two hold different ones.
+    fn workspace_lock(&self, directory: &Path) -> io::Result<fs::File> {
+        let name = format!("{}{LOCK_SUFFIX}", entry_name(directory));
+        let base = self.own_bases().next();
+        let base = base.ok_or(io::ErrorKind::NotFound)?;
+        fs::File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(base.join(WORKSPACES).join(name))
+    }
+
+    /// Removes the entry of a workspace, unless a command runs in it.
+    fn remove_workspace(&self, directory: &Path) -> io::Result<bool> {
+        let lock = self.workspace_lock(directory)?;
+        if lock.try_lock().is_err() {
+            return Ok(false);
+        }
+        self.remove(WORKSPACES, directory)?;
+        Ok(true)
+    }
+
+    /// The workspace that is bound to a directory, as long as its project is there.
+    fn workspace_at(&self, directory: &Path) -> Option<BoundWorkspace> {
+        let entry = parse_workspace(self.read(WORKSPACES, directory)?)?;
+        (entry.directory == directory && entry.project.is_dir()).then_some(entry)
+    }
+
+    fn workspaces(&self) -> Vec<BoundWorkspace> {
+        let entries = self.all(WORKSPACES).into_iter().filter_map(parse_workspace);
+        entries.filter(|entry| entry.project.is_dir()).collect()
+    }
+
+    fn projects(&self) -> BTreeSet<PathBuf> {
+        let entries = self.all(PROJECTS).into_iter();
+        let paths = entries.filter_map(|fields| fields.into_iter().next());
+        paths.map(PathBuf::from).collect()
+    }
+
+    /// The directories of the registry that are this user's alone.
+    fn own_bases(&self) -> impl Iterator<Item = &PathBuf> {
+        self.bases.iter().filter(|base| is_own(base))
+    }
+
+    fn read(&self, kind: &str, path: &Path) -> Option<Vec<OsString>> {
+        let name = entry_name(path);
+        self.own_bases()
+            .find_map(|base| read_entry(&base.join(kind).join(&name)))
+    }
+
+    fn all(&self, kind: &str) -> Vec<Vec<OsString>> {
+        let directories = self.own_bases().map(|base| base.join(kind));
+        let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
+        let files = entries.flatten().filter_map(Result::ok);
+        files.filter_map(|file| read_entry(&file.path())).collect()
+    }
+
+    fn write(&self, kind: &str, path: &Path, fields: &[&OsStr]) -> io::Result<()> {
+        let content: Vec<&[u8]> = fields.iter().map(|field| field.as_bytes()).collect();
+        let content = content.join(&b'\0');
+        let mut failed = io::Error::from(io::ErrorKind::NotFound);
+        for base in &self.bases {
+            match write_entry(&base.join(kind), &entry_name(path), &content) {
+                Ok(()) if is_own(base) => return Ok(()),
+                Ok(()) => failed = io::ErrorKind::PermissionDenied.into(),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn remove(&self, kind: &str, path: &Path) -> io::Result<()> {
+        let name = entry_name(path);
+        for base in self.own_bases() {
+            match fs::remove_file(base.join(kind).join(&name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a hash of the files of a data directory that decide what polis does: settings, permissions and teams.
+pub fn configuration_fingerprint(data: &Path) -> String {
+    let mut files: Vec<PathBuf> = CONFIGURATION_FILES
+        .iter()
+        .map(|name| data.join(name))
+        .collect();
+    // A team is a directory of files, in one of each language.
+    let mut directories = vec![data.join(TEAMS)];
+    let mut teams = Vec::new();
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                directories.push(entry.path());
+            } else {
+                teams.push(entry.path());
+            }
+        }
+    }
+    teams.sort();
+    files.extend(teams);
+    let mut hash = Sha256::new();
+    for file in files {
+        let content = fs::read(&file).unwrap_or_default();
+        hash.update(file.as_os_str().as_bytes());
+        hash.update((content.len() as u64).to_le_bytes());
+        hash.update(content);
+    }
+    hex(&hash.finalize())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a directory is this user's, and no one else can write to it.
+fn is_own(directory: &Path) -> bool {
+    let found = fs::symlink_metadata(directory);
+    found.is_ok_and(|found| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0
+    })
+}
+
+fn entry_name(path: &Path) -> String {
+    hex(&Sha256::digest(path.as_os_str().as_bytes()))
+}
+
+fn read_entry(file: &Path) -> Option<Vec<OsString>> {
+    let mut content = Vec::new();
+    let file = fs::File::open(file).ok()?;
+    file.take(MAX_ENTRY_BYTES).read_to_end(&mut content).ok()?;
+    let fields = content.split(|byte| *byte == 0);
+    Some(
+        fields
+            .map(|field| OsString::from_vec(field.to_vec()))
+            .collect(),
+    )
+}
+
+/// Writes an entry whole, durably.
+fn write_entry(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)?;
+    let new = directory.join(format!("{name}.{}", std::process::id()));
+    let mut file = fs::File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&new)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::rename(&new, directory.join(name)));
+    if written.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    written
+}
+
+fn parse_workspace(fields: Vec<OsString>) -> Option<BoundWorkspace> {
+    let [directory, project, agent, inode, device, boot] = fields.try_into().ok()?;
+    Some(BoundWorkspace {
+        directory: directory.into(),
+        project: project.into(),
+        agent: agent.into_string().ok()?,
+        inode: inode.to_str()?.parse().ok()?,
+        device: device.to_str()?.parse().ok()?,
+        boot: boot.into_string().ok()?,
+    })
+}
+
+/// What tells a project from another one that is put at its path later.
+fn project_id(data: &Path) -> io::Result<String> {
+    let mut id = String::new();
+    let flags = i32::try_from(OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits());
+    let file = fs::File::options()
+        .read(true)
+        .custom_flags(flags.unwrap_or_default())
+        .open(data.join(PROJECT_ID))?;
+    file.take(MAX_ENTRY_BYTES).read_to_string(&mut id)?;
+    if id.len() == 2 * ID_BYTES && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(id)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn random_id() -> io::Result<String> {
+    let mut random = [0; ID_BYTES];
+    fs::File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(hex(&random))
+}
+
+/// Gives a project its id; returns the one it has. Never through a link: the directory may come from anywhere.
+fn put_project_id(data: &Path, id: &str) -> io::Result<String> {
+    let path = data.join(PROJECT_ID);
+    let create = || {
+        let mut file = fs::File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        file.write_all(id.as_bytes())?;
+        file.sync_all()
+    };
+    for _ in 0..MAX_ID_READS {
+        match create() {
+            Ok(()) => return Ok(id.to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        // Another process may be writing it.
+        match project_id(data) {
+            Ok(found) => return Ok(found),
+            Err(_) => std::thread::sleep(ID_READ_PAUSE),
+        }
+    }
+    // A process that was killed left it without an id.
+    fs::remove_file(&path)?;
+    create()?;
+    Ok(id.to_owned())
+}
+
+/// Whether an entry of a data directory is the project's id, which alone grants nothing.
+pub fn is_project_id(entry: &fs::DirEntry) -> bool {
+    entry.file_name() == PROJECT_ID && entry.file_type().is_ok_and(|kind| kind.is_file())
+}
+
+/// The home directory of a user by `/etc/passwd`: `$HOME` may be set to anything, and some programs start others without it.
+fn passwd_home(user: u32) -> Option<PathBuf> {
+    let text = fs::read_to_string("/etc/passwd").ok()?;
+    let home = text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let is_user = fields.nth(2)?.parse::<u32>().ok()? == user;
+        let home = fields.nth(2)?;
+        is_user.then(|| PathBuf::from(home))
+    })?;
+    (home.is_absolute() && home.is_dir()).then_some(home)
+}
+
+fn boot_id() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd as _;
+
+    use super::*;
+    use crate::directory::open_without_links;
+
+    struct Machine {
+        place: PathBuf,
+        registry: MachineRegistry,
+        _directory: tempfile::TempDir,
+    }
+
+    fn machine() -> Machine {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().canonicalize().unwrap();
+        Machine {
+            registry: MachineRegistry::at(place.join("state")),
+            place,
+            _directory: directory,
+        }
+    }
+
+    impl Machine {
+        fn make(&self, path: &str) -> PathBuf {
+            let path = self.place.join(path);
+            fs::create_dir_all(&path).unwrap();
+            path
+        }
+
+        fn project(&self, path: &str) -> PathBuf {
+            let data = self.make(path).join(PROJECT_DATA);
+            fs::create_dir_all(&data).unwrap();
+            self.registry.trust(&data).unwrap();
+            data
+        }
+
+        fn is_trusted(&self, data: &Path) -> bool {
+            self.registry.trusted_project(data).is_some()
+        }
+
+        fn bind(&self, directory: &Path, project: &Path) {
+            let identity = identity(directory);
+            self.registry
+                .remember_workspace(directory, project, "ada", identity)
+                .unwrap();
+        }
+    }
+
+    fn identity(directory: &Path) -> DirectoryIdentity {
+        let open = open_without_links(directory).unwrap();
+        DirectoryIdentity::of(open.as_fd()).unwrap()
+    }
+
+    #[test]
+    fn project_is_trusted_at_its_path_and_with_its_id_only() {
+        let machine = machine();
+        let data = machine.project("p");
+        assert!(machine.is_trusted(&data));
+        let other = machine.make("q").join(PROJECT_DATA);
+        fs::create_dir_all(&other).unwrap();
+        assert!(!machine.is_trusted(&other));
+        // A copy, and another project at the same path, are other projects.
+        fs::copy(data.join(PROJECT_ID), other.join(PROJECT_ID)).unwrap();
+        assert!(!machine.is_trusted(&other));
+        fs::write(data.join(PROJECT_ID), "a".repeat(2 * ID_BYTES)).unwrap();
+        assert!(!machine.is_trusted(&data));
+        machine.registry.trust(&data).unwrap();
+        assert!(machine.is_trusted(&data));
+        machine.registry.distrust(&data).unwrap();
+        assert!(!machine.is_trusted(&data));
+    }
+
+    #[test]
+    fn registry_that_others_can_write_is_not_read() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let machine = machine();
+        let data = machine.project("p");
+        let state = machine.place.join("state");
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(!machine.is_trusted(&data));
+        assert!(machine.registry.trust(&data).is_err());
+    }
+
+    #[test]
+    fn overlaps_with_other_projects_are_found() {
+        let machine = machine();
+        let (own, other) = (machine.project("own"), machine.project("other"));
+        let work = machine.make("work");
+        machine.bind(&work, &other);
+        let overlap = |path: &str| machine.registry.overlap(&machine.place.join(path), &own);
+        for path in ["work", "work/sub", "."] {
+            let path = machine.place.join(path);
+            let path = path.components().collect::<PathBuf>();
+            assert!(
+                machine.registry.overlap(&path, &own).is_some(),
+                "{}",
+                path.display()
+            );
+        }
+        assert!(matches!(overlap("work/sub"), Some(Overlap::Workspace(_))));
+        assert!(matches!(overlap("other"), Some(Overlap::Project(_))));
+        let within = "other/.agent-workspace/workspaces/x";
+        assert!(matches!(overlap(within), Some(Overlap::Project(_))));
+        assert!(matches!(overlap("state"), Some(Overlap::Registry)));
+        assert!(matches!(
+            overlap("state/projects/x"),
+            Some(Overlap::Registry)
+        ));
+        assert_eq!(overlap("elsewhere"), None);
+        assert_eq!(machine.registry.overlap(&work, &other), None);
+        // A project that is gone holds nothing any more.
+        fs::remove_dir_all(&other).unwrap();
+        assert_eq!(overlap("work/sub"), None);
+        assert_eq!(overlap("other"), None);
+    }
+
+    #[test]
+    fn directory_that_was_replaced_is_noticed() {
+        let machine = machine();
+        let own = machine.project("own");
+        let work = machine.make("work");
+        let check = || {
+            machine
+                .registry
+                .check_workspace(&work, &own, "ada", identity(&work))
+        };
+        assert!(check());
+        assert!(check());
+        fs::rename(&work, machine.place.join("moved")).unwrap();
+        fs::create_dir(&work).unwrap();
+        assert!(!check());
+        fs::remove_dir(&work).unwrap();
+        fs::rename(machine.place.join("moved"), &work).unwrap();
+        assert!(check());
+        assert!(
+            machine
+                .registry
+                .workspace_around(&work.join("a/b"))
+                .is_some()
+        );
+        assert!(machine.registry.workspace_around(&machine.place).is_none());
+        // The agent's workspace is elsewhere now: the old directory is free.
+        machine.bind(&machine.make("new"), &own);
+        assert!(machine.registry.workspace_around(&work).is_none());
+    }
+}
