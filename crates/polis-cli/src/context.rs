@@ -23,7 +23,7 @@ use crate::config::{self, Config};
 use crate::error::{Failure, invalid};
 
 /// The directory that makes a directory a polis.
-pub(crate) const WORKSPACE: &str = ".agent-workspace";
+pub(crate) const WORKSPACE: &str = polis_core::workspace::path::PROJECT_DATA;
 
 /// Everything a command needs.
 #[derive(Debug)]

@@ -113,3 +113,23 @@ fn directories_overlap_no_workspace_and_no_project_of_another_store() {
     add(&two, "bob", "");
     two.ok("user", &["ws", "bind", text(&at("work")), "--of", "bob"]);
 }
+
+#[test]
+fn project_in_a_workspace_is_hidden_from_commands() {
+    let board = Board::embedded();
+    let machine = tempfile::tempdir().unwrap();
+    let place = machine.path().canonicalize().unwrap();
+    bound(&board, "ada", &place);
+    // Created by another program after the directory was bound.
+    fs::create_dir(place.join(".agent-workspace")).unwrap();
+    fs::write(place.join(".agent-workspace/polis.toml"), "secret").unwrap();
+    let script = "cat .agent-workspace/polis.toml; echo x >> .agent-workspace/polis.toml; rm -rf .agent-workspace; ls -A .agent-workspace";
+    let said = board.ok("ada", &["exec", "--", script]);
+    assert_eq!(said["stdout"], "", "{said}");
+    let kept = fs::read_to_string(place.join(".agent-workspace/polis.toml")).unwrap();
+    assert_eq!(kept, "secret");
+    assert_eq!(
+        board.ok("ada", &["ws", "ls"])["files"],
+        serde_json::json!([])
+    );
+}

@@ -156,6 +156,13 @@ fn check_name(name: &str) -> Result<(), Refusal> {
             "use a shorter name",
         ));
     }
+    if name == PROJECT_DATA {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("The name {PROJECT_DATA} is reserved for the data of a polis project."),
+            "use another name",
+        ));
+    }
     if is_unfinished(name.as_bytes()) {
         return Err(Refusal::new(
             Code::InvalidInput,

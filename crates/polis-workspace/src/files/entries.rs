@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-use polis_core::workspace::path::{MAX_PATH_BYTES, is_unfinished};
+use polis_core::workspace::path::{MAX_PATH_BYTES, PROJECT_DATA, is_unfinished};
 use rustix::fs::{FileType, OFlags, RawDir};
 use rustix::io::Errno;
 
@@ -60,8 +60,8 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The same without unfinished writes, and with the kind found out where the file system does not
-/// tell it.
+/// The same without unfinished writes and data of projects, and with the kind found out where the file
+/// system does not tell it.
 pub(super) fn each_shown(
     dir: BorrowedFd<'_>,
     mut visit: impl FnMut(&CStr, FileType) -> Result<(), Errno>,
@@ -76,6 +76,9 @@ pub(super) fn each_shown(
         };
         // Unfinished writes are files; anything else of such a name is the agent's own.
         if found == FileType::RegularFile && is_unfinished(name.to_bytes()) {
+            return Ok(());
+        }
+        if name.to_bytes() == PROJECT_DATA.as_bytes() {
             return Ok(());
         }
         visit(name, found)

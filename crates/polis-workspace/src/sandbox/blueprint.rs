@@ -1,12 +1,14 @@
 //! From a policy and a workspace to the [`Plan`] of a sandbox of a given strength.
 
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use polis_core::workspace::path::PROJECT_DATA;
 use polis_core::workspace::policy::{CommandPolicy, Network, Tier};
+use rustix::fs::{AtFlags, FileType};
 
 use super::filter::{Filter, Needs, Sockets};
 use super::identity::{INSIDE, Launcher, OwnerMaps};
@@ -81,6 +83,12 @@ pub(crate) struct Drawn {
     /// The plan.
     pub(crate) plan: Arc<Plan>,
     _open: Vec<OwnedFd>,
+}
+
+/// Whether the data of a polis project is in a directory.
+pub(crate) fn holds_project(directory: BorrowedFd<'_>) -> bool {
+    let found = rustix::fs::statat(directory, PROJECT_DATA, AtFlags::SYMLINK_NOFOLLOW);
+    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
 }
 
 /// What filters a tier and a network setting need; `None` if this cannot be had together.
@@ -251,6 +259,7 @@ impl Blueprint<'_> {
             ),
             fixtures,
             trees,
+            hidden: self.hidden(&workspace),
             tmp: tmp.unwrap_or_default(),
         })
     }
@@ -269,6 +278,16 @@ impl Blueprint<'_> {
         let source = Source::Prepared(tree.as_raw_fd());
         prepared.push(tree);
         Ok(source)
+    }
+
+    /// What of the workspace is covered: the data of a project that lies in it.
+    fn hidden(&self, workspace: &Path) -> Vec<CString> {
+        let hides = holds_project(self.root.as_fd());
+        let path = workspace.join(PROJECT_DATA);
+        hides
+            .then(|| text(relative(&path).as_os_str()))
+            .into_iter()
+            .collect()
     }
 
     /// Where the list of name servers really is, if the network is granted and it is a link out of

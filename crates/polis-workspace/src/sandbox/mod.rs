@@ -55,7 +55,7 @@ use polis_core::workspace::signal;
 use polis_ops::port::Stream;
 
 use self::alone::{Scratch, hand_over, hand_over_again, open_way, processes_of};
-use self::blueprint::{Blueprint, needs};
+use self::blueprint::{Blueprint, holds_project, needs};
 use self::capture::Output;
 use self::cgroup::{ControlGroups, Lease, NoGroups};
 use self::filter::{Filter, Needs};
@@ -227,6 +227,11 @@ impl Sandbox {
             // Reading it is what it is for; without, the command still runs.
             let _ = output.map(|output| hand_over_again(output, user));
             let _ = output.map(|output| open_way(output, user));
+        }
+        if !spaces && holds_project(root.as_fd()) {
+            return Err(Refused::this_time(
+                "the workspace holds a polis project, which Landlock alone cannot hide",
+            ));
         }
         let scratch = (!spaces).then(|| Scratch::new(handed_to)).transpose();
         let scratch = scratch.map_err(|error| {

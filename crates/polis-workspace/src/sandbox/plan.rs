@@ -57,6 +57,8 @@ pub(crate) struct View {
     pub(crate) fixtures: Vec<Fixture>,
     /// What is shown in them.
     pub(crate) trees: Vec<Tree>,
+    /// Directories of these trees that are covered by empty ones.
+    pub(crate) hidden: Vec<CString>,
     /// Options of the private `/tmp`.
     pub(crate) tmp: CString,
 }

@@ -1,16 +1,21 @@
 //! The port `Terminal` over the sandbox: each command on a thread of its own, ended when nobody
 //! waits for it any more.
 
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use polis_core::Code;
 use polis_core::workspace::command::CommandRun;
+use polis_core::workspace::path::PROJECT_DATA;
 use polis_ops::PortError;
 use polis_ops::port::{CommandOrder, PortFuture, SandboxReport, Site, Terminal};
+use rustix::fs::{AtFlags, renameat_with};
+use rustix::io::Errno;
 
 use super::{Cancel, Job, Sandbox, SandboxError};
+use crate::directory::{DirectoryIdentity, open_without_links};
 use crate::files::WorkspaceFiles;
 use crate::registry::MachineRegistry;
 
@@ -46,6 +51,31 @@ impl SandboxTerminal {
     }
 }
 
+/// Renames the data of a polis project that a command made in its workspace. The kernel cannot keep a command from making a
+/// directory of a certain name, and a person who runs polis there must not find an agent's project.
+fn rename_planted_project(workspace: &OwnedFd, run: &mut CommandRun) {
+    let flags = rustix::fs::RenameFlags::NOREPLACE;
+    let renamed = (1..1_000)
+        .map(|number| format!("agent-workspace.renamed-{number}"))
+        .map(|name| {
+            let done = renameat_with(workspace, PROJECT_DATA, workspace, &name, flags);
+            (name, done)
+        })
+        .find(|(_, done)| *done != Err(Errno::EXIST));
+    if let Some((free, Ok(()))) = renamed {
+        if !run.stderr.text.is_empty() && !run.stderr.text.ends_with('\n') {
+            run.stderr.text.push('\n');
+        }
+        run.stderr.text.push_str(&format!(
+            "polis: the name {PROJECT_DATA} is reserved; it was renamed to {free}\n"
+        ));
+    }
+}
+
+fn has_entry(directory: &OwnedFd, name: &str) -> bool {
+    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+}
+
 /// Ends the command if the one who asked for it goes away.
 struct EndOnDrop(Arc<Cancel>);
 
@@ -74,7 +104,12 @@ impl Terminal for SandboxTerminal {
                         watcher.output(stream, bytes);
                     }
                 };
-                let run = sandbox.run(&Job {
+                // Held open: another directory at the same path is no matter of this command.
+                let workspace = open_without_links(&directory).ok().filter(|open| {
+                    DirectoryIdentity::of(open.as_fd()).is_ok_and(|found| found == identity)
+                });
+                let workspace = workspace.filter(|open| !has_entry(open, PROJECT_DATA));
+                let mut run = sandbox.run(&Job {
                     workspace: &directory,
                     identity: Some(identity),
                     command: &order.command,
@@ -86,6 +121,11 @@ impl Terminal for SandboxTerminal {
                     cancel: Some(&cancel),
                     watch: Some(&watch),
                 });
+                if let (Ok(run), Some(workspace)) = (&mut run, &workspace)
+                    && has_entry(workspace, PROJECT_DATA)
+                {
+                    rename_planted_project(workspace, run);
+                }
                 drop(in_use);
                 // Nobody may be waiting any more.
                 drop(answer.send(run));

@@ -310,6 +310,11 @@ fn build(view: &View, copies: &[RawFd]) -> Done<()> {
         kernel::attach_tree(copy, &tree.target).at(Step::Attach)?;
         kernel::close(copy);
     }
+    for directory in &view.hidden {
+        let flags = flags | libc::MS_NOEXEC | libc::MS_RDONLY;
+        kernel::mount_new(c"tmpfs", directory, flags, c"mode=0555,size=4k,nr_inodes=1")
+            .at(Step::Fixture)?;
+    }
     // The kernel allows a new /proc only while an old one can be seen.
     // Whom a command may not trace it does not see: the warden, whose command line is polis's.
     kernel::mount_new(

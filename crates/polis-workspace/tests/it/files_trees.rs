@@ -94,6 +94,49 @@ fn pages_of_a_listing_have_every_entry_once_in_order() {
 }
 
 #[test]
+fn data_of_a_project_is_neither_made_nor_seen() {
+    for resolver in RESOLVERS {
+        let ground = Ground::with(resolver);
+        std::fs::create_dir_all(ground.at("sub/.agent-workspace/deep")).unwrap();
+        std::fs::create_dir_all(ground.at(".agent-workspace")).unwrap();
+        std::fs::write(ground.at("sub/.agent-workspace/polis.toml"), "needle").unwrap();
+        std::fs::write(ground.at("plain"), "needle").unwrap();
+        for path in [
+            ".agent-workspace/polis.toml",
+            "sub/.agent-workspace/polis.toml",
+            "sub/.agent-workspace",
+            "./sub//.agent-workspace/x",
+        ] {
+            assert_eq!(code(ground.read(path)), Code::InvalidInput, "{path}");
+            assert_eq!(code(ground.write(path, "x")), Code::InvalidInput, "{path}");
+            assert_eq!(code(ground.make_dir(path)), Code::InvalidInput, "{path}");
+            assert_eq!(
+                code(ground.delete(path, true)),
+                Code::InvalidInput,
+                "{path}"
+            );
+            assert_eq!(code(ground.rename("plain", path, true)), Code::InvalidInput);
+            assert_eq!(code(ground.rename(path, "taken", true)), Code::InvalidInput);
+        }
+        let all = ListFiles {
+            recursive: true,
+            ..ListFiles::default()
+        };
+        let listed = ground.dir.list(&all).unwrap().files;
+        let listed: Vec<_> = listed.iter().map(|file| file.name.as_str()).collect();
+        assert_eq!(listed, ["plain", "sub"]);
+        let ask = polis_core::workspace::file::SearchFiles {
+            pattern: "needle".to_owned(),
+            all: true,
+            ..Default::default()
+        };
+        let found = ground.dir.search(&ask).unwrap().matches;
+        let found: Vec<_> = found.iter().map(|one| one.path.as_str()).collect();
+        assert_eq!(found, ["plain"]);
+    }
+}
+
+#[test]
 fn moving_replaces_nothing_unless_asked() {
     let ground = Ground::new();
     ground.write("a", "1").unwrap();
