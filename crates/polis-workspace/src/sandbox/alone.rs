@@ -153,6 +153,16 @@ pub(crate) fn processes_of(uid: u32) -> u64 {
     count
 }
 
+/// How many signals the user of this process has queued now: limits count them together with a command's.
+pub(crate) fn queued_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigQ:"))
+        .and_then(|counts| counts.trim().split('/').next()?.parse().ok())
+        .unwrap_or(0)
+}
+
 /// Lets a group through to a directory of polis's own, and answers whether it gets there.
 ///
 /// Polis's data is closed to everybody, but a shell that cannot go where it is cannot change its

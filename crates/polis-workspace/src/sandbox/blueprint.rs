@@ -12,8 +12,10 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::filter::{Filter, Needs, Sockets};
 use super::identity::{INSIDE, Launcher, OwnerMaps};
+use super::inotify::InotifyLimits;
 use super::kernel::{Errno, PointerList, attribute};
 use super::landlock::Abilities;
+use super::pipes::DescriptorLimits;
 use super::plan::{
     Fixture, Landlock, MAX_TREES, Memory, Plan, Reach, Source, StartDirectory, Tree, View,
 };
@@ -41,6 +43,14 @@ const HARMLESS_PROC: [&str; 12] = [
     "/proc/sys/kernel/random/uuid",
     "/proc/sys/vm/overcommit_memory",
 ];
+
+/// The most signals and timers that a command may have queued. The kernel charges them to the user's own limit too.
+const MAX_PENDING_SIGNALS: u64 = 1_024;
+
+/// The most files a process may have open where the command's user is polis's own. A program may send descriptors as long
+/// as those of its user that are on the way are no more than it may have open itself, which is usually 1,024. A command
+/// that may open 768 files can have 768 on the way and then send one more message, which holds at most 253.
+const MAX_SHARED_OPEN_FILES: u64 = 768;
 
 /// What a sandbox is built from.
 #[derive(Debug)]
@@ -73,6 +83,10 @@ pub(crate) struct Blueprint<'a> {
     pub(crate) in_empty_network: bool,
     /// Processes that the user has besides, where they are counted together.
     pub(crate) processes_besides: u64,
+    /// Signals that the user has queued besides, where they are counted together.
+    pub(crate) signals_besides: u64,
+    /// How much of inotify it may use, where a namespace of its own limits it.
+    pub(crate) inotify: InotifyLimits,
     /// The line of shell.
     pub(crate) command: &'a str,
 }
@@ -92,7 +106,12 @@ pub(crate) fn holds_project(directory: BorrowedFd<'_>) -> bool {
 }
 
 /// What filters a tier and a network setting need; `None` if this cannot be had together.
-pub(crate) fn needs(tier: Tier, network: Network, landlock: Option<Abilities>) -> Option<Needs> {
+pub(crate) fn needs(
+    tier: Tier,
+    network: Network,
+    landlock: Option<Abilities>,
+    launcher: Launcher,
+) -> Option<Needs> {
     let spaces = tier >= Tier::Watched;
     let scoped = landlock.is_some_and(|abilities| abilities.scope().is_some());
     let sockets = match (spaces, network) {
@@ -107,6 +126,7 @@ pub(crate) fn needs(tier: Tier, network: Network, landlock: Option<Abilities>) -
         sockets,
         no_hidden_memory: tier < Tier::Full,
         among_others: !spaces,
+        shares_user: !launcher.is_root(),
     })
 }
 
@@ -159,9 +179,11 @@ impl Blueprint<'_> {
             landlock,
             filters: self.filters.clone().filter(|_| self.tier > Tier::Bare),
             limits: self.limits(),
+            namespace_limits: self.namespace_limits(),
             watched_memory: (self.tier < Tier::Full).then_some(Memory {
                 most: self.policy.limits.memory,
                 files: self.policy.limits.tmp,
+                descriptors: (!self.launcher.is_root()).then(DescriptorLimits::of_user),
             }),
             program: shell,
             arguments: PointerList::new(vec![
@@ -349,14 +371,32 @@ impl Blueprint<'_> {
         }
     }
 
+    /// Limits of its user namespace, as files of `/proc` and what is written to them.
+    fn namespace_limits(&self) -> Vec<(CString, CString)> {
+        if !self.has_spaces() {
+            return Vec::new();
+        }
+        let InotifyLimits { instances, watches } = self.inotify;
+        [
+            (c"/proc/sys/user/max_inotify_instances", instances),
+            (c"/proc/sys/user/max_inotify_watches", watches),
+        ]
+        .map(|(file, limit)| (file.to_owned(), text(limit.to_string().as_ref())))
+        .into()
+    }
+
     fn limits(&self) -> Vec<(u32, u64)> {
         let limits = &self.policy.limits;
+        let open_files = match self.launcher.is_root() {
+            true => limits.open_files,
+            false => limits.open_files.min(MAX_SHARED_OPEN_FILES),
+        };
         let mut list = vec![
             // Of 0 a crash handler behind a pipe takes no notice, of 1 it does.
             (libc::RLIMIT_CORE, 1),
             (libc::RLIMIT_FSIZE, limits.file_size),
             (libc::RLIMIT_CPU, limits.cpu_seconds),
-            (libc::RLIMIT_NOFILE, limits.open_files),
+            (libc::RLIMIT_NOFILE, open_files),
             // The warden counts too.
             (
                 libc::RLIMIT_NPROC,
@@ -364,6 +404,10 @@ impl Blueprint<'_> {
                     .processes
                     .saturating_add(1)
                     .saturating_add(self.processes_besides),
+            ),
+            (
+                libc::RLIMIT_SIGPENDING,
+                MAX_PENDING_SIGNALS.saturating_add(self.signals_besides),
             ),
             (libc::RLIMIT_MSGQUEUE, 819_200),
             (libc::RLIMIT_NICE, 0),
@@ -443,7 +487,8 @@ mod tests {
     #[test]
     fn sockets_of_this_machine_are_left_only_where_something_keeps_them_apart() {
         let sockets = |tier, network, version| {
-            needs(tier, network, Some(Abilities::of(version))).map(|needs| needs.sockets)
+            let abilities = Some(Abilities::of(version));
+            needs(tier, network, abilities, Launcher::current()).map(|needs| needs.sockets)
         };
         for tier in [Tier::Full, Tier::Watched] {
             for network in [Network::Off, Network::Loopback] {

@@ -30,6 +30,8 @@ pub(crate) struct Needs {
     pub(crate) no_hidden_memory: bool,
     /// Whether the command is among this machine's own processes, queues and mounts.
     pub(crate) among_others: bool,
+    /// Whether the kernel charges what the command takes to the user whom polis runs as.
+    pub(crate) shares_user: bool,
 }
 
 /// A program for the kernel that answers to every system call.
@@ -308,6 +310,10 @@ const REFUSED_AMONG_OTHERS: &[i64] = &[
     SETXATTRAT,
     REMOVEXATTRAT,
     FILE_SETATTR,
+    // Charged to the user, and there is no namespace whose limit would be lower than the user's own.
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+    libc::SYS_inotify_init1,
     libc::SYS_inotify_add_watch,
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -367,6 +373,11 @@ fn conditional(needs: Needs) -> Vec<(i64, Vec<Vec<Test>>)> {
         for call in [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget] {
             calls.push((call, vec![Vec::new()]));
         }
+    }
+    if needs.shares_user {
+        // A user's pipes share a budget of pages; larger pipes would use it up with few descriptors.
+        let set_size = libc::F_SETPIPE_SZ.unsigned_abs();
+        calls.push((libc::SYS_fcntl, vec![vec![Test::Is(1, set_size)]]));
     }
     for (call, mode, flags) in mode_arguments() {
         calls.push((call, vec![set_id_bits(mode, flags)]));

@@ -14,6 +14,7 @@ use std::ffi::CStr;
 use std::os::fd::RawFd;
 
 use super::kernel;
+use super::pipes;
 use super::plan::{Memory, Reach};
 
 /// The most processes looked at; limits keep commands far below.
@@ -40,7 +41,7 @@ impl Processes {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = i32> {
+    fn iter(&self) -> impl Iterator<Item = i32> + Clone {
         self.ids.iter().copied().take(self.count)
     }
 
@@ -84,6 +85,11 @@ fn exceeds(watch: &Watch, reach: Reach) -> bool {
     }
     if processes.sum(|id| rough(proc, id)) > allowed.most
         && processes.sum(|id| exact(proc, id)) > allowed.most
+    {
+        return true;
+    }
+    if let Some(limits) = allowed.descriptors
+        && pipes::exceed(proc, processes.iter(), limits)
     {
         return true;
     }
@@ -204,7 +210,7 @@ fn children_of(proc: RawFd, process: &[u8], processes: &mut Processes) {
 }
 
 /// Calls for every entry of an open directory whose name is a number.
-fn each_number(directory: RawFd, mut with: impl FnMut(i32)) {
+pub(super) fn each_number(directory: RawFd, mut with: impl FnMut(i32)) {
     /// Where a packed entry has its length, and where its name begins.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
@@ -283,7 +289,7 @@ fn fields(open: RawFd, fields: &[&[u8]]) -> u64 {
 }
 
 /// A number in decimal.
-fn decimal(value: i32, buffer: &mut [u8; 12]) -> &[u8] {
+pub(super) fn decimal(value: i32, buffer: &mut [u8; 12]) -> &[u8] {
     let mut value = value.unsigned_abs();
     let mut start = buffer.len();
     for place in buffer.iter_mut().rev() {
@@ -298,14 +304,14 @@ fn decimal(value: i32, buffer: &mut [u8; 12]) -> &[u8] {
 }
 
 /// A short path, put together without allocating.
-struct PathBuffer([u8; 64]);
+pub(super) struct PathBuffer([u8; 64]);
 
 impl PathBuffer {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self([0; 64])
     }
 
-    fn of(&mut self, parts: &[&[u8]]) -> Option<&CStr> {
+    pub(super) fn of(&mut self, parts: &[&[u8]]) -> Option<&CStr> {
         let mut length = 0;
         for part in parts {
             let end = length + part.len();

@@ -22,12 +22,14 @@ mod capture;
 mod cgroup;
 mod filter;
 mod identity;
+mod inotify;
 mod job;
 mod kernel;
 mod landlock;
 mod launch;
 mod memory;
 mod network;
+mod pipes;
 mod plan;
 mod probe;
 mod process;
@@ -54,12 +56,13 @@ use polis_core::workspace::policy::{CommandPolicy, Limits, Network, Tier};
 use polis_core::workspace::signal;
 use polis_ops::port::Stream;
 
-use self::alone::{Scratch, hand_over, hand_over_again, open_way, processes_of};
+use self::alone::{Scratch, hand_over, hand_over_again, open_way, processes_of, queued_signals};
 use self::blueprint::{Blueprint, holds_project, needs};
 use self::capture::Output;
 use self::cgroup::{ControlGroups, Lease, NoGroups};
 use self::filter::{Filter, Needs};
 use self::identity::{Launcher, OwnerMaps};
+use self::inotify::InotifyPool;
 use self::kernel::Errno;
 use self::landlock::Abilities;
 use self::network::EmptyNetworks;
@@ -79,6 +82,7 @@ pub struct Sandbox {
     filters: Mutex<HashMap<Needs, Option<Arc<Filter>>>>,
     maps: OwnerMaps,
     networks: EmptyNetworks,
+    inotify: InotifyPool,
     leaving: Leaving,
     groups: OnceLock<Result<ControlGroups, NoGroups>>,
     finding: Mutex<()>,
@@ -126,6 +130,7 @@ impl Sandbox {
             filters: Mutex::default(),
             maps: OwnerMaps::default(),
             networks: EmptyNetworks::default(),
+            inotify: InotifyPool::of_user(),
             leaving: Leaving::default(),
             groups: OnceLock::new(),
             finding: Mutex::default(),
@@ -206,7 +211,7 @@ impl Sandbox {
             _ => {}
         }
         let network = job.policy.network;
-        let Some(needs) = needs(tier, network, self.landlock) else {
+        let Some(needs) = needs(tier, network, self.landlock, self.launcher) else {
             return Err(Refused::this_time(
                 "a loopback of its own needs a network namespace",
             ));
@@ -237,6 +242,7 @@ impl Sandbox {
         let scratch = scratch.map_err(|error| {
             Refused::this_time(format!("a private directory: {}", error.kind()))
         })?;
+        let inotify = self.inotify.share();
         let drawn = Blueprint {
             tier,
             system: &self.system,
@@ -252,6 +258,8 @@ impl Sandbox {
             scratch: scratch.as_ref().map(Scratch::path),
             in_empty_network: network.is_some(),
             processes_besides: if spaces { 0 } else { processes_of(outside.0) },
+            signals_besides: if spaces { 0 } else { queued_signals() },
+            inotify: inotify.limits,
             command: job.command,
         }
         .draw()
@@ -286,6 +294,7 @@ impl Sandbox {
         .until_the_end()
         .map_err(|failed| explain(failed, tier))?;
         let duration = begun.elapsed();
+        drop(inotify);
         let end = match end {
             End::Status(status) if status != 0 && group.is_some_and(|group| group.ran_out()) => {
                 End::OutOfMemory

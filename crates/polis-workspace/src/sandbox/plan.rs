@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::filter::Filter;
 use super::kernel::{self, Answer, Errno, LandlockRuleset, PointerList};
+use super::pipes::DescriptorLimits;
 use crate::directory::DirectoryIdentity;
 
 /// The most trees a view may have; the warden keeps their descriptors on its stack.
@@ -118,6 +119,8 @@ pub(crate) struct Memory {
     pub(crate) most: u64,
     /// Its files that are in memory.
     pub(crate) files: u64,
+    /// How many pipes and watches it may have, where the kernel charges them to polis's own user.
+    pub(crate) descriptors: Option<DescriptorLimits>,
 }
 
 /// Where a command starts.
@@ -153,6 +156,8 @@ pub(crate) struct Plan {
     pub(crate) filters: Option<Arc<Filter>>,
     /// Resource limits.
     pub(crate) limits: Vec<(u32, u64)>,
+    /// Limits of its user namespace: files of `/proc`, and what is written to them.
+    pub(crate) namespace_limits: Vec<(CString, CString)>,
     /// The memory that all processes together may have, if the warden has to watch it.
     pub(crate) watched_memory: Option<Memory>,
     /// What is executed.

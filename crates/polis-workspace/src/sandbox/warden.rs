@@ -158,6 +158,13 @@ fn begin(
     }
     .at(Step::Directory)?;
     kernel::process_attribute(libc::PR_SET_NO_NEW_PRIVS, 1).at(Step::Privileges)?;
+    for (file, limit) in &plan.namespace_limits {
+        match kernel::write_file(file, limit.to_bytes()) {
+            // A kernel without inotify has no such file.
+            Ok(()) | Err(Errno(libc::ENOENT)) => {}
+            Err(errno) => return Err((Step::Limits, errno)),
+        }
+    }
     if inside {
         // A process can hide what memory it has from all but who may look at everything.
         kernel::drop_capabilities(plan.watched_memory.is_some()).at(Step::Capabilities)?;

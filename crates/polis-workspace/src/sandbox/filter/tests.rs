@@ -55,6 +55,7 @@ fn what_a_build_never_needs_is_refused() {
                 sockets,
                 no_hidden_memory,
                 among_others: sockets == Sockets::None,
+                shares_user: true,
             };
             for &call in REFUSED {
                 assert_eq!(native(needs, call, &[]), REFUSE, "{call}");
@@ -86,6 +87,7 @@ fn other_conventions_end_the_process() {
         sockets: Sockets::Any,
         no_hidden_memory: true,
         among_others: true,
+        shares_user: true,
     })
     .unwrap();
     assert!(filter.program().len() < 500, "{}", filter.program().len());
@@ -103,6 +105,7 @@ fn flags_and_modes_decide_where_they_can() {
         sockets: Sockets::Any,
         no_hidden_memory: false,
         among_others: false,
+        shares_user: true,
     };
     let refused = |call, arguments: &[i64]| match native(needs, call, arguments) {
         REFUSE => true,
@@ -161,6 +164,7 @@ fn limits_and_priorities_of_others_are_not_the_commands() {
             sockets: Sockets::Any,
             no_hidden_memory: false,
             among_others,
+            shares_user: true,
         };
         native(needs, call, arguments)
     };
@@ -202,6 +206,7 @@ fn the_limit_on_cores_only_seems_to_change() {
         sockets: Sockets::Any,
         no_hidden_memory: false,
         among_others: false,
+        shares_user: true,
     };
     let prlimit = |arguments: &[i64]| native(needs, libc::SYS_prlimit64, arguments);
     let core = i64::from(libc::RLIMIT_CORE);
@@ -221,6 +226,7 @@ fn sockets_are_left_by_family() {
             sockets,
             no_hidden_memory: false,
             among_others: false,
+            shares_user: true,
         };
         native(needs, call, arguments) == REFUSE
     };

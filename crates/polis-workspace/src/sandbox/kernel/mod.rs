@@ -274,6 +274,18 @@ pub(crate) fn open_at(directory: RawFd, path: &CStr, flags: c_int) -> Answer<Raw
     fd(c_long::from(result))
 }
 
+/// Writes a file that is there, in one piece.
+pub(crate) fn write_file(path: &CStr, content: &[u8]) -> Answer<()> {
+    let file = open_at(libc::AT_FDCWD, path, libc::O_WRONLY)?;
+    let written = write(file, content);
+    close(file);
+    match written {
+        Ok(count) if count == content.len() => Ok(()),
+        Ok(_) => Err(Errno(libc::EIO)),
+        Err(errno) => Err(errno),
+    }
+}
+
 /// Opens a directory by a path none of whose names may be a link (`openat2`).
 pub(crate) fn open_without_links(path: &CStr) -> Answer<RawFd> {
     const RESOLVE_NO_SYMLINKS: u64 = 4;
@@ -316,6 +328,30 @@ pub(crate) fn device_and_inode(descriptor: RawFd) -> Answer<(u64, u64)> {
         libc::fstat(descriptor, &raw mut found)
     }))?;
     Ok((found.st_dev, found.st_ino))
+}
+
+/// The size of what is at a path. For `/proc/PID/fd` it is the number of open files, from Linux 6.2 on.
+pub(crate) fn size_at(directory: RawFd, path: &CStr) -> Answer<u64> {
+    // SAFETY: an all-zero structure is valid, and written by the kernel.
+    let mut found = unsafe { std::mem::zeroed::<libc::stat>() };
+    // SAFETY: the path is a valid C text; the structure is ours.
+    let result = unsafe { libc::fstatat(directory, path.as_ptr(), &raw mut found, 0) };
+    checked(c_long::from(result))?;
+    Ok(u64::try_from(found.st_size).unwrap_or_default())
+}
+
+/// Reads where a link leads, as much of it as fits.
+pub(crate) fn read_link_at(directory: RawFd, path: &CStr, buffer: &mut [u8]) -> Answer<usize> {
+    // SAFETY: the path is a valid C text, and the kernel writes at most `len` bytes into the buffer.
+    let count = unsafe {
+        libc::readlinkat(
+            directory,
+            path.as_ptr(),
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+        )
+    };
+    usize::try_from(count).map_err(|_| last_errno())
 }
 
 /// Closes a descriptor.

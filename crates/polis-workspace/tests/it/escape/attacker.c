@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -497,6 +499,107 @@ static long hog_tables(void) { /* page tables of pages that are not there */
   return 0;
 }
 
+/* What the kernel charges to a user: as much as there is, held for a while. Prints how much it got. */
+static long hold_for_a_while(const char *what, long count) {
+  printf("%s %ld\n", what, count);
+  fflush(stdout);
+  sleep(number(0));
+  return 0;
+}
+static long hold_inotify(void) {
+  long count = 0;
+  while (syscall(SYS_inotify_init1, 0) >= 0) count++;
+  return hold_for_a_while("instances", count);
+}
+static long hold_timers(void) {
+  int counts[2];
+  long total = 0, one;
+  if (pipe(counts)) return -1;
+  for (int process = 0; process < 8; process++)
+    if (fork() == 0) {
+      struct sigevent nothing = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
+      timer_t timer;
+      for (one = 0; one < 20000 && timer_create(CLOCK_MONOTONIC, &nothing, &timer) == 0; one++) {}
+      (void)!write(counts[1], &one, sizeof one);
+      sleep(number(0));
+      _exit(0);
+    }
+  for (int process = 0; process < 8; process++)
+    if (read(counts[0], &one, sizeof one) == sizeof one) total += one;
+  return hold_for_a_while("timers", total);
+}
+static long send_descriptors(int to, int what, int count) {
+  char byte = 'x', space[CMSG_SPACE(sizeof(int) * 253)] = {0};
+  struct iovec data = {&byte, 1};
+  struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = space,
+                           .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET, head->cmsg_type = SCM_RIGHTS, head->cmsg_len = CMSG_LEN(sizeof(int) * count);
+  for (int each = 0; each < count; each++) ((int *)CMSG_DATA(head))[each] = what;
+  return sendmsg(to, &message, MSG_DONTWAIT);
+}
+static long hold_descriptors(void) {
+  int file = open("/dev/null", O_RDONLY), pair[2];
+  long count = 0;
+  while (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0) {
+    long before = count;
+    while (count < 20000 && send_descriptors(pair[0], file, 100) >= 0) count += 100;
+    if (count == before || count >= 20000) break;
+  }
+  return hold_for_a_while("descriptors", count);
+}
+/* As a program of the same user with the usual limit: may it send a descriptor? */
+static long send_one(void) {
+  struct rlimit usual = {1024, 1024};
+  int pair[2];
+  if (setrlimit(RLIMIT_NOFILE, &usual) || socketpair(AF_UNIX, SOCK_STREAM, 0, pair)) return -1;
+  return send_descriptors(pair[0], 0, 1);
+}
+static long hold_pipes(void) {
+  int counts[2];
+  long total = 0, one;
+  if (pipe(counts)) return -1;
+  for (int process = 0; process < 16; process++)
+    if (fork() == 0) {
+      int made[2];
+      for (one = 0; one < 2000 && pipe(made) == 0; one++) {}
+      (void)!write(counts[1], &one, sizeof one);
+      sleep(number(0));
+      _exit(0);
+    }
+  for (int process = 0; process < 16; process++)
+    if (read(counts[0], &one, sizeof one) == sizeof one) total += one;
+  return hold_for_a_while("pipes", total);
+}
+static long hold_watches(void) {
+  int counts[2];
+  long total = 0, one;
+  if (pipe(counts)) return -1;
+  for (int process = 0; process < 50; process++)
+    if (fork() == 0) {
+      int files[360], made;
+      struct epoll_event any = {.events = EPOLLIN};
+      for (int each = 0; each < 360; each++) files[each] = eventfd(0, 0);
+      one = 0;
+      while ((made = epoll_create1(0)) >= 0)
+        for (int each = 0; each < 360; each++) {
+          if (epoll_ctl(made, EPOLL_CTL_ADD, files[each], &any)) break;
+          one++;
+        }
+      (void)!write(counts[1], &one, sizeof one);
+      sleep(number(0));
+      _exit(0);
+    }
+  for (int process = 0; process < 50; process++)
+    if (read(counts[0], &one, sizeof one) == sizeof one) total += one;
+  return hold_for_a_while("watches", total);
+}
+static long large_pipe(void) {
+  int made[2];
+  if (pipe(made)) return -1;
+  return fcntl(made[1], F_SETPIPE_SZ, 1 << 20);
+}
+
 /* Processes that do not want to end. */
 static long bomb(void) {
   /* Should the sandbox not hold, the machine does. */
@@ -541,6 +644,9 @@ static const struct {
   const char *name;
   long (*attempt)(void);
 } attempts[] = {
+    {"hold_inotify", hold_inotify}, {"hold_timers", hold_timers}, {"hold_descriptors", hold_descriptors},
+    {"send_one", send_one}, {"hold_pipes", hold_pipes}, {"large_pipe", large_pipe},
+    {"hold_watches", hold_watches},
     {"mount", try_mount}, {"remount", try_remount}, {"bind", try_bind}, {"umount", try_umount},
     {"open_tree", try_open_tree}, {"move_mount", try_move_mount}, {"fsopen", try_fsopen},
     {"fsmount", try_fsmount}, {"fspick", try_fspick}, {"mount_setattr", try_mount_setattr},

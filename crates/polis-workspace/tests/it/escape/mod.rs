@@ -19,6 +19,7 @@ mod network;
 mod others;
 mod property;
 mod reading;
+mod resources;
 pub(crate) mod stage;
 mod traces;
 mod writing;
