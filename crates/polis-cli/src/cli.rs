@@ -145,7 +145,7 @@ pub(crate) enum Command {
     /// Count tasks, agents and events
     Stats,
     /// Check the installation and the store
-    Doctor,
+    Doctor(command::doctor::Doctor),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(command::config::Config),

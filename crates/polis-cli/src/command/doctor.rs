@@ -1,5 +1,8 @@
 //! `polis doctor`: is everything as it should be?
 
+use std::path::Path;
+
+use clap::Args;
 use polis_core::AgentId;
 use polis_ops::op::{self, ListBoards};
 use polis_ops::port::SandboxReport;
@@ -7,6 +10,7 @@ use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
 use serde::Serialize;
 
+use super::init;
 use crate::cli::Globals;
 use crate::config::Config;
 use crate::context::{Context, Place, Target};
@@ -30,8 +34,22 @@ struct Check {
     detail: String,
 }
 
+/// Check the installation and the store, and say what to do about what is wrong.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Repair what can be repaired without losing anything: keep the data of the project out of git
+    #[arg(long)]
+    fix: bool,
+}
+
+impl Doctor {
+    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+        check(globals, self.fix, out)
+    }
+}
+
 /// Checks the installation and the store.
-pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
+fn check(globals: &Globals, fix: bool, out: &Output) -> Result<(), Failure> {
     let mut checks = Vec::new();
     let mut sandbox = None;
     let mut note = |name, found: Result<String, Failure>| {
@@ -50,15 +68,15 @@ pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
         ok
     };
     let place = Place::find(globals);
-    let found = place.is_ok();
-    note(
-        "directory",
-        place
-            .as_ref()
-            .map(|_| "found".to_owned())
-            .map_err(|_| missing()),
-    );
-    if found && let Ok(place) = place {
+    let (found, place) = match place {
+        Ok(place) => (Ok(directory(&place)), Some(place)),
+        Err(failure) => (Err(failure), None),
+    };
+    note("directory", found);
+    if let Some(place) = place {
+        if let Some(workspace) = &place.workspace {
+            note("gitignore", gitignore(workspace, fix));
+        }
         let config = place.config();
         note(
             "configuration",
@@ -171,10 +189,29 @@ pub(crate) fn confined(context: &Context, report: &SandboxReport) -> Result<Stri
     }
 }
 
-fn missing() -> Failure {
-    crate::error::invalid(
-        "There is no polis here or in a directory above.",
-        "run `polis init`",
+/// Whether git leaves the data of the project alone.
+fn gitignore(workspace: &Path, fix: bool) -> Result<String, Failure> {
+    if init::is_ignored_in_git(workspace) {
+        return Ok("git ignores the data of this project".to_owned());
+    }
+    if fix {
+        init::ignore_in_git(workspace)?;
+    }
+    // A file that a person wrote stays as it is.
+    if fix && init::is_ignored_in_git(workspace) {
+        return Ok("repaired: git now ignores the data of this project".to_owned());
+    }
+    Err(crate::error::invalid(
+        "git would commit the database, locks and private workspaces of this project.",
+        "run `polis doctor --fix`, or add `*` to .agent-workspace/.gitignore yourself",
+    ))
+}
+
+/// Where the project is.
+fn directory(place: &Place) -> String {
+    place.directory().map_or_else(
+        || "on the server alone".to_owned(),
+        |directory| clean(&directory.to_string_lossy()),
     )
 }
 

@@ -115,6 +115,7 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
         }
     }
     keep_workspaces(&workspace)?;
+    ignore_in_git(&workspace).map_err(|e| cannot_create(&e))?;
     let root = workspace.parent().unwrap_or(Path::new("."));
     let dir = root
         .canonicalize()
@@ -137,6 +138,25 @@ fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
     std::fs::create_dir_all(&directory).map_err(|e| cannot_create(&e))?;
     keep_private(&directory);
     Ok(())
+}
+
+/// The file that keeps a project's data out of git.
+const GITIGNORE: &str = ".gitignore";
+
+/// Whether git ignores the data of a project: no database, lock or private workspace is ever committed.
+pub(crate) fn is_ignored_in_git(workspace: &Path) -> bool {
+    let rules = std::fs::read_to_string(workspace.join(GITIGNORE)).unwrap_or_default();
+    let mut rules = rules.lines().map(str::trim);
+    rules.any(|rule| rule == "*" || rule.trim_start_matches('/').starts_with("polis.db"))
+}
+
+/// Makes git ignore the data of a project. An existing file stays: a team may want its boards in git.
+pub(crate) fn ignore_in_git(workspace: &Path) -> std::io::Result<()> {
+    match std::fs::File::create_new(workspace.join(GITIGNORE)) {
+        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n"),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Connects once, which creates the tables.

@@ -58,7 +58,7 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Log(args) => args.run(globals, out),
         Command::Watch(args) => args.run(globals, out),
         Command::Stats => stats::run(globals, out),
-        Command::Doctor => doctor::run(globals, out),
+        Command::Doctor(args) => args.run(globals, out),
         Command::Config(args) => args.run(globals, out),
         Command::Demo(args) => args.run(globals, out),
         Command::Schema(args) => args.run(out),

@@ -404,6 +404,7 @@ fn files_are_where_the_document_has_them() {
     assert_eq!(
         found,
         [
+            ".gitignore",
             "global-whiteboard.md",
             "whiteboard-history/bottom-layer-agent-1-v1.md",
             "whiteboard-history/bottom-layer-agent-2-v1.md",

@@ -134,3 +134,40 @@ fn the_doctor_finds_a_sound_board_sound(board: &Board) {
 }
 
 on_both_stores!(the_doctor_finds_a_sound_board_sound);
+
+/// `git add -A` in a project takes nothing of what polis keeps there.
+#[test]
+fn init_keeps_the_data_out_of_git_and_doctor_repairs_it() {
+    let board = Board::bare();
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        let output = command.current_dir(board.path()).args(args).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    std::fs::write(board.file("README"), "hello").unwrap();
+    board.ok("user", &["init"]);
+    board.create(&[]);
+    let untracked = || git(&["status", "--porcelain", "--untracked-files=all"]);
+    assert_eq!(untracked(), "?? README\n");
+    // A project of an older version has no such file.
+    std::fs::remove_file(board.workspace(".gitignore")).unwrap();
+    let warned = board.run("user", &["doctor"]);
+    assert_eq!(warned.exit, Some(1), "{warned:?}");
+    assert!(warned.stdout.contains("doctor --fix"), "{warned:?}");
+    let fixed = board.ok("user", &["doctor", "--fix"]);
+    assert_eq!(fixed["ok"], true, "{fixed}");
+    assert_eq!(untracked(), "?? README\n");
+    // What a person wrote there stays.
+    // One that ignores nothing is not enough, and is not overwritten.
+    std::fs::write(board.workspace(".gitignore"), "# mine\n").unwrap();
+    let warned = board.run("user", &["doctor", "--fix"]);
+    assert_eq!(warned.exit, Some(1), "{warned:?}");
+    let kept = std::fs::read_to_string(board.workspace(".gitignore")).unwrap();
+    assert_eq!(kept, "# mine\n");
+    std::fs::write(board.workspace(".gitignore"), "polis.db*\n").unwrap();
+    board.ok("user", &["init"]);
+    board.ok("user", &["doctor", "--fix"]);
+    let kept = std::fs::read_to_string(board.workspace(".gitignore")).unwrap();
+    assert_eq!(kept, "polis.db*\n");
+}
