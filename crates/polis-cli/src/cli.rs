@@ -146,6 +146,8 @@ pub(crate) enum Command {
     Stats,
     /// Check the installation and the store
     Doctor(command::doctor::Doctor),
+    /// Trust a project that was not created by this user on this machine
+    Trust(command::trust::Trust),
     /// Show or check the configuration
     #[command(subcommand)]
     Config(command::config::Config),

@@ -19,8 +19,10 @@ use tokio::runtime::Runtime;
 use crate::cli::Globals;
 use crate::clock::{SystemChance, SystemClock};
 use crate::command::blackboard::Root;
+use crate::command::init::{create_data_directory, ignore_in_git};
 use crate::config::{self, Config};
 use crate::error::{Failure, invalid};
+use crate::trust;
 
 /// The directory that makes a directory a polis.
 pub(crate) const WORKSPACE: &str = polis_core::workspace::path::PROJECT_DATA;
@@ -62,13 +64,15 @@ impl Context {
     /// Opens the store for the blackboard command. A blackboard outside of a project has its store
     /// beside it, begun with its first use.
     pub(crate) fn open_blackboard(globals: &Globals, root: &Root) -> Result<Self, Failure> {
+        let workspace = workspace_of(&root.home);
+        let failed = |error| PortError::internal("Creating the blackboard's store", error);
+        let workspace = create_data_directory(&workspace, failed)?;
         let place = Place {
-            workspace: Some(workspace_of(&root.home)),
+            workspace: Some(workspace),
             url: globals.store.clone().filter(|store| is_postgres(store)),
         };
         Self::at(globals, &place, |workspace, patience| {
-            std::fs::create_dir_all(workspace)
-                .map_err(|e| PortError::internal("Creating the blackboard's store", e))?;
+            ignore_in_git(workspace).map_err(failed)?;
             if root.is_workspace() {
                 EmbeddedStore::create(workspace, Use::Brief, patience)
             } else {
@@ -219,7 +223,8 @@ impl Place {
             )
             .into());
         }
-        Ok(place)
+        let workspace = place.workspace.as_deref().map(trust::check).transpose()?;
+        Ok(Self { workspace, ..place })
     }
 
     /// Its configuration.

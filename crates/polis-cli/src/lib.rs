@@ -11,6 +11,7 @@ mod config;
 mod context;
 mod driving;
 mod error;
+mod git;
 mod live;
 mod output;
 pub mod reference;
@@ -18,6 +19,7 @@ mod running;
 mod task_dir;
 mod team;
 mod thinking;
+mod trust;
 mod yaml_text;
 
 use std::process::ExitCode;

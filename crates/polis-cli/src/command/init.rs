@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use polis_core::Code;
 use polis_ops::PortError;
 use polis_store::embedded::Use;
 use polis_store::{EmbeddedStore, PostgresStore};
+use polis_workspace::registry::{MachineRegistry, STATE_DIR_VARIABLE, is_project_id};
 use serde::Serialize;
 
 use crate::cli::Globals;
@@ -14,6 +16,7 @@ use crate::config::{self, Config};
 use crate::context::{self, WORKSPACE, workspace_of};
 use crate::error::Failure;
 use crate::output::Output;
+use crate::trust;
 
 /// Set a directory up for a team. Running it twice is harmless.
 #[derive(Debug, Args)]
@@ -83,23 +86,21 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
         .store
         .as_deref()
         .filter(|store| context::is_postgres(store));
-    let directory = match (&globals.store, &globals.dir) {
-        (Some(store), _) if postgres.is_none() => PathBuf::from(store),
-        (_, Some(directory)) => directory.clone(),
-        _ => std::env::current_dir()?,
-    };
-    let workspace = workspace_of(&directory);
+    let workspace = workspace_of(&directory(globals)?);
+    let workspace = check_data_directory(&workspace)?;
     // The server first: if it cannot be reached nothing is left half made.
     if let Some(url) = postgres {
         connect(url, Config::load(&workspace)?.patience())?;
     }
     let created = !workspace.join(config::FILE).exists();
-    std::fs::create_dir_all(&workspace).map_err(|e| cannot_create(&e))?;
+    let workspace = create_data_directory(&workspace, |error| cannot_create(&error))?;
     keep_private(&workspace);
     if created {
         let language = lang.unwrap_or_else(Language::of_locale);
         let file = config::template(language.as_str());
         std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
+        // With the configuration that was written now.
+        let _ = MachineRegistry::of_user().trust(&workspace);
     }
     let config = Config::load(&workspace)?;
     let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
@@ -126,6 +127,61 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
         dir,
         language: config.language,
         created,
+    })
+}
+
+/// Refuses a data directory in a place that an agent can write to, and one that exists and is not trusted. Its
+/// configuration is not read before.
+/// Returns its canonical path.
+fn check_data_directory(data: &Path) -> Result<PathBuf, Failure> {
+    let data = trust::whole(data);
+    if has_content(&data) {
+        return Ok(trust::check(&data)?);
+    }
+    trust::check_place(&MachineRegistry::of_user(), &data)?;
+    Ok(data)
+}
+
+/// Makes the data directory of a project that this user trusts from now on, or checks the one that exists. Returns its
+/// canonical path.
+pub(crate) fn create_data_directory(
+    data: &Path,
+    failed: impl Fn(std::io::Error) -> PortError,
+) -> Result<PathBuf, Failure> {
+    let data = check_data_directory(data)?;
+    if has_content(&data) {
+        return Ok(data);
+    }
+    std::fs::create_dir_all(&data).map_err(&failed)?;
+    let data = trust::whole(&data);
+    MachineRegistry::of_user()
+        .trust(&data)
+        .map_err(|error| {
+            if error.kind() == std::io::ErrorKind::StorageFull {
+                return failed(error);
+            }
+            PortError::new(
+                Code::StoreReadOnly,
+                "This user's record of trusted projects cannot be written.",
+                format!("make the home directory writable, or set {STATE_DIR_VARIABLE} to a directory of this user"),
+            )
+            .because(error)
+        })?;
+    Ok(data)
+}
+
+/// Whether a data directory exists with anything in it that has to be trusted.
+fn has_content(data: &Path) -> bool {
+    let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| !is_project_id(&entry))
+}
+
+/// Returns the directory that becomes a project: the one the flags name, else the current one.
+pub(crate) fn directory(globals: &Globals) -> Result<PathBuf, Failure> {
+    Ok(match (&globals.store, &globals.dir) {
+        (Some(store), _) if !context::is_postgres(store) => PathBuf::from(store),
+        (_, Some(directory)) => directory.clone(),
+        _ => std::env::current_dir()?,
     })
 }
 
@@ -172,7 +228,6 @@ fn keep_private(workspace: &Path) {
 }
 
 fn cannot_create(error: &std::io::Error) -> PortError {
-    use polis_core::Code;
     use std::io::ErrorKind as K;
     let (code, message) = match error.kind() {
         K::PermissionDenied | K::ReadOnlyFilesystem => {

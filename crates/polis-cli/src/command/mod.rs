@@ -22,6 +22,7 @@ pub(crate) mod society;
 pub(crate) mod stats;
 pub(crate) mod task;
 mod token;
+pub(crate) mod trust;
 pub(crate) mod tui;
 pub(crate) mod webhook;
 pub(crate) mod ws;
@@ -59,6 +60,7 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
         Command::Watch(args) => args.run(globals, out),
         Command::Stats => stats::run(globals, out),
         Command::Doctor(args) => args.run(globals, out),
+        Command::Trust(args) => args.run(globals, out),
         Command::Config(args) => args.run(globals, out),
         Command::Demo(args) => args.run(globals, out),
         Command::Schema(args) => args.run(out),

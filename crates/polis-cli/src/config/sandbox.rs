@@ -36,6 +36,15 @@ pub(crate) struct SandboxKeys {
     weakest: Option<String>,
 }
 
+impl SandboxConfig {
+    /// Every path of this machine that commands of anyone may read or write.
+    pub(crate) fn granted_paths(&self) -> Vec<String> {
+        let keys = std::iter::once(&self.all).chain(self.roles.values());
+        let paths = keys.flat_map(|keys| [&keys.read, &keys.write]);
+        paths.flatten().flatten().cloned().collect()
+    }
+}
+
 /// A number as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]

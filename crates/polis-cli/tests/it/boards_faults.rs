@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::board::{Answer, Board, POLIS};
 use crate::broken_disk::refused_for_growing;
-use crate::broken_disk::{Mounts, skipped};
+use crate::broken_disk::{Mounts, OtherUser, skipped};
 
 /// A write of each kind.
 const WRITES: [&[&str]; 6] = [
@@ -130,13 +130,10 @@ fn a_directory_of_boards_of_somebody_else_is_refused_and_read() {
         .current_dir(board.path())
         .status();
     assert!(status.unwrap().success());
+    let other = OtherUser::trusting(&board);
     check_read_only(&board, &|args| {
-        let mut command = Command::new("setpriv");
-        command
-            .args(nobody)
-            .arg(POLIS)
-            .arg("--dir")
-            .arg(board.path());
+        let mut command = other.command();
+        command.arg("--dir").arg(board.path());
         Answer::of(command.arg("--json").args(args).output().unwrap())
     });
     fs::set_permissions(

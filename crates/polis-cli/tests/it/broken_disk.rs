@@ -138,11 +138,10 @@ fn another_users_directory_is_refused_and_read() {
         .args([POLIS, "--version"])
         .output();
     if works.is_ok_and(|output| output.status.success()) {
+        let other = OtherUser::trusting(&board);
         check_read_only(&|args| {
-            let mut command = Command::new("setpriv");
+            let mut command = other.command();
             command
-                .args(nobody)
-                .arg(POLIS)
                 .arg("--dir")
                 .arg(board.path())
                 .arg("--json")
@@ -157,6 +156,44 @@ fn another_users_directory_is_refused_and_read() {
         set(&entry.unwrap().path(), 0o600);
     }
     assert_eq!(board.create(&[]), "2");
+}
+
+/// The user `nobody`, who trusts a project that is not its own.
+pub(crate) struct OtherUser {
+    state: tempfile::TempDir,
+}
+
+impl OtherUser {
+    const ID: u32 = 65_534;
+
+    pub(crate) fn trusting(board: &Board) -> Self {
+        let state = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(state.path(), Some(Self::ID), Some(Self::ID)).unwrap();
+        let other = Self { state };
+        let refused = other
+            .command()
+            .arg("--dir")
+            .arg(board.path())
+            .args(["--json", "stats"])
+            .output();
+        Answer::of(refused.unwrap()).refusal_with_paths(3, "project_untrusted");
+        let trusted = other
+            .command()
+            .args(["trust", "--json"])
+            .arg(board.path())
+            .output();
+        assert_eq!(Answer::of(trusted.unwrap()).document()["trusted"], true);
+        other
+    }
+
+    /// polis as this user.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new("setpriv");
+        let id = Self::ID.to_string();
+        command.args(["--reuid", &id, "--regid", &id, "--clear-groups", POLIS]);
+        command.env("POLIS_STATE_DIR", self.state.path());
+        command
+    }
 }
 
 #[test]

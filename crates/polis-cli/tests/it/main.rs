@@ -50,6 +50,7 @@ mod mcp;
 mod mcp_install;
 mod permissions;
 mod places;
+mod planted_projects;
 mod reference;
 mod schema;
 mod serve;

@@ -49,6 +49,7 @@ pub fn next(kind: Kind, lang: Lang) -> &'static str {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a table with one line for each code")]
 fn chinese(code: Code) -> &'static str {
     match code {
         Code::InvalidInput => "请求的内容不成立。",
@@ -138,6 +139,9 @@ fn chinese(code: Code) -> &'static str {
         Code::TextNotUnique => "要替换的文本在文件里不止一处。",
         Code::FileExists => "已有同名文件。",
         Code::DirectoryNotEmpty => "目录不为空。",
+        Code::ProjectUntrusted => {
+            "这个项目不是由当前用户在这台机器上创建的，或者位于智能体的工作空间内。"
+        }
         Code::WorkspaceOverlaps => "这个目录与另一个工作区或 polis 自己的数据重叠。",
         Code::WorkspaceExists => "工作区已在别处，移动会丢下其中的文件。",
         Code::QuotaExceeded => "工作区已达容量上限。",

@@ -24,13 +24,16 @@ use polis_ops::op::{
 };
 use polis_ops::{OpError, PortError};
 use polis_store::embedded::Use;
+use polis_workspace::registry::MachineRegistry;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cli::Globals;
+use crate::command::init::create_data_directory;
 use crate::command::log;
 use crate::context::{Context, WORKSPACE};
 use crate::error::Failure;
 use crate::output::{Output, Style};
+use crate::trust;
 
 /// How long a claim of the demo holds without a heartbeat.
 const LEASE_MS: u64 = 1_200;
@@ -145,7 +148,9 @@ impl Board {
             verbose: false,
         };
         let workspace = place.path().join(WORKSPACE);
-        std::fs::create_dir_all(&workspace)?;
+        create_data_directory(&workspace, |error| {
+            PortError::internal("Creating the demo's store", error)
+        })?;
         polis_store::EmbeddedStore::create(&workspace, Use::Long, Duration::from_secs(30))?;
         let context = Context::open_for(&globals, Use::Long)?;
         say(
@@ -170,6 +175,9 @@ impl Board {
         team.dismiss();
         let events = watched?;
         report(&context, &tasks, &events, out)?;
+        if !self.keep {
+            MachineRegistry::of_user().distrust(&trust::whole(&workspace))?;
+        }
         if self.keep {
             place.disable_cleanup(true);
             say(
