@@ -8,7 +8,7 @@ mod person;
 pub(crate) mod typed;
 pub(crate) mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +20,9 @@ use polis_core::society::run::{Run as Record, RunStatus};
 use polis_core::society::start::StartRun;
 use polis_core::{Code, Refusal};
 use polis_ops::op::{self, GetOrg, HoldSociety, SetBudget};
+use polis_ops::tool;
 use polis_society::model::Model;
+use polis_workspace::registry::MachineRegistry;
 use serde_json::json;
 
 use super::society::{BudgetFlags, which};
@@ -28,7 +30,7 @@ use super::text_or_stdin;
 use super::ws::directory;
 use crate::cli::Globals;
 use crate::config::Config;
-use crate::context::{Context, Place, WORKSPACE};
+use crate::context::{Context, Place, WORKSPACE, workspace_of};
 use crate::driving::Drive;
 use crate::error::{Failure, invalid};
 use crate::live::face::Face;
@@ -106,17 +108,32 @@ impl Run {
         let requirement = self.requirement.take().map(text_or_stdin).transpose()?;
         self.check(requirement.as_deref())?;
         let limits = self.budget.limits()?;
-        let place = ground(globals, out)?;
+        // A directory becomes a project only when nothing stands in the way of the run.
+        let existing = find_project(globals)?;
+        let config = existing
+            .as_ref()
+            .map_or_else(|| Ok(Config::default()), Place::config)?;
+        let model = match self.detach && existing.is_some() {
+            // In a project that exists the server may have a model that this process does not know.
+            true => None,
+            false => Some(self.model(existing.as_ref(), &config, &limits)?),
+        };
+        let place = match existing {
+            Some(place) => place,
+            None => {
+                self.check_new_project(globals, &config)?;
+                create_project(globals, out)?
+            }
+        };
         let config = place.config()?;
-        if self.detach {
+        let Some(model) = model.filter(|_| !self.detach) else {
             return self.leave(
                 requirement.unwrap_or_default(),
                 limits,
                 (globals, &place, &config),
                 out,
             );
-        }
-        let model = self.model(&place, &config, &limits)?;
+        };
         let context = Context::open_serving(globals)?;
         let since = context.run(watch::newest_mail(&context))?;
         let resumed = requirement.is_none();
@@ -160,14 +177,29 @@ impl Run {
 
     fn model(
         &self,
-        place: &Place,
+        place: Option<&Place>,
         config: &Config,
         limits: &Limits,
     ) -> Result<Arc<dyn Model>, Failure> {
-        let here = Here(place.directory());
+        let here = Here(place.and_then(Place::directory));
         let chosen = thinking::choose(config, self.model.as_deref(), &here)?;
         chosen.check_money(limits.micros.is_some())?;
         chosen.model(config, &here)
+    }
+
+    /// Refuses a run that could not be started in a project that does not exist yet.
+    fn check_new_project(&self, globals: &Globals, config: &Config) -> Result<(), Failure> {
+        let team = self.team.as_deref().unwrap_or(&config.society.team);
+        Team::find(None, team, team::language(config))?;
+        tool::check_names(&self.approve, false)?;
+        if let Some(workspace) = &self.workspace {
+            let data = workspace_of(&super::init::directory(globals)?);
+            let workspace = directory(workspace)?;
+            let registry = MachineRegistry::of_user();
+            let data = std::path::absolute(data)?;
+            polis_workspace::files::resolve(Path::new(&workspace), &data, Some(&registry))?;
+        }
+        Ok(())
     }
 
     /// Starts a run in the store.
@@ -220,18 +252,20 @@ pub(crate) fn begin(team: &Team, requirement: String, workspace: Option<String>)
     }
 }
 
-/// Where the run is to be: a directory that is no polis yet is made one.
-fn ground(globals: &Globals, out: &Output) -> Result<Place, Failure> {
+/// Finds the project that the run belongs to, if there is one.
+fn find_project(globals: &Globals) -> Result<Option<Place>, Failure> {
     match Place::find(globals) {
-        Err(Failure::Op(error)) if error.code() == Code::NotInitialized => {
-            super::init::set_up(globals, None)?;
-            if !out.is_json() {
-                out.warn(&format!("Created {WORKSPACE} here, as `polis init` does."));
-            }
-            Place::find(globals)
-        }
-        found => found,
+        Err(Failure::Op(error)) if error.code() == Code::NotInitialized => Ok(None),
+        found => found.map(Some),
     }
+}
+
+fn create_project(globals: &Globals, out: &Output) -> Result<Place, Failure> {
+    super::init::set_up(globals, None)?;
+    if !out.is_json() {
+        out.warn(&format!("Created {WORKSPACE} here, as `polis init` does."));
+    }
+    Place::find(globals)
 }
 
 /// Lets a run go on that was left, and whoever of it can be helped by trying again.

@@ -209,6 +209,48 @@ fn what_cannot_be_run_is_said_before_anything_is_begun() {
     );
 }
 
+/// Whatever makes a run impossible is found before the directory becomes a project.
+#[test]
+fn refused_run_creates_nothing() {
+    let board = Board::bare();
+    let model = saying(|_| Reply::text("Done."));
+    let refused = |command: &mut std::process::Command, exit, code| {
+        Answer::of(command.output().unwrap()).refusal(exit, code);
+        assert!(!board.workspace("").exists(), "{code} left a directory");
+    };
+    let without_model = &mut board.json_command("user", &["run", "Paint the door"]);
+    refused(without_model, 2, "model_not_configured");
+    let detached = ["run", "--detach", "Paint the door"];
+    let without_model = &mut board.json_command("user", &detached);
+    refused(without_model, 2, "model_not_configured");
+    let unknown_team = ["run", "--team", "nobody", "Paint the door"];
+    refused(
+        &mut with_model(&board, &model, &unknown_team),
+        4,
+        "team_not_found",
+    );
+    let detached = ["run", "--detach", "--team", "nobody", "Paint the door"];
+    refused(
+        &mut with_model(&board, &model, &detached),
+        4,
+        "team_not_found",
+    );
+    // The directory itself holds what polis keeps.
+    let here = ["run", "--workspace", ".", "Paint the door"];
+    refused(
+        &mut with_model(&board, &model, &here),
+        5,
+        "workspace_overlaps",
+    );
+    let unknown_tool = ["run", "--approve", "nosuch", "Paint the door"];
+    refused(
+        &mut with_model(&board, &model, &unknown_tool),
+        2,
+        "invalid_input",
+    );
+    assert_eq!(model.count(), 0);
+}
+
 #[test]
 fn a_directory_that_is_no_polis_is_made_one() {
     let board = Board::bare();
