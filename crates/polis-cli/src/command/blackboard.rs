@@ -20,7 +20,8 @@ use crate::output::{Output, clean_lines};
 /// Read and write shared files by path, such as tasks/123/status.md.
 #[derive(Debug, Args)]
 pub(crate) struct Blackboard {
-    /// The directory that has the blackboard in `blackboard/`; default: this project's .agent-workspace
+    /// The directory that has the blackboard in `blackboard/`; default: this project's .agent-workspace, or ~/clawos
+    /// outside of any project if it has one
     #[arg(long, global = true, env = "CLAWOS_HOME", value_name = "DIR", hide_env_values = true,
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     root: Option<PathBuf>,
@@ -84,16 +85,22 @@ impl Blackboard {
 /// Opens the blackboard of the project, or the one that is named. Reading begins none.
 fn open(globals: &Globals, root: Option<Root>, verb: &Verb) -> Result<Context, Failure> {
     let Some(root) = root else {
-        return Context::open(globals).map_err(|failure| match failure {
-            Failure::Op(error) if error.code() == Code::NotInitialized => Refusal::new(
-                Code::NotInitialized,
-                error.document().error.message,
-                "run `polis init` in your project, name its directory with --dir, or name a blackboard outside of \
-                 a project with --root or CLAWOS_HOME",
-            )
-            .into(),
-            other => other,
-        });
+        let failure = match Context::open(globals) {
+            Err(Failure::Op(error)) if error.code() == Code::NotInitialized => error,
+            opened => return opened,
+        };
+        // Who names a project or a store means that one, and not the blackboard in the home directory.
+        let is_unnamed = globals.dir.is_none() && globals.store.is_none();
+        if let Some(home) = Root::in_home_directory().filter(|_| is_unnamed) {
+            return Context::open_blackboard(globals, &home);
+        }
+        return Err(Refusal::new(
+            Code::NotInitialized,
+            failure.document().error.message,
+            "run `polis init` in your project, name its directory with --dir, or name a blackboard outside of \
+             a project with --root or CLAWOS_HOME; ~/clawos/blackboard is used if it exists",
+        )
+        .into());
     };
     if !root.exists() && !matches!(verb, Verb::Write(_)) {
         return Err(Refusal::new(
@@ -121,6 +128,13 @@ impl Root {
         Self {
             home: home.to_owned(),
         }
+    }
+
+    /// Returns the blackboard at `~/clawos/blackboard`, the place that the blackboard's document names, if it exists.
+    fn in_home_directory() -> Option<Self> {
+        let home = std::env::var_os("HOME").map(PathBuf::from)?;
+        let home = home.is_absolute().then(|| home.join("clawos"))?;
+        home.join("blackboard").is_dir().then_some(Self { home })
     }
 
     /// Whether it is the blackboard of a project, named by its workspace.

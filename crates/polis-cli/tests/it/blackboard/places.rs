@@ -35,6 +35,49 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
+/// The place that the blackboard's document names, when nothing else is named and no project is found.
+#[test]
+fn blackboard_in_the_home_directory_is_found_without_a_project() {
+    let bare = Board::bare();
+    let (here, home) = (bare.file("here"), bare.file("home"));
+    let files = home.join("clawos/blackboard");
+    std::fs::create_dir(&here).unwrap();
+    let in_home = |args: &[&str]| run(blackboard(&here).env("HOME", &home).args(args));
+    let missing = in_home(&READ);
+    assert_eq!(missing.exit, Some(4), "{missing:?}");
+    assert!(missing.stderr.starts_with("404 NOT_FOUND"), "{missing:?}");
+    std::fs::create_dir_all(files.join("tasks/123")).unwrap();
+    std::fs::write(files.join("tasks/123/status.md"), "done").unwrap();
+    let read = in_home(&["read", "tasks/123/status.md"]);
+    assert_eq!(
+        (read.exit, read.stdout.as_str()),
+        (Some(0), "done"),
+        "{read:?}"
+    );
+    in_home(&WRITE).done();
+    let file = files.join("shared/context.md");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "one");
+    assert_eq!(names(&here), [""; 0], "nothing is left where it was called");
+    // A store that is named is meant.
+    let store = bare.file("elsewhere");
+    let store = store.to_str().unwrap();
+    let typed = in_home(&["read", "tasks/123/status.md", "--store", store]);
+    let mut command = blackboard(&here);
+    let named = command.env("HOME", &home).env("POLIS_STORE", store);
+    let named = run(named.args(["read", "tasks/123/status.md"]));
+    for answer in [typed, named] {
+        assert_ne!(answer.exit, Some(0), "{answer:?}");
+        assert_eq!(answer.stdout, "", "{answer:?}");
+    }
+    // A project that one stands in has a blackboard of its own.
+    let project = Board::embedded();
+    let mut command = blackboard(project.path());
+    let own = run(command
+        .env("HOME", &home)
+        .args(["read", "tasks/123/status.md"]));
+    assert_eq!(own.exit, Some(4), "{own:?}");
+}
+
 #[test]
 fn a_home_of_its_own_needs_no_init() {
     let bare = Board::bare();
