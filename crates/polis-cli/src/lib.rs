@@ -14,6 +14,7 @@ mod error;
 mod git;
 mod live;
 mod output;
+mod port_owner;
 pub mod reference;
 mod running;
 mod task_dir;

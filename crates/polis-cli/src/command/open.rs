@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use super::serve::{self, Listening, Serve};
+use super::serve::{self, Listening, Serve, WhenTaken};
 use crate::cli::Globals;
 use crate::context::{Context, Place};
 use crate::error::{Failure, invalid};
@@ -34,11 +34,13 @@ impl Open {
         });
         let Some(url) = found else {
             drop(context);
-            return self.serve.run_and(globals, out, |told| {
-                if shows {
-                    browse(told);
-                }
-            });
+            return self
+                .serve
+                .run_and(globals, out, WhenTaken::NextPort, |told| {
+                    if shows {
+                        browse(told);
+                    }
+                });
         };
         let told = Listening {
             sign_in: context.run(serve::link(&context, &url))?,

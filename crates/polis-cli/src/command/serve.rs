@@ -1,5 +1,7 @@
 //! `polis serve`: the HTTP API, live events and MCP at one address.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +21,15 @@ use crate::config::{Config, ServeConfig};
 use crate::context::{Context, Place};
 use crate::driving::{Drive, Driven};
 use crate::error::{Failure, invalid};
-use crate::output::Output;
+use crate::output::{Output, clean};
+use crate::port_owner::PortOwner;
 use crate::running::{self, Running};
 use crate::thinking::{self, Here};
 
 /// How often answers that are kept for requests that may come again are forgotten.
 const FORGET: Duration = Duration::from_secs(3_600);
+/// How many ports after a taken one are tried.
+const NEXT_PORTS: usize = 100;
 /// What a second signal ends with.
 const AT_ONCE: u8 = 130;
 
@@ -82,9 +87,18 @@ pub(super) struct Listening {
     pub(super) sign_in: Option<String>,
 }
 
+/// What to do when the address to listen on is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WhenTaken {
+    /// Refuse, naming the program that has it.
+    Refuse,
+    /// Take the next free port, unless an address was named on the command line.
+    NextPort,
+}
+
 impl Serve {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        self.run_and(globals, out, |_| {})
+        self.run_and(globals, out, WhenTaken::Refuse, |_| {})
     }
 
     /// The same, telling `listening` as soon as it is.
@@ -92,6 +106,7 @@ impl Serve {
         self,
         globals: &Globals,
         out: &Output,
+        when_taken: WhenTaken,
         listening: impl FnOnce(&Listening),
     ) -> Result<(), Failure> {
         let place = Place::find(globals)?;
@@ -114,7 +129,11 @@ impl Serve {
             Format::Json => LogFormat::Json,
         });
         context.run(async {
-            let listener = listen.bind().await.map_err(|error| cannot_listen(&error))?;
+            let when_taken = match self.listen {
+                Some(_) => WhenTaken::Refuse,
+                None => when_taken,
+            };
+            let listener = bind(&listen, when_taken, out).await?;
             let polis = (context.polis.clone()).with_processes(Arc::new(LocalProcesses));
             let server = server(&polis, options, listener, tls)?;
             let signals = Signals::new()?;
@@ -298,19 +317,79 @@ fn tell(out: &Output, told: &Listening) -> Result<(), Failure> {
     })
 }
 
-fn cannot_listen(error: &std::io::Error) -> Failure {
-    let why = match error.kind() {
-        std::io::ErrorKind::AddrInUse => "another program listens there",
-        std::io::ErrorKind::PermissionDenied => "this user may not",
-        std::io::ErrorKind::AddrNotAvailable => "this machine has no such address",
-        std::io::ErrorKind::AlreadyExists => "something that is not a socket is in its place",
-        std::io::ErrorKind::NotFound => "the directory is not there",
-        _ => "the system refuses",
+/// Listens on an address, or on the next port after it that is free.
+async fn bind(listen: &Listen, when_taken: WhenTaken, out: &Output) -> Result<Listener, Failure> {
+    let taken = match listen.bind().await {
+        Ok(listener) => return Ok(listener),
+        Err(error) => error,
     };
-    let failure = PortError::new(
-        Code::InvalidInput,
-        format!("Listening there is not possible: {why}."),
-        "choose another address with --listen, or end the other program",
-    );
+    let next = match listen {
+        Listen::Tcp(address)
+            if taken.kind() == ErrorKind::AddrInUse && when_taken == WhenTaken::NextPort =>
+        {
+            *address
+        }
+        _ => return Err(cannot_listen(listen, &taken)),
+    };
+    for port in (next.port()..u16::MAX).skip(1).take(NEXT_PORTS) {
+        let other = Listen::Tcp(SocketAddr::new(next.ip(), port));
+        if let Ok(listener) = other.bind().await {
+            if !out.is_json() {
+                out.warn(&format!("{} Using port {port} instead.", tcp_in_use(next)));
+            }
+            return Ok(listener);
+        }
+    }
+    Err(cannot_listen(listen, &taken))
+}
+
+/// That an address is taken, and by which program if that can be found out.
+fn in_use(address: &str, owner: Option<PortOwner>) -> String {
+    match owner {
+        Some(PortOwner { program, pid }) => {
+            let program = clean(&program);
+            format!("{address} is already in use by {program} (process {pid}).")
+        }
+        None => format!("{address} is already in use by another program."),
+    }
+}
+
+fn tcp_in_use(address: SocketAddr) -> String {
+    in_use(&address.to_string(), PortOwner::find(address))
+}
+
+fn cannot_listen(listen: &Listen, error: &std::io::Error) -> Failure {
+    let (message, hint) = match (listen, error.kind()) {
+        (Listen::Tcp(address), ErrorKind::AddrInUse) => (
+            tcp_in_use(*address),
+            format!(
+                "use `--listen {}` to take any free port, or stop the other program",
+                SocketAddr::new(address.ip(), 0)
+            ),
+        ),
+        (Listen::Unix(path), ErrorKind::AddrInUse) => (
+            in_use("That socket", PortOwner::find_unix(path)),
+            "choose another path with --listen, or stop the other program".to_owned(),
+        ),
+        (_, kind) => {
+            let why = match kind {
+                ErrorKind::AddrInUse => "another program listens there",
+                ErrorKind::PermissionDenied => "this user is not allowed to",
+                ErrorKind::AddrNotAvailable => "this machine has no such address",
+                ErrorKind::AlreadyExists => "a file that is not a socket is in its place",
+                ErrorKind::NotFound => "the directory does not exist",
+                _ => "the system refuses",
+            };
+            let place = match listen {
+                Listen::Tcp(address) => address.to_string(),
+                Listen::Unix(_) => "that socket".to_owned(),
+            };
+            (
+                format!("Cannot listen on {place}: {why}."),
+                "choose another address with --listen".to_owned(),
+            )
+        }
+    };
+    let failure = PortError::new(Code::InvalidInput, message, hint);
     Failure::Op(failure.because(error.to_string()).into())
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
-use crate::board::{Board, on_both_stores};
+use crate::board::{Board, on_both_stores, start};
 use crate::exec::with_time_to_begin;
 use crate::server::{Connection, Server, token};
 
@@ -320,7 +320,7 @@ fn a_socket_in_the_file_system_is_its_owners() {
         second
             .refusal(2, "invalid_input")
             .message
-            .contains("another program")
+            .contains("is already in use by polis")
     );
     // One that was killed leaves its socket behind; the next takes its place.
     server.kill();
@@ -361,7 +361,7 @@ fn what_cannot_be_served_is_told_before() {
     assert!(
         refused(&["--listen", &taken])
             .message
-            .contains("another program")
+            .contains("is already in use by polis")
     );
     let allowed = Server::start_with(&board, &["--listen", "0.0.0.0:0", "--allow-plaintext"]);
     drop(allowed);
@@ -482,4 +482,45 @@ fn limits_come_from_the_configuration() {
     assert!(replies[&429] > 10, "{replies:?}");
     let shown = board.ok("user", &["config", "show"]);
     assert_eq!(shown["serve"]["max_body"], "1KiB");
+}
+
+/// A port that is taken: `serve` names who has it, `open` takes the next one.
+#[test]
+fn taken_port_is_named_by_serve_and_avoided_by_open() {
+    let board = Board::embedded();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let config = format!("[serve]\nlisten = \"{address}\"\n");
+    std::fs::write(board.workspace("polis.toml"), config).unwrap();
+    let refused = board.refused("user", &["serve"], 2, "invalid_input");
+    let owner = format!("(process {})", std::process::id());
+    assert!(
+        refused.message.contains(&address.to_string()) && refused.message.contains(&owner),
+        "{refused:?}"
+    );
+    assert!(refused.hint.contains("--listen 127.0.0.1:0"), "{refused:?}");
+    // An address that is named is meant.
+    let named = ["open", "--no-browser", "--listen", &address.to_string()];
+    board.refused("user", &named, 2, "invalid_input");
+    let open = ["open", "--no-browser"];
+    let server = Server::start_by(&mut board.json_command("user", &open));
+    let port = server.url.rsplit_once(':').unwrap().1;
+    let port: u16 = port.parse().unwrap();
+    assert!(port > address.port(), "{}", server.url);
+    // On a terminal the message names the program that has the usual port.
+    let other = Board::embedded();
+    std::fs::copy(board.workspace("polis.toml"), other.workspace("polis.toml")).unwrap();
+    let mut command = other.command();
+    let mut child = start(command.args(open));
+    let mut noted = String::new();
+    let stderr = child.stderr.as_mut().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stderr), &mut noted).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        noted.contains(&owner) && noted.contains("Using port"),
+        "{noted}"
+    );
+    let (exit, log) = server.end();
+    assert!(exit.success(), "{log}");
 }
