@@ -15,6 +15,7 @@ pub(crate) fn bar(visit: &Visit, at: Option<Tab>, live: bool) -> Markup {
     html! {
         header.bar {
             a.brand href="/" { img src=(assets::url("icon.svg")) alt=""; "polis" }
+            span.project title=(lang.say("Project", "项目")) { (visit.project()) }
             nav aria-label=(lang.say("Main", "主导航")) {
                 @for one in Tab::ALL.into_iter().filter(|one| tab::is_open_to(*one, visit)) {
                     a href=(tab::path(one)) data-key=(tab::key(one)) aria-current=[(Some(one) == at).then_some("page")] {

@@ -51,7 +51,8 @@ fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Marku
         (frame::lost(visit.taste))
     };
     let live = heard.then_some((live, visit.place));
-    document(visit.taste, tab, title, Some(&visit.csrf), live, &content)
+    let title = format!("{title} · {}", visit.project());
+    document(visit.taste, tab, &title, Some(&visit.csrf), live, &content)
 }
 
 /// A page for somebody who is not known.

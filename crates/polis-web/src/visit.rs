@@ -108,6 +108,11 @@ pub(crate) struct Visit {
 }
 
 impl Visit {
+    /// The name of the project that the pages are about.
+    pub(crate) fn project(&self) -> &str {
+        &self.polis.settings.boards.project
+    }
+
     /// The text of the visitor's language.
     pub(crate) fn say<T>(&self, en: T, zh: T) -> T {
         self.taste.lang.say(en, zh)

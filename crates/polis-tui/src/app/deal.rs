@@ -37,7 +37,8 @@ pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
             id,
             version,
             status,
-        } => task(app, command, id, version, status),
+            owner,
+        } => task(app, command, id, version, status, &owner),
         Thing::Board(board) => board_deed(app, command, board),
         Thing::Version {
             board,
@@ -114,6 +115,7 @@ fn task(
     task: polis_core::TaskId,
     version: u64,
     status: TaskStatus,
+    owner: &str,
 ) -> Vec<Effect> {
     let lang = app.lang;
     let go = |to| Act::Move { task, version, to };
@@ -122,7 +124,7 @@ fn task(
         Command::Release => begin(app, Act::Release { task, version }),
         Command::Edit if drafts::take_up(app, &Sheet::Task(task)) => Vec::new(),
         Command::Edit => edit_page(app, Place::Task(task)),
-        Command::Complete => begin(app, go(TaskStatus::Completed)),
+        Command::Complete => complete(app, task, owner, go(TaskStatus::Completed)),
         Command::MoveRight | Command::MoveLeft => {
             let order = [
                 TaskStatus::Pending,
@@ -135,7 +137,13 @@ fn task(
                 _ => at.checked_sub(1),
             });
             let to = next.and_then(|at| order.get(at));
-            to.map_or_else(Vec::new, |to| begin(app, go(*to)))
+            match to {
+                None => Vec::new(),
+                Some(TaskStatus::Completed) => {
+                    complete(app, task, owner, go(TaskStatus::Completed))
+                }
+                Some(to) => begin(app, go(*to)),
+            }
         }
         Command::Comment => {
             let title = lang.say(format!("Comment on #{task}"), format!("评论 #{task}"));
@@ -157,6 +165,18 @@ fn task(
         }
         _ => Vec::new(),
     }
+}
+
+/// Completes a task. A completed task cannot be reopened, so one that another agent holds is asked about first.
+fn complete(app: &mut App, task: polis_core::TaskId, owner: &str, act: Act) -> Vec<Effect> {
+    if owner.is_empty() || owner == app.me {
+        return begin(app, act);
+    }
+    let question = app.lang.say(
+        format!("{owner} holds task #{task}. Complete it for {owner}?"),
+        format!("任务 #{task} 由 {owner} 持有。替 {owner} 完成它？"),
+    );
+    ask(app, question, act)
 }
 
 fn board_deed(app: &mut App, command: Command, board: polis_core::board::BoardName) -> Vec<Effect> {

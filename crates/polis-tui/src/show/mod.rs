@@ -118,6 +118,8 @@ pub enum Thing {
         version: u64,
         /// In which state.
         status: TaskStatus,
+        /// Who holds it; empty for none.
+        owner: String,
     },
     /// A board.
     Board(BoardName),
@@ -262,6 +264,7 @@ impl Data {
                 id: sheet.view.task.id,
                 version: sheet.view.task.version,
                 status: sheet.view.task.status,
+                owner: sheet.view.task.owner.clone(),
             },
             Self::Board(sheet) => Thing::Board(sheet.view.board.clone()),
             Self::Change(board, version, _) => Thing::Version {

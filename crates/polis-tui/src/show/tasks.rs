@@ -44,6 +44,7 @@ pub(super) fn thing(task: &TaskSummary) -> Thing {
         id: task.id,
         version: task.version,
         status: task.status,
+        owner: task.owner.clone(),
     }
 }
 

@@ -88,6 +88,24 @@ fn tasks_are_claimed_moved_completed_and_deleted() {
     assert!(!hall.has("Deploy to staging"));
 }
 
+/// A completed task cannot be reopened, and one key is pressed easily.
+#[test]
+fn completing_another_agents_task_asks_first() {
+    for key in ["]", "x"] {
+        let mut hall = open(Tab::Tasks);
+        hall.keys(key);
+        let Some(Overlay::Confirm { question, .. }) = &hall.app.overlay else {
+            panic!("{key}: {:?}", hall.app.overlay);
+        };
+        assert!(question.contains("backend holds task #1"), "{question}");
+        hall.keys("n");
+        assert_eq!(status(&hall, 1), (TaskStatus::InProgress, "backend".into()));
+        hall.keys(key);
+        hall.keys("y");
+        assert_eq!(status(&hall, 1).0, TaskStatus::Completed);
+    }
+}
+
 #[test]
 fn a_refusal_shows_its_code_sentence_and_next_step() {
     let mut hall = open(Tab::Tasks);

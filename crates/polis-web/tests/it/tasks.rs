@@ -375,6 +375,70 @@ async fn a_task_goes_all_the_way_by_the_buttons_of_its_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn task_the_reader_cannot_hold_offers_assign_instead_of_claim() {
+    let town = Town::new().await;
+    create(&town, json!({"subject": "open to all"})).await;
+    create(
+        &town,
+        json!({"subject": "for a role", "requiredRole": "backend-leader"}),
+    )
+    .await;
+    let mut person = town.person().await;
+    let claim = "value=\"claim\"";
+    let open = person.get("/tasks/1").await.good().text;
+    assert!(open.contains(claim), "{open}");
+    let page = person.get("/tasks/2").await.good().text;
+    assert!(!page.contains(claim), "{page}");
+    assert!(page.contains("value=\"assign\""), "{page}");
+    // Those with the role come first, the others in a group of their own.
+    let (fitting, others) = page.split_once("<optgroup").unwrap();
+    let has_role = |id: &str| id == "ada";
+    for id in ["ada", "lead"] {
+        let option = format!("<option value=\"{id}\"");
+        assert_eq!(fitting.contains(&option), has_role(id), "{id}: {page}");
+        assert_eq!(others.contains(&option), !has_role(id), "{id}: {page}");
+    }
+    let assign = async |person: &mut Browser<'_>, owner: &str| {
+        let version = task(&town, 2).await.version;
+        let form = format!("deed=assign&version={version}&owner={owner}");
+        htmx(person, "/tasks/2/act", &form).await
+    };
+    assign(&mut person, "ada").await.good();
+    assert_eq!(task(&town, 2).await.owner, "ada");
+    // The person may assign across roles.
+    assign(&mut person, "lead").await.good();
+    assert_eq!(task(&town, 2).await.owner, "lead");
+    let lost = assign(&mut person, "no such name").await;
+    assert!(lost.status.is_client_error(), "{}", lost.status);
+    assert_eq!(task(&town, 2).await.owner, "lead");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pending_task_of_another_agent_offers_assign_instead_of_claim() {
+    let town = Town::new().await;
+    create(&town, json!({"subject": "open to all"})).await;
+    let mut person = town.person().await;
+    let claim = "value=\"claim\"";
+    let assign_is_main = "<button class=\"main\" name=\"deed\" value=\"assign\"";
+    let page = person.get("/tasks/1").await.good().text;
+    assert!(
+        page.contains(claim) && !page.contains(assign_is_main),
+        "{page}"
+    );
+    let version = task(&town, 1).await.version;
+    let form = format!("deed=assign&version={version}&owner=ada");
+    let after = htmx(&mut person, "/tasks/1/act", &form).await.good().text;
+    for page in [after, person.get("/tasks/1").await.good().text] {
+        assert!(!page.contains(claim), "{page}");
+        assert!(page.contains(assign_is_main), "{page}");
+    }
+    // Its owner can claim it.
+    let mut owner = town.agent("ada", "all").await;
+    let page = owner.get("/tasks/1").await.good().text;
+    assert!(page.contains(claim), "{page}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn editing_changes_what_was_changed_and_nothing_else() {
     let town = Town::new().await;
     create(&town, json!({"subject": "base"})).await;

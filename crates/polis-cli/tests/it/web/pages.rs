@@ -74,6 +74,9 @@ fn everything() -> (Board, String) {
     board.ok("ada", &milestone);
     let long = "word ".repeat(2_000);
     board.ok("bob", &["message", "send", "user", "--content", &long]);
+    let data = r#"{"plan":["draw","build"],"done":false}"#;
+    let send = ["message", "send", "user", "--as-json", "--content", data];
+    board.ok("bob", &send);
     let notes = "# Notes\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n";
     board.ok("ada", &["ws", "write", "notes.md", "--content", notes]);
     let role = json!({"name": "painter", "rolePrompt": "You paint."});
@@ -156,6 +159,8 @@ fn every_page_is_there_and_accessible() {
     signed_in(&server, async |browser| {
         look_at_all(browser, &run, false).await;
         assert!(brightness(browser).await > 3 * 200, "the system is light");
+        let project = board.path().file_name().unwrap().to_str().unwrap();
+        browser.until_text("header.bar", project).await;
     });
 }
 

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::update::TaskUpdate;
-use polis_core::{TaskId, TaskStatus};
+use polis_core::{Permission, TaskId, TaskStatus};
 use polis_ops::OpError;
 use polis_ops::op::{self, TaskApprove, TaskRelease};
 use serde::Deserialize;
@@ -60,6 +60,7 @@ fn filter_of(query: &str) -> Filter {
 #[serde(rename_all = "lowercase")]
 enum Deed {
     Claim,
+    Assign,
     Release,
     Start,
     Complete,
@@ -72,6 +73,9 @@ pub(super) struct Act {
     version: u64,
     #[serde(default)]
     note: String,
+    /// Who it is assigned to.
+    #[serde(default)]
+    owner: String,
 }
 
 /// Does what a button of the task's page says.
@@ -101,6 +105,15 @@ async fn done(visit: &Visit, id: TaskId, act: &Act) -> Result<(), OpError> {
             };
             op::claim_task(polis, me, &request).await?;
         }
+        Deed::Assign => {
+            let request = TaskUpdate {
+                owner: Some(act.owner.clone()),
+                expected_version,
+                force_assign: may_force(visit).await?,
+                ..TaskUpdate::of(id)
+            };
+            op::update_task(polis, me, &request).await?;
+        }
         Deed::Release => {
             let request = TaskRelease {
                 task_id: id,
@@ -125,6 +138,13 @@ async fn done(visit: &Visit, id: TaskId, act: &Act) -> Result<(), OpError> {
         }
     }
     Ok(())
+}
+
+/// Whether the reader may assign across roles: then the choice of an agent with another role is meant.
+async fn may_force(visit: &Visit) -> Result<bool, OpError> {
+    let caller = visit.polis.caller(&visit.me).await?;
+    let policy = &visit.polis.settings.policy;
+    Ok(policy.allows(&caller, Permission::ForceAssign))
 }
 
 /// The task as it is now: a part for htmx, else its page.

@@ -16,6 +16,7 @@ use crate::house::House;
 use crate::visit::Visit;
 
 mod act;
+mod assign;
 mod board;
 mod conflict;
 mod edit;

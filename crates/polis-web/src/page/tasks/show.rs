@@ -7,6 +7,7 @@ use polis_core::{Task, TaskId, TaskStatus};
 use polis_ops::op::{self, TaskView};
 use polis_view::{time, words};
 
+use super::assign::Assignees;
 use super::{graph, history, status_pill, talk};
 use crate::brief;
 use crate::given::Path;
@@ -58,6 +59,11 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
         brief::prose(visit, &text, brief::DESCRIPTION, Some(&all))
     });
     let description = description.await?;
+    let may_change = task.status != TaskStatus::Deleted && visit.may_change(&[Area::Tasks]);
+    let actions = match may_change {
+        true => actions(visit, view, &Assignees::of(visit, task).await?),
+        false => html! {},
+    };
     Ok(html! {
         section #task hx-get={ "/tasks/" (id) "/main" } hx-trigger=(live::on(&format!("task/{id}"))) hx-swap="morph:outerHTML" {
             div.row.head {
@@ -68,7 +74,7 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
                 @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
                 @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
                 span.grow {}
-                @if task.status != TaskStatus::Deleted && visit.may_change(&[Area::Tasks]) { (actions(visit, view)) }
+                (actions)
             }
             div.split {
                 div.card {
@@ -92,7 +98,7 @@ fn blocked(view: &TaskView) -> bool {
 }
 
 /// What can be done with it. What is refused says why.
-fn actions(visit: &Visit, view: &TaskView) -> Markup {
+fn actions(visit: &Visit, view: &TaskView, assignees: &Assignees) -> Markup {
     let task = &view.task;
     let to = format!("/tasks/{}/act", task.id);
     let lang = visit.lang();
@@ -102,16 +108,20 @@ fn actions(visit: &Visit, view: &TaskView) -> Markup {
         task.status == TaskStatus::Pending && !blocked(view),
         task.status == TaskStatus::InProgress,
     );
+    let held_by_other = !task.owner.is_empty() && task.owner != visit.me.as_str() && !view.stale;
+    let claimable =
+        (pending && !held_by_other) || (begun && task.owner.is_empty() && !blocked(view));
     html! {
         div.actions {
             form method="post" action=(to) hx-post=(to) hx-target="#task" hx-swap="morph:outerHTML" {
                 input type="hidden" name="csrf" value=(visit.csrf);
                 input type="hidden" name="version" value=(task.version);
-                @if pending || (begun && task.owner.is_empty() && !blocked(view)) { (deed("claim", lang.say("Claim", "认领"), true)) }
+                @if claimable && assignees.includes_reader { (deed("claim", lang.say("Claim", "认领"), true)) }
                 @if pending { (deed("start", lang.say("Start", "开始"), false)) }
                 @if begun { (deed("complete", lang.say("Complete", "完成"), true)) }
                 @if begun && !task.owner.is_empty() { (deed("release", lang.say("Release", "释放"), false)) }
             }
+            @if pending || begun { (assignees.form(visit, task, held_by_other || !assignees.includes_reader)) }
             a.button href={ "/tasks/" (task.id) "/edit" } { (lang.say("Edit", "编辑")) }
             a.button.danger href={ "/tasks/" (task.id) "/delete" } { (lang.say("Delete", "删除")) }
         }
