@@ -81,16 +81,17 @@ pub(crate) fn notice(taste: Taste, error: &OpError, over: bool) -> Markup {
     // Refusals speak the documents' language. In another the code says what it is, and the words of the
     // refusal, which name what exactly is wrong, come after.
     let own = lang == Lang::En;
+    let hint = words::screen_hint(told.code, told.hint, lang);
     html! {
         div.notice.bad role="alert" data-code=(told.code) {
             @if over { (close(lang)) }
             @if own {
-                p { (told.message) }
-                @if !told.hint.is_empty() { p.hint { "Next: " (told.hint) } }
+                p { (words::screen_message(told.message)) }
+                @if !hint.is_empty() { p.hint { "Next: " (hint) } }
             } @else {
                 p { (words::refusal(told.code, lang)) }
-                p.hint { "下一步：" (words::next(told.code.kind(), lang)) }
-                p.small.muted { (told.message) " " (told.hint) }
+                p.hint { "下一步：" (hint) }
+                p.small.muted { (words::screen_detail(told.message, told.hint, lang)) }
             }
             code { (told.code) }
         }

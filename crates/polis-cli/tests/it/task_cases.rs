@@ -186,10 +186,10 @@ fn tc12_the_role_does_not_match(board: &Board) {
         3,
         "role_mismatch",
     );
+    // The document's second line shows a call of a tool; a command line names its command instead.
     assert_eq!(
         refused.message,
-        "Role mismatch. Task requires \"backend-leader\", but you are \"frontend-leader\".\n\
-         Use TaskList({ roleFilter: \"frontend-leader\" }) to find tasks for your role."
+        "Role mismatch. Task requires \"backend-leader\", but you are \"frontend-leader\"."
     );
     assert!(
         refused

@@ -119,12 +119,12 @@ impl Refused {
     pub fn of(error: &OpError, lang: Lang) -> Self {
         let document = error.document();
         let own = (document.error.message, document.error.hint);
-        let (message, hint, detail) = match lang {
-            Lang::En => (own.0.to_owned(), own.1.to_owned(), String::new()),
+        let hint = words::screen_hint(error.code(), own.1, lang);
+        let (message, detail) = match lang {
+            Lang::En => (words::screen_message(own.0), String::new()),
             Lang::Zh => (
                 words::refusal(error.code(), lang).to_owned(),
-                words::next(error.kind(), lang).to_owned(),
-                format!("{} {}", words::with_states(own.0, lang), own.1),
+                words::screen_detail(own.0, own.1, lang),
             ),
         };
         Self {

@@ -6,7 +6,7 @@ use polis_core::society::member::MemberStatus;
 use polis_core::society::run::{RunStatus, record_name};
 use polis_ops::op;
 use polis_tui::Tab;
-use polis_tui::app::{Message, Notice, Overlay, Place};
+use polis_tui::app::{Message, Notice, Overlay, Place, Refused};
 use polis_tui::show::Data;
 use polis_view::Lang;
 
@@ -215,5 +215,29 @@ fn finished_run_is_listed_with_its_state_and_duration() {
             shop.contains(state) && shop.contains(duration),
             "{frame:#?}"
         );
+    }
+}
+
+#[test]
+fn refusal_names_no_command_option_or_tool() {
+    for (lang, next) in [
+        (Lang::En, "choose another task"),
+        (Lang::Zh, "请选择其他任务"),
+    ] {
+        let mut refusal = polis_core::Refusal::new(
+            polis_core::Code::AlreadyClaimed,
+            "Task #1 is already claimed by \"ada\".",
+            "claim another one (`polis task claim` takes the best ready task), or ask its owner to release it",
+        );
+        let refused = Refused::of(&refusal.clone().into(), lang);
+        assert!(refused.hint.starts_with(next), "{refused:?}");
+        refusal
+            .message
+            .push_str("\nUse TaskList({ owner: \"ada\" }).");
+        let refused = Refused::of(&refusal.into(), lang);
+        let shown = format!("{} {} {}", refused.message, refused.hint, refused.detail);
+        for foreign in ["polis task", "--", "TaskList"] {
+            assert!(!shown.contains(foreign), "{shown}");
+        }
     }
 }

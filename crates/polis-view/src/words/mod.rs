@@ -12,6 +12,9 @@ pub use board::{decision, version};
 #[cfg(test)]
 pub(crate) use event::DEEDS;
 pub use event::{AREAS, area, deed};
-pub use refusal::{next, refusal, with_states};
+pub use refusal::{
+    command_line_message, names_program, next, refusal, screen_detail, screen_hint, screen_message,
+    with_states,
+};
 pub use society::{agent_status, layer, member, role, run, run_duration};
 pub use task::{field, status, task_type};

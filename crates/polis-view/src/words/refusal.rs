@@ -3,6 +3,7 @@
 //! to do next.
 
 use polis_core::{Code, Kind, TaskStatus};
+use polis_ops::tool::TOOLS;
 
 use crate::Lang;
 
@@ -26,6 +27,143 @@ pub fn with_states(sentence: &str, lang: Lang) -> String {
         let own = format!("\"{}\"", state.as_str());
         told.replace(&own, &format!("“{}”", super::status(*state, lang)))
     })
+}
+
+/// A refusal's own sentence for a command line: without the lines that show a call of a tool, which the documents put
+/// into some sentences for models.
+pub fn command_line_message(sentence: &str) -> String {
+    without_lines(sentence, |line| line.contains("({") && names_tool(line))
+}
+
+/// A refusal's own sentence for a screen: without the lines that name tools and their parameters.
+pub fn screen_message(sentence: &str) -> String {
+    without_lines(sentence, names_program)
+}
+
+/// Leaves lines out, but never all of them.
+fn without_lines(sentence: &str, is_left_out: impl Fn(&str) -> bool) -> String {
+    let lines: Vec<&str> = (sentence.lines())
+        .filter(|line| !is_left_out(line))
+        .collect();
+    match lines.is_empty() {
+        true => sentence.to_owned(),
+        false => lines.join("\n"),
+    }
+}
+
+/// The next step of a refusal for a screen. A screen has buttons and forms, so a hint that names a command, an option, a
+/// tool or a parameter is replaced by the screen's own words for the code, or for its class.
+///
+/// Signing in is the exception: only `polis open` makes a link.
+pub fn screen_hint(code: Code, hint: &str, lang: Lang) -> String {
+    if code == Code::Unauthorized {
+        return match lang {
+            Lang::En => hint.to_owned(),
+            Lang::Zh => "请用 `polis open` 获取新的登录链接".to_owned(),
+        };
+    }
+    let is_own = lang == Lang::En && !names_program(hint);
+    match (is_own, on_screen(code, lang)) {
+        (true, _) => hint.to_owned(),
+        (false, Some(own)) => own.to_owned(),
+        (false, None) => next(code.kind(), lang).to_owned(),
+    }
+}
+
+/// What a refusal itself says, for a screen in another language than its own: the sentence and, if a screen can follow
+/// it, the hint.
+pub fn screen_detail(sentence: &str, hint: &str, lang: Lang) -> String {
+    let mut detail = with_states(&screen_message(sentence), lang);
+    if !hint.is_empty() && !names_program(hint) {
+        detail.push(' ');
+        detail.push_str(hint);
+    }
+    detail
+}
+
+/// Whether a text names a command, an option, a tool or a parameter.
+pub fn names_program(text: &str) -> bool {
+    let is_command = text.contains("`polis ") || text.contains("--");
+    is_command || identifiers(text).any(is_parameter) || names_tool(text)
+}
+
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+}
+
+/// Whether a word is written like a parameter: `taskId`.
+fn is_parameter(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.contains(|c: char| c.is_ascii_uppercase())
+}
+
+fn names_tool(text: &str) -> bool {
+    identifiers(text).any(|word| TOOLS.iter().any(|tool| tool.name == word))
+}
+
+/// The next step on a screen for the codes whose hints name commands.
+fn on_screen(code: Code, lang: Lang) -> Option<&'static str> {
+    let (en, zh) = match code {
+        Code::RoleMismatch => (
+            "assign it to an agent with that role",
+            "请指派给具有该角色的智能体",
+        ),
+        Code::AlreadyClaimed => (
+            "choose another task, or ask its owner to release it",
+            "请选择其他任务，或请负责人释放它",
+        ),
+        Code::HeldByOtherSession => (
+            "choose another task, or wait until that session ends",
+            "请选择其他任务，或等那个会话结束",
+        ),
+        Code::NothingToClaim => (
+            "see the list of tasks for what is open and what blocks it",
+            "请在任务列表中查看未完成的任务及其依赖",
+        ),
+        Code::TaskBlocked => (
+            "complete the tasks it waits for first",
+            "请先完成它依赖的任务",
+        ),
+        Code::NotOwner => (
+            "claim it first, or ask the team lead",
+            "请先认领，或请团队负责人处理",
+        ),
+        Code::ApprovalRequired => (
+            "have it approved first, then complete it",
+            "请先获得批准，再完成",
+        ),
+        Code::DependencyCycle => (
+            "remove one of the dependencies of the cycle",
+            "请去掉循环中的一条依赖",
+        ),
+        Code::VersionMismatch | Code::VersionConflict | Code::VersionRequired => (
+            "read it again, apply your change to it and save",
+            "请重新读取，再修改并保存",
+        ),
+        Code::AgentNotFound => (
+            "choose an agent from the list of agents",
+            "请从智能体列表中选择",
+        ),
+        Code::AgentInUse => (
+            "dismiss or retire the agents below it first",
+            "请先解聘或停用它的下级",
+        ),
+        Code::BudgetExhausted => ("raise the budget, then resume", "请提高预算，然后继续"),
+        Code::InsufficientScope => (
+            "sign in with a link that allows it",
+            "请用有此权限的链接登录",
+        ),
+        Code::WorkspaceNotAssigned => (
+            "have a workspace bound for the head of its team",
+            "请为其团队负责人绑定工作空间",
+        ),
+        Code::SandboxUnavailable => (
+            "ask the person who runs polis what the sandbox lacks",
+            "请询问运行 polis 的人沙箱缺少什么",
+        ),
+        _ => return None,
+    };
+    Some(lang.say(en, zh))
 }
 
 /// What to do next about a class of refusals, where its own words are in another language.
@@ -175,5 +313,74 @@ fn chinese(code: Code) -> &'static str {
         Code::StoreCorrupt => "存储文件已损坏。",
         Code::StoreTooNew => "存储由更新版本的 polis 写成。",
         Code::Internal => "内部错误。",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screen_hint_names_no_command_option_tool_or_parameter() {
+        for (code, hint) in [
+            (
+                Code::RoleMismatch,
+                "run `polis task list --role-filter qa`; the team lead and the user may add --force-assign",
+            ),
+            (
+                Code::AlreadyClaimed,
+                "claim another one (`polis task claim` takes the best ready task), or ask its owner to release it",
+            ),
+            (Code::ForceAssignForbidden, "leave forceAssign out"),
+            (
+                Code::InvalidInput,
+                "give agentId, or taskId for a whole run",
+            ),
+            (Code::AgentNotFound, "see who does with get_org"),
+            (
+                Code::Internal,
+                "run `polis doctor`; with --verbose the cause is shown",
+            ),
+        ] {
+            for lang in [Lang::En, Lang::Zh] {
+                let shown = screen_hint(code, hint, lang);
+                assert!(!shown.is_empty() && !names_program(&shown), "{shown}");
+                let detail = screen_detail("It was refused.", hint, lang);
+                assert_eq!(detail, "It was refused.");
+            }
+        }
+    }
+
+    #[test]
+    fn own_words_of_screens_name_no_command() {
+        for code in Code::ALL {
+            for lang in [Lang::En, Lang::Zh] {
+                for text in [on_screen(*code, lang), Some(next(code.kind(), lang))] {
+                    assert!(!text.is_some_and(names_program), "{text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hint_that_a_screen_can_follow_stays() {
+        let hint = "choose another name, with letters and digits";
+        assert_eq!(screen_hint(Code::InvalidAgentId, hint, Lang::En), hint);
+        assert_eq!(screen_detail("A.", hint, Lang::Zh), format!("A. {hint}"));
+    }
+
+    #[test]
+    fn screen_message_leaves_tool_syntax_out() {
+        let refused = "Role mismatch. Task requires \"qa\", but you are \"dev\".\n\
+                       Use TaskList({ roleFilter: \"dev\" }) to find tasks for your role.";
+        assert_eq!(
+            screen_message(refused),
+            "Role mismatch. Task requires \"qa\", but you are \"dev\"."
+        );
+        assert_eq!(command_line_message(refused), screen_message(refused));
+        for whole in ["Only forceAssign.", "Only team-lead can use forceAssign"] {
+            assert_eq!(screen_message(whole), whole);
+            assert_eq!(command_line_message(whole), whole);
+        }
     }
 }

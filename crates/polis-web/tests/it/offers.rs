@@ -1,7 +1,11 @@
 //! What is offered: nothing that would be refused for the session or for its agent.
 
 use http::StatusCode;
+use polis_core::AgentId;
+use polis_ops::op;
+use serde_json::json;
 
+use crate::tasks::htmx;
 use crate::town::{Browser, Town};
 
 /// Two versions of a board, and a decision on it.
@@ -115,5 +119,32 @@ async fn what_cannot_be_read_is_refused_in_plain_words() {
         assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{path}");
         assert!(refused.text.contains("invalid_input"), "{path}");
         assert!(!refused.text.contains("deserialize"), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refusal_on_a_page_names_no_command_option_or_tool() {
+    let town = Town::new().await;
+    let task = json!({"subject": "s", "requiredRole": "backend-leader"});
+    let task = serde_json::from_value(task).unwrap();
+    op::create_task(&town.polis, &AgentId::user(), &task)
+        .await
+        .unwrap();
+    let mut person = town.person().await;
+    for (lang, next) in [
+        ("en", "Next: assign it to an agent with that role"),
+        ("zh", "下一步：请指派给具有该角色的智能体"),
+    ] {
+        let form = format!("lang={lang}");
+        person.submit("/taste", &form).await;
+        let refused = htmx(&mut person, "/tasks/1/act", "deed=claim&version=1").await;
+        let text = refused.text;
+        assert!(
+            text.contains("role_mismatch") && text.contains(next),
+            "{text}"
+        );
+        for foreign in ["polis task", "--", "TaskList", "roleFilter"] {
+            assert!(!text.contains(foreign), "{foreign}: {text}");
+        }
     }
 }
