@@ -51,6 +51,7 @@ mod mcp_install;
 mod permissions;
 mod places;
 mod planted_projects;
+mod readme;
 mod reference;
 mod schema;
 mod serve;

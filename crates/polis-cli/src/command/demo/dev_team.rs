@@ -178,23 +178,47 @@ fn prove(
         "sandbox": test.sandbox, "workspacePath": workspace,
     });
     out.answer(&answer, |_| {
-        let directory = clean(&workspace.display().to_string());
-        let home = globals.dir.as_deref().unwrap_or(workspace);
+        let polis = invoked_as();
+        let directory = from_here(workspace);
+        let home = from_here(globals.dir.as_deref().unwrap_or(workspace));
         format!(
-            "\n{}\n{}\n$ sh calc.sh '2 * (3 + 4)'\n{}\n{}\nTry it: cd {directory} && sh calc.sh '7 * 6'\n\
-             Look closer: polis --dir {} society tree --all, society log architect, log\n\
-             Your own requirement, with a model: export OPENAI_API_KEY=..., then polis run \"REQUIREMENT\"",
-            out.paint(Style::Bold, &format!("$ {TEST}   (in the sandbox, {})", test.sandbox.as_str())),
+            "\n{}\n{}\n$ sh calc.sh '2 * (3 + 4)'\n{}\n{}\n\
+             Open its page:   {polis} --dir {home} open\n\
+             Try the program: sh {directory}/calc.sh '7 * 6'\n\
+             Look closer:     {polis} --dir {home} society tree --all\n\
+             Your own team:   export OPENAI_API_KEY=..., then {polis} run \"REQUIREMENT\"\n\
+             Remove the demo: rm -r {home}",
+            out.paint(
+                Style::Bold,
+                &format!("$ {TEST}   (in the sandbox, {})", test.sandbox.as_str())
+            ),
             clean_lines(test.stdout.trim_end()),
             clean_lines(shown.stdout.trim_end()),
-            if passed { "" } else { "THE TEST DID NOT PASS.\n" },
-            clean(&home.display().to_string()),
+            if passed {
+                ""
+            } else {
+                "THE TEST DID NOT PASS.\n"
+            },
         )
     })?;
     if passed {
         return Ok(());
     }
     Err(Failure::Exit(1))
+}
+
+/// How this program was started, so that a printed command works where `polis` is not on the path.
+fn invoked_as() -> String {
+    let typed = std::env::args_os().next().map(PathBuf::from);
+    let path = typed.filter(|path| path.components().count() > 1);
+    path.map_or_else(|| "polis".to_owned(), |path| from_here(&path))
+}
+
+/// A path as it is typed in the current directory.
+fn from_here(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path = path.strip_prefix(&here).unwrap_or(path);
+    clean(&path.display().to_string())
 }
 
 async fn execute(

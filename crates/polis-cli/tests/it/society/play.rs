@@ -40,6 +40,18 @@ fn the_demo_builds_a_program_from_an_empty_directory() {
     assert!(text.contains("run_command sh tests/eval_test.sh"), "{text}");
     assert!(text.contains("to you (message"), "{text}");
     assert!(text.contains("\nall tests passed\n"), "{text}");
+    // It ends with the command that opens its page, and that command works where it was printed.
+    let open = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Open its page:"));
+    let open: Vec<&str> = open.unwrap().split_whitespace().collect();
+    let mut page = Command::new(open[0]);
+    page.env("POLIS_STATE_DIR", crate::board::state_dir());
+    page.current_dir(room.path()).args(&open[1..]);
+    page.args(["--no-browser", "--listen", "127.0.0.1:0", "--json"]);
+    let page = Server::start_by(&mut page);
+    assert!(page.sign_in.contains("/signin?key="), "{}", page.sign_in);
+    assert!(page.end().0.success());
     let home = room.path().join("polis-demo");
     let said = test_of(&home.join("calculator"));
     assert!(said.ends_with("all tests passed\n"), "{said}");
