@@ -1,7 +1,10 @@
 // A loopback proxy between the MCP conformance suite and `polis serve`, because the suite
 // (1) cannot send a token: the proxy adds one, and
 // (2) asks for tools, prompts and resources that only test servers have: the proxy lets real ones stand in
-//     for them (stand_ins.json), so that real answers are held against the specification.
+//     for them (stand_ins.json), so that real answers are held against the specification, and
+// (3) wants a tool that closes its own stream half-way, to see a client resume it: for a stand-in that `disconnects`
+//     the proxy loses the connection to polis after the first event, and the suite's once the command has ended, so
+//     that the answer became ready while the client was away.
 // Everything else passes unchanged both ways, `Host` and `Origin` included: those are for polis to refuse.
 //
 //   stand_in_proxy.mjs PORT TARGET STAND_INS     token in POLIS_TOKEN
@@ -13,6 +16,12 @@ const [port, target, standInsFile] = process.argv.slice(2);
 const { hostname, port: targetPort } = new URL(target);
 const standIns = JSON.parse(readFileSync(standInsFile, 'utf8'));
 const token = process.env.POLIS_TOKEN;
+
+/** The command whose connection is lost on the way, if this request is to lose it. */
+function disconnects(message) {
+  const standIn = message?.method === 'tools/call' ? standIns.tools[message.params?.name] : undefined;
+  return standIn?.disconnects ? standIn.arguments.command : undefined;
+}
 
 /** The request with our names instead of the suite's, and the `Mcp-Name` header that goes with it. */
 function withStandIns(message, headers) {
@@ -53,14 +62,38 @@ function withStandIns(message, headers) {
   return message;
 }
 
-function rewritten(body, headers) {
-  let message;
+function parsed(body) {
   try {
-    message = JSON.parse(body);
+    return JSON.parse(body);
   } catch {
-    return body; // Broken on purpose, for polis to refuse.
+    return undefined; // Broken on purpose, for polis to refuse.
   }
-  return Buffer.from(JSON.stringify(withStandIns(message, headers)));
+}
+
+/** Waits until a command has run and ended. */
+async function commandEnded(line) {
+  const headers = { authorization: `Bearer ${token}` };
+  for (;;) {
+    const { commands } = await (await fetch(`${target}/v1/commands`, { headers })).json();
+    if (commands.some((one) => one.command === line && !one.running)) return;
+  }
+}
+
+/** Passes on the first event of a stream, then loses the connections. */
+function lose(line, answer, upstream, response) {
+  let passed = '';
+  answer.setEncoding('utf8');
+  answer.on('data', (part) => {
+    passed += part;
+    const end = passed.indexOf('\n\n');
+    if (end < 0 || upstream.destroyed) return;
+    upstream.destroy();
+    commandEnded(line).then(
+      () => response.end(passed.slice(0, end + 2)),
+      () => response.destroy(),
+    );
+  });
+  answer.on('error', () => {}); // It was lost on purpose.
 }
 
 http
@@ -70,13 +103,17 @@ http
     request.on('end', () => {
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
       delete headers['transfer-encoding'];
-      const body = rewritten(Buffer.concat(parts), headers);
+      const received = Buffer.concat(parts);
+      const message = parsed(received);
+      const lost = disconnects(message);
+      const body = message === undefined ? received : Buffer.from(JSON.stringify(withStandIns(message, headers)));
       if (body.length > 0) headers['content-length'] = body.length;
       const upstream = http.request(
         { host: hostname, port: targetPort, method: request.method, path: request.url, headers },
         (answer) => {
           response.writeHead(answer.statusCode, answer.headers);
-          answer.pipe(response);
+          if (lost) lose(lost, answer, upstream, response);
+          else answer.pipe(response);
         },
       );
       upstream.on('error', () => response.destroy());
