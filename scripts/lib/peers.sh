@@ -1,34 +1,39 @@
 # Sourced after need.sh: brings the outside programs that polis is held against (the MCP conformance suite,
-# the official Python SDK, schemathesis, the memory server of the benchmarks) into target/peers, at the
-# versions pinned in scripts/peers, and starts a polis server for them. Nothing is installed globally.
+# the official SDKs, schemathesis, the memory server of the benchmarks, coding agents) into target/peers, at the
+# versions pinned in scripts/peers and scripts/clients, and starts a polis server for them. Nothing is installed globally.
 
 PEERS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/../peers" && pwd)
+CLIENTS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/../clients" && pwd)
 
 # peers_dir: where the programs are kept; `cargo clean` removes them.
 peers_dir() {
   echo "${POLIS_PEERS_DIR:-${CARGO_TARGET_DIR:-$PEERS_HOME/../../target}/peers}"
 }
 
+# install_npm_packages NAME SOURCE: installs what SOURCE/package-lock.json pins into the directory NAME, unless it is there.
+install_npm_packages() {
+  local dir stamp log
+  dir=$(peers_dir)/$1
+  stamp=$(sha256sum "$2/package-lock.json" | cut -c1-64)
+  [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  need npm npm
+  echo "Installing npm's packages into $dir ..." >&2
+  mkdir -p "$dir" && rm -f "$dir/.stamp"
+  cp "$2/package.json" "$2/package-lock.json" "$dir/"
+  log=$dir/install.log
+  # Install scripts stay off: none of these packages needs one.
+  (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "npm could not install the packages. Is the network there?" >&2
+    exit 1
+  }
+  echo "$stamp" >"$dir/.stamp"
+}
+
 # need_node_peers: sets PEER_NODE (Node 22 or newer) and PEER_MODULES (npm's packages).
 need_node_peers() {
-  local dir stamp log
-  dir=$(peers_dir)/node
-  stamp=$(sha256sum "$PEERS_HOME/package-lock.json" | cut -c1-64)
-  if [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ]; then
-    need npm npm
-    echo "Installing npm's packages into $dir ..." >&2
-    mkdir -p "$dir" && rm -f "$dir/.stamp"
-    cp "$PEERS_HOME/package.json" "$PEERS_HOME/package-lock.json" "$dir/"
-    log=$dir/install.log
-    # Install scripts stay off: none of these packages needs one.
-    (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
-      cat "$log" >&2
-      echo "npm could not install the packages. Is the network there?" >&2
-      exit 1
-    }
-    echo "$stamp" >"$dir/.stamp"
-  fi
-  PEER_MODULES=$(cd "$dir/node_modules" && pwd)
+  install_npm_packages node "$PEERS_HOME"
+  PEER_MODULES=$(cd "$(peers_dir)/node/node_modules" && pwd)
   local node
   # The packaged Node first: it is the pinned one. Elsewhere than Linux the system's has to do.
   for node in "$PEER_MODULES"/node-*/bin/node "$(command -v node || true)"; do
@@ -39,6 +44,13 @@ need_node_peers() {
   done
   echo "This needs Node 22 or newer. Install it (nodejs.org), then run this again." >&2
   exit 1
+}
+
+# need_clients: sets CLIENT_MODULES, npm's packages of the coding agents that polis is tested with: some 420 MB to
+# download and 1.1 GB on disk, nearly all of it the programs for this machine.
+need_clients() {
+  install_npm_packages clients "$CLIENTS_HOME"
+  CLIENT_MODULES=$(cd "$(peers_dir)/clients/node_modules" && pwd)
 }
 
 # need_python_packages NAME REQUIREMENTS: sets PEER_PYTHON, a Python with these packages (a file), in an environment

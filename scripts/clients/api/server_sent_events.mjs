@@ -1,0 +1,16 @@
+// Server-sent events: the framing that all four model APIs stream in.
+
+/** Writes events as one response and ends it. */
+export function sendEvents(response, events) {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  for (const { event, data } of events) {
+    if (event) response.write(`event: ${event}\n`);
+    response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+  response.end();
+}
+
+/** Returns data as an event that is named after its type. */
+export function named(data) {
+  return { event: data.type, data };
+}
