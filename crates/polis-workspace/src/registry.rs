@@ -14,7 +14,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use polis_core::workspace::path::PROJECT_DATA;
 use rustix::fs::OFlags;
@@ -31,10 +31,6 @@ const PROJECT_ID: &str = "polis.id";
 
 /// How long an id is.
 const ID_BYTES: usize = 16;
-
-/// How often, and after which pause, an id that another process is writing is read again.
-const MAX_ID_READS: usize = 20;
-const ID_READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// The longest entry that is read.
 const MAX_ENTRY_BYTES: u64 = 64 * 1024;
@@ -165,21 +161,22 @@ impl MachineRegistry {
 
     /// Trusts the project of a data directory (canonical), which has to exist.
     pub fn trust(&self, data: &Path) -> io::Result<()> {
+        // One process at a time: with an id of its own, each would take away the trust that another one has just given.
+        let lock = self.open_lock(PROJECTS, data)?;
+        lock.lock()?;
         let project = TrustedProject {
             configuration: configuration_fingerprint(data),
             git_index: String::new(),
         };
-        let register = |id: &str| self.write_project(data, id, &project);
         match project_id(data) {
-            Ok(id) => return register(&id),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Ok(id) => self.write_project(data, &id, &project),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let id = random_id()?;
+                self.write_project(data, &id, &project)?;
+                write_project_id(data, &id)
+            }
+            Err(error) => Err(error),
         }
-        let id = random_id()?;
-        register(&id)?;
-        let kept = put_project_id(data, &id)?;
-        // Another process was faster.
-        if kept == id { Ok(()) } else { register(&kept) }
     }
 
     /// Takes trust in a project back.
@@ -312,17 +309,25 @@ impl MachineRegistry {
         Ok(WorkspaceHold { _lock: lock })
     }
 
-    /// The file whose lock says that a command runs in a workspace. It stays: removing it would let two hold different ones.
+    /// The file whose lock says that a command runs in a workspace.
     fn workspace_lock(&self, directory: &Path) -> io::Result<fs::File> {
-        let name = format!("{}{LOCK_SUFFIX}", entry_name(directory));
-        let base = self.own_bases().next();
-        let base = base.ok_or(io::ErrorKind::NotFound)?;
-        fs::File::options()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(base.join(WORKSPACES).join(name))
+        self.open_lock(WORKSPACES, directory)
+    }
+
+    /// Opens the lock file of an entry, in the directory that takes new entries. The file is never removed: two processes
+    /// could hold locks on different ones.
+    fn open_lock(&self, kind: &str, path: &Path) -> io::Result<fs::File> {
+        let name = format!("{}{LOCK_SUFFIX}", entry_name(path));
+        self.in_writable_base(|base| {
+            let directory = base.join(kind);
+            create_private_directory(&directory)?;
+            fs::File::options()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(directory.join(&name))
+        })
     }
 
     /// Removes the entry of a workspace, unless a command runs in it.
@@ -367,17 +372,24 @@ impl MachineRegistry {
         let directories = self.own_bases().map(|base| base.join(kind));
         let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
         let files = entries.flatten().filter_map(Result::ok);
+        // Locks and half-written entries have a suffix.
+        let files = files.filter(|file| !file.file_name().as_bytes().contains(&b'.'));
         files.filter_map(|file| read_entry(&file.path())).collect()
     }
 
     fn write(&self, kind: &str, path: &Path, fields: &[&OsStr]) -> io::Result<()> {
         let content: Vec<&[u8]> = fields.iter().map(|field| field.as_bytes()).collect();
         let content = content.join(&b'\0');
+        self.in_writable_base(|base| write_entry(&base.join(kind), &entry_name(path), &content))
+    }
+
+    /// Returns what `work` returns in the first directory of the registry in which it succeeds and that is this user's alone.
+    fn in_writable_base<T>(&self, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
         let mut failed = io::Error::from(io::ErrorKind::NotFound);
         for base in &self.bases {
-            match write_entry(&base.join(kind), &entry_name(path), &content) {
-                Ok(()) if is_own(base) => return Ok(()),
-                Ok(()) => failed = io::ErrorKind::PermissionDenied.into(),
+            match work(base) {
+                Ok(done) if is_own(base) => return Ok(done),
+                Ok(_) => failed = io::ErrorKind::PermissionDenied.into(),
                 Err(error) => failed = error,
             }
         }
@@ -456,11 +468,11 @@ fn read_entry(file: &Path) -> Option<Vec<OsString>> {
 
 /// Writes an entry whole, durably.
 fn write_entry(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)?;
-    let new = directory.join(format!("{name}.{}", std::process::id()));
+    create_private_directory(directory)?;
+    // Threads of one process may write the same entry.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let new = directory.join(format!("{name}.{}.{number}", std::process::id()));
     let mut file = fs::File::options()
         .write(true)
         .create(true)
@@ -475,6 +487,13 @@ fn write_entry(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&new);
     }
     written
+}
+
+fn create_private_directory(directory: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
 }
 
 fn parse_workspace(fields: Vec<OsString>) -> Option<BoundWorkspace> {
@@ -511,34 +530,21 @@ fn random_id() -> io::Result<String> {
     Ok(hex(&random))
 }
 
-/// Gives a project its id; returns the one it has. Never through a link: the directory may come from anywhere.
-fn put_project_id(data: &Path, id: &str) -> io::Result<String> {
+/// Gives a project an id; the caller holds its lock. Never through a link: the directory may come from anywhere.
+fn write_project_id(data: &Path, id: &str) -> io::Result<()> {
     let path = data.join(PROJECT_ID);
-    let create = || {
-        let mut file = fs::File::options()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
-        file.write_all(id.as_bytes())?;
-        file.sync_all()
-    };
-    for _ in 0..MAX_ID_READS {
-        match create() {
-            Ok(()) => return Ok(id.to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-        // Another process may be writing it.
-        match project_id(data) {
-            Ok(found) => return Ok(found),
-            Err(_) => std::thread::sleep(ID_READ_PAUSE),
-        }
+    // A process that was killed may have left an incomplete one.
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
-    // A process that was killed left it without an id.
-    fs::remove_file(&path)?;
-    create()?;
-    Ok(id.to_owned())
+    let mut file = fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.write_all(id.as_bytes())?;
+    file.sync_all()
 }
 
 /// Whether an entry of a data directory is the project's id, which alone grants nothing.
@@ -708,5 +714,49 @@ mod tests {
         // The agent's workspace is elsewhere now: the old directory is free.
         machine.bind(&machine.make("new"), &own);
         assert!(machine.registry.workspace_around(&work).is_none());
+    }
+
+    #[test]
+    fn project_trusted_by_many_at_once_stays_trusted() {
+        let machine = machine();
+        for round in 0..20 {
+            let data = machine.make(&format!("p{round}")).join(PROJECT_DATA);
+            fs::create_dir_all(&data).unwrap();
+            let start = std::sync::Barrier::new(8);
+            std::thread::scope(|scope| {
+                for _ in 0..8 {
+                    scope.spawn(|| {
+                        start.wait();
+                        machine.registry.trust(&data).unwrap();
+                        // The others are still at it.
+                        for _ in 0..50 {
+                            assert!(machine.is_trusted(&data), "round {round}");
+                        }
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn project_with_an_incomplete_id_gets_a_new_one() {
+        let machine = machine();
+        let data = machine.project("p");
+        fs::write(data.join(PROJECT_ID), "").unwrap();
+        assert!(!machine.is_trusted(&data));
+        machine.registry.trust(&data).unwrap();
+        assert!(machine.is_trusted(&data));
+    }
+
+    #[test]
+    fn leftovers_of_killed_processes_are_no_entries() {
+        let machine = machine();
+        let own = machine.project("own");
+        let gone = machine.make("work/sub").join("gone");
+        let leftover = machine.place.join("state/projects");
+        let leftover = leftover.join(format!("{}.7.0", entry_name(&gone)));
+        fs::write(leftover, machine.place.join("work").as_os_str().as_bytes()).unwrap();
+        let overlap = machine.registry.overlap(&machine.place.join("work"), &own);
+        assert_eq!(overlap, None);
     }
 }

@@ -1,5 +1,6 @@
 //! `polis init`.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -92,13 +93,11 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
     if let Some(url) = postgres {
         connect(url, Config::load(&workspace)?.patience())?;
     }
-    let created = !workspace.join(config::FILE).exists();
     let workspace = create_data_directory(&workspace, |error| cannot_create(&error))?;
     keep_private(&workspace);
+    let language = lang.unwrap_or_else(Language::of_locale);
+    let created = create_configuration(&workspace, language).map_err(|e| cannot_create(&e))?;
     if created {
-        let language = lang.unwrap_or_else(Language::of_locale);
-        let file = config::template(language.as_str());
-        std::fs::write(workspace.join(config::FILE), file).map_err(|e| cannot_create(&e))?;
         // With the configuration that was written now.
         let _ = MachineRegistry::of_user().trust(&workspace);
     }
@@ -128,6 +127,26 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
         language: config.language,
         created,
     })
+}
+
+/// Writes the configuration of a new project and returns true; returns false if there is one. Another `polis init` at the
+/// same moment reads all of it or nothing.
+fn create_configuration(workspace: &Path, language: Language) -> std::io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = workspace.join(config::FILE);
+    if path.exists() {
+        return Ok(false);
+    }
+    let mut file = tempfile::Builder::new()
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(workspace)?;
+    file.write_all(config::template(language.as_str()).as_bytes())?;
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    }
 }
 
 /// Refuses a data directory in a place that an agent can write to, and one that exists and is not trusted. Its
