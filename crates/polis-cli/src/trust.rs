@@ -26,7 +26,7 @@ pub(crate) fn check(data: &Path) -> Result<PathBuf, Refusal> {
     }
     let project = project_of(&data);
     Err(Refusal::new(
-        Code::ProjectUntrusted,
+        Code::NotTrusted,
         format!(
             "The polis project in {} was not created by this user on this machine, or was moved.",
             project.display()
@@ -46,7 +46,7 @@ pub(crate) fn check_place(registry: &MachineRegistry, data: &Path) -> Result<(),
         .any(|above| above.file_name().is_some_and(|name| name == PROJECT_DATA));
     if is_in_data {
         return Err(Refusal::new(
-            Code::ProjectUntrusted,
+            Code::NotTrusted,
             format!(
                 "{} lies in the data of another polis project, where agents have their workspaces.",
                 project.display()
@@ -59,7 +59,7 @@ pub(crate) fn check_place(registry: &MachineRegistry, data: &Path) -> Result<(),
     };
     let owner = project_of(&workspace.project);
     Err(Refusal::new(
-        Code::ProjectUntrusted,
+        Code::NotTrusted,
         format!(
             "{} lies in the workspace of an agent of the project in {}, so an agent may have made what is there.",
             project.display(),
@@ -89,7 +89,7 @@ fn check_tracked_files(
     let configuration = configuration_fingerprint(data);
     if tracked.iter().any(|name| name.contains("polis.db")) {
         return Err(Refusal::new(
-            Code::ProjectUntrusted,
+            Code::NotTrusted,
             format!(
                 "The database of the project in {} is tracked by git, so a pull can replace it.",
                 project.display()
@@ -101,7 +101,7 @@ fn check_tracked_files(
     }
     if !tracked.is_empty() && configuration != known.configuration {
         return Err(Refusal::new(
-            Code::ProjectUntrusted,
+            Code::NotTrusted,
             format!(
                 "The configuration of the project in {} is tracked by git and has changed since it was trusted.",
                 project.display()

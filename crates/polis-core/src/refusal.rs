@@ -143,7 +143,7 @@ codes! {
     /// This system cannot confine commands as strongly as is required.
     SandboxUnavailable = "sandbox_unavailable", Forbidden;
     /// The project was not created by this user on this machine, or lies in an agent's workspace.
-    ProjectUntrusted = "project_untrusted", Forbidden;
+    NotTrusted = "not_trusted", Forbidden;
     /// The new owner's role is not the required one.
     RoleMismatch = "role_mismatch", Forbidden;
     /// `forceAssign` by someone else than the team lead.

@@ -176,7 +176,7 @@ impl OtherUser {
             .arg(board.path())
             .args(["--json", "stats"])
             .output();
-        Answer::of(refused.unwrap()).refusal_with_paths(3, "project_untrusted");
+        Answer::of(refused.unwrap()).refusal_with_paths(3, "not_trusted");
         let trusted = other
             .command()
             .args(["trust", "--json"])

@@ -80,7 +80,7 @@ fn project_that_an_agent_plants_is_refused_and_gets_no_key() {
         let mut command = bare_command(directory);
         command.env("OPENAI_API_KEY", "sk-user-secret");
         let answer = Answer::of(command.arg("--json").args(args).output().unwrap());
-        let refused = answer.refusal_with_paths(3, "project_untrusted");
+        let refused = answer.refusal_with_paths(3, "not_trusted");
         assert!(
             refused.message.contains("workspace of an agent"),
             "{refused:?}"
@@ -110,10 +110,10 @@ fn project_in_a_default_workspace_is_refused() {
     let planted = board.workspace("workspaces/ada/src");
     let other = Board::embedded();
     copy(&other.workspace(""), &planted.join(".agent-workspace"));
-    json(&planted, &["stats"]).refusal_with_paths(3, "project_untrusted");
-    json(&planted, &["trust"]).refusal_with_paths(3, "project_untrusted");
+    json(&planted, &["stats"]).refusal_with_paths(3, "not_trusted");
+    json(&planted, &["trust"]).refusal_with_paths(3, "not_trusted");
     let elsewhere = board.workspace("workspaces/ada");
-    json(&elsewhere, &["init"]).refusal_with_paths(3, "project_untrusted");
+    json(&elsewhere, &["init"]).refusal_with_paths(3, "not_trusted");
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn project_that_a_repository_brings_needs_trust() {
     let clone = tempfile::tempdir().unwrap();
     copy(&board.workspace(""), &clone.path().join(".agent-workspace"));
     let stats = || json(clone.path(), &["stats"]);
-    let refused = stats().refusal_with_paths(3, "project_untrusted");
+    let refused = stats().refusal_with_paths(3, "not_trusted");
     assert!(refused.hint.contains("polis trust"), "{refused:?}");
-    json(clone.path(), &["init"]).refusal_with_paths(3, "project_untrusted");
+    json(clone.path(), &["init"]).refusal_with_paths(3, "not_trusted");
     let doctor = json(clone.path(), &["doctor"]);
     assert_eq!(doctor.exit, Some(1));
     assert!(doctor.stdout.contains("polis trust"), "{doctor:?}");
@@ -147,12 +147,12 @@ fn project_that_a_repository_brings_needs_trust() {
     fs::remove_dir_all(clone.path().join(".agent-workspace")).unwrap();
     let other = Board::embedded();
     copy(&other.workspace(""), &clone.path().join(".agent-workspace"));
-    stats().refusal_with_paths(3, "project_untrusted");
+    stats().refusal_with_paths(3, "not_trusted");
     json(clone.path(), &["trust"]).document();
     assert_eq!(stats().document()["pending"], 0);
     let removed = json(clone.path(), &["trust", "--remove"]).document();
     assert_eq!(removed["trusted"], false);
-    stats().refusal_with_paths(3, "project_untrusted");
+    stats().refusal_with_paths(3, "not_trusted");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn blackboard_of_somebody_else_needs_trust() {
         .args(["--json", "blackboard", "--root"])
         .arg(home.path())
         .arg("list");
-    Answer::of(command.output().unwrap()).refusal_with_paths(3, "project_untrusted");
+    Answer::of(command.output().unwrap()).refusal_with_paths(3, "not_trusted");
 }
 
 /// Runs git in a directory, as somebody without settings of their own.
@@ -210,7 +210,7 @@ fn configuration_that_a_pull_replaces_is_refused() {
     git(&theirs, &["commit", "-qm", "evil"]);
     git(&ours, &["pull", "-q", "--no-rebase"]);
     for args in [&["stats"][..], &["run", "x"], &["init"]] {
-        let refused = json(&ours, args).refusal_with_paths(3, "project_untrusted");
+        let refused = json(&ours, args).refusal_with_paths(3, "not_trusted");
         assert!(refused.message.contains("tracked by git"), "{refused:?}");
     }
     // Looked at and trusted, it is used until it changes again.
@@ -223,7 +223,7 @@ fn configuration_that_a_pull_replaces_is_refused() {
     .unwrap();
     git(&theirs, &["commit", "-qam", "again"]);
     git(&ours, &["pull", "-q", "--no-rebase"]);
-    json(&ours, &["stats"]).refusal_with_paths(3, "project_untrusted");
+    json(&ours, &["stats"]).refusal_with_paths(3, "not_trusted");
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn repository_cannot_have_init_write_through_links() {
         for command in ["init", "trust"] {
             let answer = json(clone.path(), &[command]);
             if command == "init" {
-                answer.refusal_with_paths(3, "project_untrusted");
+                answer.refusal_with_paths(3, "not_trusted");
             }
             assert_eq!(fs::read_to_string(&victim).unwrap(), "mine", "{name}");
         }
@@ -292,7 +292,7 @@ fn data_directory_in_a_workspace_through_a_link_is_refused() {
     )
     .unwrap();
     fs::remove_dir(board.file("website/src")).unwrap();
-    json(project.path(), &["init"]).refusal_with_paths(3, "project_untrusted");
+    json(project.path(), &["init"]).refusal_with_paths(3, "not_trusted");
     assert_eq!(fs::read_dir(board.file("website")).unwrap().count(), 0);
 }
 
@@ -312,7 +312,7 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
         &["ws", "bind", text(&elsewhere), "--of", "ada", "--force"],
     );
     board.ok("ada", &["ws", "write", "x", "--content", "x"]);
-    json(&website, &["init"]).refusal_with_paths(3, "project_untrusted");
+    json(&website, &["init"]).refusal_with_paths(3, "not_trusted");
     json(board.path(), &["trust", "--release", text(&website)]).refusal(2, "invalid_input");
     crate::board::finish(running);
     json(board.path(), &["trust", "--release", text(&website)]).document();

@@ -277,7 +277,7 @@ fn chinese(code: Code) -> &'static str {
         Code::TextNotUnique => "要替换的文本在文件里不止一处。",
         Code::FileExists => "已有同名文件。",
         Code::DirectoryNotEmpty => "目录不为空。",
-        Code::ProjectUntrusted => {
+        Code::NotTrusted => {
             "这个项目不是由当前用户在这台机器上创建的，或者位于智能体的工作空间内。"
         }
         Code::WorkspaceOverlaps => "这个目录与另一个工作区或 polis 自己的数据重叠。",
