@@ -146,6 +146,8 @@ pub async fn write_blackboard(
                 locked = Some(refusal);
             }
             Ok(written) => return Ok(written),
+            // Another program created the file meanwhile and has it locked: now there is one to wait for.
+            Err(OpError::Failed(failure)) if failure.code == Code::BoardLocked => {}
             Err(error) => return Err(error),
         }
     }

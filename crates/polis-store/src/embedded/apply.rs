@@ -33,6 +33,12 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// The same, while the caller keeps other programs from writing to the file of a board.
+    pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
+        self.boards = self.boards.with_guarded(name);
+        self
+    }
+
     /// Looks at a board's file, and notes what was found out about it.
     pub(super) fn meet(&mut self, name: &BoardName) -> Result<(), PortError> {
         if let Some(News { event, at }) = self.boards.meet(name)? {

@@ -19,6 +19,8 @@ pub(super) struct BoardBatch<'a> {
     connection: &'a Connection,
     mirror: &'a Mirror,
     touched: BTreeMap<BoardName, Touched>,
+    /// The board that the caller keeps other programs from writing to.
+    guarded: Option<&'a BoardName>,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,14 @@ impl<'a> BoardBatch<'a> {
             connection,
             mirror,
             touched: BTreeMap::new(),
+            guarded: None,
         }
+    }
+
+    /// The same, while the caller keeps other programs from writing to the file of a board.
+    pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
+        self.guarded = name;
+        self
     }
 
     /// Looks at a board before its first use in this transaction: a change made outside becomes a
@@ -71,6 +80,7 @@ impl<'a> BoardBatch<'a> {
                 changes: Vec::new(),
                 overwritten: Vec::new(),
                 keep: self.mirror.keep(),
+                is_guarded: self.guarded == Some(name),
             },
             noticed: None,
             changed: false,
@@ -261,6 +271,8 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
+    use polis_core::Code;
+
     use super::super::connection::{self, Purpose};
     use super::*;
 
@@ -395,5 +407,62 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), both);
         let text = boards::text(&connection, &BoardName::Global, 4).unwrap();
         assert_eq!(text.as_deref(), Some(both));
+    }
+
+    /// Another program that locks the file it has created, reads it, and writes it whole.
+    #[test]
+    fn file_that_another_program_creates_and_locks_is_not_written() {
+        use std::io::Write as _;
+        let (directory, connection, mirror) = begun();
+        let name = BoardName::Blackboard("notes.md".parse().unwrap());
+        let file = directory.path().join("blackboard/notes.md");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let of = |change| BoardWrite {
+            board: name.clone(),
+            ..write(change)
+        };
+        let add = of(Change::Add {
+            text: "ours\n".to_owned(),
+            on_new_line: false,
+        });
+        let begin = of(whole("ours\n"));
+        let at = Timestamp::from_millis(1_000);
+        let create = || {
+            let theirs = std::fs::File::create(&file).unwrap();
+            theirs.lock().unwrap();
+            theirs
+        };
+        // Created before the board is looked at, and after.
+        for is_there in [true, false] {
+            let mut batch = BoardBatch::new(&connection, &mirror);
+            let before = is_there.then(create);
+            connection.execute_batch("BEGIN").unwrap();
+            batch.meet(&name).unwrap();
+            let change = if is_there { &add } else { &begin };
+            batch.change(change, &AgentId::user(), &at).unwrap();
+            let mut theirs = before.unwrap_or_else(create);
+            assert_eq!(batch.close().unwrap_err().code, Code::BoardLocked);
+            connection.execute_batch("ROLLBACK").unwrap();
+            theirs.write_all(b"theirs\n").unwrap();
+            drop(theirs);
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(text, "theirs\n", "{is_there}");
+            std::fs::remove_file(&file).unwrap();
+        }
+        // Created and written in between, and not locked any more.
+        let mut batch = BoardBatch::new(&connection, &mirror);
+        connection.execute_batch("BEGIN").unwrap();
+        batch.meet(&name).unwrap();
+        batch.change(&begin, &AgentId::user(), &at).unwrap();
+        std::fs::write(&file, "theirs\n").unwrap();
+        assert_eq!(batch.close().unwrap_err().code, Code::BoardLocked);
+        connection.execute_batch("ROLLBACK").unwrap();
+        // The next try has both.
+        let mut batch = BoardBatch::new(&connection, &mirror);
+        batch.meet(&name).unwrap();
+        batch.change(&add, &AgentId::user(), &at).unwrap();
+        batch.close().unwrap().finish(&mirror);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text, "theirs\nours\n");
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn flock_polling(
     }
 }
 
-fn try_flock(file: &File, how: FlockOperation) -> Result<bool, PortError> {
+pub(super) fn try_flock(file: &File, how: FlockOperation) -> Result<bool, PortError> {
     match flock(file, how) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(false),

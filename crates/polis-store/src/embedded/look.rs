@@ -62,16 +62,19 @@ impl Shared {
             return Ok(known);
         }
         let at_most = OTHERS_WRITE.saturating_sub(waited);
-        let (quiet, _lock) = self.mirror.quiet(name, at_most)?;
+        let (quiet, lock) = self.mirror.quiet(name, at_most)?;
         if !quiet {
             return Ok(known);
         }
-        match writer::mend(self, name, self.patience.saturating_sub(waited)) {
+        let patience = self.patience.saturating_sub(waited);
+        match writer::mend(self, name, lock.is_some(), patience) {
             Ok(found) => Ok(found
                 .filter(|(head, _)| head.version > 0 || known.is_some())
                 .map(|(head, noticed)| BoardState { head, noticed })),
             // What is in the store can be read even where nothing can be mended.
             Err(error) if known.is_some() && cannot_write(error.code) => Ok(known),
+            // Another program has begun to write to it meanwhile; the next one to look sees the result.
+            Err(error) if error.code == Code::BoardLocked => Ok(known),
             Err(error) => Err(error),
         }
     }

@@ -232,16 +232,19 @@ pub(super) fn leave(shared: &Shared) {
     }
 }
 
-/// Finds out what became of a board's file and mends it, here and now.
+/// Finds out what became of a board's file and mends it, here and now. `is_guarded`: the caller keeps other programs from
+/// writing to it.
 pub(super) fn mend(
     shared: &Shared,
     name: &BoardName,
+    is_guarded: bool,
     patience: Duration,
 ) -> Result<Option<(BoardHead, Option<Noticed>)>, PortError> {
     let lock = WriteLock::acquire(&shared.directory, patience)?;
     let connection = shared.take()?;
     let mended = in_transaction(&connection, |transaction| {
-        let mut open = Batch::begin(transaction, &shared.mirror)?;
+        let open = Batch::begin(transaction, &shared.mirror)?;
+        let mut open = open.with_guarded(is_guarded.then_some(name));
         open.meet(name)?;
         open.close()
     });

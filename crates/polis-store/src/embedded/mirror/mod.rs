@@ -193,7 +193,7 @@ impl Mirror {
     }
 
     /// Locks a blackboard file against other programs; `None` if one of them kept it too long. A
-    /// file that is not there yet has nobody to be locked against.
+    /// file that does not exist yet is locked by the transaction that creates it.
     pub(super) fn hold(
         &self,
         name: &BoardName,
@@ -219,18 +219,21 @@ impl Mirror {
         }
     }
 
+    /// Whether this process has locked a blackboard file to write to it.
+    fn is_held(&self, name: &BoardName) -> bool {
+        self.held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(name)
+    }
+
     /// Waits until no other program is writing to a blackboard file; whether it is so.
     pub(super) fn quiet(
         &self,
         name: &BoardName,
         at_most: Duration,
     ) -> Result<(bool, Option<File>), PortError> {
-        let ours = || {
-            self.held
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .contains(name)
-        };
+        let ours = || self.is_held(name);
         if name.is_whiteboard() || ours() {
             return Ok((true, None));
         }

@@ -8,13 +8,17 @@ use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 
+use polis_core::Code;
 use polis_core::board::{BoardName, Logged};
 use polis_ops::PortError;
 use rusqlite::Connection;
-use rustix::fs::{FallocateFlags, OFlags, RenameFlags, fallocate, fchmod, renameat_with};
+use rustix::fs::{
+    FallocateFlags, FlockOperation, OFlags, RenameFlags, fallocate, fchmod, renameat_with,
+};
 use rustix::io::Errno;
 
 use super::super::boards::{self, Kept};
+use super::super::lock::try_flock;
 use super::Mirror;
 use super::copies::{remove, set_stamp};
 use super::intent::{Begun, Intent, Way};
@@ -46,6 +50,8 @@ pub(crate) struct Pending {
     pub(crate) overwritten: Vec<u64>,
     /// How many versions to keep copies of.
     pub(crate) keep: u32,
+    /// Whether the caller keeps other programs from writing to the file.
+    pub(crate) is_guarded: bool,
 }
 
 /// What is left to do after the commit.
@@ -103,6 +109,26 @@ impl Pending {
         }
     }
 
+    /// Locks a blackboard file that is going to be written, until it is closed. The operation locks an existing file before
+    /// its transaction; this is for one that another program, or this transaction, created after that. Fails with
+    /// `board_locked` if another program has locked it, or has written the first text to it: one of both texts would be
+    /// lost.
+    fn lock_created(&self, mirror: &Mirror, file: &File) -> Result<(), PortError> {
+        let name = &self.kept.head.name;
+        if self.is_guarded || name.is_whiteboard() || mirror.is_held(name) {
+            return Ok(());
+        }
+        let is_locked = try_flock(file, FlockOperation::NonBlockingLockExclusive)?;
+        if is_locked && (self.seen.is_some() || seen(file)?.bytes == 0) {
+            return Ok(());
+        }
+        Err(PortError::new(
+            Code::BoardLocked,
+            format!("Another program has the file of {name} locked."),
+            "retry later; see who has it open",
+        ))
+    }
+
     /// Whether nobody else has written to the file since it was looked at.
     fn is_untouched(&self, file: &File) -> bool {
         seen(file).is_ok_and(|now| match &self.seen {
@@ -133,6 +159,7 @@ pub(crate) fn prepare(
     if let (Disk::At(from @ 1..), true, Some(file)) =
         (pending.disk, only_added, pending.open_to_append())
     {
+        pending.lock_created(mirror, &file)?;
         if !name.is_whiteboard() {
             back_up(mirror, connection, pending)?;
         }
@@ -251,6 +278,7 @@ fn reserve(
     let intent = pending.begin(mirror, Way::InPlace)?;
     let is_new = matches!(place.look()?, Sight::Absent);
     let file = place.open(OFlags::WRONLY | OFlags::CREATE)?;
+    pending.lock_created(mirror, &file)?;
     if !is_new && !pending.is_untouched(&file) {
         return Ok(Work::Leave { text, intent });
     }
