@@ -8,10 +8,7 @@ use std::process::{Command, Stdio};
 /// Returns what tells one state of the index of the repository around a directory from another; none outside of a
 /// repository, and before its first `git add`.
 pub(crate) fn index_state(directory: &Path) -> Option<String> {
-    let dot_git = directory
-        .ancestors()
-        .map(|above| above.join(".git"))
-        .find(|dot_git| dot_git.exists())?;
+    let dot_git = dot_git(directory)?;
     let index = fs::metadata(git_directory(&dot_git)?.join("index")).ok()?;
     let (seconds, nanos) = (index.mtime(), index.mtime_nsec());
     Some(format!(
@@ -19,6 +16,11 @@ pub(crate) fn index_state(directory: &Path) -> Option<String> {
         index.ino(),
         index.size()
     ))
+}
+
+fn dot_git(directory: &Path) -> Option<PathBuf> {
+    let mut candidates = directory.ancestors().map(|above| above.join(".git"));
+    candidates.find(|dot_git| dot_git.exists())
 }
 
 /// The directory that has the index: `.git` itself, or what the file of a worktree names.
@@ -31,29 +33,42 @@ fn git_directory(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(named))
 }
 
-/// Returns which of these files below a directory are tracked. Where there is no git nothing is, as nothing can be pulled;
-/// where git refuses to say, all of them are taken for tracked.
-pub(crate) fn tracked_files(directory: &Path, names: &[String]) -> Vec<String> {
+/// Whether git is writing the index of the repository around a directory. It replaces files before that.
+pub(crate) fn is_being_changed(directory: &Path) -> bool {
+    let git = dot_git(directory).and_then(|dot_git| git_directory(&dot_git));
+    git.is_some_and(|git| git.join("index.lock").exists())
+}
+
+/// git could not say what it tracks: the repository is damaged, or of a format that this git does not know.
+#[derive(Debug)]
+pub(crate) struct Unanswered;
+
+/// Returns the tracked files below a path of a directory. Where there is no git program nothing is tracked, as nothing can
+/// be pulled.
+pub(crate) fn tracked_files(directory: &Path, path: &str) -> Result<Vec<String>, Unanswered> {
     let mut git = Command::new("git");
-    // The repository's own configuration must not start a program.
+    // The repository's own configuration must not start a program. The files may belong to another user, as those of a
+    // checkout that is mounted into a container do: only names are read, so git need not refuse them.
     git.args([
         "-c",
         "core.fsmonitor=false",
         "-c",
         "core.hooksPath=/dev/null",
+        "-c",
+        "safe.directory=*",
     ]);
     git.arg("-C").arg(directory).args(["ls-files", "-z", "--"]);
-    git.args(names).stdin(Stdio::null()).stderr(Stdio::null());
+    git.arg(path).stdin(Stdio::null()).stderr(Stdio::null());
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         git.env_remove(variable);
     }
     let Ok(output) = git.env("GIT_OPTIONAL_LOCKS", "0").output() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     if !output.status.success() {
-        return names.to_vec();
+        return Err(Unanswered);
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let files = text.split('\0').filter(|name| !name.is_empty());
-    files.map(str::to_owned).collect()
+    Ok(files.map(str::to_owned).collect())
 }

@@ -12,6 +12,7 @@ use polis_workspace::registry::{
     CONFIGURATION_FILES, MachineRegistry, TEAMS, TrustedProject, configuration_fingerprint,
 };
 
+use crate::error::Failure;
 use crate::git;
 
 /// Returns the canonical path of a data directory. Refuses one that lies in a workspace, or that this user neither created
@@ -25,6 +26,10 @@ pub(crate) fn check(data: &Path) -> Result<PathBuf, Refusal> {
         return Ok(data);
     }
     let project = project_of(&data);
+    let tracked = git::tracked_files(&project, PROJECT_DATA).unwrap_or_default();
+    if let Some(refusal) = tracked_data(&project, &tracked) {
+        return Err(refusal);
+    }
     Err(Refusal::new(
         Code::NotTrusted,
         format!(
@@ -73,7 +78,7 @@ pub(crate) fn check_place(registry: &MachineRegistry, data: &Path) -> Result<(),
     ))
 }
 
-/// Refuses a project whose configuration git has replaced. A pull overwrites ignored files without a word if the other side
+/// Refuses a project whose files git may have replaced. A pull overwrites ignored files without a word if the other side
 /// tracks them. Git is asked only when its index has changed since the last look.
 fn check_tracked_files(
     registry: &MachineRegistry,
@@ -85,21 +90,40 @@ fn check_tracked_files(
     if git_index == known.git_index {
         return Ok(());
     }
-    let tracked = git::tracked_files(&project, &tracked_names());
+    // Before git is asked: what a pull replaces after that changes the index once more.
     let configuration = configuration_fingerprint(data);
-    if tracked.iter().any(|name| name.contains("polis.db")) {
+    let is_changed = configuration != known.configuration;
+    let Ok(tracked) = git::tracked_files(&project, PROJECT_DATA) else {
         return Err(Refusal::new(
             Code::NotTrusted,
             format!(
-                "The database of the project in {} is tracked by git, so a pull can replace it.",
+                "git cannot read the repository around {}, so a pull may have replaced files of the project.",
                 project.display()
             ),
             format!(
-                "run `git rm --cached {PROJECT_DATA}/polis.db`, and keep {PROJECT_DATA} in .gitignore"
+                "repair it (`git status` says what is wrong), or look at {PROJECT_DATA} and run `polis trust {}`",
+                project.display()
             ),
         ));
+    };
+    if let Some(refusal) = tracked_data(&project, &tracked) {
+        // The data may be replaced already: that git tracks it no longer does not make it the user's.
+        let _ = registry.distrust(data);
+        return Err(refusal);
     }
-    if !tracked.is_empty() && configuration != known.configuration {
+    if is_changed && git::is_being_changed(&project) {
+        return Err(Refusal::new(
+            Code::NotTrusted,
+            format!(
+                "The configuration of the project in {} has changed while git is at work there.",
+                project.display()
+            ),
+            "retry when git has finished; if it was interrupted, remove its index.lock",
+        ));
+    }
+    let tracked = tracked.iter().filter(|name| is_configuration(name));
+    let tracked: Vec<&str> = tracked.map(String::as_str).collect();
+    if !tracked.is_empty() && is_changed {
         return Err(Refusal::new(
             Code::NotTrusted,
             format!(
@@ -122,10 +146,74 @@ fn check_tracked_files(
     Ok(())
 }
 
-/// What of a data directory must not come from a repository without being looked at.
-fn tracked_names() -> Vec<String> {
-    let names = CONFIGURATION_FILES.into_iter().chain([TEAMS, "polis.db"]);
-    names.map(|name| format!("{PROJECT_DATA}/{name}")).collect()
+/// Trusts the project of a data directory with the files it has now. Refuses one whose data git tracks.
+pub(crate) fn trust(registry: &MachineRegistry, data: &Path) -> Result<(), Failure> {
+    let project = project_of(data);
+    let git_index = git::index_state(&project).unwrap_or_default();
+    let tracked = git::tracked_files(&project, PROJECT_DATA).unwrap_or_default();
+    if let Some(refusal) = tracked_data(&project, &tracked) {
+        return Err(refusal.into());
+    }
+    registry.trust(data)?;
+    let looked_at = TrustedProject {
+        configuration: configuration_fingerprint(data),
+        git_index,
+    };
+    // Should it fail, git is asked at the next use.
+    let _ = registry.record_project(data, &looked_at);
+    Ok(())
+}
+
+/// The refusal of a project whose database or private files git tracks, if there are any.
+fn tracked_data(project: &Path, tracked: &[String]) -> Option<Refusal> {
+    let name = tracked.iter().find(|name| !may_be_tracked(name))?;
+    Some(Refusal::new(
+        Code::NotTrusted,
+        format!(
+            "{name} of the project in {} is tracked by git, so a pull can replace it.",
+            project.display()
+        ),
+        format!(
+            "run `git rm -r --cached {PROJECT_DATA}` there; then, if the data is yours, `polis trust {}`, \
+             otherwise delete {PROJECT_DATA}",
+            project.display()
+        ),
+    ))
+}
+
+/// What a team may have in git: settings, which are compared with those that were trusted, and boards, whose files anyone
+/// may edit.
+const TRACKABLE: [&str; 6] = [
+    ".gitignore",
+    "global-whiteboard.md",
+    "whiteboards",
+    "whiteboard-history",
+    "blackboard",
+    TEAMS,
+];
+
+/// Whether a tracked file of a data directory may come from a repository.
+fn may_be_tracked(name: &str) -> bool {
+    let Some(name) = in_data(name) else {
+        return false;
+    };
+    let mut parts = name.split('/');
+    let first = parts.next().unwrap_or_default();
+    let is_hidden = parts.any(|part| part.starts_with('.'));
+    is_configuration_name(name) || TRACKABLE.contains(&first) && !is_hidden
+}
+
+fn is_configuration(name: &str) -> bool {
+    in_data(name).is_some_and(is_configuration_name)
+}
+
+fn is_configuration_name(name: &str) -> bool {
+    CONFIGURATION_FILES.contains(&name) || name.split('/').next() == Some(TEAMS)
+}
+
+/// The name of a tracked file below the data directory.
+fn in_data(name: &str) -> Option<&str> {
+    name.strip_prefix(PROJECT_DATA)?.strip_prefix('/')
 }
 
 /// The directory that a data directory belongs to.

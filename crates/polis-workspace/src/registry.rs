@@ -143,8 +143,14 @@ impl MachineRegistry {
         })
     }
 
-    /// Records what the configuration of a trusted project is, and in which state of git's index that was.
+    /// Records what the configuration of a trusted project is, and in which state of git's index that was. Does nothing if
+    /// the project is not trusted any more.
     pub fn record_project(&self, data: &Path, project: &TrustedProject) -> io::Result<()> {
+        let lock = self.open_lock(PROJECTS, data)?;
+        lock.lock()?;
+        if self.trusted_project(data).is_none() {
+            return Ok(());
+        }
         let id = project_id(data)?;
         self.write_project(data, &id, project)
     }
@@ -181,6 +187,8 @@ impl MachineRegistry {
 
     /// Takes trust in a project back.
     pub fn distrust(&self, data: &Path) -> io::Result<()> {
+        let lock = self.open_lock(PROJECTS, data)?;
+        lock.lock()?;
         self.remove(PROJECTS, data)
     }
 

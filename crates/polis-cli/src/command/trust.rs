@@ -91,7 +91,7 @@ impl Trust {
         if let Ok(config) = Config::load(&data) {
             answer.describe(&config);
         }
-        registry.trust(&data)?;
+        trust::trust(&registry, &data)?;
         out.answer(&answer, text)
     }
 }

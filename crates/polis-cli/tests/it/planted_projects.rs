@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::board::{Answer, Board, bare_command};
+use crate::board::{Answer, Board, bare_command, eventually};
 use crate::workspaces::{add, text};
 
 /// A board with the agent `ada`, whose workspace is `website` in the board's directory.
@@ -180,17 +180,51 @@ fn git(directory: &Path, args: &[&str]) {
     assert!(done.status.success(), "{args:?}: {done:?}");
 }
 
+/// Two clones of one repository: `theirs`, and `ours`, which has a project that git ignores.
+struct Clones {
+    machine: tempfile::TempDir,
+}
+
+impl Clones {
+    fn new() -> Self {
+        let clones = Self {
+            machine: tempfile::tempdir().unwrap(),
+        };
+        let theirs = clones.theirs();
+        fs::create_dir(&theirs).unwrap();
+        git(&theirs, &["init", "-q", "-b", "main"]);
+        fs::write(theirs.join("a"), "a").unwrap();
+        git(&theirs, &["add", "-A"]);
+        git(&theirs, &["commit", "-qm", "a"]);
+        git(clones.machine.path(), &["clone", "-q", "theirs", "ours"]);
+        json(&clones.ours(), &["init"]).document();
+        clones
+    }
+
+    fn theirs(&self) -> PathBuf {
+        self.machine.path().join("theirs")
+    }
+
+    fn ours(&self) -> PathBuf {
+        self.machine.path().join("ours")
+    }
+
+    /// Commits a file of the data directory in theirs, and pulls it into ours.
+    fn pull(&self, name: &str, content: impl AsRef<[u8]>) {
+        let theirs = self.theirs();
+        let file = theirs.join(".agent-workspace").join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, content).unwrap();
+        git(&theirs, &["add", "-Af"]);
+        git(&theirs, &["commit", "-qm", name]);
+        git(&self.ours(), &["pull", "-q", "--no-rebase"]);
+    }
+}
+
 #[test]
 fn configuration_that_a_pull_replaces_is_refused() {
-    let machine = tempfile::tempdir().unwrap();
-    let (theirs, ours) = (machine.path().join("theirs"), machine.path().join("ours"));
-    fs::create_dir(&theirs).unwrap();
-    git(&theirs, &["init", "-q", "-b", "main"]);
-    fs::write(theirs.join("a"), "a").unwrap();
-    git(&theirs, &["add", "-A"]);
-    git(&theirs, &["commit", "-qm", "a"]);
-    git(machine.path(), &["clone", "-q", "theirs", "ours"]);
-    json(&ours, &["init"]).document();
+    let clones = Clones::new();
+    let ours = clones.ours();
     // One's own changes need nothing, whatever git does beside them.
     fs::write(
         ours.join(".agent-workspace/polis.toml"),
@@ -200,15 +234,10 @@ fn configuration_that_a_pull_replaces_is_refused() {
     fs::write(ours.join("b"), "b").unwrap();
     git(&ours, &["add", "b"]);
     json(&ours, &["stats"]).document();
-    fs::create_dir(theirs.join(".agent-workspace")).unwrap();
-    fs::write(
-        theirs.join(".agent-workspace/polis.toml"),
+    clones.pull(
+        "polis.toml",
         "[models.evil]\nbase_url = \"http://127.0.0.1:9/v1\"\nkey_env = \"OPENAI_API_KEY\"\n",
-    )
-    .unwrap();
-    git(&theirs, &["add", "-Af"]);
-    git(&theirs, &["commit", "-qm", "evil"]);
-    git(&ours, &["pull", "-q", "--no-rebase"]);
+    );
     for args in [&["stats"][..], &["run", "x"], &["init"]] {
         let refused = json(&ours, args).refusal_with_paths(3, "not_trusted");
         assert!(refused.message.contains("tracked by git"), "{refused:?}");
@@ -216,14 +245,57 @@ fn configuration_that_a_pull_replaces_is_refused() {
     // Looked at and trusted, it is used until it changes again.
     json(&ours, &["trust"]).document();
     json(&ours, &["stats"]).document();
-    fs::write(
-        theirs.join(".agent-workspace/polis.toml"),
-        "language = \"en\"\n",
-    )
-    .unwrap();
-    git(&theirs, &["commit", "-qam", "again"]);
-    git(&ours, &["pull", "-q", "--no-rebase"]);
+    clones.pull("polis.toml", "language = \"en\"\n");
     json(&ours, &["stats"]).refusal_with_paths(3, "not_trusted");
+}
+
+#[test]
+fn data_that_a_pull_replaces_is_refused() {
+    for name in ["polis.db-wal", "polis.db", "workspaces/ada/x", "polis.id"] {
+        let clones = Clones::new();
+        let ours = clones.ours();
+        clones.pull(
+            "global-whiteboard.md",
+            "# A board that the team has in git\n",
+        );
+        json(&ours, &["stats"]).document();
+        clones.pull(name, "anything");
+        for args in [&["stats"][..], &["trust"], &["stats"]] {
+            let refused = json(&ours, args).refusal_with_paths(3, "not_trusted");
+            assert!(refused.message.contains(name), "{name}: {refused:?}");
+        }
+        // That git tracks it no longer does not make it ours.
+        git(&ours, &["rm", "-rq", "--cached", ".agent-workspace"]);
+        let refused = json(&ours, &["stats"]).refusal_with_paths(3, "not_trusted");
+        assert!(refused.hint.contains("polis trust"), "{name}: {refused:?}");
+    }
+}
+
+#[test]
+fn project_in_a_repository_of_another_owner_works() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can give files to another user.
+        return;
+    }
+    let clones = Clones::new();
+    let ours = clones.ours();
+    let mut owned = Command::new("chown");
+    owned.arg("-R").arg("12345").arg(&ours);
+    assert!(owned.status().unwrap().success());
+    fs::write(ours.join("b"), "b").unwrap();
+    git(&ours, &["-c", "safe.directory=*", "add", "b"]);
+    json(&ours, &["stats"]).document();
+}
+
+#[test]
+fn project_in_a_damaged_repository_needs_trust_again() {
+    let clones = Clones::new();
+    let ours = clones.ours();
+    fs::write(ours.join(".git/index"), "damaged").unwrap();
+    let refused = json(&ours, &["stats"]).refusal_with_paths(3, "not_trusted");
+    assert!(refused.message.contains("git cannot read"), "{refused:?}");
+    json(&ours, &["trust"]).document();
+    json(&ours, &["stats"]).document();
 }
 
 #[test]
@@ -265,20 +337,20 @@ fn project_is_used_by_the_path_that_was_checked() {
                     .unwrap();
             }
         });
-        let mut used = 0;
-        for _ in 0..150 {
-            let shown = json(&website, &["config", "show"]);
-            if shown.exit == Some(0) {
-                used += 1;
-                assert_eq!(
-                    shown.document()["language"],
-                    "en",
-                    "the planted configuration was read"
-                );
-            }
-        }
+        let shown: Vec<Answer> = (0..150)
+            .map(|_| json(&website, &["config", "show"]))
+            .collect();
+        // Before anything is asserted: the scope waits for its thread.
         is_over.store(true, std::sync::atomic::Ordering::SeqCst);
-        assert!(used > 0, "the trusted project was never found");
+        let used: Vec<&Answer> = shown.iter().filter(|s| s.exit == Some(0)).collect();
+        assert!(!used.is_empty(), "the trusted project was never found");
+        for shown in used {
+            assert_eq!(
+                shown.document()["language"],
+                "en",
+                "the planted configuration was read"
+            );
+        }
     });
 }
 
@@ -301,11 +373,11 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
     let board = with_website();
     let website = board.file("website");
     let mut running = board.command();
-    running.args(["--as", "ada", "exec", "--", "touch running; sleep 3"]);
+    // It ends when it is let, or after a time that no machine needs for the rest.
+    let command = "touch running; for i in $(seq 600); do test -e let-go && break; sleep 0.1; done";
+    running.args(["--as", "ada", "exec", "--", command]);
     let running = crate::board::start(&mut running);
-    while !website.join("running").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    eventually("the command runs", || website.join("running").exists());
     let elsewhere = board.file("elsewhere");
     board.ok(
         "user",
@@ -314,6 +386,7 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
     board.ok("ada", &["ws", "write", "x", "--content", "x"]);
     json(&website, &["init"]).refusal_with_paths(3, "not_trusted");
     json(board.path(), &["trust", "--release", text(&website)]).refusal(2, "invalid_input");
+    fs::write(website.join("let-go"), "").unwrap();
     crate::board::finish(running);
     json(board.path(), &["trust", "--release", text(&website)]).document();
     json(&website, &["init"]).document();
