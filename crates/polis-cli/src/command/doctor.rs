@@ -195,10 +195,7 @@ fn gitignore(workspace: &Path, fix: bool) -> Result<String, Failure> {
         return Ok("git ignores the data of this project".to_owned());
     }
     if fix {
-        init::ignore_in_git(workspace)?;
-    }
-    // A file that a person wrote stays as it is.
-    if fix && init::is_ignored_in_git(workspace) {
+        init::repair_ignored_in_git(workspace)?;
         return Ok("repaired: git now ignores the data of this project".to_owned());
     }
     Err(crate::error::invalid(

@@ -129,18 +129,23 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
     })
 }
 
-/// Writes the configuration of a new project and returns true; returns false if there is one. Another `polis init` at the
-/// same moment reads all of it or nothing.
+/// Writes the configuration of a new project and returns true; returns false if there is one.
 fn create_configuration(workspace: &Path, language: Language) -> std::io::Result<bool> {
+    let text = config::template(language.as_str());
+    create_whole(&workspace.join(config::FILE), &text)
+}
+
+/// Creates a file and returns true; returns false if there is one. Another process at the same moment, or after this one was
+/// killed, finds all of the text or no file.
+fn create_whole(path: &Path, text: &str) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
-    let path = workspace.join(config::FILE);
     if path.exists() {
         return Ok(false);
     }
     let mut file = tempfile::Builder::new()
         .permissions(std::fs::Permissions::from_mode(0o666))
-        .tempfile_in(workspace)?;
-    file.write_all(config::template(language.as_str()).as_bytes())?;
+        .tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
         Ok(_) => Ok(true),
@@ -150,8 +155,7 @@ fn create_configuration(workspace: &Path, language: Language) -> std::io::Result
 }
 
 /// Refuses a data directory in a place that an agent can write to, and one that exists and is not trusted. Its
-/// configuration is not read before.
-/// Returns its canonical path.
+/// configuration is not read before. Returns its canonical path.
 fn check_data_directory(data: &Path) -> Result<PathBuf, Failure> {
     let data = trust::whole(data);
     if has_content(&data) {
@@ -218,20 +222,72 @@ fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
 /// The file that keeps a project's data out of git.
 const GITIGNORE: &str = ".gitignore";
 
-/// Whether git ignores the data of a project: no database, lock or private workspace is ever committed.
-pub(crate) fn is_ignored_in_git(workspace: &Path) -> bool {
-    let rules = std::fs::read_to_string(workspace.join(GITIGNORE)).unwrap_or_default();
-    let mut rules = rules.lines().map(str::trim);
-    rules.any(|rule| rule == "*" || rule.trim_start_matches('/').starts_with("polis.db"))
+/// What of a data directory is never to be committed.
+const PRIVATE_DATA: [&str; 6] = [
+    "polis.db*",
+    "polis.id",
+    "polis.lock",
+    "serve.url",
+    "workspaces/",
+    "whiteboards/.locks/",
+];
+
+/// The rules of a file that keep data out of git.
+fn ignored_in_git(workspace: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(workspace.join(GITIGNORE)).unwrap_or_default();
+    let rules = text.lines().map(|rule| rule.trim().trim_start_matches('/'));
+    let rules = rules.filter(|rule| !rule.is_empty() && !rule.starts_with('#'));
+    rules.map(str::to_owned).collect()
 }
 
-/// Makes git ignore the data of a project. An existing file stays: a team may want its boards in git.
+/// The private data of a project that its rules leave to git.
+fn not_ignored_in_git(workspace: &Path) -> Vec<&'static str> {
+    let rules = ignored_in_git(workspace);
+    let is_ignored = |name: &str| {
+        let has = |wanted: &str| rules.iter().any(|rule| rule == wanted);
+        has("*") || has(name) || has(name.trim_end_matches('/'))
+    };
+    let mut names = PRIVATE_DATA.to_vec();
+    names.retain(|name| !is_ignored(name));
+    names
+}
+
+/// Whether git ignores the data of a project: no database, lock or private workspace is ever committed.
+pub(crate) fn is_ignored_in_git(workspace: &Path) -> bool {
+    not_ignored_in_git(workspace).is_empty()
+}
+
+/// Makes git ignore the data of a new project. An existing file stays: a team may want its boards in git.
 pub(crate) fn ignore_in_git(workspace: &Path) -> std::io::Result<()> {
-    match std::fs::File::create_new(workspace.join(GITIGNORE)) {
-        Ok(mut file) => std::io::Write::write_all(&mut file, b"*\n"),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+    create_whole(&workspace.join(GITIGNORE), "*\n").map(|_| ())
+}
+
+/// Makes git ignore the private data of a project. A file without rules gets those of a new project; to one that has rules,
+/// the missing ones are added.
+pub(crate) fn repair_ignored_in_git(workspace: &Path) -> std::io::Result<()> {
+    let path = workspace.join(GITIGNORE);
+    if create_whole(&path, "*\n")? {
+        return Ok(());
     }
+    let mut text = std::fs::read_to_string(&path)?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if ignored_in_git(workspace).is_empty() {
+        text.push_str("*\n");
+    } else {
+        for name in not_ignored_in_git(workspace) {
+            text.push_str(name);
+            text.push('\n');
+        }
+    }
+    let mut file = tempfile::NamedTempFile::new_in(workspace)?;
+    file.as_file()
+        .set_permissions(std::fs::metadata(&path)?.permissions())?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// Connects once, which creates the tables.

@@ -158,16 +158,24 @@ fn init_keeps_the_data_out_of_git_and_doctor_repairs_it() {
     let fixed = board.ok("user", &["doctor", "--fix"]);
     assert_eq!(fixed["ok"], true, "{fixed}");
     assert_eq!(untracked(), "?? README\n");
-    // What a person wrote there stays.
-    // One that ignores nothing is not enough, and is not overwritten.
-    std::fs::write(board.workspace(".gitignore"), "# mine\n").unwrap();
-    let warned = board.run("user", &["doctor", "--fix"]);
-    assert_eq!(warned.exit, Some(1), "{warned:?}");
-    let kept = std::fs::read_to_string(board.workspace(".gitignore")).unwrap();
-    assert_eq!(kept, "# mine\n");
-    std::fs::write(board.workspace(".gitignore"), "polis.db*\n").unwrap();
-    board.ok("user", &["init"]);
-    board.ok("user", &["doctor", "--fix"]);
-    let kept = std::fs::read_to_string(board.workspace(".gitignore")).unwrap();
-    assert_eq!(kept, "polis.db*\n");
+    // What a person wrote stays, and what is missing is added: all of it where there is no rule, else what is private.
+    for (mine, tracked) in [
+        ("", ""),
+        ("# mine\n", ""),
+        ("polis.db*", "whiteboards/top-layer.md"),
+    ] {
+        std::fs::write(board.workspace(".gitignore"), mine).unwrap();
+        board.ok("user", &["init"]);
+        let warned = board.run("user", &["doctor"]);
+        assert_eq!(warned.exit, Some(1), "{mine:?}: {warned:?}");
+        board.put("top", "text\n");
+        board.ok("user", &["doctor", "--fix"]);
+        board.ok("user", &["doctor"]);
+        let kept = std::fs::read_to_string(board.workspace(".gitignore")).unwrap();
+        assert!(kept.starts_with(mine), "{mine:?}: {kept:?}");
+        let untracked = untracked();
+        assert!(!untracked.contains("polis.lock"), "{mine:?}: {untracked}");
+        assert!(!untracked.contains(".locks"), "{mine:?}: {untracked}");
+        assert!(untracked.contains(tracked), "{mine:?}: {untracked}");
+    }
 }
