@@ -20,6 +20,9 @@ pub struct Session {
     pub holder: String,
     /// When it ends unless it is renewed (milliseconds); 0 once it was closed.
     pub until: i64,
+    /// The agent whose further sessions act under this name, if polis made the name for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numbered_for: Option<AgentId>,
 }
 
 impl Session {
@@ -116,6 +119,7 @@ mod tests {
                 agent: "claude".parse().unwrap(),
                 holder: holder.to_owned(),
                 until,
+                numbered_for: None,
             },
             revision: 1,
         };

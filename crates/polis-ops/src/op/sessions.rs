@@ -2,7 +2,7 @@
 //!
 //! The surfaces call these for their own connections; they are no operation of an agent, so they take no caller.
 
-use polis_core::changeset::Write;
+use polis_core::changeset::{Expect, Write};
 use polis_core::session::{self, ProcessState, Session, TaskClaimant};
 use polis_core::society::{Kept, kept};
 use polis_core::{AgentId, Changeset, Task};
@@ -39,6 +39,18 @@ impl OpenSession {
         agent: &AgentId,
         holder: &str,
     ) -> Result<Option<Self>, OpError> {
+        Self::open_numbered(polis, id, agent, holder, None).await
+    }
+
+    /// The same under a name that polis makes for a further session of an agent. That is remembered, so that the name is
+    /// told from one that a team gave to an agent of its own.
+    pub async fn open_numbered(
+        polis: &Polis,
+        id: String,
+        agent: &AgentId,
+        holder: &str,
+        numbered_for: Option<&AgentId>,
+    ) -> Result<Option<Self>, OpError> {
         for _ in 0..MAX_TRIES {
             let found: Option<Kept<Session>> = polis.kept(&session::record_name(&id)).await?;
             let now = polis.clock.now_millis();
@@ -50,6 +62,9 @@ impl OpenSession {
                 agent: agent.clone(),
                 holder: holder.to_owned(),
                 until: now + SESSION_MS,
+                numbered_for: numbered_for
+                    .cloned()
+                    .or_else(|| found.as_ref()?.value.numbered_for.clone()),
             };
             let name = session::record_name(&id);
             let write = match &found {
@@ -74,8 +89,18 @@ impl OpenSession {
         self.write(polis, until).await
     }
 
-    /// Closes it, so that another process can open it at once.
+    /// Closes it, so that another process can open it at once. Its record is removed, unless it remembers what its name
+    /// was made for.
     pub async fn close(mut self, polis: &Polis) -> Result<(), OpError> {
+        let agent = self.kept.value.agent.clone();
+        let remove = Write::DeleteRecord {
+            name: session::record_name(&self.id),
+            expect: Expect::Revision(self.kept.revision),
+        };
+        let may_remove = self.kept.value.numbered_for.is_none();
+        if may_remove && is_committed(polis, &agent, remove).await? {
+            return Ok(());
+        }
         self.write(polis, 0).await?;
         Ok(())
     }
@@ -116,13 +141,23 @@ async fn is_committed(polis: &Polis, agent: &AgentId, write: Write) -> Result<bo
 }
 
 impl Polis {
+    /// Returns the agent whose further sessions act under a name, if polis made the name for them.
+    pub async fn session_numbered_for(&self, name: &AgentId) -> Result<Option<AgentId>, OpError> {
+        let record = session::record_name(&session::stdio_id(name));
+        let found: Option<Kept<Session>> = self.kept(&record).await?;
+        Ok(found.and_then(|found| found.value.numbered_for))
+    }
+
     /// Refuses to claim a task for a session if another live session of the same agent holds it.
     pub(super) async fn check_claimant(
         &self,
         task: &Task,
         caller: &AgentId,
     ) -> Result<(), OpError> {
-        let Some(session) = self.session().filter(|_| task.owner == caller.as_str()) else {
+        let now = self.clock.now_millis();
+        // Once its lease has run out, anyone may take the task.
+        let is_held = task.owner == caller.as_str() && !task.is_stale(now);
+        let Some(session) = self.session().filter(|_| is_held) else {
             return Ok(());
         };
         let name = session::claimant_name(task.id);
@@ -136,15 +171,14 @@ impl Polis {
         }
         let name = session::record_name(&claimant.session);
         let other: Option<Kept<Session>> = self.kept(&name).await?;
-        let now = self.clock.now_millis();
         let is_live = |other: Session| {
             // A process that was killed closes nothing.
             other.is_live(now) && self.processes.state_of(&other.holder) != ProcessState::Ended
         };
-        match other.is_some_and(|other| is_live(other.value)) {
-            true => Err(session::held_by_other_session(task.id, caller).into()),
-            false => Ok(()),
+        if other.is_some_and(|other| is_live(other.value)) {
+            return Err(session::held_by_other_session(task.id, caller).into());
         }
+        Ok(())
     }
 
     /// The write that records which session claims a task, if a session does.

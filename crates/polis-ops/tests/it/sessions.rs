@@ -1,9 +1,10 @@
 //! Sessions of one agent: whose claims are respected, and for how long.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use polis_core::Code;
-use polis_core::session::{ProcessState, http_id};
+use polis_core::session::{ProcessState, http_id, stdio_id};
 use polis_ops::op::{self, OpenSession};
 use polis_ops::port::Processes;
 use polis_testkit::ground::{agent, polis};
@@ -51,6 +52,55 @@ fn claim_of_a_killed_process_is_not_respected() {
             let code = again.as_ref().err().map(polis_ops::OpError::code);
             let expected = is_refused.then_some(Code::HeldByOtherSession);
             assert_eq!(code, expected, "{holder}: {again:?}");
+        }
+    });
+}
+
+#[test]
+fn task_whose_lease_ran_out_can_be_claimed_by_another_session() {
+    run(async {
+        let polis = polis(Arc::new(MemoryStore::default()));
+        let dev = agent("dev");
+        let task = serde_json::from_value(json!({"subject": "s"})).unwrap();
+        op::create_task(&polis, &agent("user"), &task)
+            .await
+            .unwrap();
+        let (first, second) = (http_id(&dev, "first"), http_id(&dev, "second"));
+        let opened = OpenSession::open(&polis, first.clone(), &dev, "elsewhere").await;
+        assert!(opened.unwrap().is_some());
+        let claim = serde_json::from_value(json!({"leaseMs": 1})).unwrap();
+        let claimed = op::claim_task(&polis.in_session(&first), &dev, &claim).await;
+        let lease = claimed.unwrap().task.lease_expires_at.unwrap();
+        while polis.clock.now_millis() <= lease.millis().unwrap() {
+            polis.clock.sleep(Duration::from_millis(1)).await;
+        }
+        let claim = serde_json::from_value(json!({})).unwrap();
+        let claimed = op::claim_task(&polis.in_session(&second), &dev, &claim).await;
+        assert_eq!(claimed.unwrap().task.id.to_string(), "1");
+    });
+}
+
+#[test]
+fn closed_session_leaves_a_record_only_for_a_numbered_name() {
+    run(async {
+        let polis = polis(Arc::new(MemoryStore::default()));
+        let (dev, second) = (agent("dev"), agent("dev-2"));
+        for (name, numbered_for) in [(&dev, None), (&second, Some(&dev))] {
+            let id = stdio_id(name);
+            let opened = OpenSession::open_numbered(&polis, id.clone(), name, "me", numbered_for);
+            let opened = opened.await.unwrap().unwrap();
+            opened.close(&polis).await.unwrap();
+            assert_eq!(
+                polis.session_numbered_for(name).await.unwrap().as_ref(),
+                numbered_for
+            );
+            // Whoever opens it next needs not know what it was made for.
+            let again = OpenSession::open(&polis, id, name, "other").await;
+            assert!(again.unwrap().is_some(), "{name}");
+            assert_eq!(
+                polis.session_numbered_for(name).await.unwrap().as_ref(),
+                numbered_for
+            );
         }
     });
 }

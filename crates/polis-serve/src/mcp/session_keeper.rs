@@ -1,7 +1,7 @@
 //! Keeps the sessions of agents open in the store while their process or connection lives.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use polis_core::AgentId;
@@ -38,7 +38,7 @@ pub async fn keep_session(polis: Polis, mut session: OpenSession, stop: Cancella
 pub(crate) struct HttpSessions {
     /// What tells this server from others, with the identity of its process.
     holder: String,
-    open: Mutex<HashSet<String>>,
+    open: Arc<Mutex<HashSet<String>>>,
 }
 
 impl HttpSessions {
@@ -47,7 +47,7 @@ impl HttpSessions {
             holder: polis
                 .processes
                 .with_identity(&format!("http-{}", polis.chance.token())),
-            open: Mutex::default(),
+            open: Arc::default(),
         }
     }
 
@@ -74,7 +74,14 @@ impl HttpSessions {
         if let Some(opened) = opened
             && open.insert(id.clone())
         {
-            tokio::spawn(keep_session(polis.clone(), opened, ended.clone()));
+            let keep = keep_session(polis.clone(), opened, ended.clone());
+            let (all, id) = (Arc::clone(&self.open), id.clone());
+            tokio::spawn(async move {
+                keep.await;
+                all.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .remove(&id);
+            });
         }
         Ok(id)
     }

@@ -29,7 +29,7 @@ pub(super) async fn open(
     // A program that restarts its server does not wait for the old one to end.
     let deadline = tokio::time::Instant::now() + WAIT_FOR_NAME;
     loop {
-        let opened = open_as(polis, agent, &holder).await?;
+        let opened = open_as(polis, agent, &holder, None).await?;
         if let Some(session) = opened {
             return Ok((agent.clone(), session));
         }
@@ -39,11 +39,14 @@ pub(super) async fn open(
         tokio::time::sleep(POLL_NAME).await;
     }
     for number in 2..=MAX_SESSIONS {
-        let name: AgentId = format!("{agent}-{number}").parse()?;
-        if !may_use(polis, &name, base.as_ref()).await? {
+        // A name that is as long as names may be cannot be numbered.
+        let Ok(name) = format!("{agent}-{number}").parse::<AgentId>() else {
+            break;
+        };
+        if !may_use(polis, &name, agent).await? {
             continue;
         }
-        let Some(session) = open_as(polis, &name, &holder).await? else {
+        let Some(session) = open_as(polis, &name, &holder, Some(agent)).await? else {
             continue;
         };
         if let Some(base) = &base {
@@ -53,8 +56,10 @@ pub(super) async fn open(
     }
     Err(Refusal::new(
         Code::HeldByOtherSession,
-        format!("{MAX_SESSIONS} live sessions act as \"{agent}\" and its numbered names."),
-        "end some of them, or use another name with --agent",
+        format!(
+            "Other live sessions act as \"{agent}\", and there is no free name for another one."
+        ),
+        "end one of them, or use another name with --agent",
     )
     .into())
 }
@@ -64,9 +69,10 @@ async fn open_as(
     polis: &Polis,
     name: &AgentId,
     holder: &str,
+    numbered_for: Option<&AgentId>,
 ) -> Result<Option<OpenSession>, OpError> {
     let id = stdio_id(name);
-    OpenSession::open(polis, id, name, holder).await
+    OpenSession::open_numbered(polis, id, name, holder, numbered_for).await
 }
 
 async fn registered(polis: &Polis, agent: &AgentId) -> Result<Option<Agent>, OpError> {
@@ -74,14 +80,14 @@ async fn registered(polis: &Polis, agent: &AgentId) -> Result<Option<Agent>, OpE
     Ok(found.map(|found| found.agent))
 }
 
-/// Whether a numbered name means another session of the same agent: it is new, or is registered with the same role. A
-/// name that a team gave to an agent of another role is not taken.
-async fn may_use(polis: &Polis, name: &AgentId, base: Option<&Agent>) -> Result<bool, OpError> {
+/// Whether a numbered name means another session of the same agent: it is new, or polis made it for one. A name that a
+/// team gave to an agent of its own is not taken.
+async fn may_use(polis: &Polis, name: &AgentId, agent: &AgentId) -> Result<bool, OpError> {
     let Some(found) = registered(polis, name).await? else {
         return Ok(true);
     };
-    let same_role = base.is_some_and(|base| base.role == found.role);
-    Ok(found.status == AgentStatus::Active && same_role)
+    let numbered_for = polis.session_numbered_for(name).await?;
+    Ok(found.status == AgentStatus::Active && numbered_for.as_ref() == Some(agent))
 }
 
 /// Registers a numbered name like the agent it is a session of.

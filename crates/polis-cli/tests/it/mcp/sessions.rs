@@ -11,6 +11,7 @@ on_both_stores!(
     simultaneous_sessions_get_distinct_names_and_tasks,
     killed_session_gives_its_name_and_tasks_back,
     unregistered_name_is_numbered_too,
+    name_of_a_registered_agent_is_not_taken_for_a_second_session,
 );
 
 fn with_tasks(board: &Board) {
@@ -119,4 +120,19 @@ fn unregistered_name_is_numbered_too(board: &Board) {
     assert_eq!(name_of(&mut first), "backend-leader");
     let mut second = Client::begin(board, "backend-leader", LATER);
     assert_eq!(name_of(&mut second), "backend-leader-3");
+}
+
+fn name_of_a_registered_agent_is_not_taken_for_a_second_session(board: &Board) {
+    with_tasks(board);
+    add(board, "claude-2", "backend-leader", "mid", "");
+    let mut first = Client::begin(board, "claude", LATER);
+    assert_eq!(name_of(&mut first), "claude");
+    let mut second = Client::begin(board, "claude", LATER);
+    assert_eq!(name_of(&mut second), "claude-3");
+    // The agent of that name is itself, also after it was served once.
+    let mut other = Client::begin(board, "claude-2", LATER);
+    assert_eq!(name_of(&mut other), "claude-2");
+    assert_eq!(other.finish().exit, Some(0));
+    let mut third = Client::begin(board, "claude", LATER);
+    assert_eq!(name_of(&mut third), "claude-4");
 }
