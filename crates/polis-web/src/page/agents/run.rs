@@ -153,9 +153,8 @@ fn actions(visit: &Visit, run: &Run) -> Markup {
         div.actions {
             form method="post" action=(to) hx-post=(to) hx-target="#members" hx-swap="morph:outerHTML" {
                 input type="hidden" name="csrf" value=(visit.csrf);
-                @if run.status == RunStatus::Done {}
-                @else if paused { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
-                @else { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
+                @if paused { button.main name="deed" value="resume" { (lang.say("Resume", "继续")) } }
+                @else if run.status != RunStatus::Done { button name="deed" value="pause" { (lang.say("Pause", "暂停")) } }
             }
             a.button.danger href={ "/agents/runs/" (run.id) "/stop" } { (lang.say("End the run", "结束运行")) }
         }

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
 use polis_core::task::claim::TaskClaim;
 use polis_core::task::update::TaskUpdate;
-use polis_core::{Permission, TaskId, TaskStatus};
+use polis_core::{AgentId, Permission, TaskId, TaskStatus};
 use polis_ops::OpError;
 use polis_ops::op::{self, TaskApprove, TaskRelease};
 use serde::Deserialize;
@@ -106,6 +106,8 @@ async fn done(visit: &Visit, id: TaskId, act: &Act) -> Result<(), OpError> {
             op::claim_task(polis, me, &request).await?;
         }
         Deed::Assign => {
+            // An empty owner would release the task.
+            let _: AgentId = act.owner.parse().map_err(OpError::Refused)?;
             let request = TaskUpdate {
                 owner: Some(act.owner.clone()),
                 expected_version,
