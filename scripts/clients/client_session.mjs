@@ -182,6 +182,8 @@ export class ClientSession {
     this.model?.close();
     for (const child of this.#children) killGroup(child);
     for (const { pid } of this.#processes()) kill(pid);
+    // Recorded for the user, not in the home of this session: some clients start servers without the environment.
+    spawnSync(this.program, ['trust', '--remove', this.project], { env: this.environment, stdio: 'ignore' });
     rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 

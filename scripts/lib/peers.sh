@@ -145,6 +145,8 @@ end_polis() {
       status=1
     fi
   done
+  # Recorded for the user: SDKs start servers without the environment, so it cannot be recorded elsewhere.
+  "$POLIS" trust --remove "$POLIS_HOME" >/dev/null
   rm -rf "$POLIS_HOME" "$POLIS_HOME.serve.log"
   exit "$status"
 }

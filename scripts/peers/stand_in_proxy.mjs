@@ -11,6 +11,7 @@
 
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 
 const [port, target, standInsFile] = process.argv.slice(2);
 const { hostname, port: targetPort } = new URL(target);
@@ -70,13 +71,15 @@ function parsed(body) {
   }
 }
 
-/** Waits until a command has run and ended. */
+/** Waits until a command has run and ended, at most a minute. */
 async function commandEnded(line) {
   const headers = { authorization: `Bearer ${token}` };
-  for (;;) {
+  for (let tries = 0; tries < 600; tries++) {
     const { commands } = await (await fetch(`${target}/v1/commands`, { headers })).json();
-    if (commands.some((one) => one.command === line && !one.running)) return;
+    if (commands?.some((one) => one.command === line && !one.running)) return;
+    await setTimeout(100);
   }
+  throw new Error(`The command did not end: ${line}`);
 }
 
 /** Passes on the first event of a stream, then loses the connections. */
