@@ -243,7 +243,8 @@ async fn one_that_is_always_limited_does_not_keep_out_the_others() {
         .collect();
     // It is given up after nine limits with answers to others before each: three times the usual tries.
     let between = at.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
-    assert_eq!(between, 9, "{at:?}");
+    // An answer may be counted before or after a request that arrives at the same moment.
+    assert!((8..=10).contains(&between), "{at:?}");
 }
 
 /// A server that is overloaded refuses all: after a few refusals no request comes before the time is over, and then not
@@ -267,8 +268,8 @@ async fn an_overloaded_endpoint_is_left_alone_by_all() {
     let model = Arc::new(endpoints(vec![one]));
     assert_eq!(many(&model, 60, "main").await, 60);
     let refusals = refusals.lock().unwrap().clone();
-    // Three in a row, and those that were under way.
-    assert!((3..=7).contains(&refusals.len()), "{refusals:?}");
+    // Three in a row and those that were under way, four at a time; on a busy machine they arrive late. Far below 60.
+    assert!((3..=12).contains(&refusals.len()), "{refusals:?}");
     let late: Vec<Instant> = (server.requests().iter().map(|one| one.at))
         .filter(|at| *at > refusals[0] + OVER)
         .collect();
