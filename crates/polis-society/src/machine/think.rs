@@ -137,7 +137,11 @@ impl Machine {
         let nudge = match answer.finish {
             Finish::Length => Some(words.cut_off()),
             Finish::Filtered => Some(words.held_back()),
-            Finish::Calls if answer.calls.is_empty() => Some(words.calls_missing()),
+            // Some servers say so of every answer, also of the last one of a turn: text that comes a second time
+            // without calls is the answer.
+            Finish::Calls if answer.calls.is_empty() && (is_empty || self.nudged == 0) => {
+                Some(words.calls_missing())
+            }
             // Also after its calls: whether the work is done or the answer got lost cannot be told from nothing. It is
             // asked once more.
             Finish::Stop if is_empty && self.nudged == 0 => Some(words.empty_answer()),

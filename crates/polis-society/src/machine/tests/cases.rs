@@ -434,10 +434,34 @@ fn answer_that_announces_calls_without_any_is_asked_again() {
     let mut announced = answer("I will write the file now.", &[]);
     announced.finish = Finish::Calls;
     let good = answer("", &[("1", "put", "{}")]);
-    lived(&mut store, vec![announced.clone(), good]);
+    lived(&mut store, vec![announced, good]);
     assert_eq!(store.shape(), "HST SD S");
     assert_eq!(store.state.status, MemberStatus::Idle);
-    store.send("again");
+}
+
+/// Some servers set `finish_reason` to `tool_calls` on every answer, also on the last one of a turn.
+#[test]
+fn text_that_announces_calls_twice_without_any_ends_the_turn() {
+    let mut store = Store::default();
+    let mut announced = answer("It is done.", &[]);
+    announced.finish = Finish::Calls;
+    for shape in ["HST S", "HST S HST S"] {
+        store.send("hello");
+        lived(&mut store, vec![announced.clone(); 2]);
+        assert_eq!(
+            (store.shape().as_str(), store.state.status),
+            (shape, MemberStatus::Idle)
+        );
+        assert_eq!((store.state.why.as_ref(), store.told.len()), (None, 0));
+    }
+}
+
+#[test]
+fn announced_calls_without_calls_or_text_park_the_member() {
+    let mut store = Store::default();
+    store.send("hello");
+    let mut announced = answer(" ", &[]);
+    announced.finish = Finish::Calls;
     lived(&mut store, vec![announced; 3]);
     assert_eq!(store.state.status, MemberStatus::Parked);
 }
