@@ -125,7 +125,8 @@ impl Society {
         }
     }
 
-    /// Marks a run as done if nothing is left to do in it. Returns whether it is done.
+    /// Marks a run as done if nothing is left to do in it, unless an outside agent heads it. Returns whether nothing is
+    /// left to do.
     pub async fn finish_if_done(&self, run: &RunId) -> Result<bool, OpError> {
         Ok(finish_if_done(&self.polis, run).await? == RunCheck::Done)
     }

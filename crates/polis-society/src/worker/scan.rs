@@ -223,15 +223,15 @@ async fn has_news(polis: &Polis, seen: u64, only: &[RunId]) -> Result<bool, OpEr
 }
 
 /// Marks a run as done if nothing is left to do in it: it is settled, no member is held up, and the person owes no
-/// answer. A run of an outside agent is never done: that agent decides when.
+/// answer. The run of an outside agent is checked and never marked: that agent decides when it is done.
 pub(crate) async fn finish_if_done(polis: &Polis, id: &RunId) -> Result<RunCheck, OpError> {
     let Some(run) = read_run(polis, id).await? else {
         return Ok(RunCheck::Open);
     };
     match run.value.status {
         RunStatus::Done => return Ok(RunCheck::Done),
-        RunStatus::Active if run.value.head.is_root() => {}
-        RunStatus::Active | RunStatus::Paused | RunStatus::Stopped => return Ok(RunCheck::Open),
+        RunStatus::Active => {}
+        RunStatus::Paused | RunStatus::Stopped => return Ok(RunCheck::Open),
     }
     let is_held = |stored: &Stored| {
         Kept::<MemberState>::read(stored).is_ok_and(|kept| {
@@ -248,7 +248,11 @@ pub(crate) async fn finish_if_done(polis: &Polis, id: &RunId) -> Result<RunCheck
     {
         return Ok(RunCheck::Open);
     }
-    match op::finish_run(polis, id, run.revision).await? {
+    let is_done = match run.value.head.is_root() {
+        true => op::finish_run(polis, id, run.revision).await?,
+        false => (read_run(polis, id).await?).is_some_and(|now| now.revision == run.revision),
+    };
+    match is_done {
         true => Ok(RunCheck::Done),
         false => Ok(RunCheck::Changed),
     }

@@ -136,9 +136,13 @@ fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
 fn next(run: &Run, ended: Ended) -> String {
     let id = &run.id;
     match ended {
-        Ended::Done => format!(
-            "See who did what: polis society tree {id} --all, polis society log AGENT. More to do: polis society send root TEXT --run {id}, then polis run --resume {id}"
-        ),
+        Ended::Done => {
+            // Only a run that `polis run` started has a root to write to.
+            let to = if run.head.is_root() { "root" } else { "AGENT" };
+            format!(
+                "See who did what: polis society tree {id} --all, polis society log AGENT. More to do: polis society send {to} TEXT --run {id}, then polis run --resume {id}"
+            )
+        }
         Ended::Over => format!("See who did what: polis society tree {id} --all"),
         Ended::Held => format!(
             "polis society approvals, budget and resume let it go on; then: polis run --resume {id}"

@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
+pub(crate) enum Era {
     /// With `initialize`, at this revision.
     Session(&'static str),
     /// Every request for itself.
@@ -22,11 +22,11 @@ pub(super) enum Era {
 }
 
 pub(super) const OLD: Era = Era::Session("2025-06-18");
-pub(super) const LATER: Era = Era::Session("2025-11-25");
+pub(crate) const LATER: Era = Era::Session("2025-11-25");
 pub(super) const ALL: [Era; 3] = [OLD, LATER, Era::Stateless];
 
 /// A client and its server.
-pub(super) struct Client {
+pub(crate) struct Client {
     pub(super) child: Child,
     stdin: Option<ChildStdin>,
     messages: Receiver<Value>,
@@ -42,7 +42,7 @@ impl Client {
         Self::begin_with(board, agent, era, &[])
     }
 
-    pub(super) fn begin_with(board: &Board, agent: &str, era: Era, flags: &[&str]) -> Self {
+    pub(crate) fn begin_with(board: &Board, agent: &str, era: Era, flags: &[&str]) -> Self {
         let mut client = Self::start(board.command().args(["mcp", "--agent", agent]).args(flags));
         client.era = era;
         if let Era::Session(version) = era {
@@ -154,7 +154,7 @@ impl Client {
     }
 
     /// Calls a tool that has to succeed: its document.
-    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.result(tool, arguments);
         assert_ne!(result["isError"], true, "{result}");
         let text = result["content"][0]["text"].as_str().unwrap();
@@ -188,7 +188,7 @@ impl Client {
     }
 
     /// Closes the input and waits for the server's end.
-    pub(super) fn finish(mut self) -> Answer {
+    pub(crate) fn finish(mut self) -> Answer {
         self.close();
         Answer::of(self.child.wait_with_output().unwrap())
     }

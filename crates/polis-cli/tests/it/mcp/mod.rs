@@ -1,6 +1,6 @@
 //! `polis mcp` as clients use it: a real process, its standard input and output, both eras.
 
-mod client;
+pub(crate) mod client;
 mod commands;
 mod documents;
 mod eras;

@@ -1,12 +1,15 @@
 //! Questions to the person and how a run ends: answers reach the member that asked, notices are not messages, a run
 //! with an open question is not done, a finished run says so.
 
+use std::process::Stdio;
+
 use polis_testkit::model_server::{ModelServer, Reply, Request};
 use serde_json::{Value, json};
 
 use super::team::{made, tool};
 use super::{Running, documents, saying, to_user, with_model};
-use crate::board::{Answer, Board, eventually, on_both_stores};
+use crate::board::{Answer, Board, eventually, finish, on_both_stores, start};
+use crate::mcp::client::{Client, LATER};
 use crate::server::Server;
 
 on_both_stores!(
@@ -16,6 +19,7 @@ on_both_stores!(
     free_text_after_a_dismissal_reaches_root,
     finished_run_has_an_end_state_and_a_duration,
     server_marks_a_finished_run_as_done_and_a_message_reopens_it,
+    resumed_run_of_an_outside_agent_ends_when_it_has_settled,
 );
 
 const QUESTION: &str = "Should the list be stored as JSON or SQLite?";
@@ -283,4 +287,37 @@ fn server_marks_a_finished_run_as_done_and_a_message_reopens_it(board: &Board) {
     );
     let (exit, log) = server.end();
     assert!(exit.success(), "{log}");
+}
+
+/// An outside agent hires a member, which reports to it; the outside agent does not read the report.
+fn resumed_run_of_an_outside_agent_ends_when_it_has_settled(board: &Board) {
+    board.ok("user", &["agent", "add", "claude", "--role", "team-lead"]);
+    let mut client = Client::begin_with(board, "claude", LATER, &["--tools", "all"]);
+    let role = json!({ "name": "worker", "rolePrompt": "You work." });
+    client.call("create_role", role);
+    let ann = json!({ "role": "worker", "name": "ann", "taskBrief": { "objective": "work" } });
+    client.call("spawn_agent", ann);
+    client.call("send_message", json!({ "to": "ann", "payload": "begin" }));
+    client.finish();
+    let model = saying(|step| match step {
+        0 => Reply::call(
+            "c1",
+            "send_message",
+            &json!({ "to": "claude", "payload": "The work is done." }),
+        ),
+        _ => Reply::text("Done."),
+    });
+    let resume = ["run", "--resume", "claude"];
+    let mut run = start(with_model(board, &model, &resume).stdin(Stdio::null()));
+    eventually("the end of the run", || run.try_wait().unwrap().is_some());
+    let answer = finish(run);
+    assert_eq!(answer.exit, Some(0), "{answer:?}");
+    let last = documents(&answer).pop().unwrap();
+    assert_eq!(
+        (&last["how"], &last["taskId"]),
+        (&json!("done"), &json!("claude"))
+    );
+    // It ends for `polis run` only: the outside agent may give its members more to do.
+    let runs = board.ok("user", &["society", "ps"]);
+    assert_eq!(runs["runs"][0]["status"], "active", "{runs}");
 }

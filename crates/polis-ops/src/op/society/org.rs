@@ -190,7 +190,8 @@ impl Awake {
         })
     }
 
-    /// How a member stands, seen from outside.
+    /// How a member stands, seen from outside. An outside agent at the head of a run is not woken by its mail: it
+    /// reads it when its own program does.
     pub(in crate::op) fn status(
         &self,
         run: &Run,
@@ -199,6 +200,7 @@ impl Awake {
     ) -> MemberStatus {
         let awake = status == MemberStatus::Idle
             && run.status == RunStatus::Active
+            && (agent.is_root() || *agent != run.head)
             && self.has_mail(&run.id, agent);
         if awake { MemberStatus::Working } else { status }
     }
