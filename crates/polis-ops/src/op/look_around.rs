@@ -10,7 +10,7 @@ use polis_core::record::RecordKind;
 use polis_core::sight::Sight;
 use polis_core::society::approval::Approval;
 use polis_core::society::member::{MemberState, MemberStatus};
-use polis_core::society::run::Run;
+use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::{Kept, MemberKey};
 use polis_core::task::TaskSummary;
 use polis_core::task::history::Refused;
@@ -41,8 +41,8 @@ const WAITING: u32 = 50;
 const EVENTS: usize = 20;
 /// How many events are looked at for them.
 const LOOKED_AT: u32 = 1_000;
-/// How many open runs are looked into.
-const RUNS: u32 = 50;
+/// How many runs are looked into, those that are not done first.
+const RUNS: usize = 50;
 /// How many of a task's last events tell whether its completion was tried.
 const LAST_EVENTS: u32 = 20;
 
@@ -197,16 +197,15 @@ impl Polis {
         Ok(found)
     }
 
-    /// How the members of open runs stand.
+    /// How the members of runs stand that are not stopped.
     async fn members_now(
         &self,
         caller: &AgentId,
     ) -> Result<BTreeMap<(RunId, AgentId), MemberState>, OpError> {
-        let open = ListRuns {
-            limit: Some(RUNS),
-            ..ListRuns::default()
-        };
-        let runs = list_runs(self, caller, &open).await?.runs;
+        let mut runs = list_runs(self, caller, &ListRuns::default()).await?.runs;
+        // Done runs pile up, and hardly ever have a member that waits for the person: they take the places that are left.
+        runs.sort_by_key(|run| run.status == RunStatus::Done);
+        runs.truncate(RUNS);
         let mut found = BTreeMap::new();
         if runs.is_empty() {
             return Ok(found);

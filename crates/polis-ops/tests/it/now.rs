@@ -50,6 +50,15 @@ impl World {
         made.document["id"].as_str().unwrap().to_owned()
     }
 
+    /// Marks a run as done.
+    async fn finish(&self, run: &str) {
+        let id = run.parse().unwrap();
+        let name = polis_core::society::run::record_name(&id);
+        let stored = self.polis.store.record(&name).await.unwrap().unwrap();
+        let is_done = op::finish_run(&self.polis, &id, stored.revision).await;
+        assert!(is_done.unwrap());
+    }
+
     async fn letters(&self, params: PersonMail) -> Vec<u64> {
         let user = AgentId::user();
         let letters = op::person_mail(&self.polis, &user, &params).await.unwrap();
@@ -144,6 +153,26 @@ fn a_member_that_was_written_to_is_at_work_before_it_has_answered() {
             MemberStatus::Idle,
             "nobody works for a paused run"
         );
+    });
+}
+
+#[test]
+fn held_member_is_listed_however_many_done_runs_there_are() {
+    run(async {
+        let world = World::new().await;
+        for n in 0..60 {
+            let id = format!("done-{n:02}");
+            let start = json!({ "requirement": "build it", "taskId": id });
+            world.does("user", "start_run", start).await;
+            world.finish(&id).await;
+        }
+        let start = json!({ "requirement": "build it", "taskId": "held" });
+        world.does("user", "start_run", start).await;
+        let pause = json!({ "taskId": "held", "agentId": "root" });
+        world.does("user", "pause_society", pause).await;
+        let held = world.now("user").await.waiting.held;
+        let runs: Vec<_> = held.iter().filter_map(|one| one.run.as_ref()).collect();
+        assert_eq!(runs, [&"held".parse().unwrap()]);
     });
 }
 
