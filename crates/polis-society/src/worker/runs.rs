@@ -122,9 +122,25 @@ impl Worker {
         self.want(run.clone());
     }
 
-    /// Moves the ends of all leases on, in one commit; gives back those of runs that have rested.
+    /// Moves the ends of all leases on, in one commit; then gives back those of runs that have rested.
+    ///
+    /// The renewal comes first and all of this has an end in time: a store that is slow, or many runs that rest at once,
+    /// must not cost the leases of the others.
     pub(super) async fn renew(&mut self) {
-        self.renew_at = Instant::now() + self.settings.lease / 3;
+        let begun = Instant::now();
+        self.renew_at = begun + self.settings.lease / 3;
+        let rested = self.rested_runs();
+        if !self.renew_leases().await {
+            // Soon again; what has ended is dropped in time.
+            self.renew_at = Instant::now() + AGAIN;
+            self.resting.extend(rested);
+            return;
+        }
+        self.give_back_rested(rested, begun).await;
+    }
+
+    /// The runs in which no member did anything since the renewal before the last.
+    fn rested_runs(&mut self) -> Vec<RunId> {
         let busy = |run: &RunId| {
             self.seats.keys().any(|key| key.run == *run)
                 || self.queue.iter().any(|key| key.run == *run)
@@ -140,45 +156,57 @@ impl Worker {
         for run in &busy {
             self.resting.remove(run);
         }
-        let polis = self.shared.polis.clone();
-        let patience = self.settings.lease / 3;
-        if !rested.is_empty() {
-            let (mut runs, mut leases) = (Vec::new(), Vec::new());
-            for run in rested {
-                // While the lease is still held, so that no other worker begins something at the same time. A run that
-                // changed meanwhile, or a store that does not answer, is looked at again at the next renewal.
-                let checked = timeout(patience, finish_if_done(&polis, &run)).await;
-                if !matches!(checked, Ok(Ok(RunCheck::Done | RunCheck::Open))) {
-                    self.resting.insert(run);
-                    continue;
-                }
-                leases.extend(self.leases.remove(&run));
-                runs.push(run);
-            }
-            let _ = timeout(patience, lease::give_back_all(&polis, leases)).await;
-            // What came in between is for whoever is first.
-            for run in runs {
-                if timeout(patience, self.look_at_rested(&run)).await.is_err() {
-                    self.want(run);
-                }
-            }
-        }
+        rested
+    }
+
+    /// Moves the ends of all leases on. Returns whether the store did so in time.
+    async fn renew_leases(&mut self) -> bool {
         let mut leases: Vec<Lease> = self.leases.values().cloned().collect();
         if leases.is_empty() {
+            return true;
+        }
+        let polis = self.shared.polis.clone();
+        let renewed = lease::renew_all(&polis, &mut leases, self.lease_ms());
+        let Ok(Ok(lost)) = timeout(self.settings.lease / 3, renewed).await else {
+            return false;
+        };
+        for lease in leases {
+            self.leases.insert(lease.run().clone(), lease);
+        }
+        for run in lost {
+            self.lose(&run);
+        }
+        true
+    }
+
+    /// Marks the runs among these as done that are, and gives all of them back. The renewal before it began at `begun`;
+    /// two thirds of a lease later this has ended, so that the next renewal is in time.
+    async fn give_back_rested(&mut self, mut rested: Vec<RunId>, begun: Instant) {
+        rested.retain(|run| self.leases.contains_key(run));
+        if rested.is_empty() {
             return;
         }
-        let lease_ms = self.lease_ms();
-        let renewed = lease::renew_all(&polis, &mut leases, lease_ms);
-        if let Ok(Ok(lost)) = timeout(patience, renewed).await {
-            for lease in leases {
-                self.leases.insert(lease.run().clone(), lease);
+        let polis = self.shared.polis.clone();
+        let checked_until = begun + self.settings.lease / 2;
+        let until = begun + self.settings.lease * 2 / 3;
+        let (mut runs, mut leases) = (Vec::new(), Vec::new());
+        for run in rested {
+            // While the lease is still held, so that no other worker begins something at the same time. A run that
+            // changed meanwhile, or for which there is no time left, is looked at again at the next renewal.
+            let checked = timeout_at(checked_until, finish_if_done(&polis, &run)).await;
+            if !matches!(checked, Ok(Ok(RunCheck::Done | RunCheck::Open))) {
+                self.resting.insert(run);
+                continue;
             }
-            for run in lost {
-                self.lose(&run);
+            leases.extend(self.leases.remove(&run));
+            runs.push(run);
+        }
+        let _ = timeout_at(until, lease::give_back_all(&polis, leases)).await;
+        // What came in between is for whoever is first.
+        for run in runs {
+            if timeout_at(until, self.look_at_rested(&run)).await.is_err() {
+                self.want(run);
             }
-        } else {
-            // Soon again; what has ended is dropped in time.
-            self.renew_at = Instant::now() + AGAIN;
         }
     }
 

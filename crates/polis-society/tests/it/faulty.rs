@@ -37,6 +37,8 @@ pub(crate) enum Fate {
     UnknownAfter,
     /// None of them fails, but other work is logged before each look at the end of the log.
     Busy,
+    /// None of them fails, but the person's mailbox, where open questions are looked for, is read slowly.
+    SlowQuestions,
 }
 
 /// A store with one fault in it.
@@ -123,7 +125,7 @@ impl Ledger for Faulty {
                     self.inner.commit(changes).await?;
                     return failed(Code::CommitUnknown, "Nobody knows.");
                 }
-                Fate::Busy => return self.inner.commit(changes).await,
+                Fate::Busy | Fate::SlowQuestions => return self.inner.commit(changes).await,
             }
             std::future::pending().await
         })
@@ -192,14 +194,48 @@ passed_on! { Records {
     commands_of_all(after: &'a str, limit: u32) -> Vec<Stored>;
 }}
 
-passed_on! { Messages {
-    mailbox(query: &'a MailboxQuery) -> Vec<Message>;
-    person_mail(query: &'a PersonMailQuery) -> Vec<Message>;
-    message(id: u64) -> Option<Message>;
-    next_delivery(recipient: &'a AgentId, now: i64) -> Option<i64>;
-    waiting(now: i64, after: Option<&'a Mailbox>, limit: u32) -> Vec<Mailbox>;
-    next_delivery_of_any(now: i64) -> Option<i64>;
-}}
+/// How long reading the person's mailbox takes if it is slow.
+pub(crate) const SLOW_READ: Duration = Duration::from_millis(700);
+
+impl Messages for Faulty {
+    fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
+        Box::pin(async move {
+            if self.fate == Fate::SlowQuestions && query.recipient.is_user() {
+                tokio::time::sleep(SLOW_READ).await;
+            }
+            self.unless_dead(self.inner.mailbox(query)).await
+        })
+    }
+
+    fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>> {
+        self.unless_dead(self.inner.person_mail(query))
+    }
+
+    fn message(&self, id: u64) -> PortFuture<'_, Option<Message>> {
+        self.unless_dead(self.inner.message(id))
+    }
+
+    fn next_delivery<'a>(
+        &'a self,
+        recipient: &'a AgentId,
+        now: i64,
+    ) -> PortFuture<'a, Option<i64>> {
+        self.unless_dead(self.inner.next_delivery(recipient, now))
+    }
+
+    fn waiting<'a>(
+        &'a self,
+        now: i64,
+        after: Option<&'a Mailbox>,
+        limit: u32,
+    ) -> PortFuture<'a, Vec<Mailbox>> {
+        self.unless_dead(self.inner.waiting(now, after, limit))
+    }
+
+    fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>> {
+        self.unless_dead(self.inner.next_delivery_of_any(now))
+    }
+}
 
 passed_on! { Turns {
     turns(member: &'a MemberKey, from: u64, limit: u32) -> Vec<StoredTurn>;

@@ -31,6 +31,7 @@ on_every_store! {
     a_society_that_is_stopped_goes_on_where_it_was
     finished_run_is_marked_done_on_a_busy_store
     dismissal_of_the_member_that_asked_finishes_the_run
+    slow_checks_of_rested_runs_cost_no_lease
 }
 
 async fn start(polis: &polis_ops::Polis, model: &Arc<Script>, name: &str, lease: u64) -> Society {
@@ -207,6 +208,55 @@ async fn finished_run_is_marked_done_on_a_busy_store(ground: &impl Ground) {
         run_status(&polis, "r1").await == RunStatus::Done
     })
     .await;
+    society.stop(Duration::from_secs(5)).await;
+}
+
+/// Several runs rest at the same time, and checking each takes a quarter of a lease. Meanwhile a member of another run
+/// thinks.
+async fn slow_checks_of_rested_runs_cost_no_lease(ground: &impl Ground) {
+    const LEASE: u64 = 3_000;
+    const RESTED: usize = 6;
+    let store = Faulty::new(
+        ground.open().await.unwrap(),
+        usize::MAX,
+        Fate::SlowQuestions,
+    );
+    let polis = polis(store);
+    let model = Script::held("ann", |asked| {
+        match (asked.run.as_str(), asked.agent.as_str(), asked.number) {
+            ("busy", "root", 0) => Say::Calls(vec![
+                (
+                    "create_role",
+                    json!({"name": "worker", "rolePrompt": "You work."}),
+                ),
+                (
+                    "spawn_agent",
+                    json!({"role": "worker", "name": "ann", "taskBrief": "Work"}),
+                ),
+                ("send_message", json!({"to": "ann", "payload": "begin"})),
+            ]),
+            _ => Say::Done("done"),
+        }
+    });
+    let society = start(&polis, &model, "w1", LEASE).await;
+    begin(&polis, "busy", "go").await;
+    until("ann thinks", || async { model.of_agent("ann").len() == 1 }).await;
+    for n in 0..RESTED {
+        begin(&polis, &format!("r{n}"), "go").await;
+    }
+    let busy = "busy".parse().unwrap();
+    until("all others are done", || async {
+        let lease = holder(&polis, &busy).await.unwrap();
+        assert!(lease.is_some(), "the lease of the busy run has ended");
+        for n in 0..RESTED {
+            if run_status(&polis, &format!("r{n}")).await != RunStatus::Done {
+                return false;
+            }
+        }
+        true
+    })
+    .await;
+    assert_eq!(model.of_agent("ann").len(), 1, "it was halted");
     society.stop(Duration::from_secs(5)).await;
 }
 
