@@ -244,7 +244,7 @@ codes! {
     VersionMismatch = "version_mismatch", Conflict;
     /// The state machine has no such step.
     InvalidTransition = "invalid_transition", Conflict;
-    /// The task is not in a state in which this can be done to it.
+    /// The task or run is not in a state in which this can be done to it.
     WrongState = "wrong_state", Conflict;
     /// Tasks it depends on are not completed.
     TaskBlocked = "task_blocked", Conflict;

@@ -173,6 +173,19 @@ impl Run {
             "start a new one with `polis run`",
         ))
     }
+
+    /// Refuses to pause a run that is done: it would lose its end, and would have to be resumed before a message opens
+    /// it again.
+    pub fn check_pausable(&self) -> Result<(), Refusal> {
+        if self.status != RunStatus::Done {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            Code::WrongState,
+            format!("Run \"{}\" is done; nothing in it can be paused.", self.id),
+            "write to one of its members if there is more to do, which opens it again",
+        ))
+    }
 }
 
 /// There is no such run, or not for this caller.

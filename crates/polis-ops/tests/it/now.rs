@@ -177,6 +177,23 @@ fn held_member_is_listed_however_many_done_runs_there_are() {
 }
 
 #[test]
+fn pause_of_a_done_run_is_refused_and_keeps_its_end() {
+    run(async {
+        let world = World::new().await;
+        let start = json!({ "requirement": "build it", "taskId": "r" });
+        world.does("user", "start_run", start).await;
+        world.finish("r").await;
+        let of_run = json!({ "taskId": "r" });
+        let done = world.does("user", "show_run", of_run.clone()).await;
+        assert_eq!(done.document["status"], "done");
+        let refused = world.refused("user", "pause_society", of_run.clone()).await;
+        assert_eq!(refused.0, Code::WrongState, "{}", refused.1);
+        let after = world.does("user", "show_run", of_run).await;
+        assert_eq!(after.document, done.document);
+    });
+}
+
+#[test]
 fn a_letter_of_the_person_is_found_by_its_number() {
     run(async {
         let (world, clock) = World::strict().await;

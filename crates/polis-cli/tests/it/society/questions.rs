@@ -240,8 +240,11 @@ fn finished_run_has_an_end_state_and_a_duration(board: &Board) {
     assert!(shown.contains("done"), "{shown}");
     let event = board.log().into_iter().next_back().unwrap();
     assert_eq!(event["kind"], "society.finished", "{event}");
-    // More work for it: it is active again, then done again, and the pause in between is not counted.
     let id = ended["taskId"].as_str().unwrap();
+    // Nothing is left in it that could be paused.
+    board.refused("user", &["society", "pause", id], 5, "wrong_state");
+    assert_eq!(board.ok("user", &["society", "ps"])["runs"][0], ended);
+    // More work for it: it is active again, then done again, and the pause in between is not counted.
     board.ok(
         "user",
         &["society", "send", "root", "A second coat.", "--run", id],

@@ -81,6 +81,9 @@ async fn hold(
             check_steer(caller, &run.value, &members, &target)?;
             let id = run.value.id.clone();
             let Some(top) = top else {
+                if hold == Hold::Pause {
+                    run.value.check_pausable()?;
+                }
                 let (new, changes) = steer::hold_run(hold, &run, caller, &polis.now());
                 let held = Held {
                     run: id,
