@@ -25,7 +25,7 @@ use super::decide::may_sign;
 use super::list_tasks::mark_stale;
 use super::open_decisions::OpenDecision;
 use super::overview::{Overview, overview};
-use super::society::{Awake, ListApprovals, ListRuns, list_approvals, list_runs};
+use super::society::{Awake, ListApprovals, ListRuns, list_approvals, list_runs, open_letters};
 use super::{TaskList, event_sight, list_tasks};
 use crate::error::OpError;
 use crate::polis::Polis;
@@ -113,7 +113,8 @@ pub struct Waiting {
     pub approvals: Vec<Approval>,
     /// Members of runs that are paused, or whose model keeps failing: they continue when the person resumes them.
     pub held: Vec<AgentNow>,
-    /// Messages to the person that it has neither read nor answered, the newest first.
+    /// Messages to the person that it has neither read nor answered, the newest first; without the questions of
+    /// dismissed members.
     pub questions: Vec<Message>,
     /// Tasks whose owner let the lease run out.
     pub stale: Vec<TaskSummary>,
@@ -280,7 +281,7 @@ impl Polis {
                 limit: WAITING,
                 ..PersonMailQuery::default()
             };
-            waiting.questions = self.store.person_mail(&open).await?;
+            waiting.questions = open_letters(self, open).await?;
         }
         // What the caller has signed, or may not sign, waits for others.
         let caller = &sight.caller.id;

@@ -5,6 +5,7 @@ use polis_core::{AgentId, Caller, Changeset, Code, Refusal, RunId, Standing, Tim
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::society::open_letters;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::PersonMailQuery;
@@ -24,7 +25,7 @@ pub struct PersonMail {
     /// Only of this run; `root` is somebody else in every run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<RunId>,
-    /// Only those that the person has neither read nor answered.
+    /// Only those that the person has neither read nor answered; without the questions of dismissed members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
     /// Only those before this number: the `earlier` of the page after.
@@ -76,7 +77,10 @@ pub async fn person_mail(
         now: polis.clock.now_millis(),
         limit: limit + 1,
     };
-    let mut messages = polis.store.person_mail(&query).await?;
+    let mut messages = match query.open {
+        true => open_letters(polis, query).await?,
+        false => polis.store.person_mail(&query).await?,
+    };
     let most = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = messages.len() > most;
     messages.truncate(most);

@@ -306,6 +306,47 @@ fn a_question_is_open_until_it_is_answered_or_laid_aside() {
 }
 
 #[test]
+fn question_of_a_dismissed_member_does_not_wait_for_the_person() {
+    run(async {
+        let world = World::new().await;
+        let role = json!({ "name": "worker", "rolePrompt": "You work." });
+        world.does("user", "create_role", role).await;
+        for name in ["ann", "bob"] {
+            let hire = json!({ "role": "worker", "name": name, "taskBrief": "Work" });
+            world.does("user", "spawn_agent", hire).await;
+        }
+        // More questions than are read at once, and older letters behind them.
+        for (from, text, times) in [
+            ("ann", "It is done.", 1),
+            ("bob", "How?", 1),
+            ("ann", "Why?", 60),
+        ] {
+            for _ in 0..times {
+                let message = json!({ "to": "user", "payload": text });
+                world.does(from, "send_message", message).await;
+            }
+        }
+        let open = async || {
+            let waiting = world.now("user").await.waiting.questions;
+            let listed: Vec<u64> = waiting.iter().map(|message| message.id).collect();
+            let params = PersonMail {
+                open: true,
+                ..PersonMail::default()
+            };
+            let mut letters = world.letters(params).await;
+            letters.reverse();
+            assert_eq!(listed, letters);
+            listed
+        };
+        assert_eq!(open().await.len(), 50);
+        let dismiss = json!({ "agentId": "ann" });
+        world.does("user", "terminate_agent", dismiss).await;
+        // Its report can still be read.
+        assert_eq!(open().await, [2, 1]);
+    });
+}
+
+#[test]
 fn a_conversation_is_read_backwards_and_marks_nothing() {
     run(async {
         let world = World::new().await;

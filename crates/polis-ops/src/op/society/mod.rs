@@ -26,6 +26,7 @@ pub(super) use org::Awake;
 pub use org::{
     GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members, show_member,
 };
+pub(in crate::op) use questions::open_letters;
 pub use questions::{is_open_question, open_questions};
 pub use roles::{
     FindRole, FoundRole, ListRoles, RoleList, create_role, find_role_by_name, list_roles,

@@ -1,5 +1,7 @@
 //! Questions of a run's members to the person that have no answer yet.
 
+use std::collections::BTreeMap;
+
 use polis_core::AgentId;
 use polis_core::message::{Message, payload_text};
 use polis_core::society::member::{self, MemberState, MemberStatus};
@@ -8,10 +10,12 @@ use polis_core::society::{MemberKey, RunId};
 
 use crate::error::OpError;
 use crate::polis::Polis;
-use crate::port::MailboxQuery;
+use crate::port::{MailboxQuery, PersonMailQuery};
 
 /// How many messages are read from the store at a time.
 const PAGE: u32 = 100;
+/// How many pages of letters are read to fill one, if closed questions are left out.
+const MAX_OPEN_PAGES: usize = 20;
 
 /// Returns the open questions of a run's members to the person, oldest first. Reading a question does not answer it.
 /// The questions of a dismissed member are closed: it gets no messages any more, so they could never be answered.
@@ -38,6 +42,41 @@ pub async fn open_questions(polis: &Polis, run: &RunId) -> Result<Vec<Message>, 
 /// dismissed.
 pub async fn is_open_question(polis: &Polis, question: &Message) -> Result<bool, OpError> {
     Ok(!is_asker_dismissed(polis, question).await? && !is_answered(polis, question).await?)
+}
+
+/// Returns the letters that wait for the person, newest first: those it has neither read nor answered, without the
+/// questions of dismissed members. Other letters of such a member can still be read, so they stay.
+pub(in crate::op) async fn open_letters(
+    polis: &Polis,
+    mut query: PersonMailQuery,
+) -> Result<Vec<Message>, OpError> {
+    let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let mut dismissed = BTreeMap::new();
+    let mut open = Vec::new();
+    for _ in 0..MAX_OPEN_PAGES {
+        let page = polis.store.person_mail(&query).await?;
+        let is_last = page.len() < limit;
+        query.before = page.last().map(|last| last.id);
+        for message in page {
+            if is_question(&payload_text(&message.payload)) {
+                let asker = (message.run.clone(), message.from.clone());
+                let is_dismissed = match dismissed.get(&asker) {
+                    Some(known) => *known,
+                    None => is_asker_dismissed(polis, &message).await?,
+                };
+                dismissed.insert(asker, is_dismissed);
+                if is_dismissed {
+                    continue;
+                }
+            }
+            open.push(message);
+        }
+        if is_last || open.len() >= limit {
+            break;
+        }
+    }
+    open.truncate(limit);
+    Ok(open)
 }
 
 async fn is_asker_dismissed(polis: &Polis, question: &Message) -> Result<bool, OpError> {
