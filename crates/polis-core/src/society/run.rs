@@ -136,11 +136,11 @@ impl Run {
     /// Ends it, as done or as stopped, and settles its duration. A run that is done already and is stopped keeps the
     /// end it had.
     pub fn end(&mut self, status: RunStatus, now: &Timestamp) {
-        self.status = status;
-        if self.ended_at.is_none() {
-            self.duration_ms = self.duration_at(now.millis().unwrap_or(0));
+        if self.is_open() {
+            self.duration_ms = self.duration_while_open(now.millis().unwrap_or(0));
             self.ended_at = Some(now.clone());
         }
+        self.status = status;
     }
 
     /// Opens it again after it was done.
@@ -151,11 +151,21 @@ impl Run {
         }
     }
 
-    /// Returns how long it has been open (milliseconds), at a moment in milliseconds.
-    pub fn duration_at(&self, now: i64) -> u64 {
-        if self.ended_at.is_some() {
-            return self.duration_ms;
+    /// Whether it is neither done nor stopped.
+    pub fn is_open(&self) -> bool {
+        matches!(self.status, RunStatus::Active | RunStatus::Paused)
+    }
+
+    /// Returns how long it has been open (milliseconds), at a moment in milliseconds. `None` if it has ended and its end
+    /// is not known: runs that were stopped before ends were stored have none.
+    pub fn duration_at(&self, now: i64) -> Option<u64> {
+        match &self.ended_at {
+            Some(_) => Some(self.duration_ms),
+            None => self.is_open().then(|| self.duration_while_open(now)),
         }
+    }
+
+    fn duration_while_open(&self, now: i64) -> u64 {
         let since = self.resumed_at.as_ref().unwrap_or(&self.created_at);
         let open = now.saturating_sub(since.millis().unwrap_or(now));
         self.duration_ms
@@ -211,13 +221,16 @@ mod tests {
         let at = Timestamp::from_millis;
         let id = "r1".parse().unwrap();
         let mut run = Run::new(id, "paint".to_owned(), &AgentId::user(), &at(1_000));
-        assert_eq!(run.duration_at(1_500), 500);
+        assert_eq!(run.duration_at(1_500), Some(500));
         run.end(RunStatus::Done, &at(3_000));
-        assert_eq!((run.duration_ms, run.duration_at(9_000)), (2_000, 2_000));
+        assert_eq!(
+            (run.duration_ms, run.duration_at(9_000)),
+            (2_000, Some(2_000))
+        );
         run.reopen(RunStatus::Active, &at(10_000));
         assert_eq!(
             (run.ended_at.as_ref(), run.duration_at(10_400)),
-            (None, 2_400)
+            (None, Some(2_400))
         );
         run.end(RunStatus::Done, &at(11_000));
         run.end(RunStatus::Stopped, &at(50_000));
@@ -225,5 +238,17 @@ mod tests {
             (run.status, run.duration_ms, run.ended_at),
             (RunStatus::Stopped, 3_000, Some(at(11_000)))
         );
+    }
+
+    #[test]
+    fn duration_of_a_stopped_run_without_an_end_is_unknown() {
+        let at = Timestamp::from_millis;
+        let id = "r1".parse().unwrap();
+        let mut run = Run::new(id, "paint".to_owned(), &AgentId::user(), &at(1_000));
+        run.status = RunStatus::Stopped;
+        assert_eq!(run.duration_at(9_000), None);
+        // Stopped again, it gets no end that it did not have.
+        run.end(RunStatus::Stopped, &at(9_000));
+        assert_eq!((run.duration_ms, run.ended_at), (0, None));
     }
 }

@@ -179,8 +179,7 @@ async fn runs(screen: &Screen) -> Result<Vec<Run>, OpError> {
         Err(error) => return Err(error),
     };
     runs.sort_by(|a, b| {
-        let has_ended = |run: &Run| run.ended_at.is_some();
-        (has_ended(a), b.created_at.as_str()).cmp(&(has_ended(b), a.created_at.as_str()))
+        (!a.is_open(), b.created_at.as_str()).cmp(&(!b.is_open(), a.created_at.as_str()))
     });
     runs.truncate(MAX_RUNS);
     Ok(runs)

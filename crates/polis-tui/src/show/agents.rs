@@ -86,7 +86,7 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
     rows
 }
 
-/// A run with its state and, once it has ended, how long it took. It opens the agent at its top.
+/// A run with its state and its age or, once it has ended, how long it took if that is known. It opens the agent at its top.
 fn run_row(run: &Run, ways: &Ways) -> Row {
     let lang = ways.lang;
     let style = match run.status {
@@ -95,7 +95,8 @@ fn run_row(run: &Run, ways: &Ways) -> Row {
         RunStatus::Done | RunStatus::Stopped => Style::Dim,
     };
     let duration = words::run_duration(run, lang);
-    let when = duration.unwrap_or_else(|| age(Some(&run.created_at), ways));
+    let begun = Some(&run.created_at).filter(|_| run.is_open());
+    let when = duration.unwrap_or_else(|| age(begun, ways));
     let name = format!("{}  {}", run.id, run.requirement);
     let (head, id) = (run.head.clone(), run.id.clone());
     Row::new(

@@ -79,9 +79,13 @@ fn row(run: &Run, now: i64) -> [String; 7] {
     ]
 }
 
-/// How long a run was, or has been, open.
+/// How long a run was, or has been, open; `-` if its end is not known.
 fn duration(run: &Run, now: i64) -> String {
-    elapsed(i64::try_from(run.duration_at(now)).unwrap_or(i64::MAX))
+    let millis = run.duration_at(now).map(i64::try_from);
+    millis.map_or_else(
+        || "-".to_owned(),
+        |millis| elapsed(millis.unwrap_or(i64::MAX)),
+    )
 }
 
 fn status(status: RunStatus) -> &'static str {
