@@ -32,6 +32,7 @@ pub(crate) fn tell(
         "spent": spent,
         "said": watch.last.as_ref().map(message_document),
         "openQuestions": watch.questions.iter().map(message_document).collect::<Vec<_>>(),
+        "unfinishedMembers": unfinished(watch, ended).map(member_document).collect::<Vec<_>>(),
     });
     out.answer(&answer, |_| {
         let mut facts = format!(
@@ -111,19 +112,30 @@ fn is_without_answer(member: &OrgMember) -> bool {
     member.status == MemberStatus::Idle && member.why.is_some()
 }
 
-/// Who is held up or has given no answer, and why.
-fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
-    let org = watch.org.as_ref().filter(|_| ended != Ended::Over)?;
-    let stuck = |status| {
+/// The members that are held up or have given no answer. A run that was stopped has no members.
+fn unfinished<'a>(watch: &'a Watch<'_>, ended: Ended) -> impl Iterator<Item = &'a OrgMember> {
+    let is_held = |status| {
         matches!(
             status,
             MemberStatus::Asking | MemberStatus::Paused | MemberStatus::Parked
         )
     };
-    let lines: Vec<String> = org
-        .members
-        .iter()
-        .filter(|member| stuck(member.status) || is_without_answer(member))
+    let org = watch.org.iter().filter(move |_| ended != Ended::Over);
+    org.flat_map(|org| &org.members)
+        .filter(move |member| is_held(member.status) || is_without_answer(member))
+}
+
+fn member_document(member: &OrgMember) -> Value {
+    let mut document = json!({ "agentId": member.agent_id, "status": member.status });
+    if let Some(why) = &member.why {
+        document["why"] = json!(why);
+    }
+    document
+}
+
+/// Who is held up or has given no answer, and why.
+fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
+    let lines: Vec<String> = unfinished(watch, ended)
         .map(|member| {
             let why = member.why.as_deref();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));

@@ -20,6 +20,7 @@ on_both_stores!(
     finished_run_has_an_end_state_and_a_duration,
     server_marks_a_finished_run_as_done_and_a_message_reopens_it,
     resumed_run_of_an_outside_agent_ends_when_it_has_settled,
+    ended_document_names_members_that_did_not_finish,
 );
 
 const QUESTION: &str = "Should the list be stored as JSON or SQLite?";
@@ -323,4 +324,40 @@ fn resumed_run_of_an_outside_agent_ends_when_it_has_settled(board: &Board) {
     // It ends for `polis run` only: the outside agent may give its members more to do.
     let runs = board.ok("user", &["society", "ps"]);
     assert_eq!(runs["runs"][0]["status"], "active", "{runs}");
+}
+
+fn ended_document_names_members_that_did_not_finish(board: &Board) {
+    let root = |status: &str, why: &Value| {
+        let mut root = json!({ "agentId": "root", "status": status });
+        if !why.is_null() {
+            root["why"] = why.clone();
+        }
+        json!([root])
+    };
+    let ended = |model: &ModelServer, args: &[&str], exit: i32| {
+        let answer = Answer::of(with_model(board, model, args).output().unwrap());
+        assert_eq!(answer.exit, Some(exit), "{answer:?}");
+        documents(&answer).pop().unwrap()
+    };
+    // The model answers with nothing, also when it is asked again.
+    let silent = saying(|_| Reply::text(""));
+    let last = ended(&silent, &["run", "Paint the door"], 0);
+    assert_eq!(last["how"], "done", "{last}");
+    let why = &last["unfinishedMembers"][0]["why"];
+    assert!(why.as_str().unwrap().contains("empty"), "{last}");
+    assert_eq!(last["unfinishedMembers"], root("idle", why));
+    // A call waits for the person.
+    let asking =
+        saying(|_| Reply::call("c1", "TaskCreate", &json!({ "subject": "needs approval" })));
+    let args = ["run", "--approve", "TaskCreate", "Paint the door"];
+    let last = ended(&asking, &args, 5);
+    assert_eq!(last["how"], "held", "{last}");
+    let why = &last["unfinishedMembers"][0]["why"];
+    assert_eq!(last["unfinishedMembers"], root("asking", why), "{last}");
+    let finished = saying(|step| match step {
+        0 => to_user("c1", "It is painted."),
+        _ => Reply::text("Done."),
+    });
+    let last = ended(&finished, &["run", "Paint the door"], 0);
+    assert_eq!(last["unfinishedMembers"], json!([]), "{last}");
 }
