@@ -156,7 +156,7 @@ pub(crate) enum Command {
     /// Print a JSON Schema
     Schema(command::schema::Schema),
     /// Print shell completions
-    Completions(command::shell::Completions),
+    Completions(command::completions::Completions),
     /// Write man pages into a directory
-    Man(command::shell::Man),
+    Man(command::completions::Man),
 }

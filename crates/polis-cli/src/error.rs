@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use polis_core::{Code, Details, Kind, Refusal};
 use polis_ops::{OpError, PortError};
-use polis_view::words;
+use polis_view::labels;
 
 use crate::output::Output;
 
@@ -88,7 +88,7 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
         Failure::Exit(code) => ExitCode::from(*code),
         Failure::Op(error) => {
             let mut document = error.document();
-            let message = words::command_line_message(document.error.message);
+            let message = labels::command_line_message(document.error.message);
             document.error.message = &message;
             if out.is_json() {
                 let text = serde_json::to_string(&document).unwrap_or_default();

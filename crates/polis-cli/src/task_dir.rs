@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::PathBuf;
 
-use polis_core::task::transfer::MAX_NUMBER;
+use polis_core::task::task_files::MAX_NUMBER;
 use polis_core::{Code, TaskId};
 use polis_ops::PortError;
 use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};

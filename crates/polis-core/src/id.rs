@@ -9,8 +9,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::carried::from_text;
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::from_text;
 
 /// A task's number: a positive decimal, written as a string in every JSON, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,17 +4,17 @@
 //! Every surface (command line, MCP, HTTP, society) calls these functions, so a permission is
 //! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
 
-pub mod alongside;
-mod claiming;
+mod claim_hints;
+pub mod commit_hook;
 pub mod error;
+pub mod idempotency;
 pub mod no_workspaces;
-pub mod once;
 pub mod op;
 pub mod polis;
 pub mod port;
 pub mod tool;
 
-pub use alongside::{Alongside, AnswerOf};
+pub use commit_hook::{Alongside, AnswerOf};
 pub use error::OpError;
 pub use no_workspaces::NoWorkspaces;
 pub use polis::{BoardSettings, Polis, Settings, SocietyRules};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use polis_core::board::access::AccessRules;
 use polis_core::board::decision::Quorum;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::session::ProcessState;
 use polis_core::society::budget::Limits;
 use polis_core::society::run::HireLimits;
@@ -19,11 +19,11 @@ use polis_core::{
     Subject, TaskId, TaskType, Timestamp,
 };
 
-use crate::alongside::Alongside;
-use crate::claiming::Claiming;
+use crate::claim_hints::Claiming;
+use crate::commit_hook::Alongside;
 use crate::error::OpError;
+use crate::idempotency;
 use crate::no_workspaces::NoWorkspaces;
-use crate::once;
 use crate::op::{OpenDecisions, TimeKeeper};
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Processes, Receipt, Store, Terminal};
 
@@ -347,7 +347,8 @@ impl Polis {
             None => changes,
             Some(joined) => {
                 let (kept, finish) = (answer.clone(), Arc::clone(finish));
-                let reply = move |receipt: &Receipt| once::kept(&finish(kept.clone(), receipt));
+                let reply =
+                    move |receipt: &Receipt| idempotency::kept(&finish(kept.clone(), receipt));
                 joined.join(changes, self.clock.now_millis(), Arc::new(reply))
             }
         };

@@ -145,7 +145,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use polis_core::Raw;
-    use polis_core::board::words::Language;
+    use polis_core::board::template_text::Language;
     use polis_core::society::turn::{CallEnd, Entry, Used};
     use proptest::prelude::*;
 

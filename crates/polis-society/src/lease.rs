@@ -7,7 +7,7 @@
 
 use polis_core::changeset::{Changeset, Write};
 use polis_core::record::{RecordKind, RecordName};
-use polis_core::society::kept::{self, Kept};
+use polis_core::society::versioned::{self, Kept};
 use polis_core::{AgentId, Code, RecordKey, RunId};
 use polis_ops::port::Outcome;
 use polis_ops::{OpError, Polis, PortError};
@@ -84,7 +84,7 @@ impl Lease {
             let held = claimed(found.as_ref(), worker, now, for_ms);
             let write = match &found {
                 Some(found) => found.put(name_of(run), &held.value),
-                None => kept::add(name_of(run), &held.value),
+                None => versioned::add(name_of(run), &held.value),
             };
             if commit(polis, vec![write]).await?.is_none() {
                 let run = run.clone();

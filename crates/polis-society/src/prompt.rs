@@ -5,7 +5,7 @@
 //! kept: providers recognise a beginning they have seen.
 
 use polis_core::AgentId;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::society::brief::TaskBrief;
 use polis_core::society::budget::{Account, Resource};
 use polis_core::society::member::Member;

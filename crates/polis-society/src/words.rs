@@ -2,7 +2,7 @@
 //! are not here: they have one language everywhere.
 
 use polis_core::AgentId;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::message::Message;
 
 /// A language's sentences.

@@ -1,8 +1,8 @@
 //! What the tests of polis share; never shipped.
 //!
 //! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
-//! function for each promise of the ports, [`cases`] the test cases of document 004 by their
-//! numbers, [`exchange`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. [`pane`] is a terminal in tmux, `browser` a real one, for those who ask for the feature. Each runs over every
+//! function for each promise of the ports, [`task_cases`] the test cases of document 004 by their
+//! numbers, [`messaging`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. [`terminal_pane`] is a terminal in tmux, `browser` a real one, for those who ask for the feature. Each runs over every
 //! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and [`history_tests!`].
 
 #![expect(
@@ -13,29 +13,29 @@
 mod boards;
 #[cfg(feature = "browser")]
 pub mod browser;
-pub mod cases;
 pub mod clock;
 pub mod conformance;
-pub mod dice;
-pub mod exchange;
-pub mod ground;
 pub mod linear;
 mod listing;
 pub mod memory;
+pub mod messaging;
 pub mod model_server;
-pub mod pane;
 mod port;
 pub mod postgres;
+pub mod seeded_rng;
 pub mod society;
 mod suites;
+pub mod task_cases;
 pub mod task_files;
+pub mod terminal_pane;
+pub mod test_store;
 pub mod workspaces;
 
 pub use clock::{CountedChance, FixedClock};
-pub use dice::Dice;
-pub use ground::{Ground, MemoryGround, run};
 pub use memory::MemoryStore;
-pub use pane::Pane;
 pub use port::lasting_port;
+pub use seeded_rng::Dice;
 pub use task_files::MemoryFiles;
+pub use terminal_pane::Pane;
+pub use test_store::{Ground, MemoryGround, run};
 pub use workspaces::MemoryWorkspaces;

@@ -129,7 +129,7 @@ macro_rules! conformance_tests {
 macro_rules! case_tests {
     ($fresh:expr) => { $crate::case_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(cases, $fresh, $attributes,
+        $crate::tests_of!(task_cases, $fresh, $attributes,
             tc_01_create_with_required_role
             tc_02_create_with_invalid_required_role
             tc_03_create_without_required_role
@@ -160,7 +160,7 @@ macro_rules! case_tests {
 macro_rules! exchange_tests {
     ($fresh:expr) => { $crate::exchange_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(exchange, $fresh, $attributes,
+        $crate::tests_of!(messaging, $fresh, $attributes,
             a_message_is_read_once_and_stays
             a_message_to_several_is_one_for_each
             a_message_to_nobody_is_refused

@@ -8,7 +8,7 @@ use polis_core::Event;
 use polis_core::event::kind;
 use serde_json::Value;
 
-use crate::{Lang, amount, time, words};
+use crate::{Lang, labels, number_format, time};
 
 /// How many characters of somebody's text are shown.
 const SHOWN: usize = 120;
@@ -55,7 +55,7 @@ pub fn sentence(event: &Event, lang: Lang) -> Sentence {
         who: event.actor.clone(),
         what: told
             .session(&event.kind)
-            .unwrap_or_else(|| words::deed(&event.kind, lang)),
+            .unwrap_or_else(|| labels::deed(&event.kind, lang)),
         about: about(event, &told),
         more: more(event, &told),
         refused: matches!(
@@ -138,7 +138,7 @@ fn more(event: &Event, told: &Told) -> String {
         }
         kind::AGENT_ADDED => told
             .text("role")
-            .map(|role| words::role(role, lang).to_owned())
+            .map(|role| labels::role(role, lang).to_owned())
             .map_or_else(String::new, |role| {
                 lang.say(format!("as {role}"), format!("，角色 {role}"))
             }),
@@ -169,7 +169,9 @@ fn more(event: &Event, told: &Told) -> String {
             .data
             .get("bytes")
             .and_then(Value::as_u64)
-            .map_or_else(String::new, |bytes| format!("({})", amount::bytes(bytes))),
+            .map_or_else(String::new, |bytes| {
+                format!("({})", number_format::bytes(bytes))
+            }),
         _ => String::new(),
     }
 }
@@ -227,7 +229,7 @@ impl Told {
         match (self.lang, serde_json::from_value(status)) {
             (Lang::Zh, Ok(status)) => {
                 let id = self.text("decision").unwrap_or_default();
-                cut(&format!("{id} · {}", words::decision(status, self.lang)))
+                cut(&format!("{id} · {}", labels::decision(status, self.lang)))
             }
             // In English the word of the log is a word as well.
             _ => self.listed(&["decision", "status"]),
@@ -241,7 +243,7 @@ impl Told {
         };
         let names: Vec<&str> = changes
             .keys()
-            .map(|name| words::field(name, self.lang))
+            .map(|name| labels::field(name, self.lang))
             .collect();
         if names.is_empty() {
             return String::new();
@@ -286,7 +288,7 @@ impl Told {
     fn standing(&self) -> String {
         let status = self.data.get("status").cloned().unwrap_or_default();
         let status = serde_json::from_value(status)
-            .map(|status| words::member(status, self.lang))
+            .map(|status| labels::member(status, self.lang))
             .unwrap_or_default();
         match self.text("why") {
             Some(why) => cut(&format!("{status}: {why}")),
@@ -391,7 +393,7 @@ mod tests {
 
     #[test]
     fn odd_particulars_never_fail() {
-        for (kind, ..) in words::DEEDS {
+        for (kind, ..) in labels::DEEDS {
             for data in [
                 "{}",
                 "[]",

@@ -5,7 +5,7 @@ use polis_core::task::history::{FieldChange, HistoryEntry, Refused};
 use polis_core::{Raw, TaskStatus, TaskType};
 use serde_json::Value;
 
-use crate::{Lang, words};
+use crate::{Lang, labels};
 
 /// Values longer than this are shown on demand.
 const SHORT: usize = 80;
@@ -103,7 +103,7 @@ pub fn detail(change: &FieldChange, lang: Lang) -> Detail<'_> {
         .flatten()
         .any(|text| text.contains('\n') || text.chars().count() > SHORT);
     Detail {
-        field: words::field(&change.field, lang),
+        field: labels::field(&change.field, lang),
         from,
         to,
         long,
@@ -157,11 +157,13 @@ fn value(field: &str, raw: &Raw, lang: Lang) -> String {
     match (field, value) {
         ("status", Value::String(name)) => TaskStatus::from_name(&name)
             .map_or(name.clone(), |status| {
-                words::status(status, lang).to_owned()
+                labels::status(status, lang).to_owned()
             }),
         ("taskType", Value::String(name)) => TaskType::from_name(&name)
-            .map_or(name.clone(), |kind| words::task_type(kind, lang).to_owned()),
-        ("requiredRole", Value::String(name)) => words::role(&name, lang).to_owned(),
+            .map_or(name.clone(), |kind| {
+                labels::task_type(kind, lang).to_owned()
+            }),
+        ("requiredRole", Value::String(name)) => labels::role(&name, lang).to_owned(),
         ("blocks" | "blockedBy", Value::Array(ids)) => listed(&ids).unwrap_or_default(),
         ("approval", Value::Object(fields)) => {
             let text = |name| fields.get(name).and_then(Value::as_str);

@@ -1,6 +1,6 @@
 //! The language a person reads.
 
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 
 /// The language a person reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -16,8 +16,8 @@ use http::{HeaderMap, StatusCode, Uri};
 use polis_serve::http::body::takes_gzip;
 use sha2::{Digest as _, Sha256};
 
-use crate::house::House;
-use crate::lean;
+use crate::minify;
+use crate::state::House;
 
 /// What is made leaner before it is sent: our own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,8 +111,11 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(Asset::o
 impl Asset {
     fn of((name, kind, text): &(&'static str, Kind, &'static str)) -> Self {
         let (media, plain) = match kind {
-            Kind::Sheet => ("text/css; charset=utf-8", lean::sheet(text).into()),
-            Kind::Script => ("text/javascript; charset=utf-8", lean::script(text).into()),
+            Kind::Sheet => ("text/css; charset=utf-8", minify::sheet(text).into()),
+            Kind::Script => (
+                "text/javascript; charset=utf-8",
+                minify::script(text).into(),
+            ),
             Kind::Given(media) => (*media, Bytes::from_static(text.as_bytes())),
         };
         let hash: String = Sha256::digest(&plain)
@@ -189,7 +192,7 @@ mod tests {
                     }
                 }
                 Kind::Sheet => {
-                    let lean = lean::sheet(text);
+                    let lean = minify::sheet(text);
                     let count = |text: &str, c: char| text.matches(c).count();
                     assert_eq!(count(&lean, '{'), count(&lean, '}'), "{name}");
                     assert!(lean.len() < text.len() && !lean.contains("/*"), "{name}");

@@ -11,8 +11,8 @@ use maud::{DOCTYPE, Markup, html};
 use polis_core::token::{Access, Area};
 pub(crate) use polis_view::Tab;
 
-use crate::visit::{Taste, Visit};
-use crate::{assets, frame, tab};
+use crate::request_context::{Taste, Visit};
+use crate::{assets, navigation, tab};
 
 /// Nothing but our own: no script, style, picture or frame from anywhere else, none within a document.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -45,10 +45,10 @@ fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Marku
     // Who may not read events would be refused the stream, again and again.
     let heard = !live.is_empty() && visit.allows(Area::Events, Access::Read);
     let content = html! {
-        (frame::bar(visit, tab, heard))
+        (navigation::bar(visit, tab, heard))
         main #main tabindex="-1" { h1 { (title) } (body) }
-        (frame::help(visit.lang()))
-        (frame::lost(visit.taste))
+        (navigation::help(visit.lang()))
+        (navigation::lost(visit.taste))
     };
     let live = heard.then_some((live, visit.place));
     let title = format!("{title} · {}", visit.project());

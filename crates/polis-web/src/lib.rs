@@ -6,29 +6,29 @@
 //! parts of a page are the same functions that draw them within it, fetched again when `live` says that
 //! something happened.
 
-mod address;
 mod assets;
-mod brief;
-mod door;
-mod frame;
-mod given;
-mod guesses;
-mod house;
+mod compression;
+mod error_page;
+mod excerpt;
+mod extract;
+mod form_idempotency;
 mod layout;
-mod lean;
 mod live;
+mod login;
+mod login_throttle;
 mod markdown;
-mod moment;
-mod once;
-mod packed;
+mod minify;
+mod navigation;
 mod page;
-mod refused;
+mod preferences;
+mod request_context;
 mod scope;
 mod session;
-mod sides;
+mod side_by_side;
+mod state;
 mod tab;
-mod taste;
+mod time_ago;
 mod timeline;
-mod visit;
+mod url;
 
-pub use house::Web;
+pub use state::Web;

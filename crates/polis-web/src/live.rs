@@ -5,7 +5,7 @@
 //! named as asked, by area (`task`, `board`, …) or by subject (`board/global`), or `event` for everything;
 //! several in a short time are told as one, with `~` behind the name in a longer one (`wanted`).
 
-mod wanted;
+mod subscription;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use bytes::Bytes;
 use futures_util::stream::unfold;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
-use polis_core::sight::Sight;
+use polis_core::visibility::Sight;
 use polis_ops::{Polis, op};
 use polis_serve::Identity;
 use polis_serve::events::{Follower, Hub, News, end_of, still_counts};
 use serde::Deserialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
-use self::wanted::Wanted;
-use crate::given::Query;
-use crate::house::House;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use self::subscription::Wanted;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
+use crate::request_context::Visit;
+use crate::state::House;
 
 /// How often a sign of life is sent, and looked whether the reader may still read.
 const BEAT: Duration = Duration::from_secs(15);

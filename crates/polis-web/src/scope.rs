@@ -7,7 +7,7 @@ use http::Method;
 use polis_core::Refusal;
 use polis_core::token::{Access, Area};
 
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// Refuses what the session is not good for.
 pub(crate) fn check(visit: &Visit, method: &Method) -> Result<(), Refusal> {

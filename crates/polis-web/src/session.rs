@@ -22,10 +22,10 @@ use polis_serve::Identity;
 use polis_serve::identity::Entry;
 use sha2::Sha256;
 
-use crate::house::House;
-use crate::refused::Refused;
-use crate::visit::{Taste, Visit, cookie, is_part};
-use crate::{refused, scope};
+use crate::error_page::Refused;
+use crate::request_context::{Taste, Visit, cookie, is_part};
+use crate::state::House;
+use crate::{error_page, scope};
 
 /// Where the word of our own pages is sent by htmx.
 const CSRF: HeaderName = HeaderName::from_static("x-polis-csrf");
@@ -54,7 +54,7 @@ pub(crate) async fn guard(
         Err(error) if error.code() == Code::Unauthorized => {
             return to_the_door(part, request.method());
         }
-        Err(error) => return refused::document(taste, &error),
+        Err(error) => return error_page::document(taste, &error),
     };
     let visit = Visit {
         polis: house.polis.knowing(admitted.agent.clone(), admitted.entry),

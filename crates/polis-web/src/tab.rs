@@ -3,7 +3,7 @@
 use polis_core::token::{Access, Area};
 use polis_view::Tab;
 
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// What Now is about.
 pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];

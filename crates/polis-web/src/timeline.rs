@@ -5,9 +5,9 @@ use polis_core::Event;
 use polis_core::board::BoardName;
 use polis_view::event::{Sentence, sentence};
 
-use crate::address::segment;
-use crate::page::boards::address;
-use crate::visit::Visit;
+use crate::page::boards::board_url;
+use crate::request_context::Visit;
+use crate::url::segment;
 
 /// An event as an item of a list.
 pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
@@ -58,8 +58,8 @@ pub(crate) fn href(subject: &str) -> Option<String> {
         "board" => name
             .parse::<BoardName>()
             .ok()
-            .map(|board| address::of(&board)),
-        "blackboard" => BoardName::from_stored(subject).map(|board| address::of(&board)),
+            .map(|board| board_url::of(&board)),
+        "blackboard" => BoardName::from_stored(subject).map(|board| board_url::of(&board)),
         _ => None,
     }
 }

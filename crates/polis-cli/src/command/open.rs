@@ -9,7 +9,7 @@ use crate::cli::Globals;
 use crate::context::{Context, Place};
 use crate::error::{Failure, invalid};
 use crate::output::Output;
-use crate::running;
+use crate::server_lock;
 
 /// Open the page of this polis in a browser, signed in; serve it if nobody does.
 #[derive(Debug, Args)]
@@ -28,7 +28,7 @@ impl Open {
         let context = Context::open(globals)?;
         let found = context.run(async {
             match &place.workspace {
-                Some(workspace) => running::find(workspace).await,
+                Some(workspace) => server_lock::find(workspace).await,
                 None => None,
             }
         });

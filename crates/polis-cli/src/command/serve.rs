@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use polis_core::{Code, Kind};
-use polis_ops::{Polis, PortError, once, op};
+use polis_ops::{Polis, PortError, idempotency, op};
 use polis_serve::http::log::{self, LogFormat};
 use polis_serve::http::tls::{self, TlsAcceptor};
 use polis_serve::http::{App, Listen, Listener, Live, Options, Server};
@@ -19,12 +19,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::cli::Globals;
 use crate::config::{Config, ServeConfig};
 use crate::context::{Context, Place};
-use crate::driving::{Drive, Driven};
 use crate::error::{Failure, invalid};
+use crate::model_selection::{self, Here};
 use crate::output::{Output, clean};
 use crate::port_owner::PortOwner;
-use crate::running::{self, Running};
-use crate::thinking::{self, Here};
+use crate::run_worker::{Drive, Driven};
+use crate::server_lock::{self, Running};
 
 /// How often answers that are kept for requests that may come again are forgotten.
 const FORGET: Duration = Duration::from_secs(3_600);
@@ -166,7 +166,7 @@ impl Serve {
             return Ok(None);
         }
         let here = Here(place.directory());
-        let chosen = match thinking::choose(config, self.model.as_deref(), &here) {
+        let chosen = match model_selection::choose(config, self.model.as_deref(), &here) {
             // Without a word about models a server serves boards, and nothing is wrong with that.
             Err(refusal)
                 if refusal.code == Code::ModelNotConfigured
@@ -259,7 +259,7 @@ async fn serve(
 /// Forgets kept answers whose time is up, now and then.
 async fn forget(polis: Polis) {
     loop {
-        if let Err(error) = once::forget_replies(&polis).await {
+        if let Err(error) = idempotency::forget_replies(&polis).await {
             tracing::warn!(target: "polis", %error, "old answers could not be forgotten");
         }
         tokio::time::sleep(FORGET).await;
@@ -292,7 +292,7 @@ impl Signals {
 /// A link that signs a browser in; none if there is nothing a browser could open, or if it is not the
 /// person who serves.
 pub(super) async fn link(context: &Context, url: &str) -> Result<Option<String>, Failure> {
-    let Some(page) = running::page(url) else {
+    let Some(page) = server_lock::page(url) else {
         return Ok(None);
     };
     match op::offer_sign_in(&context.polis, &context.agent).await {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use polis_core::board::access::AccessRules;
 use polis_core::board::decision::Quorum;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::time::parse_duration;
 use polis_core::{Code, Policy, Refusal, RoleSet, TaskType};
 use polis_ops::{BoardSettings, Settings};

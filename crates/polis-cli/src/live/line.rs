@@ -4,9 +4,9 @@ use polis_core::society::turn::CallEnd;
 use polis_society::progress::{Progress, Step};
 use serde_json::{Value, json};
 
-use super::block::held;
-use super::screen::News;
-use super::words::elapsed;
+use super::number_format::elapsed;
+use super::run_state::News;
+use super::status_block::held;
 use crate::output::{Output, Style, clean, clean_lines};
 
 /// The fewest and the most columns of names, so that what is said begins at the same place for most.

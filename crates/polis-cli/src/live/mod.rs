@@ -3,14 +3,14 @@
 //! `screen` is the state, `block` draws it for a terminal, `line` says the same as lines for a file or a program,
 //! `terminal` keeps the block at the bottom of a real one and reads what is typed. Nothing here asks a store.
 
-pub(crate) mod block;
-pub(crate) mod face;
 pub(crate) mod line;
-pub(crate) mod screen;
+mod number_format;
+pub(crate) mod renderer;
+pub(crate) mod run_state;
+pub(crate) mod status_block;
 pub(crate) mod terminal;
-mod words;
 
-pub(crate) use words::{count, elapsed, money, tokens};
+pub(crate) use number_format::{count, elapsed, money, tokens};
 
 #[cfg(test)]
 mod tests;

@@ -5,9 +5,9 @@ use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::{CallEnd, Used};
 use polis_society::progress::{Progress, Step};
 
-use super::screen::{News, Post, Screen};
+use super::run_state::{News, Post, Screen};
 use super::terminal::Editor;
-use super::{block, elapsed, line, money, tokens};
+use super::{elapsed, line, money, status_block, tokens};
 use crate::output::Output;
 
 fn post(agent: &str, parent: Option<&str>, role: &str) -> Post {
@@ -52,7 +52,7 @@ fn answered(prompt: u64, micros: u64, calls: usize, text: &str) -> Step {
 }
 
 fn shown(screen: &Screen, now: i64, size: (usize, usize)) -> String {
-    block::lines(screen, now, size, &Output::new(true, false)).join("\n")
+    status_block::lines(screen, now, size, &Output::new(true, false)).join("\n")
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::changes::{Change, Lines, changes};
+use super::line_changes::{Change, Lines, changes};
 
 /// How many unchanged lines are shown around a change.
 const CONTEXT: usize = 3;

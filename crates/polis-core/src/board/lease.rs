@@ -1,6 +1,6 @@
 //! Locking a board: a lease that its holder may renew, and that others take over when it ends.
 
-use super::change::LeaseWrite;
+use super::board_write::LeaseWrite;
 use super::name::BoardName;
 use super::record::{BoardHead, Lease};
 use crate::caller::{Caller, Standing};

@@ -1,6 +1,6 @@
 //! Bringing two changes of one text together.
 
-use super::changes::{Change, Lines, changes};
+use super::line_changes::{Change, Lines, changes};
 
 /// What came of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::path::BlackboardPath;
-use crate::carried::from_text;
 use crate::id::{AgentId, quoted};
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::from_text;
 
 /// What a blackboard file's name begins with, to be told from a whiteboard's.
 const BLACKBOARD: &str = "blackboard/";

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::change::{BoardWrite, Change, LeaseWrite};
+use super::board_write::{BoardWrite, Change, LeaseWrite};
 use super::name::BoardName;
 use super::splice::Splice;
 use crate::id::AgentId;

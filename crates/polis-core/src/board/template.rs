@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::words::{Language, Word, heading, label, value};
+use super::template_text::{Language, Word, heading, label, value};
 use crate::agent::{Agent, Layer};
 use crate::time::Timestamp;
 

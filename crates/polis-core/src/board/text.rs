@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::MAX_BYTES;
-use super::change::{BoardWrite, Change};
+use super::board_write::{BoardWrite, Change};
 use super::diff::unified_diff;
 use super::lease;
 use super::name::BoardName;
 use super::record::{Action, BoardHead};
 use super::section::outline;
 use super::splice::Splice;
-use super::words::{Language, heading, label};
+use super::template_text::{Language, heading, label};
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Write};
 use crate::event::{NewEvent, Subject, kind};

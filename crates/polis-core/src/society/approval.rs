@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kept::Kept;
 use super::member::{self, MemberState, MemberStatus};
 use super::name::{MemberKey, RunId};
+use super::versioned::Kept;
 use crate::caller::{Caller, Standing};
 use crate::changeset::Changeset;
 use crate::event::{NewEvent, Subject, kind};

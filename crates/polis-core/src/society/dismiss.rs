@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{self, Leaf};
-use super::kept::Kept;
 use super::member::{self, Member, MemberState, MemberStatus};
 use super::name::{MemberKey, RunId};
 use super::run::{self, Run, RunStatus};
+use super::versioned::Kept;
 use crate::agent::{AgentStatus, Registered};
 use crate::caller::Caller;
 use crate::changeset::{Changeset, Expect, Write};

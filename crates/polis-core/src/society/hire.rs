@@ -8,18 +8,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::brief::TaskBrief;
 use super::budget::{Account, Limits};
-use super::kept::{self, Kept};
 use super::member::{self, Member, MemberState, MemberStatus};
 use super::name::{MemberKey, RunId};
 use super::role::SocietyRole;
 use super::run::{self, HireLimits, Run, RunStatus};
+use super::versioned::{self, Kept};
 use crate::agent::{Agent, AgentStatus, Layer, Registered};
 use crate::caller::Caller;
-use crate::carried::{maybe_object, object};
 use crate::changeset::{Changeset, Expect, Write};
 use crate::event::{NewEvent, Subject, kind};
 use crate::id::AgentId;
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::{maybe_object, object};
 use crate::role::TEAM_LEAD;
 use crate::time::Timestamp;
 use crate::workspace::record::{self, Binding};
@@ -197,8 +197,8 @@ pub fn decide_hire(
             Subject::Run(current.id.clone()),
             &told,
         ))
-        .write(kept::add(member::record_name(&key), &new))
-        .write(kept::add(
+        .write(versioned::add(member::record_name(&key), &new))
+        .write(versioned::add(
             member::state_name(&key),
             &MemberState::new(account),
         ));
@@ -237,7 +237,7 @@ fn count(current: &Run, kept: Option<&Kept<Run>>, now: i64) -> Option<Write> {
     let name = run::record_name(&run.id);
     Some(match kept {
         Some(kept) => kept.put(name, &run),
-        None => kept::add(name, &run),
+        None => versioned::add(name, &run),
     })
 }
 
@@ -255,8 +255,8 @@ fn beget(run: &RunId, parent: &Parent<'_>, child: &AgentId) -> Vec<Write> {
             let mut state = MemberState::new(Account::default());
             state.children.push(child.clone());
             vec![
-                kept::add(member::record_name(&key), parent.member),
-                kept::add(name, &state),
+                versioned::add(member::record_name(&key), parent.member),
+                versioned::add(name, &state),
             ]
         }
     }

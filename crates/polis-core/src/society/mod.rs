@@ -9,15 +9,15 @@ pub mod brief;
 pub mod budget;
 pub mod dismiss;
 pub mod hire;
-pub mod kept;
 pub mod member;
 pub mod name;
+pub mod pause;
 pub mod question;
 pub mod role;
 pub mod run;
 pub mod start;
-pub mod steer;
 pub mod turn;
+pub mod versioned;
 
-pub use kept::Kept;
 pub use name::{MemberKey, RunId};
+pub use versioned::Kept;

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::carried::from_text;
 use crate::id::{AgentId, quoted};
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::from_text;
 
 /// A run's name: the `taskId` of the source documents. Of the same letters as an agent's, because who hires
 /// without being in a run has one of its own, named after it.

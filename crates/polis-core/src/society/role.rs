@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::kept;
 use super::name::RunId;
+use super::versioned;
 use crate::caller::Caller;
-use crate::carried::maybe_object;
 use crate::changeset::Changeset;
 use crate::digest;
 use crate::id::{AgentId, quoted};
 use crate::record::{RecordKind, RecordName};
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::maybe_object;
 use crate::time::Timestamp;
 
 /// The parameters of `create_role`.
@@ -165,7 +165,7 @@ pub fn decide_create(
     let role = make(params, &caller.id, now)?;
     let changes = Changeset::by(caller, now.clone());
     let Some(existing) = current else {
-        let write = kept::add(record_name(run, &role.id), &role);
+        let write = versioned::add(record_name(run, &role.id), &role);
         let existed = false;
         return Ok((MadeRole { role, existed }, changes.write(write)));
     };

@@ -5,13 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::brief::TaskBrief;
 use super::budget::{Account, Limits};
-use super::kept;
 use super::member::{self, Member, MemberState};
 use super::name::{MemberKey, RunId};
 use super::role::{self, CreateRole, SocietyRole};
 use super::run::{self, Run};
+use super::versioned;
 use crate::caller::Caller;
-use crate::carried::{maybe_object, objects};
 use crate::changeset::Changeset;
 use crate::event::{NewEvent, Subject, kind};
 use crate::id::AgentId;
@@ -19,6 +18,7 @@ use crate::json::Raw;
 use crate::message::{self, Recipients, SendMessage};
 use crate::permission::{Permission, Policy};
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::{maybe_object, objects};
 use crate::time::Timestamp;
 
 /// The longest requirement, in bytes.
@@ -109,9 +109,9 @@ pub fn decide_start(
         by: &caller.id,
     };
     let mut changes = Changeset::by(caller, at)
-        .write(kept::add(run::record_name(&id), &run))
-        .write(kept::add(member::record_name(&key), &root))
-        .write(kept::add(
+        .write(versioned::add(run::record_name(&id), &run))
+        .write(versioned::add(member::record_name(&key), &root))
+        .write(versioned::add(
             member::state_name(&key),
             &MemberState::new(account),
         ))
@@ -123,7 +123,7 @@ pub fn decide_start(
     for role in &roles {
         changes
             .writes
-            .push(kept::add(role::record_name(&id, &role.id), role));
+            .push(versioned::add(role::record_name(&id, &role.id), role));
     }
     let first = SendMessage {
         to: Recipients::One(AgentId::ROOT.to_owned()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::owner::{
     already_claimed, check_force, check_holder, check_owner, not_holder, release, take,
 };
-use super::step::{blocked, start};
+use super::transition::{blocked, start};
 use super::update::{Decided, Rules, check_version, seal};
 use super::{TaskRecord, TaskStatus, not_found};
 use crate::agent::Registered;

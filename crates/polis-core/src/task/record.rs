@@ -152,7 +152,7 @@ impl Task {
 impl<'de> Deserialize<'de> for Task {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let fields = Fields::deserialize(deserializer)?;
-        super::transfer::read_task(fields, None)
+        super::task_files::read_task(fields, None)
             .map(|read| read.task)
             .map_err(D::Error::custom)
     }

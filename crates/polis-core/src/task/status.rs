@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::carried::from_text;
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
+use crate::refusal_serde::from_text;
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

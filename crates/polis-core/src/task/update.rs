@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::depend::{self, Edges, Neighbours};
 use super::history::{Assignment, Changed};
 use super::owner::{assign, check_tenure};
-use super::step::step;
+use super::transition::step;
 use super::{Task, TaskRecord, TaskStatus, TaskType, not_found, text};
 use crate::agent::Registered;
 use crate::caller::Caller;

@@ -6,7 +6,7 @@ use polis_core::{AgentId, Changeset, Code};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::window::window_of;
+use super::text_range::window_of;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::PortError;

@@ -8,7 +8,7 @@ use polis_core::workspace::record::{self, AssignedWorkspace, Binding, Target};
 use polis_core::{AgentId, Standing};
 
 use super::list_workspaces::{WorkspaceEntry, entry};
-use super::workspace::site_of;
+use super::workspace_resolution::site_of;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Site;

@@ -9,7 +9,7 @@ use polis_core::{AgentId, Caller, Code, Refusal, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::window::window;
+use super::text_range::window;
 use super::write_board::add;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};

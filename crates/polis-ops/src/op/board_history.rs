@@ -9,7 +9,7 @@ use polis_core::board::{Action, BoardName, VersionEntry, text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::window::window;
+use super::text_range::window;
 use super::write_board::BoardChanged;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};

@@ -7,7 +7,7 @@ use polis_core::{AgentId, Caller, Changeset, Code, Permission, Refusal, Standing
 
 use super::get_task::{TaskView, load};
 use super::recommend_tasks::ranked;
-use crate::claiming::Hold;
+use crate::claim_hints::Hold;
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::Receipt;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get_task::load;
-use super::window::from;
+use super::text_range::from;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::{CommentQuery, Receipt};

@@ -5,7 +5,7 @@ use polis_core::task::create::{self, TaskCreate};
 use polis_core::{AgentId, Caller, Changeset, TaskId, TaskRecord};
 
 use super::TaskView;
-use super::neighbours;
+use super::graph_loading;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::{Outcome, Receipt};
@@ -40,7 +40,7 @@ async fn decide(
     number: Option<TaskId>,
 ) -> Result<(TaskRecord, Changeset), OpError> {
     let near = match number {
-        Some(own) => neighbours::load(polis, own, params.edges()).await?,
+        Some(own) => graph_loading::load(polis, own, params.edges()).await?,
         None => Default::default(),
     };
     let settings = &polis.settings;

@@ -9,7 +9,7 @@ use polis_core::{AgentId, Caller, Changeset, Code, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::board::Loaded;
+use super::board_loading::Loaded;
 use super::write_board::BoardChanged;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};

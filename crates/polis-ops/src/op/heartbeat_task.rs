@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::TaskView;
-use super::change_task::change_task;
+use super::task_decisions::change_task;
 use crate::error::OpError;
 use crate::polis::Polis;
 

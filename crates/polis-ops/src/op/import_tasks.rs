@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use polis_core::changeset::Write;
 use polis_core::role::role_of_name;
-use polis_core::task::transfer::{self, Outline, ReadTask, Repair, Skip};
+use polis_core::task::task_files::{self, Outline, ReadTask, Repair, Skip};
 use polis_core::task::{NewComment, Task, TaskRecord};
 use polis_core::{
     AgentId, Caller, Changeset, Code, Expect, Fields, NewEvent, Permission, Refusal, Subject,
@@ -70,7 +70,7 @@ pub async fn import_tasks(
         .into_iter()
         .map(|agent| (agent.id, agent.role))
         .collect();
-    let open = transfer::open_blockers(&survey.outlines);
+    let open = task_files::open_blockers(&survey.outlines);
     let until = polis.deadline();
     loop {
         let mut plan = Plan {
@@ -157,7 +157,7 @@ impl Survey {
 
     fn reconcile(&mut self, above: u64) {
         let name = |outline: &Outline| file_of(&self.listed, outline).name.clone();
-        transfer::reconcile(&mut self.outlines, above, &name, &mut self.report.repaired);
+        task_files::reconcile(&mut self.outlines, above, &name, &mut self.report.repaired);
     }
 
     fn file(&self, outline: &Outline) -> &TaskFile {
@@ -178,7 +178,7 @@ fn read(files: &dyn TaskFiles, file: &TaskFile) -> Result<Result<ReadTask, Strin
         Ok(read) => read,
         Err(error) => return Ok(Err(format!("not a JSON object: {error}"))),
     };
-    Ok(transfer::read_task(fields, file.number).map(|mut read| {
+    Ok(task_files::read_task(fields, file.number).map(|mut read| {
         let told = repeats
             .iter()
             .map(|key| format!("{key:?} stands twice; the last counts"));

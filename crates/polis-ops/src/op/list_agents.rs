@@ -4,7 +4,7 @@ use polis_core::{Agent, AgentId, Code, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page::page;
+use super::pagination::page;
 use crate::error::OpError;
 use crate::polis::Polis;
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::board_history::OfBoard;
-use super::page::page;
+use super::pagination::page;
 use crate::error::OpError;
 use crate::polis::Polis;
 

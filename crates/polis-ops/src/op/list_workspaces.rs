@@ -6,7 +6,7 @@ use polis_core::{AgentId, Standing, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::workspace::Desk;
+use super::workspace_resolution::Desk;
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::Site;

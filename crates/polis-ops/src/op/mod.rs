@@ -8,17 +8,18 @@ mod approve_task;
 mod artifacts;
 mod bind_workspace;
 mod blackboard;
-mod board;
+mod board_decisions;
 mod board_history;
-mod change_task;
+mod board_loading;
 mod claim_task;
 mod commands;
 mod comment_task;
 mod create_task;
-mod decide;
+mod dashboard;
 mod edit_section;
 mod export_tasks;
 mod get_task;
+mod graph_loading;
 mod graph_tasks;
 mod heartbeat_task;
 mod import_tasks;
@@ -27,12 +28,10 @@ mod list_boards;
 mod list_tasks;
 mod list_workspaces;
 mod lock_board;
-mod look_around;
 mod messages;
-mod neighbours;
-mod open_decisions;
+mod open_decisions_cache;
 mod overview;
-mod page;
+mod pagination;
 mod person_mail;
 mod read_board;
 mod read_log;
@@ -43,16 +42,17 @@ mod run_command;
 mod sessions;
 mod sign_in;
 mod society;
-mod stats_keeper;
+mod stats_cache;
+mod task_decisions;
 mod task_history;
 mod task_stats;
-mod task_time;
+mod task_time_cache;
+mod text_range;
 mod tokens;
 mod update_task;
 mod webhooks;
-mod window;
-mod workspace;
 mod workspace_files;
+mod workspace_resolution;
 mod write_board;
 
 /// The parameters of an operation that takes none.
@@ -68,6 +68,11 @@ pub use blackboard::{
     BlackboardFile, BlackboardRead, BlackboardWrite, BlackboardWritten, WriteMode, read_blackboard,
     write_blackboard,
 };
+pub use board_decisions::{
+    Decide, DecisionAct, DecisionRequest, DecisionVerb, DecisionView, Decisions, MilestoneChange,
+    MilestoneView, Milestones, board_decisions, board_milestones, change_milestone, decide,
+    may_sign,
+};
 pub use board_history::{
     BoardDiff, BoardHistory, BoardVersions, OfBoard, VersionDiff, VersionRestore, VersionShow,
     VersionText, board_history, diff_board, restore_board, show_version,
@@ -80,11 +85,7 @@ pub use comment_task::{
     CommentView, Comments, TaskComment, TaskComments, comment_task, task_comment, task_comments,
 };
 pub use create_task::create_task;
-pub use decide::{
-    Decide, DecisionAct, DecisionRequest, DecisionVerb, DecisionView, Decisions, MilestoneChange,
-    MilestoneView, Milestones, board_decisions, board_milestones, change_milestone, decide,
-    may_sign,
-};
+pub use dashboard::{AgentNow, LookAround, Now, Waiting, look_around};
 pub use edit_section::{SectionAct, SectionChange, edit_section};
 pub use export_tasks::{Exported, export_tasks};
 pub use get_task::{TaskGet, TaskView, get_task};
@@ -100,10 +101,9 @@ pub use list_workspaces::{
 pub use lock_board::{
     BoardLock, BoardLocked, BoardReleased, BoardUnlock, lock_board, unlock_board,
 };
-pub use look_around::{AgentNow, LookAround, Now, Waiting, look_around};
 pub use messages::{CheckMessages, Mail, Sent, SentTo, check_messages, send_message};
-pub use open_decisions::OpenDecision;
-pub(crate) use open_decisions::OpenDecisions;
+pub use open_decisions_cache::OpenDecision;
+pub(crate) use open_decisions_cache::OpenDecisions;
 pub use overview::{Overview, overview};
 pub use person_mail::{LaidAside, Letters, PersonMail, ReadMail, letter, person_mail, read_mail};
 pub use read_board::{BoardRead, BoardView, Notice, read_board};
@@ -123,11 +123,12 @@ pub use society::{
     open_questions, pause_society, read_conversation, reopen_run, resume_society, set_budget,
     show_member, show_run, spawn_agent, start_run, stop_run, tell_run, terminate_agent,
 };
-pub use stats_keeper::StatsKeeper;
+pub use stats_cache::StatsKeeper;
 pub use task_history::{History, NewestHistory, TaskHistory, newest_history, task_history};
 pub use task_stats::{StatsBy, StatsQuery, TaskStats, task_stats};
-pub(crate) use task_time::TimeKeeper;
-pub use task_time::task_time;
+pub(crate) use task_time_cache::TimeKeeper;
+pub use task_time_cache::task_time;
+pub(crate) use text_range::{cut as cut_text, from as text_from};
 pub use tokens::{
     Admitted, IssuedToken, TokenList, admit, issue_token, list_tokens, revoke_token, token_counts,
     token_end,
@@ -137,9 +138,8 @@ pub use webhooks::{
     AddedWebhook, RemovedWebhook, WebhookList, WebhookRemove, add_webhook, list_webhooks,
     remove_webhook,
 };
-pub(crate) use window::{cut as cut_text, from as text_from};
-pub use workspace::{Desk, Noted};
 pub use workspace_files::{
     delete_file, edit_file, list_files, make_dir, move_file, read_file, search_files, write_file,
 };
+pub use workspace_resolution::{Desk, Noted};
 pub use write_board::{BoardAppend, BoardChanged, BoardOverwrite, append_board, write_board};

@@ -10,8 +10,8 @@ use polis_core::{AgentId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::board::Loaded;
-use super::window::window;
+use super::board_loading::Loaded;
+use super::text_range::window;
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{BoardState, Noticed};

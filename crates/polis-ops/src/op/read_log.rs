@@ -1,6 +1,6 @@
 //! Reading the commit log.
 
-use polis_core::sight::Sight;
+use polis_core::visibility::Sight;
 use polis_core::workspace::record;
 use polis_core::{AgentId, Event, Standing, webhook};
 use schemars::JsonSchema;

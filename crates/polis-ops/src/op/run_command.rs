@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::commands::{Ended, Recorder};
-use super::workspace::{Desk, Noted, Worker, cut};
+use super::workspace_resolution::{Desk, Noted, Worker, cut};
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{CommandOrder, OutputWatcher, PortError, SandboxReport};

@@ -4,7 +4,7 @@
 
 use polis_core::changeset::{Expect, Write};
 use polis_core::session::{self, ProcessState, Session, TaskClaimant};
-use polis_core::society::{Kept, kept};
+use polis_core::society::{Kept, versioned};
 use polis_core::{AgentId, Changeset, Task};
 
 use crate::error::OpError;
@@ -69,7 +69,7 @@ impl OpenSession {
             let name = session::record_name(&id);
             let write = match &found {
                 Some(found) => found.put(name, &new),
-                None => kept::add(name, &new),
+                None => versioned::add(name, &new),
             };
             if is_committed(polis, agent, write).await? {
                 let revision = found.map_or(0, |found| found.revision) + 1;
@@ -195,7 +195,7 @@ impl Polis {
         Ok(match found {
             Some(found) if found.value == new => None,
             Some(found) => Some(found.put(name, &new)),
-            None => Some(kept::add(name, &new)),
+            None => Some(versioned::add(name, &new)),
         })
     }
 }

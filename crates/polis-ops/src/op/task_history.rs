@@ -5,7 +5,7 @@ use polis_core::{Event, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page::page;
+use super::pagination::page;
 use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;

@@ -4,7 +4,7 @@ use polis_core::task::update::{self, Surroundings, TaskUpdate};
 use polis_core::{AgentId, Caller};
 
 use super::get_task::{TaskView, load};
-use super::neighbours;
+use super::graph_loading;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Receipt;
@@ -38,7 +38,7 @@ async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<
                 None => None,
             };
             let current = load(polis, params.task_id).await?;
-            let near = neighbours::load(polis, params.task_id, params.edges()).await?;
+            let near = graph_loading::load(polis, params.task_id, params.edges()).await?;
             let near = Surroundings {
                 new_owner: new_owner.as_ref(),
                 neighbours: &near,

@@ -7,7 +7,7 @@ use polis_core::workspace::file::{
 };
 use serde::Serialize;
 
-use super::workspace::{Desk, Noted};
+use super::workspace_resolution::{Desk, Noted};
 use crate::error::OpError;
 use crate::polis::Polis;
 

@@ -10,7 +10,7 @@ use polis_core::{AgentId, Caller, Changeset, Code, Refusal, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::board::Loaded;
+use super::board_loading::Loaded;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Receipt;

@@ -6,7 +6,6 @@
 
 mod agents;
 mod boards;
-mod chance;
 mod clock;
 mod error;
 mod events;
@@ -14,6 +13,7 @@ mod files;
 mod ledger;
 mod messages;
 mod processes;
+mod random;
 mod records;
 mod task_files;
 mod tasks;
@@ -25,7 +25,6 @@ use std::pin::Pin;
 
 pub use agents::Agents;
 pub use boards::{BoardState, BoardText, Boards, Held, Noticed};
-pub use chance::Chance;
 pub use clock::Clock;
 pub use error::PortError;
 pub use events::{EventQuery, Events};
@@ -33,6 +32,7 @@ pub use files::{Files, Site};
 pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
 pub use messages::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
 pub use processes::Processes;
+pub use random::Chance;
 pub use records::Records;
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
 pub use tasks::{CandidateQuery, CommentQuery, StatusCounts, TaskQuery, Tasks};

@@ -3,8 +3,8 @@
 use polis_core::agent::{Agent, AgentAdd, AgentStatus};
 
 use super::Tool;
-use super::brief::{PAGE, fit, join, more};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{PAGE, fit, join, more};
 use crate::op::{self, AgentList, ListAgents, OfAgent};
 
 /// The tools of agents.

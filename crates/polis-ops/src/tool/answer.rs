@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::brief;
 use super::hint::hint_for_tools;
+use super::truncation;
 use crate::error::OpError;
 
 /// About how many bytes of each long particular of a refusal (a diff, a command's output) are shown to a model.
@@ -40,7 +40,7 @@ impl Answer {
             text,
         };
         if brief {
-            brief::bound(&mut answer);
+            truncation::bound(&mut answer);
         }
         answer
     }
@@ -57,7 +57,7 @@ fn push_particulars(text: &mut String, details: &Value, brief: bool) {
             Value::String(value) if value.is_empty() => {}
             Value::String(value) if value.contains('\n') => {
                 let short = brief
-                    .then(|| brief::ends(value, MAX_PARTICULAR_BYTES))
+                    .then(|| truncation::ends(value, MAX_PARTICULAR_BYTES))
                     .flatten();
                 let shown = short.as_ref().map_or(value, |(shown, _)| shown);
                 blocks.push_str(&format!("\n{name}:\n{}", shown.trim_end()));

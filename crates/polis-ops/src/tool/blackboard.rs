@@ -1,8 +1,8 @@
 //! The tools of the blackboard's files.
 
 use super::Tool;
-use super::brief::{at_most, rest};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{at_most, rest};
 use crate::op::{self, BlackboardFile, BlackboardRead, BlackboardWrite, BlackboardWritten};
 
 /// The tools of the blackboard.

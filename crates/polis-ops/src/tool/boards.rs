@@ -3,8 +3,8 @@
 use polis_core::board::decision::Decision;
 
 use super::Tool;
-use super::brief::{PAGE, TEXT, at_most, fit, join, more, rest};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{PAGE, TEXT, at_most, fit, join, more, rest};
 use crate::op::{
     self, BoardAppend, BoardChanged, BoardDiff, BoardHistory, BoardList, BoardLock, BoardLocked,
     BoardOverwrite, BoardRead, BoardReleased, BoardUnlock, BoardVersions, BoardView,

@@ -3,8 +3,8 @@
 use polis_core::workspace::command::RunCommand;
 
 use super::Tool;
-use super::brief::{PAGE, ends, fit, join, more};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{PAGE, ends, fit, join, more};
 use crate::op::{
     self, CommandEntry, CommandList, CommandResult, CommandView, Desk, ListCommands, Noted,
     ShowCommand,

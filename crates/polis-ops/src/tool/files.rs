@@ -6,8 +6,8 @@ use polis_core::workspace::file::{
 };
 
 use super::Tool;
-use super::brief::{PAGE, at_most, fit, fit_bytes, join, more};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{PAGE, at_most, fit, fit_bytes, join, more};
 use crate::op::{self, Noted, Nothing, WorkspaceReport};
 
 /// How many entries of a directory are answered at once: they are short.

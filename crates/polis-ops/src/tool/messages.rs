@@ -5,8 +5,8 @@ use polis_core::artifact::PutArtifact;
 use polis_core::message::{Message, SendMessage};
 
 use super::Tool;
-use super::brief::{at_most, fit, join, rest, shorten};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{at_most, fit, join, rest, shorten};
 use crate::op::{self, ArtifactView, CheckMessages, GetArtifact, KeptArtifact, Mail, Sent};
 
 /// The tools of messages and artifacts.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use polis_core::{Code, Refusal, carried};
+use polis_core::{Code, Refusal, refusal_serde};
 use serde::Deserializer;
 use serde::de::value::StringDeserializer;
 use serde::de::{
@@ -104,7 +104,7 @@ impl de::Error for Fault {
     fn custom<T: fmt::Display>(told: T) -> Self {
         // A refusal shows all of itself to whoever asks like this.
         let text = format!("{told:#}");
-        match carried::unpack(&text) {
+        match refusal_serde::unpack(&text) {
             Some(refusal) => Self {
                 path: Vec::new(),
                 message: refusal.message.clone(),

@@ -9,8 +9,8 @@ use polis_core::society::run::Run;
 use polis_core::society::start::StartRun;
 
 use super::Tool;
-use super::brief::{fit, join, more};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{fit, join, more};
 use crate::op::{
     self, ApprovalList, Conversation, DecideApproval, FindRole, FoundRole, GetOrg, Held,
     HoldSociety, ListApprovals, ListMembers, ListRoles, ListRuns, MemberBudget, MemberList, OfRun,

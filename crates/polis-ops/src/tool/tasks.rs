@@ -7,8 +7,8 @@ use polis_core::task::update::TaskUpdate;
 use polis_core::task::{TaskStatus, TaskSummary};
 
 use super::Tool;
-use super::brief::{PAGE, TEXT, fit, join, more, shorten};
-use super::table::{Call, Reply, Told, tool};
+use super::registry::{Call, Reply, Told, tool};
+use super::truncation::{PAGE, TEXT, fit, join, more, shorten};
 use crate::op::{
     self, CommentView, Comments, History, Recommendations, StatsQuery, TaskApprove, TaskComment,
     TaskComments, TaskGet, TaskHeartbeat, TaskHistory, TaskList, TaskPage, TaskRecommend,

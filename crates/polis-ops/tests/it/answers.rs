@@ -476,7 +476,7 @@ async fn ask_for_a_call(world: &World) {
     };
     let user = Caller::resolve(AgentId::user(), None).unwrap();
     let changes = Changeset::by(&user, world.polis.now());
-    let changes = changes.write(polis_core::society::kept::add(name, &approval));
+    let changes = changes.write(polis_core::society::versioned::add(name, &approval));
     world.polis.store.commit(changes).await.unwrap();
 }
 

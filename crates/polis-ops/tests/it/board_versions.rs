@@ -1,7 +1,7 @@
 //! Bringing a version of a board back: what a caller had read, and what it is told.
 
 use polis_core::Code;
-use polis_testkit::ground::run;
+use polis_testkit::test_store::run;
 use serde_json::json;
 
 use crate::world::World;

@@ -1,8 +1,8 @@
 //! Whatever there is, a model gets no more than it can read, and can get all of it.
 
 use polis_ops::tool::Answer;
-use polis_testkit::ground::agent;
 use polis_testkit::run;
+use polis_testkit::test_store::agent;
 use serde_json::{Value, json};
 
 use crate::world::World;

@@ -14,7 +14,7 @@ use polis_ops::port::{
     Clock, CommandOrder, Outcome, OutputWatcher, SandboxReport, Site, Stream, Terminal,
 };
 use polis_ops::{Polis, PortFuture, Settings};
-use polis_testkit::ground::{agent, run};
+use polis_testkit::test_store::{agent, run};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
 use serde_json::json;
 use tokio::sync::oneshot;

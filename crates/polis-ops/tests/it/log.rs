@@ -2,7 +2,7 @@
 
 use polis_core::AgentId;
 use polis_ops::op::{self, LogPage, LogRead};
-use polis_testkit::ground::{agent, run};
+use polis_testkit::test_store::{agent, run};
 use serde_json::json;
 
 use crate::world::World;

@@ -8,7 +8,7 @@ use polis_ops::op::{
     self, LookAround, Now, PersonMail, ReadMail, StatsBy, StatsKeeper, StatsQuery,
 };
 use polis_ops::{Polis, Settings};
-use polis_testkit::ground::{agent, run};
+use polis_testkit::test_store::{agent, run};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore};
 use serde_json::{Value, json};
 

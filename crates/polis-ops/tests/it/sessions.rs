@@ -7,7 +7,7 @@ use polis_core::Code;
 use polis_core::session::{ProcessState, http_id, stdio_id};
 use polis_ops::op::{self, OpenSession};
 use polis_ops::port::Processes;
-use polis_testkit::ground::{agent, polis};
+use polis_testkit::test_store::{agent, polis};
 use polis_testkit::{MemoryStore, run};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use polis_core::Kind;
 use polis_ops::OpError;
 use polis_ops::tool::{Answer, Effect, TOOLS, Tool};
 use polis_testkit::Dice;
-use polis_testkit::ground::agent;
+use polis_testkit::test_store::agent;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Builder;

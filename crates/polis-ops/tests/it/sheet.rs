@@ -1,10 +1,10 @@
 //! What is read for a task's sheet: its comments in pages, its newest history, its time and its neighbours.
 
-use polis_core::task::spent::Spending;
+use polis_core::task::time_tracking::Spending;
 use polis_core::{Code, TaskId};
 use polis_ops::op::{self, Near, TaskComments, TaskHistory};
 use polis_ops::port::EventQuery;
-use polis_testkit::ground::run;
+use polis_testkit::test_store::run;
 use serde_json::json;
 
 use crate::world::World;

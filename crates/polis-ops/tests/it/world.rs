@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polis_core::{AgentId, Code};
 use polis_ops::tool::{Answer, Ask, Tool};
 use polis_ops::{OpError, Polis};
-use polis_testkit::ground::{agent, polis};
+use polis_testkit::test_store::{agent, polis};
 use polis_testkit::{MemoryStore, MemoryWorkspaces};
 use polis_workspace::files::WorkspaceFiles;
 use serde_json::{Map, Value};

@@ -10,7 +10,7 @@ use polis_core::Event;
 use polis_core::event::kind;
 use serde::Deserialize;
 
-use super::frame;
+use super::sse_encoding;
 
 /// What an event weighs beside its texts.
 const OVERHEAD: usize = 160;
@@ -99,7 +99,7 @@ impl Batch {
                 .events
                 .iter()
                 .map(|event| {
-                    frame::event(event, &mut text);
+                    sse_encoding::event(event, &mut text);
                     text.len()
                 })
                 .collect();

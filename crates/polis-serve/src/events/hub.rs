@@ -17,9 +17,9 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::batch::Batch;
 use super::follower::Follower;
-use super::history::{History, Log, PAGE};
-use super::pace;
+use super::page_cache::{History, Log, PAGE};
 use super::ring::{Bounds, Look, Ring};
+use super::throttle;
 
 /// How long one wait for the store takes; only so that a wait never is for ever.
 const WAIT: Duration = Duration::from_secs(60);
@@ -223,7 +223,10 @@ impl Core {
             return (usize::MAX, watch::channel(0).1);
         }
         let newest = state.ring.last().unwrap_or(0);
-        let with_room = state.groups.iter().position(|g| g.readers < pace::GROUP);
+        let with_room = state
+            .groups
+            .iter()
+            .position(|g| g.readers < throttle::GROUP);
         let at = with_room.unwrap_or_else(|| {
             state.groups.push(Group {
                 told: Arc::new(watch::Sender::new(newest)),
@@ -383,11 +386,11 @@ impl Core {
             (state.known.unwrap_or(0), readers, groups)
         };
         self.rounds.fetch_add(1, Ordering::Relaxed);
-        let round = pace::round(readers);
+        let round = throttle::round(readers);
         let begin = Instant::now();
         for (nth, group) in groups.iter().enumerate() {
             if nth > 0 && !round.is_zero() {
-                sleep_until(begin + pace::turn(round, nth, groups.len())).await;
+                sleep_until(begin + throttle::turn(round, nth, groups.len())).await;
             }
             group.send_if_modified(|told| {
                 let news = *told < head;

@@ -4,26 +4,26 @@
 //! Who a request comes from is decided before it gets here; what a caller may see is decided by the
 //! operations.
 
-mod access;
 mod batch;
 mod filter;
 mod follower;
-mod frame;
-mod history;
 mod hub;
-mod pace;
+mod page_cache;
 mod ring;
 mod sse;
-mod stall;
+mod sse_encoding;
+mod throttle;
+mod token_check;
 pub mod webhook;
+mod write_timeout;
 
-pub use access::{end_of, still_counts};
 pub use batch::News;
 pub use follower::Follower;
 pub use hub::{Hub, HubFigures, HubSettings};
 pub use sse::{Refuse, SseSettings, router};
-pub use stall::WriteLimit;
+pub use token_check::{end_of, still_counts};
 pub use webhook::{WebhookSender, WebhookSettings};
+pub use write_timeout::WriteLimit;
 
 /// An event for tests.
 #[cfg(test)]

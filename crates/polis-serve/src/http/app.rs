@@ -16,17 +16,17 @@ use polis_ops::{OpError, Polis, PortError};
 use tokio::sync::Semaphore;
 use tower_service::Service as _;
 
-use super::answer;
+use super::admission::{self, Gate, Passed, Peer};
+use super::background_services::MCP;
 use super::body;
+use super::builtin_routes::{Own, OwnEndpoint};
 use super::endpoint::{Endpoint, Served};
-use super::gate::{self, Gate, Passed, Peer};
-use super::ground::{Closing, Ground};
-use super::live::MCP;
 use super::options::Options;
-use super::own::{Own, OwnEndpoint};
 use super::problem::{Problem, Told};
 use super::request_id::{RequestIds, X_REQUEST_ID};
+use super::response;
 use super::route::ROUTES;
+use super::server_state::{Closing, Ground};
 use crate::metrics::{Going, Metrics};
 
 /// Addresses where time is no sign of trouble: they wait for what is asked for.
@@ -119,7 +119,7 @@ impl App {
     {
         let refuse = |problem: Problem| {
             self.ground.metrics.refused(problem.code());
-            answer::refused(&self.ground, &problem)
+            response::refused(&self.ground, &problem)
         };
         let (mut parts, body) = request.into_parts();
         let origin = match self.gate.check_names(&parts.uri, &parts.headers, peer) {
@@ -128,7 +128,7 @@ impl App {
         };
         let named = |mut answer: Response<Body>| {
             if let Some(origin) = origin.clone() {
-                gate::allow_origin(answer.headers_mut(), origin);
+                admission::allow_origin(answer.headers_mut(), origin);
             }
             answer
         };
@@ -139,7 +139,7 @@ impl App {
         }
         let passed = self.gate.pass(&self.ground, &parts, peer, origin.is_some());
         let identity = match passed.await {
-            Ok(Passed::Preflight) => return (named(gate::preflight()), None),
+            Ok(Passed::Preflight) => return (named(admission::preflight()), None),
             Ok(Passed::On(identity)) => identity,
             Err(problem) => return (named(refuse(problem)), None),
         };
@@ -165,14 +165,14 @@ impl App {
         }
         let request = Request::from_parts(parts, body);
         let answered = caught(self.router.clone().call(request)).await;
-        let mut answer = answered.unwrap_or_else(|| answer::refused(&self.ground, &panicked()));
+        let mut answer = answered.unwrap_or_else(|| response::refused(&self.ground, &panicked()));
         // What is mounted may leave this to the router, which says it without words.
         if answer.status() == StatusCode::METHOD_NOT_ALLOWED
             && !answer.headers().contains_key(CONTENT_TYPE)
         {
             let allow = answer.headers().get(ALLOW).cloned();
             let allow = allow.unwrap_or(HeaderValue::from_static(""));
-            answer = answer::refused(&self.ground, &Problem::method(&allow));
+            answer = response::refused(&self.ground, &Problem::method(&allow));
         }
         (named(answer), who)
     }
@@ -213,7 +213,7 @@ fn router(ground: &Arc<Ground>) -> Result<Router, Refusal> {
         router = router.route_service(path, OwnEndpoint { ground, own });
     }
     let ground = Arc::clone(ground);
-    let nothing = move || std::future::ready(answer::refused(&ground, &Problem::no_route()));
+    let nothing = move || std::future::ready(response::refused(&ground, &Problem::no_route()));
     Ok(router.fallback(nothing))
 }
 

@@ -17,17 +17,17 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use polis_core::token::{Access, unauthorized};
 use polis_core::{Code, Refusal};
 use polis_ops::OpError;
-use polis_ops::once::{self, Replied};
+use polis_ops::idempotency::{self, Replied};
 use polis_ops::op::Follow;
 use polis_ops::tool::{Ask, Tool};
 use serde_json::{Map, Value};
 
-use super::answer::{self, Said};
-use super::ground::Ground;
 use super::input::{Inputs, Query};
 use super::problem::{self, Problem};
+use super::response::{self, Said};
 use super::route::{Route, Verb};
-use super::{address, body, condition};
+use super::server_state::Ground;
+use super::{body, etag, path_encoding};
 use crate::identity::Identity;
 use crate::metrics::{Going, ToolMeter};
 
@@ -59,7 +59,7 @@ impl Served {
             Query::All
         };
         let mut schema = (tool.input)();
-        answer::hide(&mut schema, route.hidden);
+        response::hide(&mut schema, route.hidden);
         Ok(Self {
             route,
             tool,
@@ -111,7 +111,7 @@ impl Endpoint {
             Some(served) => carry_out(&self.ground, served, request).await,
             None => Err(Problem::method(&self.allow)),
         };
-        answered.unwrap_or_else(|problem| answer::refused(&self.ground, &problem))
+        answered.unwrap_or_else(|problem| response::refused(&self.ground, &problem))
     }
 }
 
@@ -164,7 +164,7 @@ async fn carry_out(
         replayed: replied.replayed,
         conditional,
     };
-    answer::given(said).await
+    response::given(said).await
 }
 
 /// All parameters, from wherever they are.
@@ -178,7 +178,7 @@ async fn gather(
     let path = parts.uri.path();
     for (at, name) in &served.names {
         let raw = path.split('/').nth(*at).unwrap_or_default();
-        let text = address::segment(raw)?;
+        let text = path_encoding::segment(raw)?;
         served.inputs.path(&mut params, name, &text)?;
     }
     if let Some(query) = parts.uri.query() {
@@ -212,12 +212,12 @@ fn conditions(
 ) -> Result<bool, Problem> {
     let mut conditional = false;
     if let Some(text) = single(headers, &IF_MATCH)? {
-        let (Some(parameter), Some(tags)) = (route.matching, condition::parse(text)) else {
+        let (Some(parameter), Some(tags)) = (route.matching, etag::parse(text)) else {
             return Err(bad_condition().into());
         };
         conditional = true;
         match tags {
-            condition::Tags::These(tags) => {
+            etag::Tags::These(tags) => {
                 let [tag] = tags.as_slice() else {
                     return Err(bad_condition().into());
                 };
@@ -227,18 +227,17 @@ fn conditions(
                 }
             }
             // A file may not be there, and nothing would say so.
-            condition::Tags::Any if route.absent.is_some() => return Err(bad_condition().into()),
-            condition::Tags::Any => {}
+            etag::Tags::Any if route.absent.is_some() => return Err(bad_condition().into()),
+            etag::Tags::Any => {}
         }
     }
     if let Some(text) = single(headers, &IF_NONE_MATCH)? {
         if route.method == Verb::Get {
             // Whether the caller has it already is seen when it was read.
-            condition::parse(text).ok_or_else(bad_condition)?;
+            etag::parse(text).ok_or_else(bad_condition)?;
             return Ok(conditional);
         }
-        let (Some(parameter), Some(condition::Tags::Any)) = (route.absent, condition::parse(text))
-        else {
+        let (Some(parameter), Some(etag::Tags::Any)) = (route.absent, etag::parse(text)) else {
             return Err(bad_condition().into());
         };
         conditional = true;
@@ -248,8 +247,8 @@ fn conditions(
 }
 
 /// What a tool is told to expect; `None` if nothing can have this tag.
-fn expected(parameter: &str, tag: &condition::Tag<'_>) -> Option<Value> {
-    let core = condition::core(tag.value);
+fn expected(parameter: &str, tag: &etag::Tag<'_>) -> Option<Value> {
+    let core = etag::core(tag.value);
     if tag.weak {
         return None;
     }
@@ -330,7 +329,7 @@ async fn ask_tool(
     key: Option<&str>,
 ) -> Result<Replied, OpError> {
     match key {
-        Some(key) => once::call_once(polis, tool, ask, key).await,
+        Some(key) => idempotency::call_once(polis, tool, ask, key).await,
         None => tool.call(polis, ask).await.map(|answer| Replied {
             document: answer.document,
             replayed: false,

@@ -9,7 +9,7 @@ use polis_core::{Code, Refusal};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::address;
+use super::path_encoding;
 
 /// What the text of a parameter becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Inputs {
         params: &mut Map<String, Value>,
         query: &str,
     ) -> Result<(), Refusal> {
-        for pair in address::pairs(query) {
+        for pair in path_encoding::pairs(query) {
             let (name, text) = pair?;
             let Some(named) = self.query.iter().find(|named| named.name == name) else {
                 return Err(self.unknown(&name));

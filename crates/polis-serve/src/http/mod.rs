@@ -5,33 +5,33 @@
 //! `answer` or a `problem`. `server` has the sockets. Live events and MCP are mounted by whoever starts
 //! the server.
 
-mod address;
-mod answer;
+mod admission;
 mod app;
+mod background_services;
 pub mod body;
-mod condition;
+mod builtin_routes;
 mod endpoint;
-mod gate;
-mod ground;
+mod etag;
 pub mod host;
 mod input;
 pub mod listen;
-mod live;
 pub mod log;
 pub mod openapi;
 mod options;
-mod own;
+mod path_encoding;
 pub mod problem;
-pub mod rate;
+pub mod rate_limit;
 mod request_id;
+mod response;
 mod route;
 mod server;
+mod server_state;
 pub mod tls;
 
+pub use admission::{Peer, is_page};
 pub use app::App;
-pub use gate::{Peer, is_page};
-pub use ground::Closing;
+pub use background_services::Live;
 pub use listen::{Listen, Listener};
-pub use live::Live;
 pub use options::Options;
 pub use server::Server;
+pub use server_state::Closing;

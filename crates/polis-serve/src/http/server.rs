@@ -13,10 +13,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
+use super::admission::Peer;
 use super::app::App;
-use super::gate::Peer;
+use super::background_services::Live;
 use super::listen::Listener;
-use super::live::Live;
 use crate::events::WriteLimit;
 use crate::metrics::Going;
 

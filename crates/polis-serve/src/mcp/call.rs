@@ -13,10 +13,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
 
-use super::house::House;
 use super::http::SESSION;
+use super::mcp_state::House;
 use super::progress::{Tail, told};
-use super::refused;
+use super::tool_results;
 use crate::identity::Identity;
 
 /// The tools with which a session takes a task.
@@ -41,7 +41,7 @@ impl Call<'_> {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         if let Err(refusal) = self.identity.check(tool.area, tool.access()) {
-            return Ok(refused::not_done(&refusal.into()));
+            return Ok(tool_results::not_done(&refusal.into()));
         }
         let gate = match tool.area {
             Area::Commands => &self.house.commands,
@@ -49,7 +49,7 @@ impl Call<'_> {
         };
         let _pass = match gate.enter(self.identity) {
             Ok(pass) => pass,
-            Err(refusal) => return Ok(refused::not_done(&refusal.into())),
+            Err(refusal) => return Ok(tool_results::not_done(&refusal.into())),
         };
         let begun = Instant::now();
         let (answer, ignored) = match tool.take_unknown(&mut arguments) {
@@ -62,12 +62,12 @@ impl Call<'_> {
         Ok(match answer {
             Ok(mut answer) => {
                 ignored.add_to(&mut answer);
-                refused::done(answer)
+                tool_results::done(answer)
             }
             Err(error) => {
                 let mut told = Answer::refused(&error, true);
                 ignored.add_to(&mut told);
-                refused::refusal(told)
+                tool_results::refusal(told)
             }
         })
     }
@@ -90,7 +90,7 @@ impl Call<'_> {
             // Dropped half-way it has committed all of its change, or nothing.
             return tokio::select! {
                 answer = tool.call(polis, ask) => Ok(answer),
-                () = context.ct.cancelled() => Err(refused::cancelled()),
+                () = context.ct.cancelled() => Err(tool_results::cancelled()),
             };
         }
         let tail = Arc::new(Tail::default());

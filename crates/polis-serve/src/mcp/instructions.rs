@@ -3,7 +3,7 @@
 //! They say whose tools they name: some clients (Claude Code) have tools of the same names.
 
 use polis_core::AgentId;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 
 /// The instructions for an agent.
 pub(crate) fn of(agent: &AgentId, language: Language) -> String {

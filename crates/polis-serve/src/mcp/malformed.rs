@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CustomRequest, CustomResult, ErrorCode, ProtocolVersion};
 use serde_json::Value;
 
-use super::refused;
+use super::tool_results;
 
 /// The methods of every era; for what is not there, there is an error of its own.
 const ALWAYS: &[&str] = &[
@@ -75,7 +75,7 @@ fn bad_arguments(version: Option<&ProtocolVersion>) -> Result<CustomResult, Erro
         "The tool's arguments are no JSON object.",
         "pass the arguments as an object, as the tool's input schema says",
     );
-    let mut result = refused::not_done(&refusal.into());
+    let mut result = tool_results::not_done(&refusal.into());
     // Older eras know no types of results.
     if version.is_none_or(|version| version.has_initialize()) {
         result.result_type = None;

@@ -4,24 +4,24 @@
 //! them. What a tool does is the table's (`polis_ops::tool`), what a caller may do the operations'.
 
 mod call;
-mod complete;
-mod door;
-mod gate;
-mod house;
+mod completion;
+mod concurrency_limit;
 mod http;
 mod instructions;
+mod listen_service;
 mod malformed;
+mod mcp_state;
 mod media;
 mod progress;
 mod prompts;
-mod refused;
 mod resources;
 mod server;
 mod session_keeper;
 mod stdio;
+mod subscriptions;
+mod tool_results;
 mod toolset;
 mod uri;
-mod watch;
 
 pub use http::{Answered, HttpOptions, HttpService, service};
 pub use session_keeper::keep_session;

@@ -4,7 +4,7 @@
 //! tools of the same names. What they do is the tools' matter.
 
 use polis_core::board::BoardName;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::id::quoted;
 use polis_core::{AgentId, Code, Layer, Refusal, TaskId};
 use polis_ops::{OpError, Polis};

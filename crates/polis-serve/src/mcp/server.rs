@@ -22,10 +22,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
 use super::call::Call;
-use super::house::House;
+use super::mcp_state::House;
+use super::subscriptions::{self, Listener, Start, Subscriptions, Teller, Wanted};
 use super::toolset::{Toolset, definition};
-use super::watch::{self, Listener, Start, Subscriptions, Teller, Wanted};
-use super::{complete, instructions, prompts, refused, resources};
+use super::{completion, instructions, prompts, resources, tool_results};
 use crate::identity::Identity;
 
 /// The revisions of the protocol that are spoken, oldest first.
@@ -86,7 +86,7 @@ impl Server {
                     "The request does not come from who began this session.",
                     "begin a session of your own",
                 );
-                refused::protocol(&refusal.into(), None)
+                tool_results::protocol(&refusal.into(), None)
             })
     }
 
@@ -157,7 +157,10 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.tools.find(&params.name).map_err(refused::no_tool)?;
+        let tool = self
+            .tools
+            .find(&params.name)
+            .map_err(tool_results::no_tool)?;
         let identity = self.caller(&context)?.clone();
         let call = Call {
             house: &self.house,
@@ -175,7 +178,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let identity = self.caller(&context)?;
         let polis = &self.house.polis;
-        let failed = |error: OpError| refused::protocol(&error, None);
+        let failed = |error: OpError| tool_results::protocol(&error, None);
         if has_session(&context) && !self.subscriptions.has_list() {
             // Only who has the list can have an old one. What changes while it is made is told.
             let start = Start::of(&self.house, identity).await.map_err(failed)?;
@@ -208,7 +211,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let identity = self.caller(&context)?;
         let read = resources::read(&self.house.polis, identity, &params.uri).await;
-        let contents = read.map_err(|error| refused::protocol(&error, Some(&params.uri)))?;
+        let contents = read.map_err(|error| tool_results::protocol(&error, Some(&params.uri)))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -218,9 +221,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let identity = self.caller(&context)?;
-        let failed = |error: OpError| refused::protocol(&error, Some(&params.uri));
+        let failed = |error: OpError| tool_results::protocol(&error, Some(&params.uri));
         let start = Start::of(&self.house, identity).await.map_err(failed)?;
-        let place = watch::may_hear(&params.uri, identity, &start.sight)
+        let place = subscriptions::may_hear(&params.uri, identity, &start.sight)
             .and_then(|place| self.subscriptions.add(place, &params.uri));
         place.map_err(|refusal| failed(refusal.into()))?;
         self.tell(identity, &context, &start);
@@ -252,7 +255,7 @@ impl ServerHandler for Server {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let identity = self.caller(context.request_context())?;
-        let failed = |error: OpError| refused::protocol(&error, None);
+        let failed = |error: OpError| tool_results::protocol(&error, None);
         let Some(start) = &self.start else {
             let lost = Refusal::new(
                 Code::Internal,
@@ -302,7 +305,7 @@ impl ServerHandler for Server {
         let given = params.arguments.unwrap_or_default();
         let filled = prompts::fill(&self.house.polis, agent, &params.name, &given)
             .await
-            .map_err(|error| refused::protocol(&error, None))?;
+            .map_err(|error| tool_results::protocol(&error, None))?;
         let message = PromptMessage::new_text(Role::User, filled.text);
         Ok(GetPromptResult::new(vec![message])
             .with_description(filled.about)
@@ -317,7 +320,7 @@ impl ServerHandler for Server {
         let identity = self.caller(&context)?;
         let polis = &self.house.polis;
         let argument = &params.argument;
-        complete::complete(
+        completion::complete(
             polis,
             identity,
             &params.r#ref,
@@ -326,7 +329,7 @@ impl ServerHandler for Server {
         )
         .await
         .map(CompleteResult::new)
-        .map_err(|error| refused::protocol(&error, None))
+        .map_err(|error| tool_results::protocol(&error, None))
     }
 
     async fn on_custom_request(

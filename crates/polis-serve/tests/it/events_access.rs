@@ -6,8 +6,8 @@ use polis_core::AgentId;
 use polis_core::token::{Scopes, TokenIssue};
 use polis_ops::op;
 use polis_serve::events::SseSettings;
-use polis_testkit::ground::agent;
 use polis_testkit::run;
+use polis_testkit::test_store::agent;
 
 use crate::events_ground::{Options, Server, until};
 

@@ -18,7 +18,7 @@ use polis_ops::port::{EventQuery, Store};
 use polis_ops::{OpError, Outcome, Polis};
 use polis_serve::Identity;
 use polis_serve::events::{Hub, HubSettings, SseSettings, WriteLimit, router};
-use polis_testkit::{FixedClock, MemoryStore, ground};
+use polis_testkit::{FixedClock, MemoryStore, test_store};
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
@@ -63,7 +63,7 @@ impl Server {
     /// One on this store.
     pub(crate) async fn on(store: Arc<dyn Store>, options: Options) -> Self {
         let clock = Arc::new(FixedClock::default());
-        let mut polis = ground::polis(store);
+        let mut polis = test_store::polis(store);
         polis.clock = Arc::<FixedClock>::clone(&clock);
         let hub = Hub::with(&polis, options.hub);
         let routes = router(hub.clone(), polis.clone(), options.sse, refuse);

@@ -9,7 +9,7 @@ use polis_ops::Store;
 use polis_serve::events::{Hub, WebhookSender, WebhookSettings};
 use polis_store::embedded::Use;
 use polis_store::{EmbeddedStore, PostgresStore};
-use polis_testkit::{ground, run};
+use polis_testkit::{run, test_store};
 
 use crate::events_ground::{Options, Server, note, until};
 use crate::events_webhook::{add, delivered, tell};
@@ -90,7 +90,7 @@ fn what_other_processes_write_reaches_every_reader() {
 }
 
 fn sender(store: &Arc<dyn Store>) -> WebhookSender {
-    let mut polis = ground::polis(Arc::clone(store));
+    let mut polis = test_store::polis(Arc::clone(store));
     polis.clock = Arc::new(RealClock);
     let settings = WebhookSettings {
         look: Duration::from_millis(10),
@@ -119,7 +119,7 @@ fn a_sender_that_is_killed_repeats_at_most_a_few() {
         let directory = tempfile::tempdir().unwrap();
         let store = open(directory.path());
         let receiver = Receiver::start(&[]).await;
-        let polis = ground::polis(Arc::clone(&store));
+        let polis = test_store::polis(Arc::clone(&store));
         let (id, _) = add(&polis, &receiver.url(), &["task."]).await;
         let last = tell(&*store, 400).await;
         let kills = 4;

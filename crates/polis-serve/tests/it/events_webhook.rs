@@ -10,7 +10,7 @@ use polis_core::webhook::{Webhook, WebhookAdd};
 use polis_ops::op::{self, WebhookRemove};
 use polis_ops::{Polis, Store};
 use polis_serve::events::{Hub, WebhookSender, WebhookSettings};
-use polis_testkit::{FixedClock, MemoryStore, ground, lasting_port, run};
+use polis_testkit::{FixedClock, MemoryStore, lasting_port, run, test_store};
 
 use crate::events_ground::{note, until};
 use crate::receiver::{AUTHORITY, Act, Receiver};
@@ -25,7 +25,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let clock = Arc::new(FixedClock::default());
-        let mut polis = ground::polis(Arc::new(MemoryStore::default()));
+        let mut polis = test_store::polis(Arc::new(MemoryStore::default()));
         polis.clock = Arc::<FixedClock>::clone(&clock);
         Self {
             hub: Hub::new(&polis),

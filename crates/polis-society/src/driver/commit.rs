@@ -5,8 +5,8 @@ use polis_core::event::{NewEvent, Subject, kind};
 use polis_core::message::{self as mail, NewMessage};
 use polis_core::record::RecordBody;
 use polis_core::society::approval::{self, Approval};
-use polis_core::society::kept;
 use polis_core::society::member::{MemberState, MemberStatus};
+use polis_core::society::versioned;
 use polis_core::{AgentId, Changeset, Raw, RecordKey, Timestamp};
 use polis_ops::OpError;
 use polis_ops::port::Outcome as Stored;
@@ -126,7 +126,7 @@ impl Life<'_> {
         changes
             .events
             .push(NewEvent::of(kind::SOCIETY_ASKED, subject, &told));
-        changes.writes.push(kept::add(name, &approval));
+        changes.writes.push(versioned::add(name, &approval));
     }
 
     /// A message of the member that the runtime writes for it.

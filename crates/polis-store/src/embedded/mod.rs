@@ -5,14 +5,14 @@
 //! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
 
 mod apply;
-mod aside;
+mod blocking;
 mod board_batch;
+mod board_read;
 mod boards;
 mod connection;
 mod error;
 mod feed;
 mod lock;
-mod look;
 mod messages;
 mod mirror;
 mod read;
@@ -40,7 +40,7 @@ use polis_ops::port::{
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use aside::{LONG_READS, Turns, ready};
+use blocking::{LONG_READS, Turns, ready};
 use connection::Purpose;
 use feed::Feed;
 use mirror::Mirror;
@@ -101,7 +101,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Runs a read on a pooled connection, here and now (see [`aside`] for those that take long).
+    /// Runs a read on a pooled connection, here and now (see [`blocking`] for those that take long).
     ///
     /// A connection is taken by a thread, never across a wait, so there are at most as many as threads
     /// that read at the same moment.

@@ -9,7 +9,7 @@ use polis_core::task::create::TaskCreate;
 use polis_ops::op;
 use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
-use polis_testkit::{ground, run};
+use polis_testkit::{run, test_store};
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ fn fill(directory: &Path, usage: Use) -> u64 {
     let mut longest = 0;
     run(async {
         let store = EmbeddedStore::create(directory, usage, Duration::from_secs(60)).unwrap();
-        let polis = ground::polis(Arc::new(store));
+        let polis = test_store::polis(Arc::new(store));
         for n in 0..200 {
             let task = TaskCreate {
                 subject: n.to_string(),

@@ -15,7 +15,7 @@ use super::plain_sample::{
     append, delete, forget, letter, mark_read, put_receipt, put_until, send,
 };
 use super::sample::{MEMBERS, changes, contents, create, event, open};
-use crate::ground::run_named;
+use crate::test_store::run_named;
 use crate::{Dice, Ground, MemoryStore};
 
 const CASES: u64 = 256;

@@ -5,7 +5,7 @@ use polis_core::{Agent, AgentStatus, Expect};
 
 use super::sample::{changes, commit, member, only, open};
 use crate::Ground;
-use crate::ground::{agent, run_named};
+use crate::test_store::{agent, run_named};
 
 fn hired(name: &str, run: &str, role: &str) -> Agent {
     Agent {

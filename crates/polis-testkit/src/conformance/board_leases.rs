@@ -10,7 +10,7 @@ use super::board_sample::{
 };
 use super::sample::{commit, contents, event, only, open};
 use crate::Ground;
-use crate::ground::agent;
+use crate::test_store::agent;
 
 /// While somebody has a board locked a change by anybody else is a conflict; the holder's own is not,
 /// and when the lease has ended nobody's is.

@@ -10,7 +10,7 @@ use polis_core::changeset::{Changeset, Write};
 use polis_ops::port::{Outcome, Store};
 
 use super::sample::moment;
-use crate::ground::agent;
+use crate::test_store::agent;
 
 /// More than any test writes.
 pub(super) const LIMIT: u64 = 32 << 20;

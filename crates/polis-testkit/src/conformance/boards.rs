@@ -10,7 +10,7 @@ use super::board_sample::{
     add, add_line, head, lease, leased, named, on, splice, text, whole, written,
 };
 use super::sample::{changes, commit, contents, moment, only, open};
-use crate::ground::agent;
+use crate::test_store::agent;
 use crate::{Dice, Ground};
 
 /// "`None` if nobody has written to it or locked it yet."

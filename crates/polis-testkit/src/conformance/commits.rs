@@ -11,7 +11,7 @@ use super::sample::{
     record, replace, task, unnumbered, workspace,
 };
 use crate::Ground;
-use crate::ground::agent;
+use crate::test_store::agent;
 
 /// "All its writes and events become visible together, or none does": a conflict of the last write
 /// undoes every kind of write before it.

@@ -15,7 +15,7 @@ use super::plain_sample::{
 use super::records::HARD;
 use super::sample::{changes, commit, contents, create, event, moment, only, open};
 use crate::Ground;
-use crate::ground::agent;
+use crate::test_store::agent;
 
 /// Every field of a message is kept, through every handle.
 pub async fn every_field_of_a_message_is_kept(ground: &dyn Ground) {

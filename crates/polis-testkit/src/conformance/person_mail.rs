@@ -8,7 +8,7 @@ use polis_ops::port::{PersonMailQuery, Store};
 use super::board_sample::millis;
 use super::plain_sample::{letter, mark_read, send};
 use super::sample::{commit, only, open};
-use crate::ground::agent;
+use crate::test_store::agent;
 use crate::{Dice, Ground, MemoryStore};
 
 const WHO: [&str; 4] = ["user", "a", "b", "root"];

@@ -10,7 +10,7 @@ use polis_ops::port::{MailboxQuery, Outcome, Store, StoredTurn};
 
 use super::board_sample::millis;
 use super::sample::moment;
-use crate::ground::{agent, member};
+use crate::test_store::{agent, member};
 
 pub(super) fn reply(id: &str) -> RecordName {
     RecordName::new(RecordKind::Reply, id)

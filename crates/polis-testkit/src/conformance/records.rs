@@ -13,7 +13,7 @@ use super::sample::{
     changes, commit, id, insert, member, moment, only, open, record, replace, task, workspace,
 };
 use crate::Ground;
-use crate::ground::agent;
+use crate::test_store::agent;
 
 /// Text of every sort that a store could trip over.
 pub(super) const HARD: &str = "后端 🚀 'quoted\" \\ %_ $1 ? -- ;\r\n\ttab \u{202e}rtl e\u{301}";

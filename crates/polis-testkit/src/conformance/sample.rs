@@ -17,7 +17,7 @@ use polis_ops::port::{BoardText, CommentQuery, EventQuery, Mailbox, Outcome, Sto
 
 use super::plain_sample::{all_of, mailbox, turns_of};
 use crate::clock::BEGINNING;
-use crate::ground::agent;
+use crate::test_store::agent;
 use crate::{Dice, Ground};
 
 /// The roles, and the names of agents, that boards are made of.

@@ -14,7 +14,7 @@ use super::plain_sample::{
 use super::records::HARD;
 use super::sample::{changes, commit, contents, create, event, only, open};
 use crate::Ground;
-use crate::ground::member;
+use crate::test_store::member;
 
 /// The key of a turn's conflict.
 fn key(of: &str, turn: u64) -> RecordKey {

@@ -7,7 +7,7 @@ use super::board_sample::millis;
 use super::plain_sample::{letter, mailbox, mark_read, numbers, send, whole_mailbox};
 use super::sample::{changes, commit, only, open};
 use crate::Ground;
-use crate::ground::{agent, run_named};
+use crate::test_store::{agent, run_named};
 
 /// A message of a run, or of none.
 fn of_run(run: &str, to: &str) -> NewMessage {

@@ -12,7 +12,7 @@ use polis_ops::{OpError, Polis};
 
 use super::model::{Action, Answer, Request, State};
 use super::search::{Entry, is_linearisable};
-use crate::ground::{agent, polis};
+use crate::test_store::{agent, polis};
 use crate::{Dice, Ground};
 
 const HANDLES: usize = 2;

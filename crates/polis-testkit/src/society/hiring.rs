@@ -11,7 +11,7 @@ use polis_ops::op::{self, GetOrg, ReadConversation};
 
 use super::scene::{Scene, code, together};
 use crate::Ground;
-use crate::ground::{agent, member, run_named};
+use crate::test_store::{agent, member, run_named};
 
 /// A run's root has the requirement in its mailbox of that run; a name is given once.
 ///

@@ -16,7 +16,7 @@ use polis_core::{Agent, AgentId, Code, Raw};
 use polis_ops::op::{self, GetOrg, OfRun, Org, Sent};
 use polis_ops::{OpError, Polis, Settings, SocietyRules};
 
-use crate::ground::{agent, run_named};
+use crate::test_store::{agent, run_named};
 use crate::{CountedChance, FixedClock, Ground};
 
 /// A society, and a clock that can be moved.

@@ -9,7 +9,7 @@ use polis_ops::{OpError, Outcome};
 
 use super::scene::{Scene, code, together};
 use crate::Ground;
-use crate::ground::{agent, member as key, run_named};
+use crate::test_store::{agent, member as key, run_named};
 
 fn turns(turns: u64) -> Amount {
     Amount {

@@ -15,7 +15,7 @@ use polis_ops::{Alongside, AnswerOf};
 
 use super::scene::{Scene, code};
 use crate::Ground;
-use crate::ground::{agent, member as key, run_named};
+use crate::test_store::{agent, member as key, run_named};
 
 /// # Panics
 /// If a message gets from one run into another, or does not get where it should.
@@ -183,7 +183,7 @@ pub async fn a_call_is_allowed_once_and_by_a_person(ground: &dyn Ground) {
     let caller = Caller::resolve(AgentId::user(), None).unwrap();
     let changes = Changeset::by(&caller, scene.polis.now())
         .write(asks.put(member::state_name(&who), &state))
-        .write(polis_core::society::kept::add(name, &approval));
+        .write(polis_core::society::versioned::add(name, &approval));
     scene.polis.store.commit(changes).await.unwrap();
 
     let user = AgentId::user();

@@ -9,7 +9,7 @@ use polis_core::{Code, Raw, TaskId, TaskStatus};
 use polis_ops::Polis;
 use polis_ops::op::{self, TaskHistory, TaskImport, TaskRecommend, TaskView};
 use polis_ops::port::Tasks as _;
-use polis_testkit::ground::{agent, polis};
+use polis_testkit::test_store::{agent, polis};
 use polis_testkit::{FixedClock, MemoryFiles, MemoryStore, run};
 
 fn id(number: u64) -> TaskId {

@@ -5,7 +5,7 @@ const SUITES: &str = include_str!("../../src/suites.rs");
 #[test]
 fn every_function_of_a_suite_is_named_by_its_macro() {
     let sources = [
-        include_str!("../../src/cases.rs"),
+        include_str!("../../src/task_cases.rs"),
         include_str!("../../src/conformance/against_model.rs"),
         include_str!("../../src/conformance/agents.rs"),
         include_str!("../../src/conformance/blockers.rs"),
@@ -23,7 +23,7 @@ fn every_function_of_a_suite_is_named_by_its_macro() {
         include_str!("../../src/conformance/streams.rs"),
         include_str!("../../src/conformance/turns.rs"),
         include_str!("../../src/conformance/waiting.rs"),
-        include_str!("../../src/exchange.rs"),
+        include_str!("../../src/messaging.rs"),
         include_str!("../../src/linear/record.rs"),
     ];
     for source in sources {

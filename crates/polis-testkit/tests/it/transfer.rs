@@ -11,7 +11,7 @@ use polis_core::{
 use polis_ops::Polis;
 use polis_ops::op::{self, TaskImport};
 use polis_ops::port::{CommentQuery, Outcome, Store};
-use polis_testkit::{MemoryFiles, MemoryStore, ground};
+use polis_testkit::{MemoryFiles, MemoryStore, test_store};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -167,8 +167,8 @@ fn round_trip(tasks: &[Task], comments: &[(usize, String)]) -> Result<(), TestCa
         let two: Arc<dyn Store> = Arc::new(MemoryStore::default());
         let outcome = one.commit(put(tasks, comments)).await.unwrap();
         prop_assert!(matches!(outcome, Outcome::Committed(_)));
-        let files = export(&ground::polis(Arc::clone(&one))).await;
-        let target = ground::polis(Arc::clone(&two));
+        let files = export(&test_store::polis(Arc::clone(&one))).await;
+        let target = test_store::polis(Arc::clone(&two));
         let import = async || {
             // Texts may break today's rules; they are kept, and told.
             let how = TaskImport::default();

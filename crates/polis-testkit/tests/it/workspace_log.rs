@@ -8,8 +8,8 @@ use polis_core::workspace::file::{
 };
 use polis_core::{Code, Details};
 use polis_ops::op::{self, Desk, Follow};
-use polis_testkit::ground::agent;
 use polis_testkit::run;
+use polis_testkit::test_store::agent;
 
 use crate::workspaces::{code, data, world};
 

@@ -11,7 +11,7 @@ use polis_core::{AgentId, AgentStatus, Code, Event, Layer};
 use polis_ops::op::{self, Desk, Follow, ListAgents, WorkspaceBind};
 use polis_ops::port::Workspaces as _;
 use polis_ops::{OpError, Polis};
-use polis_testkit::ground::{agent, polis};
+use polis_testkit::test_store::{agent, polis};
 use polis_testkit::workspaces::{MemoryWorkspaces, default_place};
 use polis_testkit::{MemoryStore, run};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_view::Lang;
 
 use super::page::Page;
-use super::place::Place;
+use super::route::Place;
 use crate::show::Thing;
 
 /// What a key asks for.

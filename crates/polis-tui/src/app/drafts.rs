@@ -4,9 +4,9 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use polis_core::board::merge::{Merged, has_marks, merge};
 
-use super::acts::{Act, Draft, Sheet};
+use super::action_keys::begin;
+use super::actions::{Act, Draft, Sheet};
 use super::bindings::alone;
-use super::deal::begin;
 use super::message::{Effect, Refused};
 use super::overlay::{Cause, Clash, Kept, Last, Overlay};
 use super::{App, Notice};

@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::board::BoardName;
 use polis_core::{AgentId, RunId, TaskId};
 
-use super::acts::Act;
-use super::line::Line;
+use super::actions::Act;
+use super::line_input::Line;
 
 /// Lines to fill in.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 
 use super::bindings::{self, Command};
 use super::form::{Filled, edit};
-use super::line::Line;
+use super::line_input::Line;
 use super::message::Effect;
 use super::overlay::Overlay;
 use super::page::{Move, Page};
-use super::{App, deal, drafts};
+use super::{App, action_keys, drafts};
 use crate::draw::tab_at;
 use polis_view::Tab;
 
@@ -100,7 +100,7 @@ impl App {
             }
             Command::Suspend => vec![Effect::Suspend],
             Command::Quit => vec![Effect::Quit],
-            deed => deal::deal(self, deed),
+            deed => action_keys::deal(self, deed),
         }
     }
 
@@ -149,7 +149,7 @@ impl App {
                 Filled::Dropped => {}
                 Filled::Act(act) => {
                     self.sent.push((act.clone(), form));
-                    return deal::begin(self, act);
+                    return action_keys::begin(self, act);
                 }
             },
             Overlay::Filter { mut line, before } => {
@@ -179,12 +179,14 @@ impl App {
                 self.overlay = Some(Overlay::Help(offset));
             }
             Overlay::Confirm { question, act } => match bindings::alone(key) {
-                KeyCode::Char('y' | 'Y') => return deal::begin(self, act),
+                KeyCode::Char('y' | 'Y') => return action_keys::begin(self, act),
                 KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {}
                 _ => self.overlay = Some(Overlay::Confirm { question, act }),
             },
             // What was typed is there again.
-            Overlay::Refused(_, form) => self.overlay = form.map(|form| deal::again(self, form)),
+            Overlay::Refused(_, form) => {
+                self.overlay = form.map(|form| action_keys::again(self, form));
+            }
             Overlay::Clash(clash) => return drafts::clash_key(self, clash, key),
             Overlay::Kept(kept) => return drafts::kept_key(self, kept, key),
             Overlay::Sure(last, over) => return drafts::sure_key(self, last, *over, key),

@@ -6,10 +6,10 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use polis_core::{Event, Kind};
 use polis_ops::OpError;
 use polis_ops::op::TaskStats;
-use polis_view::{Lang, words};
+use polis_view::{Lang, labels};
 
-use super::acts::{Act, Draft};
-use super::place::Place;
+use super::actions::{Act, Draft};
+use super::route::Place;
 use crate::show::Data;
 
 /// Something that happened.
@@ -119,12 +119,12 @@ impl Refused {
     pub fn of(error: &OpError, lang: Lang) -> Self {
         let document = error.document();
         let own = (document.error.message, document.error.hint);
-        let hint = words::screen_hint(error.code(), own.1, lang);
+        let hint = labels::screen_hint(error.code(), own.1, lang);
         let (message, detail) = match lang {
-            Lang::En => (words::screen_message(own.0), String::new()),
+            Lang::En => (labels::screen_message(own.0), String::new()),
             Lang::Zh => (
-                words::refusal(error.code(), lang).to_owned(),
-                words::screen_detail(own.0, own.1, lang),
+                labels::refusal(error.code(), lang).to_owned(),
+                labels::screen_detail(own.0, own.1, lang),
             ),
         };
         Self {

@@ -1,29 +1,29 @@
 //! The state of the screen, and how a message changes it. Nothing here asks for anything or draws anything:
 //! what has to be done outside is answered as effects.
 
-mod acts;
+mod action_keys;
+mod actions;
 mod bindings;
-mod deal;
 mod drafts;
 mod form;
 mod input;
-mod line;
+mod line_input;
 mod message;
+mod navigation;
 mod overlay;
 mod page;
-mod place;
+mod route;
 mod update;
-mod walk;
 
-pub use acts::{Act, Draft, Sheet, kept_in, subject_and_description, task_text};
+pub use actions::{Act, Draft, Sheet, kept_in, subject_and_description, task_text};
 pub use bindings::{Binding, bindings};
 pub use form::{Field, Form, Purpose};
-pub use line::Line;
+pub use line_input::Line;
 pub use message::{Effect, Message, Part, Refused, Wish};
 pub use overlay::{Cause, Clash, Kept, Last, Overlay, coloured};
 pub use page::{Move, Page, Shown};
-pub use place::Place;
 pub use polis_view::Tab;
+pub use route::Place;
 pub use update::update;
 
 use std::collections::VecDeque;

@@ -6,9 +6,9 @@ use polis_view::Lang;
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::terminal::clean;
 
-use super::acts::{Act, Draft};
+use super::actions::{Act, Draft};
 use super::form::Form;
-use super::line::Line;
+use super::line_input::Line;
 use super::message::Refused;
 
 /// The longest difference that is shown, in bytes.

@@ -4,7 +4,7 @@ use polis_view::Lang;
 use polis_view::style::StyledLines;
 
 use super::message::{Refused, Wish};
-use super::place::Place;
+use super::route::Place;
 use crate::show::{Data, Row, Thing, Ways};
 
 /// How many rows are read at first, and more at a time.

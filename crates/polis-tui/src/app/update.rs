@@ -4,13 +4,13 @@ use crossterm::event::KeyEventKind;
 use polis_core::Event;
 use polis_ops::op::TaskStats;
 
-use super::acts::Act;
+use super::actions::Act;
 use super::form::Form;
 use super::message::{Effect, Message, Part, Refused, Wish};
 use super::overlay::{Cause, Clash, Overlay};
 use super::page::RUSH;
-use super::place::Place;
-use super::{ANEW, App, Counting, Notice, deal, drafts};
+use super::route::Place;
+use super::{ANEW, App, Counting, Notice, action_keys, drafts};
 use crate::show::Data;
 
 /// Changes the state by a message that came at this moment, and answers what has to be done outside.
@@ -153,7 +153,7 @@ impl App {
         if matches!((&wish.place, counted), (Place::Now, true)) {
             effects.extend(self.count());
         }
-        effects.extend(deal::edit(self));
+        effects.extend(action_keys::edit(self));
         effects
     }
 

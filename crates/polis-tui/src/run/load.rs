@@ -9,7 +9,7 @@ use polis_ops::op::{self, Desk, LogPage, LogRead, OrgMember, StatsBy, TaskList, 
 use polis_view::markdown::{self, Look};
 
 use super::Screen;
-use super::paint::{beside, highlighted};
+use super::text_rendering::{beside, highlighted};
 use crate::app::{Part, Place, Refused, Wish};
 use crate::show::{
     AgentSheet, BoardSheet, Data, EventSheet, FileSheet, NowSheet, Roster, TaskGroup, TaskSheet,

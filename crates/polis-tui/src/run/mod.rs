@@ -3,14 +3,14 @@
 //! Nothing here blocks: operations run beside the screen and answer by messages. Nothing wakes up without a
 //! reason: keys, the log, a signal, or a moment from which on a time that is shown reads differently.
 
-mod act;
 mod editor;
 mod follow;
 mod keys;
 mod load;
-mod paint;
+mod operations;
 mod save;
 mod terminal;
+mod text_rendering;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -27,10 +27,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub use self::act::carry_out as act;
 use self::editor::Editor;
 use self::keys::Keys;
 pub use self::load::{figures, load};
+pub use self::operations::carry_out as act;
 use self::terminal::Stage;
 use crate::app::{App, Effect, Message, Notice, Tab, Wish, kept_in, update};
 use crate::draw::draw;

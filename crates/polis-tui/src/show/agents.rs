@@ -11,7 +11,7 @@ use polis_core::{AgentId, RunId};
 use polis_ops::op::{Conversation, OrgMember};
 use polis_view::conversation::{Done, What, bubbles, letter};
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::{amount, words};
+use polis_view::{labels, number_format};
 
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
@@ -73,7 +73,7 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
         let above = agent.supervisor.as_ref().map(AgentId::as_str);
         (agent.id.as_str(), above)
     });
-    for place in polis_view::org::rows(people, None, MOST) {
+    for place in polis_view::org_tree::rows(people, None, MOST) {
         if let Some(agent) = roster.agents.get(place.at) {
             let stands = members.get(&agent.id).and_then(|found| found.last());
             rows.push(row(Some(agent), stands.copied(), place.depth, ways));
@@ -94,7 +94,7 @@ fn run_row(run: &Run, ways: &Ways) -> Row {
         RunStatus::Paused => Style::Yellow,
         RunStatus::Done | RunStatus::Stopped => Style::Dim,
     };
-    let duration = words::run_duration(run, lang);
+    let duration = labels::run_duration(run, lang);
     let begun = Some(&run.created_at).filter(|_| run.is_open());
     let when = duration.unwrap_or_else(|| age(begun, ways));
     let name = format!("{}  {}", run.id, run.requirement);
@@ -102,7 +102,7 @@ fn run_row(run: &Run, ways: &Ways) -> Row {
     Row::new(
         [
             Cell::plain(&name),
-            Cell::new(words::run(run.status, lang), style),
+            Cell::new(labels::run(run.status, lang), style),
             Cell::plain(""),
             Cell::dim(""),
             Cell::dim(&when),
@@ -129,9 +129,9 @@ fn row(agent: Option<&Agent>, member: Option<&OrgMember>, depth: usize, ways: &W
                 MemberStatus::Asking | MemberStatus::Parked | MemberStatus::Paused => Style::Yellow,
                 MemberStatus::Idle | MemberStatus::Gone => Style::Dim,
             };
-            (words::member(member.status, lang), style)
+            (labels::member(member.status, lang), style)
         }
-        (Some(agent), None) => (words::agent_status(agent.status, lang), Style::Dim),
+        (Some(agent), None) => (labels::agent_status(agent.status, lang), Style::Dim),
         (None, None) => ("", Style::Dim),
     };
     let role = match (agent, member) {
@@ -153,19 +153,19 @@ fn row(agent: Option<&Agent>, member: Option<&OrgMember>, depth: usize, ways: &W
         Cell::plain(&name)
     };
     let spent = member.map_or_else(String::new, |member| {
-        let tokens = amount::count(member.spent.tokens);
+        let tokens = number_format::count(member.spent.tokens);
         let tokens = format!("{tokens} {}", lang.say("tokens", "令牌"));
         match member.spent.micros {
             0 => tokens,
-            micros => format!("{tokens} {}", amount::money(micros)),
+            micros => format!("{tokens} {}", number_format::money(micros)),
         }
     });
-    let layer = agent.map_or("", |agent| words::layer(agent.layer, lang));
+    let layer = agent.map_or("", |agent| labels::layer(agent.layer, lang));
     Row::new(
         [
             name,
             Cell::new(status, style),
-            Cell::plain(words::role(role, lang)),
+            Cell::plain(labels::role(role, lang)),
             Cell::dim(layer),
             Cell::dim(&spent),
         ],
@@ -182,21 +182,21 @@ pub(super) fn text(sheet: &AgentSheet, ways: &Ways) -> StyledLines {
     let mut page = Writer::new(ways.width);
     if let Some(agent) = &sheet.agent {
         page.words(&agent.name, Style::Bold);
-        let role = words::role(&agent.role, lang);
+        let role = labels::role(&agent.role, lang);
         page.fact(lang.say("Role", "角色"), role, Styles::NONE);
-        let layer = words::layer(agent.layer, lang);
+        let layer = labels::layer(agent.layer, lang);
         page.fact(lang.say("Layer", "层级"), layer, Styles::NONE);
         if let Some(above) = &agent.supervisor {
             let name = lang.say("Reports to", "上级");
             page.fact(name, above.as_str(), Styles::NONE);
         }
         if sheet.member.is_none() {
-            let status = words::agent_status(agent.status, lang);
+            let status = labels::agent_status(agent.status, lang);
             page.fact(lang.say("Status", "状态"), status, Styles::NONE);
         }
     }
     if let Some(member) = &sheet.member {
-        let status = words::member(member.status, lang);
+        let status = labels::member(member.status, lang);
         let status = match member.doing.as_ref().or(member.why.as_ref()) {
             Some(what) => format!("{status}: {what}"),
             None => status.to_owned(),
@@ -209,9 +209,9 @@ pub(super) fn text(sheet: &AgentSheet, ways: &Ways) -> StyledLines {
         );
         let spent = format!(
             "{} {}, {}, {} {}",
-            amount::count(member.spent.tokens),
+            number_format::count(member.spent.tokens),
             lang.say("tokens", "令牌"),
-            amount::money(member.spent.micros),
+            number_format::money(member.spent.micros),
             member.turns,
             lang.say("turns", "轮"),
         );

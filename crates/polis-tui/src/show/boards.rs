@@ -3,7 +3,7 @@
 use polis_core::board::{BoardName, Decision, DecisionStatus, Milestone, VersionEntry};
 use polis_ops::op::{BoardEntry, BoardView};
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::{amount, words};
+use polis_view::{labels, number_format};
 
 use super::{Cell, Row, Thing, Ways, Writer, age, sentence};
 use crate::app::Place;
@@ -36,7 +36,7 @@ pub(super) fn rows(boards: &[BoardEntry], ways: &Ways) -> Vec<Row> {
             [
                 Cell::plain(&entry.board),
                 Cell::dim(&version),
-                Cell::dim(&amount::bytes(entry.bytes)),
+                Cell::dim(&number_format::bytes(entry.bytes)),
                 Cell::plain(entry.last_modified_by.as_deref().unwrap_or("")),
                 Cell::new(&lock, Style::Yellow),
                 Cell::dim(&age(entry.last_modified_at.as_ref(), ways)),
@@ -87,8 +87,8 @@ pub(super) fn versions(board: &BoardName, versions: &[VersionEntry], ways: &Ways
             [
                 Cell::plain(&format!("v{}", entry.version)),
                 Cell::plain(&entry.by),
-                Cell::dim(words::version(entry.action, ways.lang)),
-                Cell::dim(&amount::bytes(entry.bytes)),
+                Cell::dim(labels::version(entry.action, ways.lang)),
+                Cell::dim(&number_format::bytes(entry.bytes)),
                 Cell::dim(&age(Some(&entry.at), ways)),
             ],
             Thing::Version {
@@ -120,7 +120,7 @@ pub(super) fn rulings(decisions: &[Decision], milestones: &[Milestone], ways: &W
         lang.say("Decisions (p proposes one)", "决策（p 提议）"),
     )];
     for decision in decisions {
-        let word = words::decision(decision.status, lang);
+        let word = labels::decision(decision.status, lang);
         let style = match decision.status {
             DecisionStatus::Approved => Style::Green,
             DecisionStatus::Rejected => Style::Red,

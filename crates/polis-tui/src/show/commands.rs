@@ -4,7 +4,7 @@ use polis_core::Timestamp;
 use polis_ops::op::{CommandEntry, CommandView};
 use polis_view::command::{Ending, ending};
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::{amount, time};
+use polis_view::{number_format, time};
 
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
@@ -71,10 +71,10 @@ pub(super) fn text(view: &CommandView, ways: &Ways) -> StyledLines {
     page.heading(&format!(
         "{} ({})",
         lang.say("Output", "输出"),
-        amount::bytes(entry.output_bytes)
+        number_format::bytes(entry.output_bytes)
     ));
     if view.omitted > 0 {
-        let omitted = amount::bytes(view.omitted);
+        let omitted = number_format::bytes(view.omitted);
         let said = lang.say(
             format!("… {omitted} before this are left out"),
             format!("……前面省略 {omitted}"),

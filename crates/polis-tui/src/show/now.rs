@@ -5,8 +5,8 @@ use polis_core::society::approval::Approval;
 use polis_core::society::member::MemberStatus;
 use polis_core::task::TaskSummary;
 use polis_ops::op::{AgentNow, Now, OpenDecision, TaskStats};
+use polis_view::labels;
 use polis_view::style::Style;
-use polis_view::words;
 
 use super::{Cell, Row, Thing, Ways, age, agents, commands, events, tasks};
 use crate::app::Place;
@@ -253,7 +253,7 @@ fn task_row(task: &TaskSummary, ways: &Ways) -> Row {
 }
 
 fn agent_row(agent: &AgentNow, ways: &Ways) -> Row {
-    let status = words::member(agent.status, ways.lang);
+    let status = labels::member(agent.status, ways.lang);
     let text = match (&agent.doing, &agent.why, agent.task) {
         (Some(what), _, _) | (None, Some(what), _) => format!("{status}: {what}"),
         (None, None, Some(task)) => format!("{status}: #{task}"),

@@ -4,8 +4,8 @@ use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
 use polis_core::task::history::HistoryEntry;
 use polis_ops::op::{Comments, NewestHistory, TaskView};
+use polis_view::labels;
 use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::words;
 
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
@@ -67,7 +67,7 @@ pub(super) fn rows(groups: &[TaskGroup], ways: &Ways) -> Vec<Row> {
     }
     let mut rows = Vec::new();
     for group in groups.iter().filter(|group| !group.tasks.is_empty()) {
-        let name = words::status(group.status, lang);
+        let name = labels::status(group.status, lang);
         rows.push(Row::heading(&format!("{name} ({})", group.total)));
         rows.extend(group.tasks.iter().map(|task| row(task, ways)));
     }
@@ -92,13 +92,13 @@ fn row(task: &TaskSummary, ways: &Ways) -> Row {
     let role = task.required_role.as_deref().unwrap_or("");
     let sort = task
         .task_type
-        .map_or("", |sort| words::task_type(sort, lang));
+        .map_or("", |sort| labels::task_type(sort, lang));
     Row::new(
         [
             Cell::new(&format!("#{}", task.id), Style::Cyan),
             Cell::new(&subject, styles),
             owner(task),
-            Cell::dim(words::role(role, lang)),
+            Cell::dim(labels::role(role, lang)),
             Cell::dim(sort),
             Cell::dim(&age(task.updated_at.as_ref(), ways)),
         ],
@@ -123,7 +123,7 @@ pub(super) fn text(sheet: &TaskSheet, ways: &Ways) -> StyledLines {
     page.words(&task.subject, Style::Bold);
     page.fact(
         lang.say("Status", "状态"),
-        words::status(task.status, lang),
+        labels::status(task.status, lang),
         status_style(task.status),
     );
     let owner = match (task.owner.as_str(), sheet.view.stale) {
@@ -136,11 +136,11 @@ pub(super) fn text(sheet: &TaskSheet, ways: &Ways) -> StyledLines {
     };
     page.fact(lang.say("Owner", "负责人"), &owner, Styles::NONE);
     if let Some(role) = &task.required_role {
-        let role = words::role(role, lang);
+        let role = labels::role(role, lang);
         page.fact(lang.say("Role", "角色"), role, Styles::NONE);
     }
     if let Some(sort) = task.task_type {
-        let sort = words::task_type(sort, lang);
+        let sort = labels::task_type(sort, lang);
         page.fact(lang.say("Type", "类型"), sort, Styles::NONE);
     }
     let ids = |ids: &[polis_core::TaskId]| {
@@ -148,12 +148,12 @@ pub(super) fn text(sheet: &TaskSheet, ways: &Ways) -> StyledLines {
         ids.join(" ")
     };
     if !task.blocked_by.is_empty() {
-        let name = words::field("blockedBy", lang);
+        let name = labels::field("blockedBy", lang);
         page.fact(name, &ids(&task.blocked_by), Styles::NONE);
     }
     if !task.blocks.is_empty() {
         page.fact(
-            words::field("blocks", lang),
+            labels::field("blocks", lang),
             &ids(&task.blocks),
             Styles::NONE,
         );

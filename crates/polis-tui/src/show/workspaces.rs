@@ -3,7 +3,7 @@
 use polis_core::AgentId;
 use polis_core::workspace::file::{EntryType, FileEntry, FileList};
 use polis_ops::op::WorkspaceEntry;
-use polis_view::amount;
+use polis_view::number_format;
 use polis_view::style::{Style, StyledLines, Styles};
 
 use super::{Cell, Row, Thing, Ways, Writer};
@@ -70,7 +70,7 @@ pub(super) fn files(of: &AgentId, path: &str, list: &FileList, ways: &Ways) -> V
             _ => (Cell::dim(&entry.name), None),
         };
         let size = match entry.kind {
-            EntryType::File => amount::bytes(entry.size),
+            EntryType::File => number_format::bytes(entry.size),
             _ => String::new(),
         };
         Row::new([name, Cell::dim(&size)], Thing::File(whole), open)
@@ -84,7 +84,7 @@ pub(super) fn files(of: &AgentId, path: &str, list: &FileList, ways: &Ways) -> V
 pub(super) fn file(sheet: &FileSheet, ways: &Ways) -> StyledLines {
     let lang = ways.lang;
     let mut page = Writer::new(ways.width);
-    let mut head = amount::bytes(sheet.size);
+    let mut head = number_format::bytes(sheet.size);
     if sheet.truncated {
         head.push_str(lang.say(", only its beginning is shown", "，仅显示开头"));
     }

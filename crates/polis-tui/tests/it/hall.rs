@@ -214,7 +214,7 @@ impl Hall {
         };
         let caller = Caller::resolve(user, None).unwrap();
         let changes = Changeset::by(&caller, self.polis().now())
-            .write(polis_core::society::kept::add(name, &call));
+            .write(polis_core::society::versioned::add(name, &call));
         self.wait(self.polis().store.commit(changes)).unwrap();
         let lead: AgentId = "lead".parse().unwrap();
         for (command, ending) in [

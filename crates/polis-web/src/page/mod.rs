@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::Router;
 use polis_core::{Code, Refusal};
 
-use crate::house::House;
-use crate::refused::Refused;
-use crate::visit::Visit;
+use crate::error_page::Refused;
+use crate::request_context::Visit;
+use crate::state::House;
 
 mod agents;
 pub(crate) mod boards;

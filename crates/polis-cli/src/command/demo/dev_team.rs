@@ -22,12 +22,12 @@ use crate::command::run::watch::Watch;
 use crate::command::run::{self, Run};
 use crate::command::ws::directory;
 use crate::context::{Context, Place};
-use crate::driving::Drive;
 use crate::error::Failure;
-use crate::live::face::Face;
+use crate::live::renderer::Face;
+use crate::model_selection::Here;
 use crate::output::{Output, Style, clean, clean_lines};
+use crate::run_worker::Drive;
 use crate::team::Team;
-use crate::thinking::Here;
 
 /// What the recording answers to.
 const REQUIREMENT: &str = "Create a simple calculator program: a shell script that evaluates expressions such as \

@@ -10,7 +10,7 @@ use super::watch::{Ended, Watch};
 use crate::command::society::total;
 use crate::context::Context;
 use crate::error::Failure;
-use crate::live::{block, count, elapsed, money, tokens};
+use crate::live::{count, elapsed, money, status_block, tokens};
 use crate::output::{Output, Style, clean, clean_lines};
 
 /// Says how it ended.
@@ -139,7 +139,11 @@ fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
         .map(|member| {
             let why = member.why.as_deref();
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            format!("{} {}{why}", member.agent_id, block::held(member.status))
+            format!(
+                "{} {}{why}",
+                member.agent_id,
+                status_block::held(member.status)
+            )
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))

@@ -31,12 +31,12 @@ use super::ws::directory;
 use crate::cli::Globals;
 use crate::config::Config;
 use crate::context::{Context, Place, WORKSPACE, workspace_of};
-use crate::driving::Drive;
 use crate::error::{Failure, invalid};
-use crate::live::face::Face;
+use crate::live::renderer::Face;
+use crate::model_selection::{self, Here, Surroundings as _};
 use crate::output::Output;
+use crate::run_worker::Drive;
 use crate::team::{self, Team};
-use crate::thinking::{self, Here, Surroundings as _};
 use watch::{Ended, Watch};
 
 /// How long an end in good order may take.
@@ -142,7 +142,7 @@ impl Run {
             None => go_on(&context, self.resume.flatten().as_deref(), limits)?,
         };
         let model = match &self.record {
-            Some(file) => thinking::recorded(model, file)?,
+            Some(file) => model_selection::recorded(model, file)?,
             None => model,
         };
         let mut face = Face::of(out);
@@ -182,7 +182,7 @@ impl Run {
         limits: &Limits,
     ) -> Result<Arc<dyn Model>, Failure> {
         let here = Here(place.and_then(Place::directory));
-        let chosen = thinking::choose(config, self.model.as_deref(), &here)?;
+        let chosen = model_selection::choose(config, self.model.as_deref(), &here)?;
         chosen.check_money(limits.micros.is_some())?;
         chosen.model(config, &here)
     }

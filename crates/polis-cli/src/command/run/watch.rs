@@ -22,9 +22,9 @@ use crate::command::serve::Signals;
 use crate::command::society::{post, title, total};
 use crate::context::Context;
 use crate::error::Failure;
-use crate::live::face::Face;
-use crate::live::screen::{News, Screen, Taken};
-use crate::live::{block, count, terminal};
+use crate::live::renderer::Face;
+use crate::live::run_state::{News, Screen, Taken};
+use crate::live::{count, status_block, terminal};
 use crate::output::clean_lines;
 
 /// How often the block is drawn.
@@ -406,7 +406,7 @@ pub(super) fn needs_of_person(org: &Org, questions: &[Message]) -> Vec<String> {
         let why = why.map_or_else(String::new, |why| format!(" ({why})"));
         needs.push(format!(
             "{id} {}{why}: /resume {id}",
-            block::held(member.status),
+            status_block::held(member.status),
             id = member.agent_id
         ));
     }

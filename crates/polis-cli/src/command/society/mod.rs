@@ -3,8 +3,8 @@
 mod approve;
 mod budget;
 mod log;
-mod see;
-mod steer;
+mod pause;
+mod status;
 mod team;
 
 use clap::{Args, Subcommand};
@@ -13,8 +13,8 @@ use polis_core::{AgentId, Code, Refusal, RunId};
 use polis_ops::op::{self, ListRuns, OfRun};
 
 pub(crate) use budget::Budget as BudgetFlags;
-pub(crate) use see::{post, title, total};
-pub(crate) use steer::send;
+pub(crate) use pause::send;
+pub(crate) use status::{post, title, total};
 
 use crate::cli::Globals;
 use crate::context::Context;
@@ -25,17 +25,17 @@ use crate::output::Output;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Society {
     /// List the runs
-    Ps(see::Ps),
+    Ps(status::Ps),
     /// Show who works for a run, and what they do
-    Tree(see::Tree),
+    Tree(status::Tree),
     /// Show an agent's conversation: what it heard, said and did
     Log(log::Log),
     /// Write to an agent
-    Send(steer::Send),
+    Send(pause::Send),
     /// Let a run, or an agent of it, wait
-    Pause(steer::Hold),
+    Pause(pause::Hold),
     /// Let a run, or an agent of it, go on
-    Resume(steer::Hold),
+    Resume(pause::Hold),
     /// End a run: everybody is dismissed, files stay
     Stop(OneRun),
     /// Show or set what a run, or an agent of it, may spend
@@ -82,12 +82,12 @@ impl Society {
             Self::Send(send) => send.run(context, out),
             Self::Pause(hold) => hold.run(true, context, out),
             Self::Resume(hold) => hold.run(false, context, out),
-            Self::Stop(one) => steer::stop(&one, context, out),
+            Self::Stop(one) => pause::stop(&one, context, out),
             Self::Budget(change) => change.run(context, out),
             Self::Approvals(approvals) => approvals.run(context, out),
             Self::Approve(decide) => decide.run(true, context, out),
             Self::Deny(decide) => decide.run(false, context, out),
-            Self::Roles(one) => see::roles(&one, context, out),
+            Self::Roles(one) => status::roles(&one, context, out),
             Self::Team(_) => Ok(()),
         }
     }

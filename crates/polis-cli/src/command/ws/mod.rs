@@ -2,8 +2,8 @@
 
 mod change;
 mod commands;
-mod place;
 mod read;
+mod workspace_binding;
 
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(crate) enum Ws {
     /// List the commands that ran or run, or show what one wrote
     Commands(commands::Commands),
     /// Put a team's workspace into a directory of your choice
-    Bind(place::Bind),
+    Bind(workspace_binding::Bind),
     /// List all workspaces
     List,
 }
@@ -60,7 +60,7 @@ impl Ws {
             Self::Mkdir(args) => args.run(context, out),
             Self::Commands(args) => args.run(context, out),
             Self::Bind(args) => args.run(context, out),
-            Self::List => place::list(context, out),
+            Self::List => workspace_binding::list(context, out),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::record::{Field, FieldLines, Record, records, render_at};
 use super::{Decision, decisions};
+use crate::board::insertion_point::{Ending, places, put};
 use crate::board::lines::lines;
-use crate::board::place::{Ending, places, put};
 use crate::board::section::outline;
 use crate::board::splice::Splice;
-use crate::board::words::{Language, heading};
+use crate::board::template_text::{Language, heading};
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 

@@ -19,7 +19,7 @@ pub use edit::{find_decision, insert_decision, next_id, replace_decision};
 pub use record::{decisions, render};
 pub use rules::{By, Electorate, Proposal, Quorum, appeal, propose, sign, veto};
 
-use super::words::{Word, status, value};
+use super::template_text::{Word, status, value};
 
 /// How far a decision has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

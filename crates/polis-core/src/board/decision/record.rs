@@ -13,7 +13,7 @@ use super::{Decision, DecisionKind, DecisionStatus, normal_line, normal_names, n
 use crate::board::escape::{escape, is_unfilled, unescape};
 use crate::board::lines::{Line, line_start, lines};
 use crate::board::section::{Outline, outline};
-use crate::board::words::{Language, Word, heading, is_placeholder, label, record, value};
+use crate::board::template_text::{Language, Word, heading, is_placeholder, label, record, value};
 
 /// A field of a record, in the order it is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Finding a section by the name somebody typed.
 
 use crate::board::section::{Outline, Section, plain_title};
-use crate::board::words;
+use crate::board::template_text;
 use crate::refusal::{Code, Refusal};
 
 /// How many titles a refusal names.
@@ -66,7 +66,7 @@ fn matches<'a>(outline: &'a Outline, typed: &str) -> Vec<&'a Section> {
             .map_or(found, |plain| named(&plain));
     }
     if found.is_empty() {
-        found = words::other_name(bare).map_or(found, named);
+        found = template_text::other_name(bare).map_or(found, named);
     }
     if found.is_empty() {
         let lower = bare.to_lowercase();

@@ -13,7 +13,7 @@ use compose::{appended, emptied, line_end, trimmed};
 
 use super::section::{Section, front_matter_end, outline, outline_from};
 use super::splice::Splice;
-use super::words::is_placeholder;
+use super::template_text::is_placeholder;
 use crate::refusal::{Code, Refusal};
 
 /// What to do with a section.

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::decision::normal_line;
 use super::escape::{escape, is_unfilled, unescape};
+use super::insertion_point::{Ending, places, put};
 use super::lines::{end_of_written, lines};
-use super::place::{Ending, places, put};
 use super::section::{Outline, Section, outline};
 use super::splice::Splice;
-use super::words::{Language, heading, value};
+use super::template_text::{Language, heading, value};
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 use crate::task::text::check_line;

@@ -4,7 +4,7 @@
 //! the stretches it cannot be sure of, so that a long text costs little more than finding its
 //! line ends and the answer is still the parser's.
 
-mod ask;
+mod commonmark;
 mod scan;
 #[cfg(test)]
 pub(crate) mod tests;

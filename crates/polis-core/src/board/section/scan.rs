@@ -6,7 +6,7 @@
 
 use memchr::{memchr, memmem};
 
-use super::{Section, ask, title};
+use super::{Section, commonmark, title};
 
 /// Stretches parsed in close succession are made longer, up to this.
 const LONGEST_REACH: usize = 64 * 1024;
@@ -23,7 +23,7 @@ pub(super) fn headings(text: &str, start: usize) -> Vec<Section> {
         asked: 0,
     };
     if has_lone_return(text.as_bytes()) {
-        scan.accept(start, &ask::headings(&text[start..]));
+        scan.accept(start, &commonmark::headings(&text[start..]));
     } else {
         scan.run(start);
     }
@@ -146,7 +146,7 @@ impl Scan<'_> {
         loop {
             let stop = self.next_candidate(least);
             let end = stop.unwrap_or(self.bytes.len());
-            let headings = ask::headings(&self.text[start..end]);
+            let headings = commonmark::headings(&self.text[start..end]);
             self.asked = end;
             if stop.is_none() {
                 self.accept(start, &headings);

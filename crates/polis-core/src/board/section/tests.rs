@@ -7,7 +7,7 @@ use super::*;
 /// What the parser says about the whole text.
 fn reference(text: &str) -> Outline {
     let start = front_matter_end(text);
-    let mut sections: Vec<_> = ask::headings(&text[start..])
+    let mut sections: Vec<_> = commonmark::headings(&text[start..])
         .into_iter()
         .map(|(level, range)| {
             let heading = start + range.start..start + range.end;

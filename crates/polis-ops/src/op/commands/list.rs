@@ -7,7 +7,7 @@ use polis_core::{AgentId, Code, Refusal, Standing, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::workspace::Desk;
+use super::super::workspace_resolution::Desk;
 use super::{KEPT, Output, Remembered, name};
 use crate::error::OpError;
 use crate::polis::Polis;

@@ -14,7 +14,7 @@ use polis_core::record::{RecordBody, RecordKind};
 use polis_core::{Changeset, NewEvent, Timestamp};
 use serde::Serialize;
 
-use super::super::workspace::Worker;
+use super::super::workspace_resolution::Worker;
 use super::{Ended, KEPT, KEPT_OUTPUT, Output, Remembered, SWEEP_EACH, fresh, name};
 use crate::polis::Polis;
 use crate::port::{Outcome, OutputWatcher, Stream};

@@ -1,10 +1,10 @@
 //! Setting a budget, and drawing from one.
 
-use polis_core::carried::object;
+use polis_core::refusal_serde::object;
 use polis_core::society::budget::{self, Account, Amount, Limits, Short};
 use polis_core::society::dismiss::{Someone, leaves};
 use polis_core::society::member::{self, MemberState, MemberStatus};
-use polis_core::society::{Kept, MemberKey, RunId, steer};
+use polis_core::society::{Kept, MemberKey, RunId, pause};
 use polis_core::{AgentId, Changeset, Code, Refusal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub async fn set_budget(
                 false => params.budget.or(current.state.value.account.limits),
             };
             let id = run.value.id.clone();
-            let changes = steer::decide_budget(&agent, limits, &id, &members, caller, &polis.now());
+            let changes = pause::decide_budget(&agent, limits, &id, &members, caller, &polis.now());
             let set = MemberBudget {
                 run: id,
                 agent_id: agent,

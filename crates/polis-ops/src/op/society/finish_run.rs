@@ -3,7 +3,7 @@
 //! The runtime calls these; they are no operation of an agent or a person, so they take no caller.
 
 use polis_core::society::run::{Run, RunStatus};
-use polis_core::society::{RunId, steer};
+use polis_core::society::{RunId, pause};
 
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
@@ -14,7 +14,7 @@ pub async fn finish_run(polis: &Polis, id: &RunId, revision: u64) -> Result<bool
     let decide = || -> Attempt<'_, Run> {
         Box::pin(async move {
             let run = polis.run(id).await?;
-            Ok(steer::finish_run(&run, revision, &polis.now()))
+            Ok(pause::finish_run(&run, revision, &polis.now()))
         })
     };
     let run = polis.settle(decide, |run, _| run).await?;
@@ -26,7 +26,7 @@ pub async fn reopen_run(polis: &Polis, id: &RunId) -> Result<Run, OpError> {
     let decide = || -> Attempt<'_, Run> {
         Box::pin(async move {
             let run = polis.run(id).await?;
-            Ok(steer::reopen_run(&run, &polis.now()))
+            Ok(pause::reopen_run(&run, &polis.now()))
         })
     };
     polis.settle(decide, |run, _| run).await

@@ -5,8 +5,8 @@ mod approvals;
 mod budget;
 mod conversation;
 mod finish_run;
-mod hold;
 mod org;
+mod pause;
 mod questions;
 mod roles;
 mod runs;
@@ -21,11 +21,11 @@ pub use conversation::{
     Conversation, ReadConversation, Spoken, ToolCall, TurnView, read_conversation,
 };
 pub use finish_run::{finish_run, reopen_run};
-pub use hold::{Held, HoldSociety, pause_society, resume_society};
 pub(super) use org::Awake;
 pub use org::{
     GetOrg, ListMembers, MemberList, Org, OrgMember, get_org, list_members, show_member,
 };
+pub use pause::{Held, HoldSociety, pause_society, resume_society};
 pub(in crate::op) use questions::open_letters;
 pub use questions::{is_open_question, open_questions};
 pub use roles::{

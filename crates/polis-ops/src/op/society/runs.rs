@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PAGE, check_sight, read};
 use crate::error::OpError;
-use crate::op::page::page;
+use crate::op::pagination::page;
 use crate::polis::Polis;
 
 /// The parameters of whatever is about a run.

@@ -272,7 +272,7 @@ async fn many_readers_are_told_in_few_rounds() {
     let before = hub.figures().rounds;
     let begin = Instant::now();
     log.grow(1);
-    sleep(2 * pace::round(1_000)).await;
+    sleep(2 * throttle::round(1_000)).await;
     assert_eq!(hub.figures().rounds, before + 1);
     for _ in 0..1_000 {
         log.grow(1);
@@ -283,9 +283,9 @@ async fn many_readers_are_told_in_few_rounds() {
         delays.push(reader.await.unwrap() - begin);
     }
     delays.sort_unstable();
-    let (first, last) = (delays[pace::GROUP - 1], delays[999]);
+    let (first, last) = (delays[throttle::GROUP - 1], delays[999]);
     assert!(first < Duration::from_millis(2), "{first:?}");
-    let round = pace::round(1_000);
+    let round = throttle::round(1_000);
     assert!(last <= round, "{last:?}");
     let rounds = u32::try_from(hub.figures().rounds - before - 1).unwrap();
     let full = Duration::from_secs(1).div_duration_f64(round) as u32;

@@ -22,8 +22,8 @@ use polis_ops::{OpError, Polis, op};
 
 use self::query::Query;
 use self::stream::Stream;
-use super::access::end_of;
 use super::hub::Hub;
+use super::token_check::end_of;
 use crate::Identity;
 
 /// How a refusal becomes an answer.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use polis_core::sight::Sight;
+use polis_core::visibility::Sight;
 use polis_ops::op;
 use serde::Serialize;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
@@ -12,10 +12,10 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 use super::Desk;
 use super::query::Query;
 use crate::Identity;
-use crate::events::access::still_counts;
 use crate::events::batch::News;
 use crate::events::follower::Follower;
-use crate::events::frame;
+use crate::events::sse_encoding;
+use crate::events::token_check::still_counts;
 
 /// A stream that is under way.
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Stream {
             beats,
             until,
             sent: place,
-            ready: VecDeque::from([frame::beginning(place, retry)]),
+            ready: VecDeque::from([sse_encoding::beginning(place, retry)]),
             told_behind: false,
             over: false,
         }
@@ -131,7 +131,7 @@ impl Stream {
         }
         // What an agent may see changes with its place in the team.
         self.look_again().await;
-        let beat = frame::heartbeat(place, place > self.sent);
+        let beat = sse_encoding::heartbeat(place, place > self.sent);
         self.sent = place;
         self.ready.push_back(beat);
     }
@@ -205,7 +205,7 @@ impl Stream {
             head,
             behind,
         };
-        Some(frame::notice("behind", None, &notice))
+        Some(sse_encoding::notice("behind", None, &notice))
     }
 
     fn end(&mut self, reason: Reason, place: u64) {
@@ -213,7 +213,7 @@ impl Stream {
         // After its last event a reader that has all it asked for needs no more words.
         if self.query.limit != Some(0) {
             let closing = Closing { reason, place };
-            let last = frame::notice("closing", Some(place), &closing);
+            let last = sse_encoding::notice("closing", Some(place), &closing);
             self.ready.push_back(last);
         }
     }

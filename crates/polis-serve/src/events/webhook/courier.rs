@@ -17,11 +17,11 @@ use polis_ops::{Polis, PortError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::delivery::{Failed, Line, Trust};
 use super::lease::{self, Turn};
-use super::post::{Failed, Line, Trust};
 use super::record::{Kept, Saved};
 use super::target::Target;
-use super::{WebhookSettings, backoff, sign};
+use super::{WebhookSettings, backoff, signature};
 use crate::events::follower::Follower;
 use crate::events::hub::Hub;
 
@@ -405,7 +405,7 @@ impl Courier {
 
 fn headers(hook: &Webhook, seq: u64, timestamp: i64, body: &[u8]) -> HeaderMap {
     let id = format!("{}.{seq}", hook.id);
-    let signature = sign::signature(&hook.secret, &id, timestamp, body);
+    let signature = signature::signature(&hook.secret, &id, timestamp, body);
     let all = [
         ("webhook-id", id),
         ("webhook-timestamp", timestamp.to_string()),

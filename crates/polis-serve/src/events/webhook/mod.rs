@@ -4,10 +4,10 @@
 
 mod backoff;
 mod courier;
+mod delivery;
 mod lease;
-mod post;
 mod record;
-mod sign;
+mod signature;
 mod target;
 
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use self::courier::{Counts, Courier, Office, Order};
-use self::post::Trust;
+use self::delivery::Trust;
 use self::record::Kept;
 use super::follower::Follower;
 use super::hub::Hub;

@@ -1,9 +1,9 @@
 //! The description of the API (OpenAPI 3.1), made of the table of routes and the tools' own schemas.
 
+mod builtin_operations;
 mod examples;
-mod narrow;
 mod operation;
-mod own;
+mod schema_narrowing;
 mod shared;
 
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub fn document() -> Value {
             methods.insert(method, operation);
         }
     }
-    for (path, item) in own::paths() {
+    for (path, item) in builtin_operations::paths() {
         paths.insert(path, item);
     }
     let mut components = shared::components();

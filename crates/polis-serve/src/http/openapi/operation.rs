@@ -6,8 +6,8 @@ use polis_core::token::{Access, Area};
 use polis_ops::tool::Tool;
 use serde_json::{Map, Value, json};
 
-use super::{examples, narrow, shared};
-use crate::http::answer;
+use super::{examples, schema_narrowing, shared};
+use crate::http::response;
 use crate::http::route::{ROUTES, Route, Verb};
 
 /// Schemas of answers, each written once under its name.
@@ -43,8 +43,8 @@ pub(super) fn of(route: &'static Route, schemas: &mut Schemas) -> Option<Value> 
     let tool = Tool::find(route.tool).ok()?;
     let changes = !route.looks && tool.access() == Access::Write;
     let mut input = (tool.input)();
-    answer::hide(&mut input, route.hidden);
-    narrow::narrow(tool, &mut input);
+    response::hide(&mut input, route.hidden);
+    schema_narrowing::narrow(tool, &mut input);
     let mut operation = json!({
         "operationId": route.id(),
         "summary": route.about.unwrap_or(tool.about),
@@ -161,7 +161,7 @@ fn request_body(route: &Route, mut input: Map<String, Value>) -> Option<Value> {
         .map(|(_, name)| name)
         .chain(route.query.iter().copied())
         .collect();
-    answer::hide(&mut input, &elsewhere);
+    response::hide(&mut input, &elsewhere);
     properties(&input).next()?;
     for noise in ["title", "description", "$schema"] {
         input.remove(noise);

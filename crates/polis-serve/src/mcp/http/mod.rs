@@ -27,11 +27,11 @@ use polis_ops::{OpError, Polis};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::house::House;
+use super::mcp_state::House;
 use super::media::JSON;
 use super::server::Server;
+use super::subscriptions::Start;
 use super::toolset::Toolset;
-use super::watch::Start;
 use crate::events::Hub;
 use crate::identity::Identity;
 use crate::metrics::Metrics;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::identity::Identity;
-use crate::mcp::house::House;
+use crate::mcp::mcp_state::House;
 use crate::mcp::server::Server;
+use crate::mcp::subscriptions::Start;
 use crate::mcp::toolset::Toolset;
-use crate::mcp::watch::Start;
 
 /// What is known of a request.
 #[derive(Debug, Clone)]

@@ -16,8 +16,8 @@ use polis_ops::Polis;
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
 use tokio_util::sync::CancellationToken;
 
-use super::door::Door;
-use super::house::House;
+use super::listen_service::Door;
+use super::mcp_state::House;
 use super::server::Server;
 use super::toolset::Toolset;
 use crate::events::Hub;

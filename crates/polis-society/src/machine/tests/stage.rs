@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use polis_core::Raw;
-use polis_core::board::words::Language;
+use polis_core::board::template_text::Language;
 use polis_core::message::{Message, NewMessage};
 use polis_core::society::approval::Decision;
 use polis_core::society::budget::Account;

@@ -15,7 +15,7 @@ use polis_core::board::BoardName;
 use polis_ops::PortError;
 use rustix::fs::{OFlags, fstat};
 
-use super::place::{Place, failed};
+use super::file_location::{Place, failed};
 use super::{LOCKS, Mirror};
 
 /// The words of a lock file, each before a version, and how long such a line is.
@@ -129,7 +129,7 @@ impl Mirror {
             return Ok(file);
         }
         let place = self.lock_place(name, "lock", true)?;
-        let place = place.ok_or_else(super::place::not_a_file)?;
+        let place = place.ok_or_else(super::file_location::not_a_file)?;
         let file = Arc::new(place.open(OFlags::RDWR | OFlags::CREATE)?);
         open.put(name, &file);
         Ok(file)

@@ -3,17 +3,17 @@
 //! The store is the truth, and the file follows it: written without synchronisation of its own,
 //! because a crash between commit and file is repaired from the log. A file carries the
 //! modification time that its version was given, so one look says which version it is at, or
-//! that something else has changed it ([`mod@examine`]). [`mod@write`] writes, [`place`] finds files
-//! without following links, [`copies`] keeps what was overwritten, [`intent`] says what a crash
+//! that something else has changed it ([`mod@reconcile`]). [`mod@write`] writes, [`file_location`] finds files
+//! without following links, [`backups`] keeps what was overwritten, [`intent`] says what a crash
 //! interrupted.
 
-mod copies;
-mod examine;
-mod found;
+mod backups;
+mod discovery;
+mod file_location;
 mod intent;
-mod place;
-mod stamp;
-mod texts;
+mod mtime_stamp;
+mod reconcile;
+mod text_cache;
 mod write;
 
 use std::collections::BTreeSet;
@@ -31,13 +31,13 @@ use rustix::fs::{FlockOperation, OFlags};
 
 use super::boards::Kept;
 use super::lock::flock_polling;
+use file_location::{Place, Seen, Sight, errno, open_root, seen};
 use intent::LockFiles;
-use place::{Place, Seen, Sight, errno, open_root, seen};
-use stamp::is_given;
-use texts::Texts;
+use mtime_stamp::is_given;
+use text_cache::Texts;
 
-pub(super) use examine::{Examined, Finding, examine, now};
-pub(super) use stamp::stamp;
+pub(super) use mtime_stamp::stamp;
+pub(super) use reconcile::{Examined, Finding, examine, now};
 pub(super) use write::{Disk, Pending, Work, prepare};
 
 /// The directory of whiteboards.
@@ -96,7 +96,7 @@ impl Mirror {
             texts: Mutex::default(),
             locks: Mutex::default(),
             keep: AtomicU32::new(KEEP),
-            booted: examine::booted(),
+            booted: reconcile::booted(),
             held: Arc::default(),
         }
     }

@@ -20,9 +20,9 @@ use rustix::io::Errno;
 use super::super::boards::{self, Kept};
 use super::super::lock::try_flock;
 use super::Mirror;
-use super::copies::{remove, set_stamp};
+use super::backups::{remove, set_stamp};
+use super::file_location::{Place, Seen, Sight, failed, not_a_file, seen};
 use super::intent::{Begun, Intent, Way};
-use super::place::{Place, Seen, Sight, failed, not_a_file, seen};
 
 /// What a board's file is before a batch is written through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,15 +13,15 @@ use polis_core::society::member::MemberStatus;
 use polis_core::society::run::RunStatus;
 use polis_core::token::Area;
 use polis_core::{AgentId, AgentStatus, RunId};
-use polis_view::words;
+use polis_view::labels;
 
-use crate::house::House;
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::state::House;
 
-mod act;
-mod chat;
-mod mail;
+mod conversation;
+mod messages;
 mod run;
+mod run_actions;
 mod show;
 mod tree;
 
@@ -31,32 +31,41 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/agents/tree", get(tree::refresh))
         .route("/agents/runs/{run}", get(run::show))
         .route("/agents/runs/{run}/members", get(run::refresh))
-        .route("/agents/runs/{run}/hold", post(act::hold_run))
+        .route("/agents/runs/{run}/hold", post(run_actions::hold_run))
         .route(
             "/agents/runs/{run}/stop",
-            get(act::ask_stop).post(act::stop),
+            get(run_actions::ask_stop).post(run_actions::stop),
         )
         .route("/agents/runs/{run}/of/{id}", get(show::member))
         .route(
             "/agents/runs/{run}/of/{id}/standing",
             get(show::refresh_member),
         )
-        .route("/agents/runs/{run}/of/{id}/chat", get(chat::refresh))
-        .route("/agents/runs/{run}/of/{id}/mail", get(mail::of_member))
-        .route("/agents/runs/{run}/of/{id}/say", post(mail::say_to_member))
-        .route("/agents/runs/{run}/of/{id}/hold", post(act::hold_member))
+        .route(
+            "/agents/runs/{run}/of/{id}/chat",
+            get(conversation::refresh),
+        )
+        .route("/agents/runs/{run}/of/{id}/mail", get(messages::of_member))
+        .route(
+            "/agents/runs/{run}/of/{id}/say",
+            post(messages::say_to_member),
+        )
+        .route(
+            "/agents/runs/{run}/of/{id}/hold",
+            post(run_actions::hold_member),
+        )
         .route(
             "/agents/runs/{run}/of/{id}/terminate",
-            get(act::ask_terminate).post(act::terminate),
+            get(run_actions::ask_terminate).post(run_actions::terminate),
         )
-        .route("/agents/letters/{number}", get(mail::alone))
+        .route("/agents/letters/{number}", get(messages::alone))
         .route("/agents/{id}", get(show::agent))
         .route("/agents/{id}/standing", get(show::refresh))
-        .route("/agents/{id}/mail", get(mail::of_agent))
-        .route("/agents/{id}/say", post(mail::say_to_agent))
+        .route("/agents/{id}/mail", get(messages::of_agent))
+        .route("/agents/{id}/say", post(messages::say_to_agent))
         .route(
             "/agents/{id}/retire",
-            get(act::ask_retire).post(act::retire),
+            get(run_actions::ask_retire).post(run_actions::retire),
         )
 }
 
@@ -70,7 +79,7 @@ fn member_at(run: &RunId, id: &AgentId) -> String {
 
 /// How a member of a run stands.
 fn member_pill(visit: &Visit, status: MemberStatus) -> Markup {
-    html! { span class={ "pill status-" (status.as_str()) } { (words::member(status, visit.lang())) } }
+    html! { span class={ "pill status-" (status.as_str()) } { (labels::member(status, visit.lang())) } }
 }
 
 /// Whether a registered agent may act.
@@ -79,10 +88,10 @@ fn agent_pill(visit: &Visit, status: AgentStatus) -> Markup {
         AgentStatus::Active => "pill",
         AgentStatus::Retired => "pill status-retired",
     };
-    html! { span class=(class) { (words::agent_status(status, visit.lang())) } }
+    html! { span class=(class) { (labels::agent_status(status, visit.lang())) } }
 }
 
 /// Whether a run goes on.
 fn run_pill(visit: &Visit, status: RunStatus) -> Markup {
-    html! { span class={ "pill status-" (status.as_str()) } { (words::run(status, visit.lang())) } }
+    html! { span class={ "pill status-" (status.as_str()) } { (labels::run(status, visit.lang())) } }
 }

@@ -8,15 +8,15 @@ use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
 use polis_core::{AgentId, RunId};
 use polis_ops::op::{self, GetOrg, OfRun, Org, OrgMember};
-use polis_view::{Lang, amount, org, words};
+use polis_view::{Lang, labels, number_format, org_tree};
 
 use super::tree::{self, Loads};
 use super::{DEEDS, member_at, member_pill, run_pill};
-use crate::given::Path;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Path;
 use crate::layout::{Tab, page, part};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 
 /// The most members of a page.
 const MOST: usize = 200;
@@ -69,7 +69,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
         section #members hx-get={ "/agents/runs/" (run.id) "/members" } hx-trigger=(again(&org)) hx-swap="morph:outerHTML" {
             div.row.head {
                 (run_pill(visit, org.status))
-                @if let Some(duration) = words::run_duration(run, lang) { span.muted { (duration) } }
+                @if let Some(duration) = labels::run_duration(run, lang) { span.muted { (duration) } }
                 span.muted { (head_count(run, lang)) " · " (run.hired) " " (lang.say("hired in all", "次雇用")) }
                 span.grow {}
                 @if org.status != RunStatus::Stopped && visit.may_change(&DEEDS) { (actions(visit, run)) }
@@ -115,18 +115,18 @@ fn again(org: &Org) -> &'static str {
     }
 }
 
-fn placed(org: &Org) -> Vec<(org::Row, &OrgMember)> {
+fn placed(org: &Org) -> Vec<(org_tree::Row, &OrgMember)> {
     let members = &org.members;
     let people = members.iter().map(|one| {
         let above = one.parent_agent_id.as_ref().map(AgentId::as_str);
         (one.agent_id.as_str(), above)
     });
-    let rows = org::rows(people, None, MOST).into_iter();
+    let rows = org_tree::rows(people, None, MOST).into_iter();
     rows.filter_map(|row| Some((row, members.get(row.at)?)))
         .collect()
 }
 
-fn line(visit: &Visit, run: &Run, row: &org::Row, one: &OrgMember, loads: &Loads) -> Markup {
+fn line(visit: &Visit, run: &Run, row: &org_tree::Row, one: &OrgMember, loads: &Loads) -> Markup {
     html! {
         tr data-row tabindex="0" class=[(one.status == MemberStatus::Gone).then_some("gone")] {
             td { span class={ "depth-" (row.depth.min(DEEPEST)) } {
@@ -134,14 +134,14 @@ fn line(visit: &Visit, run: &Run, row: &org::Row, one: &OrgMember, loads: &Loads
                 @if row.left_out > 0 { " " span.pill { "+" (row.left_out) } }
             }
                 @if !one.objective.is_empty() { div class={ "small muted depth-" (row.depth.min(DEEPEST)) } { (polis_view::width::cut(&one.objective, 90)) } } }
-            td { (words::role(&one.role_name, visit.lang())) }
+            td { (labels::role(&one.role_name, visit.lang())) }
             td { (member_pill(visit, one.status))
                 @if let Some(doing) = &one.doing { div.small.mono.muted { (doing) } }
                 @if let Some(why) = &one.why { div.small.muted { (why) } } }
             td.num { @if one.agent_id.is_root() { span.muted { "—" } } @else { (loads.of(one.agent_id.as_str())) } }
             td.num { (one.turns) }
-            td.num { (amount::count(one.spent.tokens)) }
-            td.num { @if one.spent.micros > 0 { (amount::money(one.spent.micros)) } @else { span.muted { "—" } } }
+            td.num { (number_format::count(one.spent.tokens)) }
+            td.num { @if one.spent.micros > 0 { (number_format::money(one.spent.micros)) } @else { span.muted { "—" } } }
         }
     }
 }
@@ -193,7 +193,7 @@ fn resource(what: Resource, lang: Lang) -> &'static str {
 
 fn told(what: Resource, number: u64) -> String {
     match what {
-        Resource::Micros => amount::money(number),
-        Resource::Tokens | Resource::Turns | Resource::Commands => amount::count(number),
+        Resource::Micros => number_format::money(number),
+        Resource::Tokens | Resource::Turns | Resource::Commands => number_format::count(number),
     }
 }

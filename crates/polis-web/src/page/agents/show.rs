@@ -7,17 +7,17 @@ use polis_core::task::TaskSummary;
 use polis_core::token::{Access, Area};
 use polis_core::{Agent, AgentId, AgentStatus, Code, RunId, TaskStatus};
 use polis_ops::op::{self, GetOrg, OrgMember, TaskList};
-use polis_view::words;
+use polis_view::labels;
 
-use super::chat::{self, From};
-use super::mail::{self, With};
+use super::conversation::{self, From};
+use super::messages::{self, With};
 use super::{DEEDS, agent_pill, member_at, member_pill, run};
-use crate::given::{Path, Query};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::{Path, Query};
 use crate::layout::{Tab, page, part};
 use crate::live;
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 
 /// The most tasks that are listed.
 const TASKS: u32 = 20;
@@ -38,7 +38,7 @@ pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Respo
     }
     let letters = match id.is_user() {
         true => html! {},
-        false => mail::section(&visit, &With::agent(id.clone()), None).await?,
+        false => messages::section(&visit, &With::agent(id.clone()), None).await?,
     };
     let live = match letters.0.is_empty() {
         true => "agent,task~",
@@ -88,7 +88,7 @@ fn facts(visit: &Visit, agent: &Agent, manages: bool) -> Markup {
     let lang = visit.lang();
     html! {
         div.row.head {
-            (agent_pill(visit, agent.status)) span.pill { (words::role(&agent.role, lang)) } span.pill { (words::layer(agent.layer, lang)) }
+            (agent_pill(visit, agent.status)) span.pill { (labels::role(&agent.role, lang)) } span.pill { (labels::layer(agent.layer, lang)) }
             @if agent.name != agent.id.as_str() { span { (agent.name) } }
             @if let Some(above) = &agent.supervisor { span.muted { (lang.say("under ", "上级：")) a href={ "/agents/" (above) } { (above) } } }
             span.muted { (lang.say("since ", "自 ")) (ago(visit, &agent.created_at)) }
@@ -126,7 +126,7 @@ fn tasks(visit: &Visit, id: &AgentId, held: &[TaskSummary]) -> Markup {
             @if held.is_empty() { p.muted { (lang.say("none", "无")) } }
             @else {
                 ul.list { @for task in held { li data-row tabindex="0" {
-                    span class={ "pill status-" (task.status.as_str()) } { (words::status(task.status, lang)) } " "
+                    span class={ "pill status-" (task.status.as_str()) } { (labels::status(task.status, lang)) } " "
                     @if task.stale { span.pill.status-stale { (lang.say("stale", "已失联")) } " " }
                     a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
                 } } }
@@ -144,7 +144,7 @@ pub(super) async fn member(
 ) -> Result<Response, Refused> {
     visit.check(Area::Society, Access::Read)?;
     let one = find(&visit, &run, &id).await?;
-    let letters = mail::section(&visit, &With::member(run.clone(), id.clone()), None).await?;
+    let letters = messages::section(&visit, &With::member(run.clone(), id.clone()), None).await?;
     let live = match from.is_newest() || !letters.0.is_empty() {
         true => "society,task~,message",
         false => "society,task~",
@@ -153,7 +153,7 @@ pub(super) async fn member(
         p { a href={ "/agents/runs/" (run) } { (visit.say("Run ", "运行 ")) (run) } }
         (standing(&visit, &run, &one))
         div.split {
-            (chat::section(&visit, &run, &id, &from, one.status).await?)
+            (conversation::section(&visit, &run, &id, &from, one.status).await?)
             div {
                 (means(&visit, &one, None).await?)
                 (letters)
@@ -215,7 +215,7 @@ fn standing(visit: &Visit, run: &RunId, one: &OrgMember) -> Markup {
     html! {
         div #standing hx-get={ (at) "/standing" } hx-trigger=(again) hx-swap="morph:outerHTML" {
             div.row.head {
-                (member_pill(visit, one.status)) span.pill { (words::role(&one.role_name, lang)) }
+                (member_pill(visit, one.status)) span.pill { (labels::role(&one.role_name, lang)) }
                 @if let Some(above) = &one.parent_agent_id { span.muted { (lang.say("hired by ", "雇用者：")) a href=(member_at(run, above)) { (above) } } }
                 @if let Some(doing) = &one.doing { span.mono.muted { (doing) } }
                 span.grow {}

@@ -8,18 +8,18 @@ use polis_core::society::run::{Run, RunStatus};
 use polis_core::token::{Access, Area};
 use polis_core::{Agent, AgentId, AgentStatus};
 use polis_ops::op::{self, ListAgents, ListRuns};
-use polis_view::org::{Row, rows};
-use polis_view::{width, words};
+use polis_view::org_tree::{Row, rows};
+use polis_view::{labels, width};
 use serde::Deserialize;
 
 use super::run::{self, DEEPEST};
 use super::{agent_pill, run_pill};
-use crate::address;
-use crate::given::Query;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
 use crate::layout::{Tab, page, part_at};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
+use crate::url;
 
 /// The most agents of a page.
 const MOST: usize = 200;
@@ -76,7 +76,7 @@ pub(super) async fn refresh(
         ("under", &wanted.under),
         ("all", &wanted.all),
     ];
-    let address = address::asking("/agents", &fields);
+    let address = url::asking("/agents", &fields);
     Ok(part_at(&address, overview(&visit, &wanted).await?))
 }
 
@@ -165,8 +165,8 @@ fn registry(visit: &Visit, wanted: &Wanted, agents: &[Agent], loads: &Loads) -> 
                             @if agent.name != agent.id.as_str() { " " span.muted { (agent.name) } }
                             @if row.left_out > 0 { " " a.pill href={ "/agents?under=" (agent.id) } { "+" (row.left_out) " " (lang.say("below", "下属")) } }
                         } }
-                        td { (words::role(&agent.role, lang)) }
-                        td { (words::layer(agent.layer, lang)) }
+                        td { (labels::role(&agent.role, lang)) }
+                        td { (labels::layer(agent.layer, lang)) }
                         td { (agent_pill(visit, agent.status)) }
                         td.num { (loads.of(agent.id.as_str())) }
                     }
@@ -198,7 +198,7 @@ impl Loads {
         };
         match loads.get(owner) {
             Some(held) => {
-                html! { a href=(address::asking("/tasks", &[("owner", owner)])) { (held) } }
+                html! { a href=(url::asking("/tasks", &[("owner", owner)])) { (held) } }
             }
             None => html! { span.muted { "0" } },
         }
@@ -216,7 +216,7 @@ fn run_list(visit: &Visit, runs: &[Run]) -> Markup {
                 ul.list { @for run in runs.iter().take(MOST_RUNS) { li data-row tabindex="0" {
                     div.row {
                         a href={ "/agents/runs/" (run.id) } { b { (run.id) } } (run_pill(visit, run.status))
-                        @if let Some(duration) = words::run_duration(run, lang) { span.muted.small { (duration) } }
+                        @if let Some(duration) = labels::run_duration(run, lang) { span.muted.small { (duration) } }
                         span.muted.small { (run::head_count(run, lang)) " · " (ago(visit, &run.created_at)) }
                     }
                     div.muted { (width::cut(&run.requirement, 160)) }

@@ -3,17 +3,17 @@
 use maud::{Markup, html};
 use polis_core::Timestamp;
 use polis_ops::op::BoardView;
-use polis_view::amount;
+use polis_view::number_format;
 
-use super::address::{self, Wish};
+use super::board_url::{self, Wish};
 use super::decisions::{self, found};
-use super::shelf::Bound;
+use super::render_cache::Bound;
 use super::{Call, list};
-use crate::address::segment;
-use crate::brief;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::excerpt;
 use crate::live;
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
+use crate::time_ago::ago;
+use crate::url::segment;
 
 /// The most headings that are listed.
 const MOST_HEADINGS: usize = 400;
@@ -31,7 +31,7 @@ pub(super) async fn panel_or_later(
     if bound.bytes <= LONG {
         return panel(call).await;
     }
-    let address = address::to(&call.board, Wish::About);
+    let address = board_url::to(&call.board, Wish::About);
     Ok(html! {
         div #board-about hx-get=(address) hx-trigger="load" hx-swap="outerHTML" {
             (facts(call, head, bound))
@@ -51,16 +51,16 @@ pub(super) async fn panel(call: &Call) -> Result<Markup, Refused> {
     let (head, bound) = read.or_refuse(visit)?;
     let plans = found(call, bound.bytes).await?;
     let own = call.clone();
-    let planned = brief::drawn(visit, move |_| {
+    let planned = excerpt::drawn(visit, move |_| {
         html! {
             (decisions::progress(&own, &plans.milestones))
             (decisions::votes(&own, &plans))
         }
     });
     let planned = planned.await?;
-    let on = live::on(&address::live(board));
+    let on = live::on(&board_url::live(board));
     Ok(html! {
-        div #board-about hx-get=(address::to(board, Wish::About)) hx-trigger=(on) hx-swap="morph:outerHTML" {
+        div #board-about hx-get=(board_url::to(board, Wish::About)) hx-trigger=(on) hx-swap="morph:outerHTML" {
             (facts(call, &head, &bound))
             (contents(call, &bound))
             (planned)
@@ -77,7 +77,7 @@ fn facts(call: &Call, head: &BoardView, bound: &Bound) -> Markup {
                 dt { (visit.say("Version", "版本")) }
                 dd data-fact="version" { (head.version) }
                 dt { (visit.say("Size", "大小")) }
-                dd { (amount::bytes(bound.bytes as u64)) }
+                dd { (number_format::bytes(bound.bytes as u64)) }
                 dt { (visit.say("Last change", "最近修改")) }
                 dd { @if head.version == 0 { "–" }
                     (list::last(visit, head.last_modified_by.as_deref(), head.last_modified_at.as_ref())) }
@@ -106,7 +106,7 @@ fn facts(call: &Call, head: &BoardView, bound: &Bound) -> Markup {
 
 fn button(call: &Call, wish: Wish, text: &str, confirm: &str) -> Markup {
     html! {
-        form method="post" action=(address::to(&call.board, wish)) {
+        form method="post" action=(board_url::to(&call.board, wish)) {
             input type="hidden" name="csrf" value=(call.visit.csrf);
             button.small data-confirm=[(!confirm.is_empty()).then_some(confirm)] { (text) }
         }
@@ -122,8 +122,8 @@ fn contents(call: &Call, bound: &Bound) -> Markup {
     }
     let top = headings.iter().map(|one| one.level).min().unwrap_or(1);
     let open = OPEN_LEVEL.max(top + 1);
-    let page = address::of(&call.board);
-    let edit = address::to(&call.board, Wish::Edit);
+    let page = board_url::of(&call.board);
+    let edit = board_url::to(&call.board, Wish::Edit);
     let mut sections = bound.sections.iter();
     let entries: Vec<(bool, Markup)> = headings
         .iter()

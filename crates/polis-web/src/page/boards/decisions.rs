@@ -8,17 +8,17 @@ use maud::{Markup, html};
 use polis_core::board::{Decision, DecisionKind, DecisionStatus, Milestone};
 use polis_core::{Code, Refusal, Timestamp};
 use polis_ops::op::{self, OfBoard};
-use polis_view::words;
+use polis_view::labels;
 
 use super::about::LONG;
-use super::address::{self, Wish};
-use super::shelf::failed;
+use super::board_url::{self, Wish};
+use super::render_cache::failed;
 use super::{Asked, Call, lacks};
-use crate::brief;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::excerpt;
+use crate::form_idempotency;
 use crate::layout::{Tab, page};
-use crate::moment::ago;
-use crate::once;
-use crate::refused::{OrRefuse as _, Refused};
+use crate::time_ago::ago;
 
 /// The most decisions and milestones that are shown.
 const MOST: usize = 50;
@@ -66,7 +66,7 @@ pub(super) async fn found(call: &Call, bytes: usize) -> Result<Plans, Refused> {
 
 /// A name or a title, cut.
 fn line(text: &str) -> Markup {
-    let shown = brief::beginning(text, LINE);
+    let shown = excerpt::beginning(text, LINE);
     html! { (shown) @if shown.len() < text.len() { "…" } }
 }
 
@@ -105,12 +105,12 @@ fn milestone(call: &Call, one: &Milestone) -> Markup {
     let offered = call.may_change() && one.title.len() <= LINE;
     let reached = visit.say("Reached", "达成");
     html! {
-        li.row data-milestone=(brief::beginning(&one.title, LINE)) {
+        li.row data-milestone=(excerpt::beginning(&one.title, LINE)) {
             span.tick.done[one.done] aria-hidden="true" { @if one.done { "☑" } @else { "☐" } }
             span.grow { b { (line(&one.title)) } @if !one.description.is_empty() { " " span.muted { (line(&one.description)) } } }
             @if one.done { span.pill.good { (visit.say("reached", "已达成")) } }
             @else if offered {
-                form method="post" action=(address::to(&call.board, Wish::Milestone)) {
+                form method="post" action=(board_url::to(&call.board, Wish::Milestone)) {
                     input type="hidden" name="csrf" value=(visit.csrf);
                     input type="hidden" name="title" value=(one.title);
                     button.small aria-label={ (reached) ": " (one.title) } { (reached) }
@@ -128,7 +128,7 @@ pub(super) fn votes(call: &Call, plans: &Plans) -> Markup {
             section.card #decisions {
                 h2 { (visit.say("Decisions", "决策")) span.count { (decisions.len()) } }
                 @for decision in decisions.iter().rev().take(MOST) {
-                    (vote(call, decision, plans.signs, brief::LEAD, Some(&address::decision(&call.board, &decision.id))))
+                    (vote(call, decision, plans.signs, excerpt::LEAD, Some(&board_url::decision(&call.board, &decision.id))))
                 }
                 (more(call, decisions.len()))
             }
@@ -140,18 +140,18 @@ pub(super) fn votes(call: &Call, plans: &Plans) -> Markup {
 fn vote(call: &Call, decision: &Decision, signs: bool, most: usize, all: Option<&str>) -> Markup {
     let visit = &call.visit;
     let names = |names: &[String]| line(&names.join(visit.say(", ", "、")));
-    let status = words::decision(decision.status, visit.lang());
+    let status = labels::decision(decision.status, visit.lang());
     let class = format!("pill status-{}", decision.status.as_str());
     html! {
-        article.decision data-decision=(brief::beginning(&decision.id, LINE)) {
+        article.decision data-decision=(excerpt::beginning(&decision.id, LINE)) {
             div.row { b { "#" (line(&decision.id)) } span class=(class) { (status) }
                 @if decision.kind == DecisionKind::Milestone { span.pill.calm { (visit.say("milestone", "里程碑")) } } }
-            (brief::prose(visit, &decision.content, most, all))
+            (excerpt::prose(visit, &decision.content, most, all))
             @if let Some(milestone) = &decision.milestone { p.small { (visit.say("Milestone:", "里程碑：")) " " (line(milestone)) } }
             p.muted.small { (line(&decision.proposer)) " " (proposed(call, decision)) }
             @if !decision.signers.is_empty() { p.small { (visit.say("Signed:", "已签署：")) " " (names(&decision.signers)) } }
             @if !decision.vetoed_by.is_empty() { p.small { (visit.say("Vetoed:", "否决：")) " " (names(&decision.vetoed_by)) } }
-            @if let Some(reason) = &decision.reason { div.small { (brief::prose(visit, reason, most, all)) } }
+            @if let Some(reason) = &decision.reason { div.small { (excerpt::prose(visit, reason, most, all)) } }
             @if call.may_change() && decision.id.len() <= LINE { (acts(call, decision, signs)) }
         }
     }
@@ -173,7 +173,7 @@ fn acts(call: &Call, decision: &Decision, signs: bool) -> Markup {
             div.actions {
                 @if open {
                     @if !signed { (act(call, decision, "sign", visit.say("Sign", "签署"), "main")) }
-                    form method="get" action=(address::to(&call.board, Wish::Decide)) {
+                    form method="get" action=(board_url::to(&call.board, Wish::Decide)) {
                         input type="hidden" name="id" value=(decision.id);
                         button.small.danger name="act" value="veto" { (visit.say("Veto …", "否决……")) }
                     }
@@ -193,7 +193,7 @@ fn proposed(call: &Call, decision: &Decision) -> Markup {
 
 fn act(call: &Call, decision: &Decision, verb: &str, text: &str, class: &str) -> Markup {
     html! {
-        form method="post" action=(address::to(&call.board, Wish::Decide)) {
+        form method="post" action=(board_url::to(&call.board, Wish::Decide)) {
             input type="hidden" name="csrf" value=(call.visit.csrf);
             input type="hidden" name="id" value=(decision.id);
             button class={ "small " (class) } name="act" value=(verb) { (text) }
@@ -208,9 +208,9 @@ pub(super) fn forms(call: &Call, writes: bool) -> Markup {
     html! {
         details.card {
             summary { (visit.say("Propose a decision", "提出决策")) }
-            form method="post" action=(address::to(&call.board, Wish::Decide)) {
+            form method="post" action=(board_url::to(&call.board, Wish::Decide)) {
                 input type="hidden" name="csrf" value=(visit.csrf);
-                (once::field(visit))
+                (form_idempotency::field(visit))
                 label for="proposal" { (visit.say("What is to be decided", "决策内容")) }
                 textarea #proposal name="content" rows="3" required {}
                 label for="proposal-of" { (visit.say("Milestone it declares reached (if any)", "宣告达成的里程碑（可不填）")) }
@@ -221,9 +221,9 @@ pub(super) fn forms(call: &Call, writes: bool) -> Markup {
         @if writes {
             details.card {
                 summary { (visit.say("Add a milestone", "新增里程碑")) }
-                form method="post" action=(address::to(&call.board, Wish::Milestone)) {
+                form method="post" action=(board_url::to(&call.board, Wish::Milestone)) {
                     input type="hidden" name="csrf" value=(visit.csrf);
-                    (once::field(visit))
+                    (form_idempotency::field(visit))
                     label for="milestone" { (visit.say("Title", "标题")) }
                     input #milestone name="title" required;
                     label for="milestone-of" { (visit.say("What it is", "说明")) }
@@ -258,19 +258,19 @@ pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refuse
     })?;
     let veto = asked.act == "veto";
     let own = call.clone();
-    let shown = brief::drawn(visit, move |visit| match veto {
+    let shown = excerpt::drawn(visit, move |visit| match veto {
         true => html! {
-            (brief::prose(visit, &decision.content, brief::WHOLE, None))
+            (excerpt::prose(visit, &decision.content, excerpt::WHOLE, None))
             p.muted.small { (line(&decision.proposer)) " " (proposed(&own, &decision)) }
         },
-        false => vote(&own, &decision, signs, brief::WHOLE, None),
+        false => vote(&own, &decision, signs, excerpt::WHOLE, None),
     });
     let body = html! {
-        p { a href=(address::of(board)) { "← " (board) } }
+        p { a href=(board_url::of(board)) { "← " (board) } }
         div.card { (shown.await?) }
         @if veto { (why(call, id)) }
     };
-    let id = brief::beginning(id, LINE);
+    let id = excerpt::beginning(id, LINE);
     let title = match veto {
         true => visit.say(format!("Veto decision #{id}"), format!("否决决策 #{id}")),
         false => visit.say(format!("Decision #{id}"), format!("决策 #{id}")),
@@ -281,14 +281,14 @@ pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refuse
 fn why(call: &Call, id: &str) -> Markup {
     let Call { visit, board, .. } = call;
     html! {
-        form #veto.card method="post" action=(address::to(board, Wish::Decide)) {
+        form #veto.card method="post" action=(board_url::to(board, Wish::Decide)) {
             input type="hidden" name="csrf" value=(visit.csrf);
             input type="hidden" name="id" value=(id);
             label for="reason" { (visit.say("Why", "理由")) }
             textarea #reason name="reason" rows="4" required autofocus {}
             div.actions {
                 button.danger name="act" value="veto" { (visit.say("Veto", "否决")) }
-                a.button.quiet href=(address::of(board)) { (visit.say("Back", "返回")) }
+                a.button.quiet href=(board_url::of(board)) { (visit.say("Back", "返回")) }
             }
         }
     }

@@ -11,11 +11,11 @@ use polis_ops::OpError;
 use polis_ops::op::{self, BoardOverwrite, BoardRead, SectionAct, SectionChange, VersionShow};
 use polis_serve::http::problem;
 
-use super::address::{self, Wish};
+use super::board_url::{self, Wish};
 use super::{Asked, Call, Sent, history, lacks};
+use crate::error_page::{OrRefuse as _, Refused, notice};
 use crate::layout::{Tab, page, part};
 use crate::markdown;
-use crate::refused::{OrRefuse as _, Refused, notice};
 
 /// The longest text a browser's field is good for.
 const LONGEST: usize = 1 << 20;
@@ -94,7 +94,7 @@ fn whole(call: &Call, draft: &Draft, body: &Markup) -> Response {
 fn form(call: &Call, draft: &Draft, conflict: bool) -> Markup {
     let Call { visit, board, .. } = call;
     html! {
-        form #edit.editor method="post" action=(address::to(board, Wish::Edit)) {
+        form #edit.editor method="post" action=(board_url::to(board, Wish::Edit)) {
             input type="hidden" name="csrf" value=(visit.csrf);
             input type="hidden" name="version" value=(draft.version);
             @if let Some(section) = &draft.section { input type="hidden" name="section" value=(section); }
@@ -105,7 +105,7 @@ fn form(call: &Call, draft: &Draft, conflict: bool) -> Markup {
                     label for="content" { (visit.say("Markdown", "Markdown")) }
                     // A browser leaves out the first line end within the field.
                     textarea #content.mono name="content" rows="28" spellcheck="false" autofocus[!conflict]
-                        hx-post=(address::to(board, Wish::Preview)) hx-trigger="input changed delay:400ms"
+                        hx-post=(board_url::to(board, Wish::Preview)) hx-trigger="input changed delay:400ms"
                         hx-target="#preview" hx-swap="innerHTML" hx-sync="this:replace" { "\n" (draft.content) }
                 }
                 div {
@@ -119,7 +119,7 @@ fn form(call: &Call, draft: &Draft, conflict: bool) -> Markup {
                     label.inline { input type="checkbox" name="merge" value="1" checked;
                         " " (visit.say("merge with what others change meanwhile, where it does not overlap", "若他人同时修改而不重叠，则自动合并")) }
                 }
-                a.button.quiet href=(address::of(board)) { (visit.say("Back", "返回")) }
+                a.button.quiet href=(board_url::of(board)) { (visit.say("Back", "返回")) }
                 span.muted.small { (visit.say("from version", "基于版本")) " " (draft.version) }
             }
         }
@@ -137,7 +137,7 @@ fn shown(content: &str) -> Markup {
 pub(super) async fn preview(call: &Call, sent: Sent) -> Result<Response, Refused> {
     let content = typed(sent.content, "");
     let drawn = tokio::task::spawn_blocking(move || shown(&content)).await;
-    let drawn = drawn.map_err(|error| super::shelf::failed(&error));
+    let drawn = drawn.map_err(|error| super::render_cache::failed(&error));
     Ok(part(drawn.or_refuse(&call.visit)?))
 }
 
@@ -177,7 +177,7 @@ pub(super) async fn save(call: &Call, sent: Sent) -> Result<Response, Refused> {
         }
     };
     let Err(error) = saved else {
-        return Ok(Redirect::to(&address::of(board)).into_response());
+        return Ok(Redirect::to(&board_url::of(board)).into_response());
     };
     let body = match (error.code(), current(&error)) {
         (Code::VersionConflict, Some(now)) => conflict(call, &draft, now).await?,
@@ -257,7 +257,7 @@ async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refuse
             (changed)
             section.card { h2 { (visit.say("What saving would change now", "现在保存会改动什么")) }
                 (history::side_by_side(call, (theirs_name, theirs_of), (mine_name, mine_of)).await?) }
-            form.actions.board-actions method="get" action=(address::to(&call.board, Wish::Edit)) {
+            form.actions.board-actions method="get" action=(board_url::to(&call.board, Wish::Edit)) {
                 @if let Some(section) = &draft.section { input type="hidden" name="section" value=(section); }
                 @if let Some(nth) = draft.nth { input type="hidden" name="nth" value=(nth); }
                 button data-confirm=(visit.say("Drop your text?", "确定放弃您的文本？")) {

@@ -8,13 +8,13 @@ use polis_core::Code;
 use polis_core::board::VersionEntry;
 use polis_ops::OpError;
 use polis_ops::op::{self, BoardHistory, VersionShow};
-use polis_view::{amount, words};
+use polis_view::{labels, number_format};
 
-use super::address::{self, Wish};
+use super::board_url::{self, Wish};
 use super::{Asked, Call, about, lacks};
+use crate::error_page::{OrRefuse as _, Refused, notice};
 use crate::layout::{Tab, page};
-use crate::refused::{OrRefuse as _, Refused, notice};
-use crate::sides;
+use crate::side_by_side;
 
 /// The most versions that are listed.
 const MOST: u32 = 200;
@@ -38,7 +38,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
         compare(call, from.min(to), from.max(to), asked.from.is_some()).await?
     };
     let body = html! {
-        p { a href=(address::of(board)) { "← " (board) } }
+        p { a href=(board_url::of(board)) { "← " (board) } }
         @if versions.is_empty() {
             div.empty {
                 h2 { (visit.say("No versions yet", "还没有版本")) }
@@ -47,7 +47,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
         } @else {
             div.history {
                 (compared)
-                form.card method="get" action=(address::to(board, Wish::History)) {
+                form.card method="get" action=(board_url::to(board, Wish::History)) {
                     h2 { (visit.say("Versions", "版本")) span.count { (versions.len()) } }
                     @if versions.len() >= kept {
                         p.muted.small { (visit.say(
@@ -83,16 +83,16 @@ fn row(call: &Call, one: &VersionEntry, (from, to): (u64, u64), restores: bool) 
     let label = |word: &str| format!("{word} {number}");
     let restore = format!(
         "{}?version={number}",
-        address::to(&call.board, Wish::Restore)
+        board_url::to(&call.board, Wish::Restore)
     );
     html! {
         tr data-row data-version=(number) {
             td { input type="radio" name="from" value=(number) checked[number == from] aria-label=(label(visit.say("from version", "从版本"))); }
             td { input type="radio" name="to" value=(number) checked[number == to] aria-label=(label(visit.say("to version", "到版本"))); }
             td.num { a href={ "?to=" (number) } { (number) } }
-            td { (words::version(one.action, visit.lang())) }
+            td { (labels::version(one.action, visit.lang())) }
             td { (about::made(call, &one.by, &one.at)) }
-            td.num.nowrap { (amount::bytes(one.bytes)) }
+            td.num.nowrap { (number_format::bytes(one.bytes)) }
             td { @if restores { a.button.small href=(restore) { (visit.say("Restore …", "恢复……")) } } }
         }
     }
@@ -157,10 +157,10 @@ pub(super) async fn side_by_side(
 ) -> Result<Markup, Refused> {
     let visit = call.visit.clone();
     let drawn =
-        tokio::task::spawn_blocking(move || sides::table(&visit, (&was, &old), (&is, &new)));
+        tokio::task::spawn_blocking(move || side_by_side::table(&visit, (&was, &old), (&is, &new)));
     drawn
         .await
-        .map_err(|error| super::shelf::failed(&error))
+        .map_err(|error| super::render_cache::failed(&error))
         .or_refuse(&call.visit)
 }
 
@@ -177,7 +177,7 @@ pub(super) async fn question(
     again: Option<&OpError>,
 ) -> Result<Response, Refused> {
     let Call { visit, board, .. } = call;
-    let head = super::shelf::head(&visit.polis, &visit.me, board).await;
+    let head = super::render_cache::head(&visit.polis, &visit.me, board).await;
     let now = head.or_refuse(visit)?.version;
     let (old, new) = (text_of(call, now).await?, text_of(call, version).await?);
     let body = html! {
@@ -186,12 +186,12 @@ pub(super) async fn question(
             "The board becomes what it was in this version. That is a new version: nothing is lost by it.",
             "白板将恢复成这个版本的内容。这会产生一个新版本，不会丢失任何内容。",
         )) }
-        form.actions method="post" action=(address::to(board, Wish::Restore)) {
+        form.actions method="post" action=(board_url::to(board, Wish::Restore)) {
             input type="hidden" name="csrf" value=(visit.csrf);
             input type="hidden" name="version" value=(version);
             input type="hidden" name="now" value=(now);
             button.main { (visit.say(format!("Restore version {version}"), format!("恢复版本 {version}"))) }
-            a.button.quiet href=(address::to(board, Wish::History)) { (visit.say("Back", "返回")) }
+            a.button.quiet href=(board_url::to(board, Wish::History)) { (visit.say("Back", "返回")) }
         }
         section.card { h2 { (visit.say("What changes", "会有哪些变化")) } (difference(call, (now, old), (version, new)).await?) }
     };

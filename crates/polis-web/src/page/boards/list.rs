@@ -5,16 +5,16 @@ use maud::{Markup, html};
 use polis_core::Timestamp;
 use polis_core::board::BoardName;
 use polis_ops::op::{self, BoardEntry, BoardList, ListBoards};
-use polis_view::{Lang, amount};
+use polis_view::{Lang, number_format};
 use serde::Deserialize;
 
-use super::address;
-use crate::address::asking;
-use crate::given::Query;
+use super::board_url;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
 use crate::layout::{Tab, page, part_at};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
+use crate::url::asking;
 
 /// The most boards of a page.
 const MOST: u32 = 200;
@@ -128,12 +128,12 @@ fn row(visit: &Visit, entry: &BoardEntry) -> Markup {
     html! {
         tr data-row data-board=(entry.board) {
             td { @match &name {
-                Some(name) => a href=(address::of(name)) { (entry.board) },
+                Some(name) => a href=(board_url::of(name)) { (entry.board) },
                 None => (entry.board),
             } }
             td.muted { (name.as_ref().map_or("", |name| purpose(name, lang))) }
             td.num { @if entry.version == 0 { span.muted { (lang.say("new", "新")) } } @else { (entry.version) } }
-            td.num.nowrap { @if entry.version > 0 { (amount::bytes(entry.bytes)) } }
+            td.num.nowrap { @if entry.version > 0 { (number_format::bytes(entry.bytes)) } }
             td { (last(visit, entry.last_modified_by.as_deref(), entry.last_modified_at.as_ref())) }
             td { @if let Some(holder) = &entry.locked_by { span.pill.warn { (holder) } } }
         }

@@ -4,13 +4,13 @@
 //! One address serves a board whole (see `address`): what is wanted is its last word.
 
 mod about;
-pub(crate) mod address;
+mod actions;
+pub(crate) mod board_url;
 mod decisions;
-mod deeds;
 mod edit;
 mod history;
 mod list;
-mod shelf;
+mod render_cache;
 mod show;
 
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use polis_core::token::{Access, Area};
 use polis_ops::op::{self, OfBoard};
 use serde::Deserialize;
 
-use self::address::Wish;
-pub(crate) use self::shelf::Shelf;
-use crate::given::{Form, Path, Query};
-use crate::house::House;
+use self::board_url::Wish;
+pub(crate) use self::render_cache::Shelf;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::{Form, Path, Query};
 use crate::layout::part;
 use crate::page::nothing;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::state::House;
 
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
@@ -141,7 +141,7 @@ async fn look(
     Path(path): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Refused> {
-    let (board, wish) = address::parse(&path).or_refuse(&visit)?;
+    let (board, wish) = board_url::parse(&path).or_refuse(&visit)?;
     if !board.is_whiteboard() {
         visit.check(Area::Blackboard, Access::Read)?;
     }
@@ -179,7 +179,7 @@ async fn change(
     Path(path): Path<String>,
     Form(sent): Form<Sent>,
 ) -> Result<Response, Refused> {
-    let (board, wish) = address::parse(&path).or_refuse(&visit)?;
+    let (board, wish) = board_url::parse(&path).or_refuse(&visit)?;
     if !board.is_whiteboard() {
         visit.check(Area::Blackboard, Access::Write)?;
     }
@@ -191,12 +191,12 @@ async fn change(
     match wish {
         Wish::Edit => edit::save(&call, sent).await,
         Wish::Preview => edit::preview(&call, sent).await,
-        Wish::Append => deeds::append(&call, sent).await,
-        Wish::Restore => deeds::restore(&call, &sent).await,
-        Wish::Lock => deeds::lock(&call).await,
-        Wish::Unlock => deeds::unlock(&call).await,
-        Wish::Decide => deeds::decide(&call, sent).await,
-        Wish::Milestone => deeds::milestone(&call, sent).await,
+        Wish::Append => actions::append(&call, sent).await,
+        Wish::Restore => actions::restore(&call, &sent).await,
+        Wish::Lock => actions::lock(&call).await,
+        Wish::Unlock => actions::unlock(&call).await,
+        Wish::Decide => actions::decide(&call, sent).await,
+        Wish::Milestone => actions::milestone(&call, sent).await,
         Wish::Show | Wish::Text | Wish::Part | Wish::About | Wish::History => {
             Err(nothing(call.visit).await)
         }

@@ -12,14 +12,14 @@ use maud::{Markup, PreEscaped, html};
 use polis_core::board::BoardName;
 use polis_ops::op::BoardView;
 
-use super::address::{self, Wish};
-use super::shelf::Bound;
+use super::board_url::{self, Wish};
+use super::render_cache::Bound;
 use super::{Asked, Call, about, decisions, list};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::form_idempotency;
 use crate::layout::{self, Tab};
 use crate::live;
-use crate::once;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// How many parts that changed are sent along when a board changes; others when they are looked at.
 const SENT_ALONG: usize = 8;
@@ -32,8 +32,8 @@ pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused
     let body = html! {
         p.muted { (list::purpose(board, visit.lang())) }
         div.actions.board-actions {
-            @if writes { a.button.main href=(address::to(board, Wish::Edit)) { (visit.say("Edit", "编辑")) } }
-            a.button href=(address::to(board, Wish::History)) { (visit.say("History", "历史")) }
+            @if writes { a.button.main href=(board_url::to(board, Wish::Edit)) { (visit.say("Edit", "编辑")) } }
+            a.button href=(board_url::to(board, Wish::History)) { (visit.say("History", "历史")) }
         }
         div.split {
             div {
@@ -46,7 +46,7 @@ pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused
             }
         }
     };
-    let live = address::live(board);
+    let live = board_url::live(board);
     Ok(layout::page(
         visit,
         Tab::Boards,
@@ -129,8 +129,8 @@ enum Within {
 fn text(call: &Call, head: &BoardView, bound: &Bound, within: &dyn Fn(usize) -> Within) -> Markup {
     let Call { visit, board, .. } = call;
     let parts = &bound.document.parts;
-    let again = format!("{}?have={}", address::to(board, Wish::Text), head.version);
-    let on = live::on(&address::live(board));
+    let again = format!("{}?have={}", board_url::to(board, Wish::Text), head.version);
+    let on = live::on(&board_url::live(board));
     // One part is changed where it differs; many are exchanged, and those that stayed are kept by name.
     let swap = if parts.len() == 1 {
         "morph:outerHTML"
@@ -166,14 +166,14 @@ fn drawn(call: &Call, version: u64, bound: &Bound, at: usize, within: Within) ->
     if within == Within::Sent {
         return html! { div.part id=(part.id) data-part=(at) { (PreEscaped(&part.html)) } };
     }
-    let address = address::to(&call.board, Wish::Part);
+    let address = board_url::to(&call.board, Wish::Part);
     let address = format!("{address}?id={}&version={version}", part.id);
     let had = (within == Within::Had).then_some("true");
     html! {
         div.part.later id=(part.id) data-part=(at) hx-preserve=[had]
             hx-get=(address) hx-trigger="revealed" hx-swap="outerHTML" {
             @if at == 1 {
-                a href={ (address::of(&call.board)) "?part=1" } {
+                a href={ (board_url::of(&call.board)) "?part=1" } {
                     (call.visit.say("More of the board", "白板的其余部分"))
                 }
             }
@@ -183,9 +183,9 @@ fn drawn(call: &Call, version: u64, bound: &Bound, at: usize, within: Within) ->
 
 fn append(visit: &Visit, board: &BoardName) -> Markup {
     html! {
-        form.card method="post" action=(address::to(board, Wish::Append)) {
+        form.card method="post" action=(board_url::to(board, Wish::Append)) {
             input type="hidden" name="csrf" value=(visit.csrf);
-            (once::field(visit))
+            (form_idempotency::field(visit))
             label for="append" { (visit.say("Add to the end", "追加到末尾")) }
             textarea #append name="content" rows="3" required
                 placeholder=(visit.say("Markdown; it is stamped with your name and the time", "Markdown；会附上您的名字和时间")) {}

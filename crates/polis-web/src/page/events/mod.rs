@@ -1,7 +1,7 @@
 //! Events: the log as sentences, by what, who, about what and words; live at its head, and back to its
 //! beginning with a slider.
 
-mod asked;
+mod event_query;
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use maud::{Markup, html};
 use polis_core::Event;
 use polis_ops::op::{self, LogPage};
-use polis_view::words;
+use polis_view::labels;
 
-use self::asked::{Asked, Place};
-use crate::given::Query;
-use crate::house::House;
+use self::event_query::{Asked, Place};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
 use crate::layout::{Tab, page, part};
-use crate::refused::{OrRefuse as _, Refused};
+use crate::request_context::Visit;
+use crate::state::House;
 use crate::timeline;
-use crate::visit::Visit;
 
 /// The id of the element htmx asks for, and the address it is to show.
 const TRIGGER: HeaderName = HeaderName::from_static("hx-trigger");
@@ -82,8 +82,8 @@ fn form(visit: &Visit, asked: &Asked, head: u64) -> Markup {
             label { (lang.say("What", "类别"))
                 select name="kind" {
                     option value="" { (lang.say("everything", "全部")) }
-                    @for (area, ..) in words::AREAS {
-                        option value=(area) selected[asked.kind == *area] { (words::area(area, lang)) }
+                    @for (area, ..) in labels::AREAS {
+                        option value=(area) selected[asked.kind == *area] { (labels::area(area, lang)) }
                     }
                 }
             }

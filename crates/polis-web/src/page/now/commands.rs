@@ -8,11 +8,11 @@ use maud::{Markup, html};
 use polis_core::token::{Access, Area};
 use polis_ops::op::{self, CommandView, ListCommands, ShowCommand};
 
+use crate::error_page::{OrRefuse as _, Refused};
 use crate::layout::part;
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 use crate::timeline::{href, somebody};
-use crate::visit::Visit;
 
 /// How many are shown with their output.
 const SHOWN: usize = 6;

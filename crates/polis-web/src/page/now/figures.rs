@@ -11,11 +11,11 @@ use polis_ops::op::StatsBy;
 use serde::Deserialize;
 
 use super::chart;
-use crate::given::Query;
-use crate::house::House;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
 use crate::layout::part;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::state::House;
 
 /// How many periods a chart shows.
 const SHOWN: usize = 30;

@@ -3,7 +3,7 @@
 //! Every part is fetched again by itself when something happens that it shows: `people` (agents and the
 //! tasks they work on), `commands`, `waiting` (with `act`, the deeds), `figures`, and what happened last.
 
-mod act;
+mod approval_actions;
 mod chart;
 mod commands;
 mod figures;
@@ -21,12 +21,12 @@ use polis_core::Event;
 use polis_core::token::{Access, Area};
 use polis_ops::op::{self, LookAround, Now};
 
-use crate::house::House;
+use crate::error_page::{OrRefuse as _, Refused};
 use crate::layout::{Tab, page, part};
-use crate::refused::{OrRefuse as _, Refused};
+use crate::request_context::Visit;
+use crate::state::House;
 use crate::tab;
 use crate::timeline;
-use crate::visit::Visit;
 
 /// How many of the last events are shown.
 const EVENTS: usize = 8;
@@ -37,13 +37,13 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/now/look", get(refresh))
         .route("/now/commands", get(commands::refresh))
         .route("/now/figures", get(figures::refresh))
-        .route("/now/approvals", post(act::decide))
+        .route("/now/approvals", post(approval_actions::decide))
         .route("/now/approval", get(waiting::approval))
-        .route("/now/resume", post(act::resume))
-        .route("/now/answer", post(act::answer))
-        .route("/now/aside", post(act::aside))
-        .route("/now/release", post(act::release))
-        .route("/now/approve", post(act::approve))
+        .route("/now/resume", post(approval_actions::resume))
+        .route("/now/answer", post(approval_actions::answer))
+        .route("/now/aside", post(approval_actions::aside))
+        .route("/now/release", post(approval_actions::release))
+        .route("/now/approve", post(approval_actions::approve))
 }
 
 async fn show(State(house): State<Arc<House>>, visit: Visit) -> Result<Response, Refused> {

@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 use polis_core::society::member::MemberStatus;
 use polis_ops::op::{AgentNow, Now, Overview};
-use polis_view::words;
+use polis_view::labels;
 
-use crate::moment::ago;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 use crate::timeline::{href, somebody};
-use crate::visit::Visit;
 
 /// How many tasks, and how many agents at work, are shown; the others are a link away.
 const SHOWN: usize = 10;
@@ -68,7 +68,7 @@ pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
                     li.row data-row {
                         div.grow {
                             a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
-                            @if let Some(kind) = task.task_type { " " span.pill { (words::task_type(kind, visit.lang())) } }
+                            @if let Some(kind) = task.task_type { " " span.pill { (labels::task_type(kind, visit.lang())) } }
                             @if task.stale { " " span.pill.warn { (visit.say("lease ran out", "租约已过期")) } }
                         }
                         @if task.owner.is_empty() { span.muted { (visit.say("nobody", "无人")) } }
@@ -131,8 +131,8 @@ fn busy_one(visit: &Visit, agent: &AgentNow) -> Markup {
     html! {
         li data-row {
             div.row {
-                span.grow { (name(agent)) " " span.muted.small { (words::role(&agent.role, lang)) } }
-                span class={ "pill status-" (agent.status.as_str()) } { (words::member(agent.status, lang)) }
+                span.grow { (name(agent)) " " span.muted.small { (labels::role(&agent.role, lang)) } }
+                span class={ "pill status-" (agent.status.as_str()) } { (labels::member(agent.status, lang)) }
             }
             @if let Some(tool) = &agent.doing { div.small { (visit.say("in ", "正在调用 ")) code { (tool) } } }
             @if let Some(why) = &agent.why { div.small.muted.cut { (why) } }

@@ -11,19 +11,19 @@ use polis_core::task::TaskSummary;
 use polis_core::token::{Access, Area};
 use polis_core::{Code, Refusal, RunId};
 use polis_ops::op::{self, AgentNow, ListApprovals, OpenDecision, Waiting};
-use polis_view::words;
+use polis_view::labels;
 use serde::Deserialize;
 
-use crate::address::asking;
-use crate::brief;
-use crate::given::Query;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::excerpt;
+use crate::extract::Query;
+use crate::form_idempotency;
 use crate::layout::{Tab, page};
-use crate::moment::ago;
-use crate::once;
-use crate::page::boards::address;
-use crate::refused::{OrRefuse as _, Refused};
+use crate::page::boards::board_url;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 use crate::timeline::somebody;
-use crate::visit::Visit;
+use crate::url::asking;
 
 /// The most calls and the most messages that are shown at once.
 const SHOWN: usize = 20;
@@ -58,7 +58,7 @@ pub(super) async fn approval(
     let body = html! {
         p { a href="/" { "← " (visit.say("Now", "此刻")) } }
         p { (somebody(found.agent.as_str())) " " code { (found.tool) } " " span.small { (ago(&visit, &found.asked_at)) } }
-        (brief::data(&visit, &found.arguments, brief::WHOLE, None))
+        (excerpt::data(&visit, &found.arguments, excerpt::WHOLE, None))
     };
     let title = visit.say("A call that has to be allowed", "需要批准的调用");
     Ok(page(&visit, Tab::Now, title, "", &body))
@@ -128,7 +128,7 @@ fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
             p { (somebody(approval.agent.as_str())) " "
                 (visit.say("asks to be allowed", "请求批准")) " " code { (approval.tool) }
                 " " span.small { (ago(visit, &approval.asked_at)) } }
-            (brief::data(visit, &approval.arguments, brief::CARD, Some(&approval_at(&approval.id))))
+            (excerpt::data(visit, &approval.arguments, excerpt::CARD, Some(&approval_at(&approval.id))))
             (form(visit, Area::Society, "/now/approvals", &html! {
                 input type="hidden" name="id" value=(approval.id);
                 p { input name="note" aria-label=(note) placeholder=(note); }
@@ -146,8 +146,8 @@ fn held(visit: &Visit, member: &AgentNow) -> Markup {
     let run = member.run.as_ref().map_or("", RunId::as_str);
     html! {
         article.card id={ "held-" (slug(&format!("{run} {}", member.id))) } data-held=(member.id) {
-            p { (somebody(member.id.as_str())) " " span class={ "pill status-" (member.status.as_str()) } { (words::member(member.status, visit.lang())) } }
-            @if let Some(why) = &member.why { p.small { (brief::beginning(why, brief::LEAD)) } }
+            p { (somebody(member.id.as_str())) " " span class={ "pill status-" (member.status.as_str()) } { (labels::member(member.status, visit.lang())) } }
+            @if let Some(why) = &member.why { p.small { (excerpt::beginning(why, excerpt::LEAD)) } }
             (form(visit, Area::Society, "/now/resume", &html! {
                 input type="hidden" name="run" value=(run);
                 input type="hidden" name="agent" value=(member.id);
@@ -164,9 +164,9 @@ fn asked(visit: &Visit, message: &Message) -> Markup {
         article.card id={ "question-" (message.id) } data-question=(message.id) {
             p { (somebody(message.from.as_str())) " " (visit.say("wrote", "写道"))
                 " " span.small { (ago(visit, &message.created_at)) } }
-            (brief::letter(visit, message, brief::CARD))
+            (excerpt::letter(visit, message, excerpt::CARD))
             (form(visit, Area::Messages, "/now/answer", &html! {
-                (once::field(visit))
+                (form_idempotency::field(visit))
                 input type="hidden" name="id" value=(message.id);
                 p { textarea name="text" rows="2" required aria-label=(label) placeholder=(label) {} }
                 div.actions {
@@ -213,20 +213,20 @@ fn stale(visit: &Visit, task: &TaskSummary) -> Markup {
 fn headline(visit: &Visit, task: &TaskSummary) -> Markup {
     html! {
         a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
-        @if let Some(kind) = task.task_type { " " span.pill { (words::task_type(kind, visit.lang())) } }
+        @if let Some(kind) = task.task_type { " " span.pill { (labels::task_type(kind, visit.lang())) } }
     }
 }
 
 /// A decision that waits for signatures; it is signed where all of it can be read.
 fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
-    let lead = brief::beginning(&open.decision.content, brief::LEAD);
+    let lead = excerpt::beginning(&open.decision.content, excerpt::LEAD);
     html! {
         article.card id={ "decision-" (slug(&format!("{} {}", open.board, open.decision.id))) } data-decision=(open.decision.id) {
             p { (visit.say("Decision", "决策")) " " b { (open.decision.id) } " · "
-                a href=(address::of(&open.board)) { (open.board) } }
+                a href=(board_url::of(&open.board)) { (open.board) } }
             p.small { (lead) @if lead.len() < open.decision.content.len() { "…" } }
             p.small.muted { (visit.say("proposed by", "提出者")) " " (open.decision.proposer) }
-            div.actions { a.button href=(address::decision(&open.board, &open.decision.id)) { (visit.say("Look at it", "查看")) } }
+            div.actions { a.button href=(board_url::decision(&open.board, &open.decision.id)) { (visit.say("Look at it", "查看")) } }
         }
     }
 }

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 use polis_core::task::fits_role;
 use polis_core::{Agent, AgentStatus, Task};
 use polis_ops::op::{self, ListAgents};
-use polis_view::words;
+use polis_view::labels;
 
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::request_context::Visit;
 
 /// The most agents that are offered of each group.
 const MAX_OFFERED: usize = 100;
@@ -55,7 +55,7 @@ impl Assignees {
             return html! { span.muted { (lang.say("No agent can take it yet.", "还没有智能体可以接手。")) } };
         }
         let option = |agent: &Agent| {
-            html! { option value=(agent.id) { (agent.id) " · " (words::role(&agent.role, lang)) } }
+            html! { option value=(agent.id) { (agent.id) " · " (labels::role(&agent.role, lang)) } }
         };
         let label = lang.say("Assign to", "指派给");
         html! {

@@ -6,15 +6,15 @@ use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
 use polis_core::token::Area;
 use polis_ops::op;
-use polis_view::words;
+use polis_view::labels;
 
 use super::filter::{Filter, MOST};
 use super::status_pill;
-use crate::given::Query;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Query;
 use crate::layout::{Tab, page, part, part_at};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 
 /// The columns, from the left.
 const COLUMNS: [TaskStatus; 3] = [
@@ -108,7 +108,7 @@ pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refu
 }
 
 fn draw(visit: &Visit, filter: &Filter, column: &Column) -> Markup {
-    let name = words::status(column.status, visit.lang());
+    let name = labels::status(column.status, visit.lang());
     let more = filter.with_more(column.status);
     html! {
         section.column data-column=(column.status.as_str()) aria-label=(name) {
@@ -140,8 +140,8 @@ fn card(visit: &Visit, task: &TaskSummary) -> Markup {
                     span.pill.status-blocked { (lang.say("blocked by ", "被阻塞：")) (task.open_blockers) }
                 }
                 @if task.stale { span.pill.status-stale { (lang.say("stale", "已失联")) } }
-                @if let Some(role) = &task.required_role { span.pill { (words::role(role, lang)) } }
-                @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
+                @if let Some(role) = &task.required_role { span.pill { (labels::role(role, lang)) } }
+                @if let Some(kind) = task.task_type { span.pill { (labels::task_type(kind, lang)) } }
                 @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
                 @if let Some(since) = since { (ago(visit, since)) }
             }

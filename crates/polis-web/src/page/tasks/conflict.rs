@@ -8,14 +8,14 @@ use polis_core::task::history::{FieldChange, HistoryEntry};
 use polis_core::{Raw, TaskId};
 use polis_ops::op::{self, TaskHistory};
 use polis_view::conflict::{Outcome, compare};
-use polis_view::{history, words};
+use polis_view::{history, labels};
 
 use super::edit;
 use super::form::{Typed, numbers_text};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::sides;
-use crate::visit::Visit;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::request_context::Visit;
+use crate::side_by_side;
+use crate::time_ago::ago;
 
 /// The name of a field in the history, and where a form has it.
 type Field = (&'static str, fn(&mut Typed) -> &mut String);
@@ -77,8 +77,8 @@ pub(super) async fn body(
         }
         @for clash in clashes.iter().filter(|clash| clash.outcome == Outcome::Both) {
             section.card data-clash=(clash.name) {
-                h2 { (lang.say("Both changed: ", "双方都修改了：")) (words::field(clash.name, lang)) }
-                (sides::table(
+                h2 { (lang.say("Both changed: ", "双方都修改了：")) (labels::field(clash.name, lang)) }
+                (side_by_side::table(
                     visit,
                     (lang.say("Theirs, as it is now", "对方的（当前）"), &clash.theirs),
                     (lang.say("Yours", "您的"), &clash.mine),
@@ -88,7 +88,7 @@ pub(super) async fn body(
         @if !clashes.iter().any(|clash| clash.outcome == Outcome::Both) {
             p { (lang.say("You changed different things; the form has both.", "双方修改的内容不同，表单中已包含两者。")) }
         }
-        @let kept: Vec<&str> = clashes.iter().filter(|c| c.outcome == Outcome::Theirs).map(|c| words::field(c.name, lang)).collect();
+        @let kept: Vec<&str> = clashes.iter().filter(|c| c.outcome == Outcome::Theirs).map(|c| labels::field(c.name, lang)).collect();
         @if !kept.is_empty() { p.muted { (lang.say("Taken from them, as you did not touch it: ", "您未改动、已采用对方的内容：")) (kept.join(lang.say(", ", "、"))) } }
         p { a.button href={ "/tasks/" (id) "/edit" } { (lang.say("Take theirs and start again", "采用对方的版本并重新编辑")) }
             " " (lang.say("or save yours over it:", "或用您的版本覆盖：")) }

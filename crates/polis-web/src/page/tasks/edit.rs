@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use super::conflict;
 use super::form::{Typed, numbers};
-use crate::given::{Form, Path};
+use crate::error_page::{OrRefuse as _, Refused, notice};
+use crate::extract::{Form, Path};
 use crate::layout::{Tab, page};
-use crate::refused::{OrRefuse as _, Refused, notice};
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Edited {

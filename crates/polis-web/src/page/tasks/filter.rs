@@ -4,11 +4,11 @@ use maud::{Markup, html};
 use polis_core::token::Area;
 use polis_core::{TaskStatus, TaskType};
 use polis_ops::op::TaskList;
-use polis_view::words;
+use polis_view::labels;
 use serde::Deserialize;
 
-use crate::address;
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::url;
 
 /// How many cards a column has at first, and how many more each time.
 pub(super) const STEP: u32 = 50;
@@ -107,7 +107,7 @@ impl Filter {
 
     /// As it stands in an address, without the question mark.
     pub(super) fn query(&self) -> String {
-        address::query(&[
+        url::query(&[
             ("q", self.q.trim()),
             ("role", self.role.trim()),
             ("type", self.kind.trim()),
@@ -135,7 +135,7 @@ impl Filter {
                     select #role name="role" {
                         option value="" { (any) }
                         @for name in visit.polis.settings.roles.iter() {
-                            option value=(name) selected[self.role == name] { (words::role(name, lang)) }
+                            option value=(name) selected[self.role == name] { (labels::role(name, lang)) }
                         }
                     }
                 }
@@ -144,7 +144,7 @@ impl Filter {
                     select #type name="type" {
                         option value="" { (any) }
                         @for kind in TaskType::ALL {
-                            option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (words::task_type(*kind, lang)) }
+                            option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (labels::task_type(*kind, lang)) }
                         }
                     }
                 }

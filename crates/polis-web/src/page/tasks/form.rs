@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use polis_core::{Code, Refusal, Task, TaskId, TaskType};
-use polis_view::words;
+use polis_view::labels;
 use serde::Deserialize;
 
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// What somebody typed, to the letter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -58,20 +58,20 @@ impl Typed {
         let numbers = lang.say("numbers, such as 3, 7", "任务编号，如 3, 7");
         html! {
             div {
-                label for="subject" { (words::field("subject", lang)) }
+                label for="subject" { (labels::field("subject", lang)) }
                 input #subject.wide name="subject" value=(self.subject) required maxlength="1000" autocomplete="off" autofocus[!edits];
             }
             div {
-                label for="description" { (words::field("description", lang)) " " span.muted { "Markdown" } }
+                label for="description" { (labels::field("description", lang)) " " span.muted { "Markdown" } }
                 textarea #description name="description" rows="10" { "\n" (self.description) }
             }
             div.grid {
                 div {
-                    label for="role" { (words::field("requiredRole", lang)) }
+                    label for="role" { (labels::field("requiredRole", lang)) }
                     select #role.wide name="role" {
                         option value="" { (none) }
                         @for name in visit.polis.settings.roles.iter() {
-                            option value=(name) selected[self.role == name] { (words::role(name, lang)) }
+                            option value=(name) selected[self.role == name] { (labels::role(name, lang)) }
                         }
                         // A role that is not configured any more stays what it is.
                         @if !self.role.is_empty() && !visit.polis.settings.roles.contains(&self.role) {
@@ -80,17 +80,17 @@ impl Typed {
                     }
                 }
                 div {
-                    label for="type" { (words::field("taskType", lang)) }
+                    label for="type" { (labels::field("taskType", lang)) }
                     select #type.wide name="type" {
                         option value="" { (none) }
                         @for kind in TaskType::ALL {
-                            option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (words::task_type(*kind, lang)) }
+                            option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (labels::task_type(*kind, lang)) }
                         }
                     }
                 }
                 @if edits {
                     div {
-                        label for="owner" { (words::field("owner", lang)) }
+                        label for="owner" { (labels::field("owner", lang)) }
                         input #owner.wide name="owner" value=(self.owner) autocomplete="off" spellcheck="false";
                     }
                 }

@@ -9,13 +9,13 @@ use polis_core::TaskId;
 use polis_core::task::graph::Node;
 use polis_ops::op::{self, Near};
 use polis_view::graph::{Layout, Line, Place, lay_out};
-use polis_view::{width, words};
+use polis_view::{labels, width};
 
 use super::status_pill;
-use crate::given::Path;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::Path;
 use crate::layout::part;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// The most tasks that are drawn.
 const MOST: usize = 60;
@@ -115,7 +115,7 @@ fn drawing(visit: &Visit, near: &Near, id: TaskId) -> Markup {
 
 fn node(visit: &Visit, task: &Node, place: &Place<TaskId>, own: TaskId) -> Markup {
     let (x, y) = corner(place);
-    let state = words::status(task.status, visit.lang());
+    let state = labels::status(task.status, visit.lang());
     let holder = match task.owner.is_empty() {
         true => String::new(),
         false => format!(" · {}", task.owner),

@@ -6,13 +6,13 @@ use polis_core::TaskId;
 use polis_ops::op;
 use polis_view::history::{self, Detail};
 
-use crate::brief::{CARD, beginning};
-use crate::given::Path;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::excerpt::{CARD, beginning};
+use crate::extract::Path;
 use crate::layout::part;
 use crate::live;
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 
 /// The most entries a page shows; the newest.
 const MOST: usize = 100;

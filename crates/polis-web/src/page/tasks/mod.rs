@@ -10,14 +10,14 @@ use axum::Router;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use polis_core::TaskStatus;
-use polis_view::words;
+use polis_view::labels;
 
-use crate::house::House;
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::state::House;
 
-mod act;
 mod assign;
 mod board;
+mod comments;
 mod conflict;
 mod edit;
 mod filter;
@@ -26,7 +26,7 @@ mod graph;
 mod history;
 mod new;
 mod show;
-mod talk;
+mod task_actions;
 
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
@@ -37,17 +37,23 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/tasks/{id}", get(show::show))
         .route("/tasks/{id}/main", get(show::refresh))
         .route("/tasks/{id}/graph", get(graph::refresh))
-        .route("/tasks/{id}/comments", get(talk::refresh).post(talk::say))
-        .route("/tasks/{id}/comments/{number}", get(talk::alone))
+        .route(
+            "/tasks/{id}/comments",
+            get(comments::refresh).post(comments::say),
+        )
+        .route("/tasks/{id}/comments/{number}", get(comments::alone))
         .route("/tasks/{id}/description", get(show::description))
         .route("/tasks/{id}/history", get(history::refresh))
         .route("/tasks/{id}/edit", get(edit::ask).post(edit::save))
-        .route("/tasks/{id}/move", post(act::step))
-        .route("/tasks/{id}/act", post(act::act))
-        .route("/tasks/{id}/delete", get(act::ask_delete).post(act::delete))
+        .route("/tasks/{id}/move", post(task_actions::step))
+        .route("/tasks/{id}/act", post(task_actions::act))
+        .route(
+            "/tasks/{id}/delete",
+            get(task_actions::ask_delete).post(task_actions::delete),
+        )
 }
 
 /// A task's state as a pill.
 fn status_pill(visit: &Visit, status: TaskStatus) -> Markup {
-    html! { span class={ "pill status-" (status.as_str()) } { (words::status(status, visit.lang())) } }
+    html! { span class={ "pill status-" (status.as_str()) } { (labels::status(status, visit.lang())) } }
 }

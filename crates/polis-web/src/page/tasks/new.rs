@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::form::{Typed, numbers};
-use crate::given::Form;
+use crate::error_page::{Refused, notice};
+use crate::extract::Form;
+use crate::form_idempotency;
 use crate::layout::{Tab, page};
-use crate::once;
-use crate::refused::{Refused, notice};
-use crate::visit::Visit;
+use crate::request_context::Visit;
 
 /// The priorities that are understood.
 const PRIORITIES: [(&str, &str, &str); 4] = [
@@ -70,7 +70,7 @@ async fn made(visit: &Visit, asked: &NewTask) -> Result<String, OpError> {
         ..TaskCreate::default()
     };
     let create = async |polis| op::create_task(&polis, &visit.me, &request).await;
-    let made = once::done(visit, &asked.once, &request, create).await?;
+    let made = form_idempotency::done(visit, &asked.once, &request, create).await?;
     let id = made.get("id").and_then(Value::as_str).unwrap_or_default();
     Ok(format!("/tasks/{id}"))
 }
@@ -81,7 +81,7 @@ fn form(visit: &Visit, asked: &NewTask, refused: Option<&OpError>) -> Response {
         @if let Some(error) = refused { (notice(visit.taste, error, false)) }
         form.card.stack #create method="post" action="/tasks/new" {
             input type="hidden" name="csrf" value=(visit.csrf);
-            (once::field(visit))
+            (form_idempotency::field(visit))
             (asked.typed.fields(visit, false))
             div {
                 label for="priority" { (lang.say("Priority", "优先级")) }

@@ -5,17 +5,17 @@ use maud::{Markup, html};
 use polis_core::token::Area;
 use polis_core::{Task, TaskId, TaskStatus};
 use polis_ops::op::{self, TaskView};
-use polis_view::{time, words};
+use polis_view::{labels, time};
 
 use super::assign::Assignees;
-use super::{graph, history, status_pill, talk};
-use crate::brief;
-use crate::given::Path;
+use super::{comments, graph, history, status_pill};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::excerpt;
+use crate::extract::Path;
 use crate::layout::{Tab, page, part};
 use crate::live;
-use crate::moment::{ago, until};
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::{ago, until};
 
 /// The most stretches of work that are listed; the newest.
 const STINTS: usize = 12;
@@ -30,7 +30,7 @@ pub(super) async fn show(visit: Visit, Path(id): Path<TaskId>) -> Result<Respons
     let body = html! {
         (main)
         (graph::section(&visit, id).await?)
-        (talk::talk(&visit, id).await?)
+        (comments::talk(&visit, id).await?)
         (history::section(&visit, id).await?)
     };
     let title = format!("#{id} {}", view.task.subject);
@@ -54,9 +54,9 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
     let id = task.id;
     let lang = visit.lang();
     let text = task.description.clone();
-    let description = brief::drawn(visit, move |visit| {
+    let description = excerpt::drawn(visit, move |visit| {
         let all = format!("/tasks/{id}/description");
-        brief::prose(visit, &text, brief::DESCRIPTION, Some(&all))
+        excerpt::prose(visit, &text, excerpt::DESCRIPTION, Some(&all))
     });
     let description = description.await?;
     let may_change = task.status != TaskStatus::Deleted && visit.may_change(&[Area::Tasks]);
@@ -70,8 +70,8 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
                 (status_pill(visit, task.status))
                 @if view.stale { span.pill.status-stale { (lang.say("stale: its owner's lease has run out", "已失联：负责人的租约已过期")) } }
                 @if blocked(view) { span.pill.status-blocked { (lang.say("blocked by ", "被阻塞：")) (view.open_blockers) } }
-                @if let Some(role) = &task.required_role { span.pill { (words::role(role, lang)) } }
-                @if let Some(kind) = task.task_type { span.pill { (words::task_type(kind, lang)) } }
+                @if let Some(role) = &task.required_role { span.pill { (labels::role(role, lang)) } }
+                @if let Some(kind) = task.task_type { span.pill { (labels::task_type(kind, lang)) } }
                 @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
                 span.grow {}
                 (actions)
@@ -146,7 +146,7 @@ fn facts(visit: &Visit, task: &Task) -> Markup {
             dt { (lang.say("Version", "版本")) } dd { (task.version) }
             @if let Some(metadata) = task.metadata.as_ref().filter(|fields| !fields.is_empty()) {
                 @for (name, value) in metadata.iter().take(METADATA) {
-                    dt { (name) } dd.mono { (brief::beginning(&value.to::<String>().unwrap_or_else(|| value.text().to_owned()), brief::CARD)) }
+                    dt { (name) } dd.mono { (excerpt::beginning(&value.to::<String>().unwrap_or_else(|| value.text().to_owned()), excerpt::CARD)) }
                 }
             }
         }
@@ -163,7 +163,7 @@ fn approval(visit: &Visit, task: &Task) -> Markup {
     html! {
         @if let Some(given) = &task.approval {
             p { span.pill.good { (lang.say("approved", "已批准")) } " " a href={ "/agents/" (given.by) } { (given.by) } " " (ago(visit, &given.at))
-                @if let Some(note) = &given.note { br; (brief::beginning(note, brief::CARD)) } }
+                @if let Some(note) = &given.note { br; (excerpt::beginning(note, excerpt::CARD)) } }
         } @else if visit.may_change(&[Area::Tasks]) && (task.status == TaskStatus::InProgress || (needed && task.status != TaskStatus::Deleted)) {
             details open[needed && task.status == TaskStatus::InProgress] {
                 summary { (lang.say("Approval", "批准")) @if needed { " " span.pill.warn { (lang.say("needed to complete it", "完成前需要批准")) } } }
@@ -203,10 +203,10 @@ async fn spent(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
 pub(super) async fn description(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
     let text = view.task.description;
-    let body = brief::drawn(&visit, move |visit| {
+    let body = excerpt::drawn(&visit, move |visit| {
         html! {
             p { a href={ "/tasks/" (id) } { "← #" (id) } }
-            div.card { (brief::prose(visit, &text, brief::WHOLE, None)) }
+            div.card { (excerpt::prose(visit, &text, excerpt::WHOLE, None)) }
         }
     });
     let body = body.await?;

@@ -6,15 +6,15 @@ use polis_core::AgentId;
 use polis_core::token::{Access, Area};
 use polis_ops::op::{self, CommandEntry, CommandView, ListCommands, ShowCommand};
 use polis_view::command::{self, Ending};
-use polis_view::{amount, time};
+use polis_view::{number_format, time};
 use serde::Deserialize;
 
-use super::address;
-use crate::given::{Path, Query};
+use super::workspace_url;
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::{Path, Query};
 use crate::layout::{Tab, page, part};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
 
 /// How many commands are listed at once.
 const AT_ONCE: u32 = 30;
@@ -67,7 +67,7 @@ pub(super) async fn log(visit: &Visit, id: &AgentId) -> Result<Markup, Refused> 
         true => "polis:command from:body, every 2s",
         false => "polis:command from:body",
     };
-    let again = address::commands(id.as_str(), None);
+    let again = workspace_url::commands(id.as_str(), None);
     Ok(html! {
         section #commands.card hx-get=(again) hx-trigger=(on) hx-swap="morph:outerHTML" {
             h2 { (visit.say("Commands", "命令")) }
@@ -82,7 +82,7 @@ fn rows(visit: &Visit, id: &AgentId, list: &op::CommandList) -> Markup {
     html! {
         @for one in &list.commands { (row(visit, id, one)) }
         @if let Some(next) = &list.next {
-            li hx-get=(address::commands(id.as_str(), Some(next)))
+            li hx-get=(workspace_url::commands(id.as_str(), Some(next)))
                 hx-trigger="intersect once" hx-swap="outerHTML" {
                 span.muted { (visit.say("earlier commands …", "更早的命令……")) }
             }
@@ -99,13 +99,13 @@ fn row(visit: &Visit, id: &AgentId, one: &CommandEntry) -> Markup {
             }
             p.muted.small { (one.agent) " · " (ago(visit, &one.started_at))
                 @if let Some(ms) = one.duration_ms { " · " (took(visit, ms)) }
-                @if one.output_bytes > 0 { " · " (amount::bytes(one.output_bytes)) } }
+                @if one.output_bytes > 0 { " · " (number_format::bytes(one.output_bytes)) } }
         }
     }
 }
 
 fn page_of(id: &AgentId, command: &str) -> String {
-    address::command(id.as_str(), command)
+    workspace_url::command(id.as_str(), command)
 }
 
 fn took(visit: &Visit, millis: u64) -> String {
@@ -139,7 +139,7 @@ pub(super) async fn show(
         return Ok(part(output));
     }
     let body = html! {
-        p { a href=(address::of(id.as_str())) { "← " (id) } }
+        p { a href=(workspace_url::of(id.as_str())) { "← " (id) } }
         (output)
     };
     let title = visit.say("Command", "命令");
@@ -158,11 +158,11 @@ fn output(visit: &Visit, id: &AgentId, view: &CommandView) -> Markup {
             p { (ending(visit, one)) " " span.muted {
                 (one.agent) " · " (ago(visit, &one.started_at))
                 @if let Some(ms) = one.duration_ms { " · " (took(visit, ms)) }
-                " · " (amount::bytes(one.output_bytes)) } }
+                " · " (number_format::bytes(one.output_bytes)) } }
             @if view.omitted > 0 {
                 p.muted { (visit.say(
-                    format!("The first {} are left out.", amount::bytes(view.omitted)),
-                    format!("前 {} 未显示。", amount::bytes(view.omitted)),
+                    format!("The first {} are left out.", number_format::bytes(view.omitted)),
+                    format!("前 {} 未显示。", number_format::bytes(view.omitted)),
                 )) }
             }
             @if view.output.is_empty() { p.muted { (visit.say("It wrote nothing.", "没有输出。")) } }

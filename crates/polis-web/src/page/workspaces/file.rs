@@ -16,18 +16,18 @@ use maud::{Markup, PreEscaped, html};
 use polis_core::workspace::file::{Encoding, FileContent, ReadFile};
 use polis_core::{AgentId, Code, Refusal};
 use polis_ops::op::{self, Desk};
-use polis_view::amount;
 use polis_view::highlight::{Language, language_of_path};
+use polis_view::number_format;
 use serde::Deserialize;
 
-use super::{address, tree};
-use crate::address::segment;
-use crate::brief;
-use crate::given::{Path, Query};
+use super::{tree, workspace_url};
+use crate::error_page::{OrRefuse as _, Refused, notice};
+use crate::excerpt;
+use crate::extract::{Path, Query};
 use crate::layout::{Tab, page};
 use crate::markdown;
-use crate::refused::{OrRefuse as _, Refused, notice};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::url::segment;
 
 /// How much of a file is shown at once.
 const SHOWN: u64 = 256 << 10;
@@ -88,7 +88,7 @@ pub(super) async fn show(
         Err(error) => return Err(Refused::of(&visit, error)),
     };
     let body = html! {
-        p { a href=(address::of(id.as_str())) { "← " (id) } " · " span.mono { (path) } }
+        p { a href=(workspace_url::of(id.as_str())) { "← " (id) } " · " span.mono { (path) } }
         div.side {
             (tree::root(&visit, &id, Some(&path), true).await?)
             section.card { (content) }
@@ -130,7 +130,7 @@ async fn read(
     };
     // Colours and Markdown of a long text are no work for the threads that serve.
     let text = file.content;
-    let drawn = brief::drawn(visit, move |_| match rendered {
+    let drawn = excerpt::drawn(visit, move |_| match rendered {
         true => as_meant(&text),
         false => (as_written(&text, language, from), false),
     });
@@ -138,7 +138,7 @@ async fn read(
     Ok(html! {
         div.row.file-head {
             span.pill { (language.map_or(visit.say("text", "文本"), |one| one.name)) }
-            span.muted { (amount::bytes(size)) @if let Some(lines) = file.total_lines { " · " (lines) " " (visit.say("lines", "行")) } }
+            span.muted { (number_format::bytes(size)) @if let Some(lines) = file.total_lines { " · " (lines) " " (visit.say("lines", "行")) } }
             span.grow {}
             @if is_markdown {
                 nav.choice aria-label=(visit.say("View", "视图")) {
@@ -207,7 +207,7 @@ fn as_written(text: &str, language: Option<&'static Language>, from: u64) -> Mar
 }
 
 fn save(visit: &Visit, id: &AgentId, path: &str) -> Markup {
-    html! { a.button.small href=(address::raw(id.as_str(), path)) download { (visit.say("Download", "下载")) } }
+    html! { a.button.small href=(workspace_url::raw(id.as_str(), path)) download { (visit.say("Download", "下载")) } }
 }
 
 /// A file as it is, to be saved.
@@ -233,13 +233,13 @@ pub(super) async fn download(
             visit.say(
                 format!(
                     "The file has {}; up to {} are sent.",
-                    amount::bytes(file.size),
-                    amount::bytes(LARGEST)
+                    number_format::bytes(file.size),
+                    number_format::bytes(LARGEST)
                 ),
                 format!(
                     "文件有 {}，最多只发送 {}。",
-                    amount::bytes(file.size),
-                    amount::bytes(LARGEST)
+                    number_format::bytes(file.size),
+                    number_format::bytes(LARGEST)
                 ),
             ),
             visit.say(

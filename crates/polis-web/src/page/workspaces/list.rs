@@ -7,16 +7,16 @@ use axum::response::Response;
 use maud::{Markup, html};
 use polis_core::{AgentId, Code, Refusal};
 use polis_ops::op::{self, Desk, WorkspaceEntry};
-use polis_view::amount;
+use polis_view::number_format;
 use serde::Deserialize;
 
-use super::{address, commands, tree};
-use crate::address::asking;
-use crate::given::{Path, Query};
+use super::{commands, tree, workspace_url};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::{Path, Query};
 use crate::layout::{Tab, page, part, part_at};
-use crate::moment::ago;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::time_ago::ago;
+use crate::url::asking;
 
 /// The most workspaces of a page.
 const MOST: usize = 200;
@@ -92,7 +92,7 @@ fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
     let id = one.workspace_id.as_str();
     html! {
         tr data-row data-workspace=(id) {
-            td { a href=(address::of(id)) { (id) } }
+            td { a href=(workspace_url::of(id)) { (id) } }
             td {
                 @if let Some(path) = &one.workspace_path { span.mono { (path) } " " }
                 @if one.bound { span.pill.calm { (visit.say("bound", "绑定")) } }
@@ -106,7 +106,7 @@ fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
 /// The place for a workspace's size.
 fn later(visit: &Visit, id: &str) -> Markup {
     let measuring =
-        html! { a.muted href=(address::of(id)) { (visit.say("measuring …", "正在统计……")) } };
+        html! { a.muted href=(workspace_url::of(id)) { (visit.say("measuring …", "正在统计……")) } };
     // Not for every size at once: a page may have hundreds.
     sized(id, "intersect once", &measuring)
 }
@@ -114,7 +114,7 @@ fn later(visit: &Visit, id: &str) -> Markup {
 /// A workspace's size, and when it is measured.
 fn sized(id: &str, when: &str, told: &Markup) -> Markup {
     html! {
-        span.size id={ "size-" (id) } hx-get={ (address::of(id)) "/size" } hx-trigger=(when) hx-swap="outerHTML" { (told) }
+        span.size id={ "size-" (id) } hx-get={ (workspace_url::of(id)) "/size" } hx-trigger=(when) hx-swap="outerHTML" { (told) }
     }
 }
 
@@ -129,12 +129,12 @@ pub(super) async fn size(visit: Visit, Path(id): Path<AgentId>) -> Result<Respon
     let files = visit.say(
         match info.file_count {
             1 => "1 file".to_owned(),
-            many => format!("{} files", amount::count(many)),
+            many => format!("{} files", number_format::count(many)),
         },
-        format!("{} 个文件", amount::count(info.file_count)),
+        format!("{} 个文件", number_format::count(info.file_count)),
     );
     let told = html! {
-        b { (amount::bytes(info.total_size)) } " "
+        b { (number_format::bytes(info.total_size)) } " "
         span.muted { (files) @if let Some(at) = &info.last_modified { " · " (ago(&visit, at)) } }
     };
     Ok(part(sized(id.as_str(), &tree::changes(), &told)))

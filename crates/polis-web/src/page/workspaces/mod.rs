@@ -1,18 +1,18 @@
 //! Workspaces: whose there are and how much is in them, their files as a tree, a file in
 //! colours, and the commands that ran there.
 
-pub(crate) mod address;
 mod commands;
 mod file;
 mod list;
 mod tree;
+pub(crate) mod workspace_url;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
 
-use crate::house::House;
+use crate::state::House;
 
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()

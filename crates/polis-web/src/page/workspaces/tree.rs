@@ -9,16 +9,16 @@ use polis_core::workspace::file::{EntryType, FileEntry, FileList, ListFiles};
 use polis_core::{AgentId, Code, Kind};
 use polis_ops::OpError;
 use polis_ops::op::{self, Desk};
-use polis_view::amount;
+use polis_view::number_format;
 use serde::Deserialize;
 
-use super::{address, list};
-use crate::address::segment;
-use crate::given::{Path, Query};
+use super::{list, workspace_url};
+use crate::error_page::{OrRefuse as _, Refused};
+use crate::extract::{Path, Query};
 use crate::layout::part;
 use crate::live;
-use crate::refused::{OrRefuse as _, Refused};
-use crate::visit::Visit;
+use crate::request_context::Visit;
+use crate::url::segment;
 
 /// How many entries of a directory are shown at once.
 const AT_ONCE: u32 = 300;
@@ -150,7 +150,7 @@ async fn drawn(
 fn part_of(visit: &Visit, id: &AgentId, current: Option<&str>, opened: &Opened) -> Markup {
     let empty = opened.get("").is_none_or(|list| list.files.is_empty());
     html! {
-        nav.card.files #files aria-label=(visit.say("Files", "文件")) hx-get=(address::files(id.as_str(), current))
+        nav.card.files #files aria-label=(visit.say("Files", "文件")) hx-get=(workspace_url::files(id.as_str(), current))
             hx-trigger=(changes()) hx-swap="morph:outerHTML" hx-include="#files details[open] > input" hx-sync="this:queue last"
             hx-disinherit="hx-include hx-sync" {
             @if empty {
@@ -187,7 +187,7 @@ fn entries(
         @for entry in first { (folder(visit, id, opened, &within(&entry.name), &entry.name, current)) }
         @for entry in then { (leaf(visit, id, &within(&entry.name), entry, current)) }
         @if let Some(next) = &list.next {
-            li hx-get=(address::tree(id.as_str(), path, Some(next))) hx-trigger="intersect once" hx-swap="outerHTML" {
+            li hx-get=(workspace_url::tree(id.as_str(), path, Some(next))) hx-trigger="intersect once" hx-swap="outerHTML" {
                 span.muted { (visit.say("more …", "更多……")) }
             }
         }
@@ -205,7 +205,7 @@ fn folder(
     // Named, so that it stays itself, open or not, whatever comes or goes beside it.
     let own = format!("dir-{}", segment(path));
     let is_open = opened.contains_key(path);
-    let address = address::tree(id.as_str(), path, None);
+    let address = workspace_url::tree(id.as_str(), path, None);
     let (get, once) = match is_open {
         true => (None, None),
         false => (Some(&address), Some("toggle once")),
@@ -234,11 +234,11 @@ fn leaf(
         li.row {
             @match entry.kind {
                 EntryType::File => {
-                    a.cut.grow href=(address::file(id.as_str(), path)) aria-current=[here] { (entry.name) }
-                    span.muted.small.nowrap { (amount::bytes(entry.size)) }
+                    a.cut.grow href=(workspace_url::file(id.as_str(), path)) aria-current=[here] { (entry.name) }
+                    span.muted.small.nowrap { (number_format::bytes(entry.size)) }
                 },
                 EntryType::Symlink => {
-                    a.cut.grow href=(address::file(id.as_str(), path)) aria-current=[here] { (entry.name) }
+                    a.cut.grow href=(workspace_url::file(id.as_str(), path)) aria-current=[here] { (entry.name) }
                     span.muted.small { (visit.say("link", "链接")) }
                 },
                 EntryType::Directory | EntryType::Other => {

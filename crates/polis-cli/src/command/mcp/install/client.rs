@@ -6,10 +6,10 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
+use super::config_location::Own;
 use super::edit::{Field, Format, entry};
 use super::jsonc::Dialect;
 use super::launch::Launch;
-use super::place::Own;
 
 /// The name our server has in every program.
 pub(super) const SERVER: &str = "polis";

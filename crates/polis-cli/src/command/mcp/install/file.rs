@@ -9,7 +9,7 @@ use polis_core::{Code, Refusal};
 use polis_ops::PortError;
 use tempfile::NamedTempFile;
 
-use super::place::Named;
+use super::config_location::Named;
 use crate::error::Failure;
 
 /// The largest file that is looked at. Claude Code's own grows to some megabytes.

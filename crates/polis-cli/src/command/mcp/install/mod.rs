@@ -5,11 +5,11 @@
 //! and checked in memory first, then the agent is registered, then the file is replaced.
 
 mod client;
+mod config_location;
 mod edit;
 mod file;
 mod jsonc;
 mod launch;
-mod place;
 mod plan;
 mod registry;
 mod toml;
@@ -25,10 +25,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use client::{Client, Profile};
+use config_location::{Named, Scope};
 use edit::Field;
 use file::Written;
 use launch::Launch;
-use place::{Named, Scope};
 use plan::{Plan, choose, plan, removal};
 use registry::register;
 

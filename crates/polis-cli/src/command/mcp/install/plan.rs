@@ -6,9 +6,9 @@ use polis_core::{Code, Refusal};
 use serde_json::Value;
 
 use super::client::{Profile, SERVER};
+use super::config_location::{self, Named, Scope};
 use super::edit::{self, Fault, Field};
 use super::launch::Launch;
-use super::place::{self, Named, Scope};
 use crate::error::{Failure, invalid};
 use crate::output::clean;
 
@@ -81,7 +81,7 @@ pub(super) fn choose(profile: &Profile, scope: Scope, project: &Path) -> Result<
         "HOME" => std::env::home_dir(),
         _ => std::env::var_os(name).map(PathBuf::from),
     };
-    let mut files = place::files(profile, scope, project, &environment);
+    let mut files = config_location::files(profile, scope, project, &environment);
     let has_entry = |file: &Named| {
         let text = file.read().ok().flatten()?;
         let tree = profile.format.tree(&text).ok()?;

@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::client::{Client, Profile, SERVER};
+use super::config_location::Named;
 use super::edit::{Format, entry};
 use super::jsonc::Dialect;
 use super::launch::Launch;
-use super::place::Named;
 use super::plan::{plan, removal};
 
 fn launch() -> Launch {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::board::milestone::{add, milestones};
-use crate::board::words::Language;
+use crate::board::template_text::Language;
 use crate::board::{TemplateFacts, TemplateOf, template};
 use crate::refusal::Code;
 use crate::time::Timestamp;

@@ -1,0 +1,59 @@
+//! What is done with a request before its server gets it, at stdio.
+//!
+//! Over HTTP the same is done before the body is read (see `http`): `rmcp` acknowledges a stream of changes
+//! before its server hears of it, and what happens in between must not be lost.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConfig, ServerResult};
+use rmcp::service::{NotificationContext, RequestContext, Service};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use super::server::Server;
+use super::subscriptions::Start;
+use super::tool_results;
+
+/// A server behind a door.
+#[derive(Debug)]
+pub(crate) struct Door(Server);
+
+impl Door {
+    pub(crate) fn new(server: Server) -> Self {
+        Self(server)
+    }
+}
+
+impl Service<RoleServer> for Door {
+    async fn handle_request(
+        &self,
+        request: ClientRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        if !matches!(request, ClientRequest::SubscriptionsListenRequest(_)) {
+            return self.0.handle_request(request, context).await;
+        }
+        let start = Start::of(&self.0.house, &self.0.identity)
+            .await
+            .map_err(|error| tool_results::protocol(&error, None))?;
+        let mut server = self.0.clone();
+        server.start = Some(Arc::new(start));
+        server.handle_request(request, context).await
+    }
+
+    async fn handle_notification(
+        &self,
+        notification: ClientNotification,
+        context: NotificationContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.0.handle_notification(notification, context).await
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        ServerHandler::get_info(&self.0)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        ServerHandler::supported_protocol_versions(&self.0)
+    }
+}
