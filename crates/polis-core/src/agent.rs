@@ -1,4 +1,7 @@
-//! The registry of agents: who there is, in which role and layer, and under whom.
+//! Agent registry: registration and retirement of agents, with their role, layer and supervisor.
+//!
+//! [`decide_add`] and [`decide_retire`] check a request against the registry and return the changeset. They
+//! refuse changes that would break the reporting tree or leave tasks without an owner.
 
 use crate::event::kind;
 use schemars::JsonSchema;
@@ -30,7 +33,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The layer as text.
+    /// Returns the layer as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Top => "top",
@@ -81,24 +84,24 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether nobody is above it but `root`: such an agent has a workspace of its own.
+    /// Returns whether the agent has no supervisor except `root`. Such an agent has its own workspace.
     pub fn is_child_of_root(&self) -> bool {
         self.supervisor.as_ref().is_none_or(AgentId::is_root)
     }
 }
 
-/// An agent as the registry keeps it.
+/// An agent with the revision of its registry entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
     /// The agent.
     pub agent: Agent,
-    /// One more with every write.
+    /// Incremented by every write.
     pub revision: u64,
 }
 
 impl Registered {
-    /// A write that changes nothing, but conflicts with a retirement decided at the same time: who
-    /// relies on the agent being active touches its record.
+    /// Returns a write that leaves the agent unchanged but conflicts with a concurrent retirement. A decision
+    /// that relies on the agent being active includes it.
     pub fn touch(&self) -> Write {
         Write::PutAgent {
             expect: Expect::Revision(self.revision),
@@ -130,18 +133,18 @@ pub struct AgentAdd {
     pub workspace_path: Option<String>,
 }
 
-/// What a registration is decided on.
+/// State that a registration is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// All agents there are.
+    /// All registered agents.
     pub agents: &'a [Agent],
-    /// The supervisor that is named, if it is registered.
+    /// The supervisor named in the request, if it is registered.
     pub supervisor: Option<&'a Registered>,
-    /// The directory that is named.
+    /// The directory named in the request.
     pub binding: Option<&'a Binding>,
 }
 
-/// Decides a registration. The head of a team gets its workspace in the same commit.
+/// Decides a registration. A team head gets its workspace in the same commit.
 pub fn decide_add(
     request: &AgentAdd,
     known: Known<'_>,
@@ -172,7 +175,8 @@ pub fn decide_add(
             ),
         ));
     }
-    // Files are named by agents, and not every file system tells `Dev` from `dev`.
+    // Files are named after agents, and some file systems are case-insensitive (`Dev` and `dev` are the same
+    // file).
     let folded = request.id.as_str().to_lowercase();
     if let Some(like) = known
         .agents
@@ -274,8 +278,8 @@ fn default_layer(role: &str, supervisor: Option<&Agent>) -> Layer {
     }
 }
 
-/// Decides a retirement. `open_tasks` are the unfinished tasks it owns, `reports` the active
-/// agents directly under it; both must be gone first, so nothing is orphaned.
+/// Decides a retirement. `open_tasks` are the unfinished tasks the agent owns, `reports` the active agents
+/// directly under it. Both must be empty, so that no task or agent is orphaned.
 pub fn decide_retire(
     current: &Registered,
     open_tasks: &[crate::TaskId],

@@ -1,7 +1,7 @@
-//! Artifacts: what agents hand over by reference, named by what is in them.
+//! Artifacts: immutable, content-addressed values that agents pass to each other by reference.
 //!
-//! The same type, content and meta have the same id, so putting something twice is putting it once, and
-//! an artifact never changes. An id is a hash and never a path.
+//! The id is a hash of run, type, content and meta. Putting the same artifact twice is therefore idempotent,
+//! and an artifact never changes. An id is a hash and never a path.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,15 +17,15 @@ use crate::refusal::{Code, Refusal};
 use crate::society::RunId;
 use crate::time::Timestamp;
 
-/// The largest artifact, in bytes of JSON.
+/// Maximum size of an artifact, in bytes of JSON.
 pub const MAX_BYTES: usize = 8 * 1024 * 1024;
-/// The deepest content.
+/// Maximum nesting depth of the content.
 const MAX_DEPTH: usize = 64;
-/// The longest type.
+/// Maximum length of the type, in bytes.
 const MAX_TYPE: usize = 100;
-/// What stands before an id in a reference.
+/// Prefix of an id in a reference.
 const PREFIX: &str = "artifact:";
-/// How many hexadecimal digits an id has.
+/// Number of hexadecimal digits in an id.
 const DIGITS: usize = 40;
 
 /// The parameters of `put_artifact`.
@@ -72,7 +72,7 @@ pub struct Artifact {
     pub created_at: Timestamp,
 }
 
-/// What the log tells of an artifact.
+/// Data of the `artifact.put` event.
 #[derive(Debug, Serialize)]
 struct Put<'a> {
     #[serde(rename = "type")]
@@ -82,7 +82,8 @@ struct Put<'a> {
     bytes: usize,
 }
 
-/// Makes an artifact of a request, or says why not.
+/// Creates an artifact from a request. Fails with `invalid_artifact` if the type, meta, size or nesting is
+/// invalid.
 pub fn make(params: &PutArtifact, by: &Caller, now: &Timestamp) -> Result<Artifact, Refusal> {
     let kind = params.artifact_type.trim();
     if kind.is_empty() || kind.len() > MAX_TYPE || kind.chars().any(char::is_control) {
@@ -128,7 +129,7 @@ pub fn make(params: &PutArtifact, by: &Caller, now: &Timestamp) -> Result<Artifa
     })
 }
 
-/// The commit that keeps an artifact that is not there yet.
+/// Returns the commit that stores a new artifact.
 pub fn keep(artifact: &Artifact, by: &Caller, now: &Timestamp) -> Changeset {
     let told = Put {
         artifact_type: &artifact.artifact_type,
@@ -151,7 +152,7 @@ pub fn keep(artifact: &Artifact, by: &Caller, now: &Timestamp) -> Changeset {
         .event(event)
 }
 
-/// The id in a reference; `artifact:ID` and the bare id are the same.
+/// Returns the id in a reference. `artifact:ID` and the bare id are equivalent.
 pub fn parse_reference(text: &str) -> Result<String, Refusal> {
     let id = text.strip_prefix(PREFIX).unwrap_or(text);
     let sound = id.len() == DIGITS
@@ -164,7 +165,7 @@ pub fn parse_reference(text: &str) -> Result<String, Refusal> {
     Err(not_found(text))
 }
 
-/// There is no such artifact.
+/// Returns the refusal for an unknown artifact.
 pub fn not_found(reference: &str) -> Refusal {
     Refusal::new(
         Code::ArtifactNotFound,
@@ -173,12 +174,13 @@ pub fn not_found(reference: &str) -> Refusal {
     )
 }
 
-/// Whether a caller finds an artifact: members of a run do not find those of another.
+/// Returns whether an artifact is visible to a caller. Members of a run do not see artifacts of other runs.
 pub fn is_found(artifact: &Artifact, by: &Caller) -> bool {
     by.run.is_none() || artifact.run.is_none() || artifact.run == by.run
 }
 
-/// The same thing put in two runs is two artifacts: each run has its own.
+/// Returns the id of an artifact. The run is part of the hash: the same content put in two runs gives two
+/// artifacts.
 fn id_of(kind: &str, content: &Raw, meta: Option<&Raw>, run: Option<&RunId>) -> String {
     let mut parts = vec![kind, content.text(), meta.map_or("", Raw::text)];
     parts.extend(run.map(RunId::as_str));

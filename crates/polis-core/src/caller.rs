@@ -1,4 +1,7 @@
-//! Who is asking. An operation runs as a caller; it is never an argument of the call.
+//! Identity of the caller that an operation runs as.
+//!
+//! A surface resolves the caller (from `--as`, a token or a session) before it calls an operation. The caller
+//! is never an argument of the request itself.
 
 use crate::agent::{Agent, AgentStatus};
 use crate::id::AgentId;
@@ -6,32 +9,33 @@ use crate::refusal::{Code, Refusal};
 use crate::role::role_of_name;
 use crate::society::RunId;
 
-/// How the registry knows a caller.
+/// How a caller is known to the registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// The person who owns the directory: may do everything, audited.
+    /// The person who owns the directory: allowed to do everything, audited.
     Human,
-    /// An agent of the registry.
+    /// An agent in the registry.
     Registered,
-    /// A name the registry does not know; its role is read off the name.
+    /// A name that is not in the registry. Its role is derived from the name.
     Unregistered,
 }
 
-/// The one an operation runs as.
+/// The agent or person that an operation runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Its name, as it stands in `owner` and in the log.
+    /// Its id, as used in `owner` and in the log.
     pub id: AgentId,
     /// Its role.
     pub role: String,
-    /// How the registry knows it.
+    /// How it is known to the registry.
     pub standing: Standing,
-    /// The run of the society it works for, if it does.
+    /// The run of the society it works for, if any.
     pub run: Option<RunId>,
 }
 
 impl Caller {
-    /// Resolves a name against its registry entry, if it has one.
+    /// Resolves a name against its registry entry, if it has one. Fails with `permission_denied` if the agent
+    /// is retired.
     pub fn resolve(id: AgentId, entry: Option<&Agent>) -> Result<Self, Refusal> {
         if id.as_str() == AgentId::USER {
             return Ok(Self {

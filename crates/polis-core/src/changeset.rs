@@ -1,8 +1,8 @@
-//! What a decision asks a store to do, all of it or none of it.
+//! Changesets: the writes and events of one decision, committed atomically.
 //!
-//! A write names the revision it was decided on; of two changesets decided on the same revision of
-//! a record one is committed, the other is told the conflict and decides again. Writes that only
-//! add (a new task, a comment, an event, a settled blocker) expect nothing: they commute.
+//! A write names the revision it was decided on (optimistic concurrency control). Of two changesets decided on
+//! the same revision of a record, one is committed; the other gets a conflict and is decided again. Writes that
+//! only add (a new task, a comment, an event, a settled blocker) expect no revision, because they commute.
 
 use crate::agent::Agent;
 use crate::board::{BoardName, BoardWrite, LeaseWrite};
@@ -15,16 +15,16 @@ use crate::task::{NewComment, TaskRecord};
 use crate::time::Timestamp;
 use crate::workspace::record::Workspace;
 
-/// What a write was decided on.
+/// Precondition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// The record was not there.
+    /// The record does not exist.
     Absent,
-    /// The record was at this revision.
+    /// The record is at this revision.
     Revision(u64),
 }
 
-/// The name of a record that an expectation failed on.
+/// Identifies the record whose precondition failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordKey {
     /// A task.
@@ -37,31 +37,32 @@ pub enum RecordKey {
     Board(BoardName),
     /// A workspace.
     Workspace(AgentId),
-    /// A record of one of the plain kinds.
+    /// A generic record.
     Record(RecordName),
-    /// A message that was to be unread.
+    /// A message that was expected to be unread.
     Message(u64),
-    /// A turn of a conversation that was to be new.
+    /// A turn of a conversation that was expected to be new.
     Turn {
-        /// Whose.
+        /// The member whose conversation it is.
         member: String,
         /// Its number.
         turn: u64,
     },
 }
 
-/// A record that writers touch when they could break a rule together without touching the same
-/// thing otherwise.
+/// A record that writers touch to conflict with each other when they could jointly break a rule without writing
+/// the same record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fence {
-    /// Every new dependency between tasks: a circle can be closed from several sides at once.
+    /// Touched by every new dependency between tasks: concurrent writers could close a cycle together.
     TaskGraph,
-    /// Every binding of a workspace to a directory: two that overlap touch different records.
+    /// Touched by every binding of a workspace to a directory: two overlapping bindings write different
+    /// records.
     Workspaces,
 }
 
 impl Fence {
-    /// The fence's name in a store.
+    /// Returns the fence's name in a store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TaskGraph => "task-graph",
@@ -73,29 +74,29 @@ impl Fence {
 /// One write of a changeset.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// A new task; the store gives it the next number. At most one in a changeset.
+    /// A new task. The store assigns the next number. At most one per changeset.
     CreateTask(Box<TaskRecord>),
     /// A task's new state.
     PutTask {
-        /// What it was decided on.
+        /// Expected state of the record.
         expect: Expect,
-        /// The whole new state, except `open_blockers`, which the store keeps, and `created_at`, which
-        /// stays.
+        /// The complete new state, except `open_blockers`, which the store maintains, and `created_at`, which
+        /// does not change.
         record: Box<TaskRecord>,
-        /// By how much its open blockers change. Relative, because settling a blocker does not
-        /// move the waiting task's revision.
+        /// Change of the number of its open blockers. Relative, because settling a blocker does not increment
+        /// the revision of the waiting task.
         blocker_change: i64,
     },
-    /// One blocker of these tasks is settled (completed or deleted): each has one open blocker
-    /// less. The receipt names those that have none left.
+    /// One blocker of these tasks is settled (completed or deleted): each has one open blocker less. The
+    /// receipt lists the tasks with no open blocker left.
     SettleBlocker {
         /// The tasks it blocked.
         dependents: Vec<TaskId>,
     },
-    /// Takes the next number out of the sequence, for a task that is put later. The receipt names
-    /// it; a number that is never used leaves a gap.
+    /// Takes the next number from the sequence for a task that is put later. The receipt contains it; a number
+    /// that is never used leaves a gap.
     ReserveTaskNumber,
-    /// No task created later gets this number or a smaller one.
+    /// Raises the sequence: tasks created later get larger numbers than this.
     RaiseTaskNumber(u64),
     /// A comment, numbered by the store within its task.
     AddComment {
@@ -106,86 +107,86 @@ pub enum Write {
     },
     /// An agent's new state.
     PutAgent {
-        /// What it was decided on.
+        /// Expected state of the record.
         expect: Expect,
-        /// The whole new state.
+        /// The complete new state.
         agent: Agent,
     },
     /// A workspace's new state.
     PutWorkspace {
-        /// What it was decided on.
+        /// Expected state of the record.
         expect: Expect,
-        /// The whole new state.
+        /// The complete new state.
         workspace: Workspace,
     },
     /// A change of a board's text. Conflicts if the board does not admit it (see
-    /// [`BoardHead::admits`](crate::board::BoardHead::admits)), which is judged on what earlier writes
-    /// of the changeset leave behind; the receipt names its version.
+    /// [`BoardHead::admits`](crate::board::BoardHead::admits)), which is evaluated after the earlier writes of
+    /// the changeset. The receipt contains its version.
     ChangeBoard(Box<BoardWrite>),
     /// A change of a board's lease.
     LeaseBoard(Box<LeaseWrite>),
-    /// The new state of a record of one of the plain kinds. Those whose body is made from the receipt
-    /// are the last writes of a changeset.
+    /// The new state of a generic record. Records whose body is computed from the receipt are the last writes
+    /// of a changeset.
     PutRecord {
         /// Its name.
         name: RecordName,
-        /// What it was decided on.
+        /// Expected state of the record.
         expect: Expect,
-        /// When it may be forgotten (milliseconds), if ever.
+        /// When the record may be deleted (milliseconds), if ever.
         expires_at: Option<i64>,
-        /// The whole new state.
+        /// The complete new state.
         body: RecordBody,
     },
-    /// Removes a record; conflicts if it is not at the revision named.
+    /// Deletes a record. Conflicts if it is not at the expected revision.
     DeleteRecord {
         /// Its name.
         name: RecordName,
-        /// What it was decided on.
+        /// Expected state of the record.
         expect: Expect,
     },
-    /// Removes the records of a kind whose time was up at this moment (milliseconds).
+    /// Deletes the records of a kind that had expired at this time (milliseconds).
     ForgetRecords {
         /// The kind.
         kind: RecordKind,
-        /// The moment.
+        /// The expiry time.
         before: i64,
     },
-    /// Puts a message into its recipient's mailbox; the store numbers it, one after another over all
-    /// mailboxes. The receipt names the numbers, in order.
+    /// Puts a message into its recipient's mailbox. The store numbers messages consecutively across all
+    /// mailboxes. The receipt contains the numbers, in order.
     SendMessage(Box<NewMessage>),
-    /// Marks messages as read by their recipient; conflicts with the first that is read already, or
-    /// is not there, or is somebody else's.
+    /// Marks messages as read by their recipient. Conflicts on the first message that is already read, does not
+    /// exist, or is in another mailbox.
     ReadMessages {
-        /// Whose mailbox.
+        /// Owner of the mailbox.
         recipient: AgentId,
-        /// Which.
+        /// Numbers of the messages.
         ids: Vec<u64>,
     },
-    /// Adds a turn to a conversation; conflicts if there is one of that number. A turn whose body is made
-    /// from the receipt is, like such a record, among the last writes of a changeset.
+    /// Appends a turn to a conversation. Conflicts if a turn with this number exists. A turn whose body is
+    /// computed from the receipt is, like such a record, among the last writes of a changeset.
     AppendTurn {
-        /// Whose conversation: a [`MemberKey`](crate::society::MemberKey) as text.
+        /// The member whose conversation it is: a [`MemberKey`](crate::society::MemberKey) as text.
         member: String,
         /// Its number.
         turn: u64,
-        /// What it says.
+        /// Its content.
         body: RecordBody,
     },
-    /// Moves a fence on; conflicts with everybody who read it before.
+    /// Increments a fence. Conflicts with every decision that read the fence earlier.
     TouchFence {
-        /// Which.
+        /// The fence.
         fence: Fence,
-        /// The revision the decision read; 0 if it was never touched.
+        /// The revision that the decision read; 0 if the fence was never touched.
         expected: u64,
     },
 }
 
-/// What a store adds to a committed changeset.
+/// Values that the store assigned to a committed changeset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The place of its last event in the log.
+    /// Position of its last event in the log.
     pub sequence: u64,
-    /// The number of the task it created, or that it reserved.
+    /// The task number it created or reserved.
     pub created: Option<TaskId>,
     /// The number of the last comment it added.
     pub comment: Option<u64>,
@@ -197,21 +198,21 @@ pub struct Receipt {
     pub unblocked: Vec<TaskId>,
 }
 
-/// Writes and events that are committed together.
+/// Writes and events that are committed atomically.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changeset {
-    /// Who did it.
+    /// The agent or person that made the change.
     pub actor: AgentId,
-    /// When.
+    /// When it was decided.
     pub at: Timestamp,
     /// The writes, in order.
     pub writes: Vec<Write>,
-    /// What is told of them.
+    /// The events, in order.
     pub events: Vec<NewEvent>,
 }
 
 impl Changeset {
-    /// An empty changeset by this caller.
+    /// Creates an empty changeset by this caller.
     pub fn by(caller: &Caller, at: Timestamp) -> Self {
         Self {
             actor: caller.id.clone(),
@@ -235,8 +236,8 @@ impl Changeset {
         self
     }
 
-    /// Changes the text that this changeset gives a record, if it does: `change` makes the new text of the old.
-    /// Whether it did.
+    /// Replaces the text that this changeset writes to a record: `change` computes the new text from the old.
+    /// Returns whether a text was replaced.
     pub fn amend(
         &mut self,
         record: &RecordName,
@@ -256,7 +257,7 @@ impl Changeset {
         false
     }
 
-    /// The text that this changeset gives a record, if it does.
+    /// Returns the text that this changeset writes to a record, if any.
     pub fn text_of(&self, record: &RecordName) -> Option<&str> {
         self.writes.iter().find_map(|write| match write {
             Write::PutRecord {
@@ -268,7 +269,7 @@ impl Changeset {
         })
     }
 
-    /// Whether there is nothing to commit.
+    /// Returns whether it has neither writes nor events.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty() && self.events.is_empty()
     }

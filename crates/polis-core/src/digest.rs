@@ -1,10 +1,10 @@
-//! The one hash of things that have to withstand forgers: SHA-256, in hexadecimal.
+//! SHA-256 in hexadecimal, used wherever a hash must resist forgery (artifact ids, token secrets, idempotency).
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// The hash of several texts, each with its length, so that no two lists of texts are the same.
+/// Hashes a list of texts. Each is prefixed with its length, so that different lists never give the same input.
 pub fn of_parts(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -14,7 +14,7 @@ pub fn of_parts(parts: &[&str]) -> String {
     hexadecimal(&hash.finalize())
 }
 
-/// The hash of one text, as every other program computes it.
+/// Hashes one text with plain SHA-256, as other programs compute it.
 pub fn of(text: &str) -> String {
     hexadecimal(&Sha256::digest(text.as_bytes()))
 }

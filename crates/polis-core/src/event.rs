@@ -1,7 +1,7 @@
-//! The commit log's entries: what happened, who did it, to what.
+//! Events: the entries of the commit log, with their kinds and subjects.
 //!
-//! Events are written in the same commit as the change they tell of, so a reader of the log sees
-//! exactly what happened, in commit order.
+//! An event records what happened, by which actor and to which subject. It is written in the same commit as the
+//! change it describes, so that the log contains exactly the committed changes, in commit order.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,15 @@ use crate::json::Raw;
 use crate::society::RunId;
 use crate::time::Timestamp;
 
-/// What can happen; the `kind` of an event.
+/// Kinds of events: the values of [`Event::kind`].
 pub mod kind {
     /// A task was created.
     pub const TASK_CREATED: &str = "task.created";
-    /// A task was read from a file.
+    /// A task was imported from a file.
     pub const TASK_IMPORTED: &str = "task.imported";
     /// A task's fields changed.
     pub const TASK_UPDATED: &str = "task.updated";
-    /// The other end of a dependency changed along.
+    /// A task's dependency list changed because the task at the other end of the dependency was changed.
     pub const TASK_LINKED: &str = "task.linked";
     /// A task got an owner.
     pub const TASK_CLAIMED: &str = "task.claimed";
@@ -34,29 +34,29 @@ pub mod kind {
     pub const TASK_DELETED: &str = "task.deleted";
     /// A task's completion was approved.
     pub const TASK_APPROVED: &str = "task.approved";
-    /// Somebody commented on a task.
+    /// A comment was added to a task.
     pub const TASK_COMMENTED: &str = "task.commented";
-    /// A claim was kept alive.
+    /// A claim was renewed.
     pub const TASK_HEARTBEAT: &str = "task.heartbeat";
-    /// An attempt on a task was refused; nothing changed.
+    /// A change to a task was refused; nothing changed.
     pub const TASK_REFUSED: &str = "task.refused";
-    /// A board's whole text was written.
+    /// A board's whole text was replaced.
     pub const BOARD_WRITTEN: &str = "board.written";
-    /// Something was added to a board's end.
+    /// Text was appended to a board.
     pub const BOARD_APPENDED: &str = "board.appended";
     /// A part of a board was changed.
     pub const BOARD_EDITED: &str = "board.edited";
-    /// An older version of a board was brought back.
+    /// An older version of a board was restored.
     pub const BOARD_RESTORED: &str = "board.restored";
-    /// A board's file was changed by something else than polis.
+    /// A board's file was changed by a program other than polis.
     pub const BOARD_EXTERNAL: &str = "board.external";
-    /// A board's file was gone and was written again.
+    /// A board's file was missing and was written again.
     pub const BOARD_FILE_RESTORED: &str = "board.file-restored";
     /// A board was locked.
     pub const BOARD_LOCKED: &str = "board.locked";
-    /// A board's lock was prolonged.
+    /// A board's lock was renewed.
     pub const BOARD_RENEWED: &str = "board.renewed";
-    /// A board's lock was given back.
+    /// A board's lock was released.
     pub const BOARD_UNLOCKED: &str = "board.unlocked";
     /// A decision was proposed on a board.
     pub const DECISION_PROPOSED: &str = "decision.proposed";
@@ -64,7 +64,7 @@ pub mod kind {
     pub const DECISION_SIGNED: &str = "decision.signed";
     /// A decision was vetoed.
     pub const DECISION_VETOED: &str = "decision.vetoed";
-    /// A rejected decision was appealed against.
+    /// A rejected decision was appealed.
     pub const DECISION_APPEALED: &str = "decision.appealed";
     /// A milestone was added to a board.
     pub const MILESTONE_ADDED: &str = "milestone.added";
@@ -82,7 +82,7 @@ pub mod kind {
     pub const MESSAGE_SENT: &str = "message.sent";
     /// Messages were read by their recipient.
     pub const MESSAGE_READ: &str = "message.read";
-    /// An artifact was kept.
+    /// An artifact was stored.
     pub const ARTIFACT_PUT: &str = "artifact.put";
     /// A webhook was registered.
     pub const WEBHOOK_ADDED: &str = "webhook.added";
@@ -104,50 +104,50 @@ pub mod kind {
     pub const FILE_MOVED: &str = "file.moved";
     /// A file tool made a directory.
     pub const FILE_DIRECTORY_MADE: &str = "file.directory-made";
-    /// A file tool was asked for something outside of the workspace, or of another team's.
+    /// A file tool was refused access outside of the workspace, or to another team's workspace.
     pub const FILE_REFUSED: &str = "file.refused";
     /// A run of the society began.
     pub const SOCIETY_STARTED: &str = "society.started";
-    /// A run, or a member of it, is held up by somebody.
+    /// A run, or a member of it, was paused.
     pub const SOCIETY_PAUSED: &str = "society.paused";
-    /// A run, or a member of it, goes on.
+    /// A run, or a member of it, was resumed.
     pub const SOCIETY_RESUMED: &str = "society.resumed";
     /// All members of a run are idle and nothing is open.
     pub const SOCIETY_FINISHED: &str = "society.finished";
-    /// A run is over.
+    /// A run was stopped.
     pub const SOCIETY_STOPPED: &str = "society.stopped";
     /// An agent was hired for a run.
     pub const SOCIETY_HIRED: &str = "society.hired";
     /// An agent of a run was dismissed.
     pub const SOCIETY_DISMISSED: &str = "society.dismissed";
-    /// A member of a run stands differently: it asks, is held up or is parked.
+    /// A member's status changed: it waits for an approval, is paused or is parked.
     pub const SOCIETY_STANDS: &str = "society.stands";
-    /// A member of a run waits for a call to be allowed.
+    /// A member of a run waits for the approval of a call.
     pub const SOCIETY_ASKED: &str = "society.asked";
-    /// A person decided on a call.
+    /// A person decided on an approval.
     pub const SOCIETY_DECIDED: &str = "society.decided";
     /// A budget was changed.
     pub const SOCIETY_BUDGET: &str = "society.budget";
-    /// A command runs, and does so for some time already.
+    /// A command has been running for some time and is still running.
     pub const COMMAND_STARTED: &str = "command.started";
     /// A command ran.
     pub const COMMAND_RUN: &str = "command.run";
-    /// A command was not run.
+    /// A command was refused.
     pub const COMMAND_REFUSED: &str = "command.refused";
 }
 
-/// What an event is about.
+/// The object that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     /// A task.
     Task(TaskId),
-    /// The task that this very commit creates; the store fills in its number.
+    /// The task that this commit creates. The store fills in its number.
     CreatedTask,
     /// An agent.
     Agent(AgentId),
     /// A board: `board/NAME`, or `blackboard/PATH`.
     Board(BoardName),
-    /// A workspace, by the agent it belongs to.
+    /// A workspace, by the agent that owns it.
     Workspace(AgentId),
     /// An agent's mailbox.
     Mailbox(AgentId),
@@ -160,7 +160,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// The subject as it stands in the log, where `created` is the number the store gave.
+    /// Returns the subject as written in the log. `created` is the task number assigned by the store.
     pub fn text(&self, created: Option<TaskId>) -> String {
         match self {
             Self::Task(id) => format!("task/{id}"),
@@ -184,16 +184,16 @@ impl Subject {
 pub struct NewEvent {
     /// What happened, such as `task.claimed`.
     pub kind: &'static str,
-    /// To what.
+    /// The object it happened to.
     pub subject: Subject,
-    /// The particulars, JSON.
+    /// Event data, as JSON.
     pub data: String,
 }
 
 impl NewEvent {
-    /// An event whose particulars are anything that serialises.
+    /// Creates an event with serializable data.
     pub fn of(kind: &'static str, subject: Subject, data: &impl Serialize) -> Self {
-        // Our own types serialise; should one not, the event still says what happened.
+        // Our own types always serialize. If one did not, the event would still have its kind and subject.
         let data = serde_json::to_string(data).unwrap_or_else(|_| "{}".to_owned());
         Self {
             kind,

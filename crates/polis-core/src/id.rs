@@ -1,6 +1,6 @@
-//! Names of things: task numbers and agent names.
+//! Identifiers: [`TaskId`] and [`AgentId`].
 //!
-//! Both are checked when they are made, so the rest of the code never meets a bad one.
+//! Both are validated on construction, so that the rest of the code never sees an invalid one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,23 +12,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::refusal::{Code, Refusal};
 use crate::refusal_serde::from_text;
 
-/// A task's number: a positive decimal, written as a string in every JSON, never reused.
+/// A task's number: a positive decimal, encoded as a string in all JSON, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(u64);
 
 impl TaskId {
-    /// The largest number both stores can hold.
+    /// The largest number that both stores can hold.
     pub const MAX: u64 = i64::MAX as u64;
 
-    /// Stands in a task that a store has yet to number; never leaves a changeset.
+    /// Placeholder in a task that a store has not yet numbered. It exists only inside changesets.
     pub const UNASSIGNED: Self = Self(0);
 
-    /// The id with this number, if it is one.
+    /// Creates an id. Returns `None` if the number is 0 or too large.
     pub fn new(number: u64) -> Option<Self> {
         (1..=Self::MAX).contains(&number).then_some(Self(number))
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn number(self) -> u64 {
         self.0
     }
@@ -43,7 +43,7 @@ impl fmt::Display for TaskId {
 impl FromStr for TaskId {
     type Err = Refusal;
 
-    /// Accepts `5` and `#5`.
+    /// Parses `5` or `#5`.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let digits = text.strip_prefix('#').unwrap_or(text);
         let canonical = !digits.is_empty()
@@ -99,41 +99,41 @@ pub struct AgentId(String);
 impl AgentId {
     /// The person who owns the directory.
     pub const USER: &'static str = "user";
-    /// The entry of a society; never a registered agent.
+    /// The entry point of a society; never a registered agent.
     pub const ROOT: &'static str = "root";
-    /// Who changed a board's file without polis; never a registered agent.
+    /// Actor of changes to a board's file that were made without polis; never a registered agent.
     pub const EXTERNAL: &'static str = "external";
-    /// The names that cannot be registered.
+    /// Reserved names, which cannot be registered.
     pub const FIXED: [&'static str; 3] = [Self::USER, Self::ROOT, Self::EXTERNAL];
-    /// The longest name, in bytes: it has to fit into a file name with room for more.
+    /// Maximum length of a name, in bytes. A file name must have room for it and a suffix.
     pub const MAX_BYTES: usize = 200;
 
-    /// The person.
+    /// Returns the id of the person.
     pub fn user() -> Self {
         Self(Self::USER.to_owned())
     }
 
-    /// The entry of the society.
+    /// Returns the id of a society's entry point.
     pub fn root() -> Self {
         Self(Self::ROOT.to_owned())
     }
 
-    /// Whether it is the person.
+    /// Returns whether it is the person.
     pub fn is_user(&self) -> bool {
         self.0 == Self::USER
     }
 
-    /// Whether it is the entry of the society, which is above everybody and in no registry.
+    /// Returns whether it is the entry point of a society, which is above all agents and not in the registry.
     pub fn is_root(&self) -> bool {
         self.0 == Self::ROOT
     }
 
-    /// Whoever changed a file without polis.
+    /// Returns the actor of changes made to a file without polis.
     pub fn external() -> Self {
         Self(Self::EXTERNAL.to_owned())
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -148,7 +148,8 @@ impl fmt::Display for AgentId {
 impl FromStr for AgentId {
     type Err = Refusal;
 
-    /// Letters and digits of any language, `-`, `_` and `.`, not first; safe as a file name.
+    /// Accepts letters and digits of any language, `-`, `_` and `.`; the first character must be a letter or a
+    /// digit. Every valid name is safe as a file name.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let sound = text.chars().next().is_some_and(char::is_alphanumeric)
             && text.len() <= Self::MAX_BYTES
@@ -172,7 +173,7 @@ impl<'de> Deserialize<'de> for AgentId {
     }
 }
 
-/// Text as it may stand in a message: quoted, control characters escaped, cut when long.
+/// Formats untrusted text for a message: quoted, control characters escaped, truncated to 60 characters.
 pub fn quoted(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String = text.chars().take(SHOWN).flat_map(escape_control).collect();

@@ -1,9 +1,9 @@
-//! JSON that is kept to the letter.
+//! JSON values preserved as raw text.
 //!
-//! Metadata and fields we do not know belong to others: [`Raw`] keeps such a value's own text
-//! (less insignificant white space), so that large numbers, key order and escapes survive a
-//! round trip. [`Fields`] is an ordered object of such values. Reading stays flat: nesting is
-//! counted, never recursed into, so hostile depth costs nothing.
+//! Metadata and unknown fields belong to others. [`Raw`] keeps the original text of such a value (without
+//! insignificant white space), so that large numbers, key order and escapes survive a round trip. [`Fields`] is
+//! an ordered object of such values. Parsing does not recurse: nesting is counted, so hostile depth cannot
+//! overflow the stack.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -14,28 +14,28 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// How deep a JSON value from outside may nest. Checked where it comes in, never where it is read
-/// back: an event wraps such a value, and nests deeper.
+/// Maximum nesting depth of a JSON value from outside. It is checked on input and never when stored data is
+/// read back: an event wraps such a value and nests deeper.
 pub const MAX_DEPTH: usize = 128;
 
-/// One JSON value, as its own compact text.
+/// One JSON value as compact text.
 #[derive(Debug, Clone)]
 pub struct Raw(Box<RawValue>);
 
 impl Raw {
-    /// Parses one JSON value and drops insignificant white space.
+    /// Parses one JSON value and removes insignificant white space.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Box<RawValue> = serde_json::from_str(text).map_err(|e| e.to_string())?;
         Self::compact(value).map_err(|e| e.to_string())
     }
 
-    /// The value of anything that serialises.
+    /// Serializes any value.
     pub fn of(value: &impl Serialize) -> Result<Self, String> {
         let value = serde_json::value::to_raw_value(value).map_err(|e| e.to_string())?;
         Self::compact(value).map_err(|e| e.to_string())
     }
 
-    /// JSON's `null`.
+    /// Returns JSON's `null`.
     pub fn null() -> Self {
         Self(RawValue::NULL.to_owned())
     }
@@ -49,8 +49,8 @@ impl Raw {
         RawValue::from_string(compact).map(Self)
     }
 
-    /// Whether a text in it is half a character: an escaped surrogate without its other half. JSON's
-    /// grammar allows it, but no text can hold it, and strict readers refuse the whole document.
+    /// Returns whether a string in it contains an unpaired surrogate escape. JSON's grammar allows it, but no
+    /// Unicode text can represent it, and strict parsers reject the whole document.
     pub fn has_half_character(&self) -> bool {
         let text = self.text().as_bytes();
         let unit = |at: usize| {
@@ -72,7 +72,7 @@ impl Raw {
         false
     }
 
-    /// How deep it nests: 0 for a number or a text, 1 for a list of those.
+    /// Returns the nesting depth: 0 for a number or a string, 1 for a list of those.
     pub fn depth(&self) -> usize {
         let (mut depth, mut deepest) = (0_usize, 0_usize);
         outside_strings(self.text(), |c| match c {
@@ -86,17 +86,17 @@ impl Raw {
         deepest
     }
 
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn text(&self) -> &str {
         self.0.get()
     }
 
-    /// The value as a `T`, if it has that shape.
+    /// Deserializes the value as a `T`. Returns `None` if it has another shape.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
         serde_json::from_str(self.text()).ok()
     }
 
-    /// Whether this is JSON's `null`.
+    /// Returns whether this is JSON's `null`.
     pub fn is_null(&self) -> bool {
         self.text() == "null"
     }
@@ -120,7 +120,7 @@ fn squeeze(text: &str) -> String {
     out
 }
 
-/// Calls `tell` with every character that is not inside a string.
+/// Calls `tell` with every character outside of strings.
 fn outside_strings(text: &str, mut tell: impl FnMut(char)) {
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
@@ -155,22 +155,22 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// A JSON object whose values are kept to the letter, in order; a repeated key keeps the last.
+/// A JSON object with raw values in their original order. Of a repeated key, the last value is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, Raw)>);
 
 impl Fields {
-    /// Whether there is no field.
+    /// Returns whether the object has no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The fields, in order.
+    /// Iterates over the fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Raw)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&Raw> {
         self.0
             .iter()
@@ -178,13 +178,13 @@ impl Fields {
             .map(|(_, value)| value)
     }
 
-    /// Takes `key` out.
+    /// Removes `key` and returns its value.
     pub fn take(&mut self, key: &str) -> Option<Raw> {
         let at = self.0.iter().position(|(k, _)| k == key)?;
         Some(self.0.remove(at).1)
     }
 
-    /// Sets `key`, in place where it exists, else at the end.
+    /// Sets `key`: in place if it exists, otherwise at the end.
     pub fn set(&mut self, key: impl Into<String>, value: Raw) {
         let key = key.into();
         match self.0.iter_mut().find(|(k, _)| *k == key) {
@@ -193,7 +193,7 @@ impl Fields {
         }
     }
 
-    /// Sets every field of `patch`; a `null` removes its key.
+    /// Applies a merge patch: sets every field of `patch`; a `null` removes its key.
     pub fn merge(&mut self, patch: &Self) {
         for (key, value) in patch.iter() {
             if value.is_null() {
@@ -204,12 +204,12 @@ impl Fields {
         }
     }
 
-    /// Whether a value has half a character in it.
+    /// Returns whether a value contains an unpaired surrogate; see [`Raw::has_half_character`].
     pub fn has_half_character(&self) -> bool {
         self.0.iter().any(|(_, value)| value.has_half_character())
     }
 
-    /// How deep its deepest value nests.
+    /// Returns the nesting depth of the deepest value.
     pub fn depth(&self) -> usize {
         self.0
             .iter()
@@ -218,7 +218,7 @@ impl Fields {
             .unwrap_or(0)
     }
 
-    /// How many bytes the object takes as JSON, about.
+    /// Returns the approximate size of the object as JSON, in bytes.
     pub fn size(&self) -> usize {
         self.0
             .iter()
@@ -248,7 +248,7 @@ impl Serialize for Fields {
 }
 
 impl Fields {
-    /// Reads an object, and says which keys it had more than once.
+    /// Parses an object and returns it with the keys that occurred more than once.
     pub fn parse_telling_repeats(text: &str) -> Result<(Self, Vec<String>), serde_json::Error> {
         let mut reader = serde_json::Deserializer::from_str(text);
         let read = reader.deserialize_map(FieldsVisitor)?;
@@ -265,7 +265,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// Reads an object and the keys it repeats.
+/// Visitor for an object and its repeated keys.
 struct FieldsVisitor;
 
 impl<'de> Visitor<'de> for FieldsVisitor {
@@ -278,7 +278,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut fields = Fields::default();
         let mut repeats = Vec::new();
-        // By an index, because a hostile object may have very many keys.
+        // Indexed with a map, because a hostile object may have very many keys.
         let mut places: HashMap<String, usize> = HashMap::new();
         while let Some((key, value)) = map.next_entry::<String, Raw>()? {
             match places.get(&key) {

@@ -1,8 +1,8 @@
-//! The rules of polis, pure.
+//! Domain model and rules of polis, without side effects.
 //!
-//! Everything here is a value or a function of values: no clock, no randomness, no input or
-//! output, no `async`. An operation (in `polis-ops`) loads what a rule needs, asks a `decide_*`
-//! function, and commits the [`Changeset`] it answers, or reports the [`Refusal`].
+//! Everything here is a value or a pure function: no clock, no randomness, no I/O, no `async`. An operation (in
+//! `polis-ops`) loads the state that a rule needs, calls a `decide_*` function, and commits the [`Changeset`]
+//! it returns, or reports the [`Refusal`].
 
 pub mod agent;
 pub mod artifact;

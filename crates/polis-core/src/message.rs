@@ -1,7 +1,7 @@
-//! Messages between agents: what may be sent, to whom, and what the log tells of it.
+//! Messages between agents: validation, addressing, and the events that the log records.
 //!
-//! A message is in its recipient's mailbox from the commit that sent it, and stays there after it was
-//! read. Its payload never stands in the log: a mailbox is its owner's.
+//! A message is in its recipient's mailbox from the commit that sends it, and it remains there after it was
+//! read. Its payload is never written to the log, because a mailbox is private to its owner.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,15 @@ use crate::refusal::{Code, Refusal};
 use crate::society::RunId;
 use crate::time::Timestamp;
 
-/// The longest payload, in bytes of JSON.
+/// Maximum size of a payload, in bytes of JSON.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
-/// The deepest payload.
+/// Maximum nesting depth of a payload.
 const MAX_DEPTH: usize = 64;
-/// The most recipients of one sending.
+/// Maximum number of recipients of one `send_message` call.
 pub const MAX_RECIPIENTS: usize = 1_000;
-/// The longest delay: 30 days.
+/// Maximum delay: 30 days.
 pub const MAX_DELAY_MS: u64 = 30 * 24 * 3_600 * 1_000;
-/// What stands before a role in `to`.
+/// Prefix of a role in `to`.
 const ROLE: &str = "role:";
 
 /// One name or several.
@@ -67,13 +67,13 @@ pub struct SendMessage {
 }
 
 impl SendMessage {
-    /// The agents and the roles that are named.
+    /// Returns the agents and the roles named in `to`.
     pub fn named(&self) -> (Vec<AgentId>, Vec<&str>) {
         let (mut agents, mut roles) = (Vec::new(), Vec::new());
         for name in self.to.names() {
             match name.strip_prefix(ROLE) {
                 Some(role) => roles.push(role),
-                // What is no name is refused when the sending is decided.
+                // Invalid names are refused by `decide_send`.
                 None => agents.extend(name.parse::<AgentId>()),
             }
         }
@@ -81,26 +81,26 @@ impl SendMessage {
     }
 }
 
-/// A message that a store has yet to number.
+/// A message that the store has not yet numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// Who sent it.
+    /// The sender.
     pub from: AgentId,
-    /// Whose mailbox it is put into.
+    /// The recipient, whose mailbox it is put into.
     pub to: AgentId,
     /// When it was sent.
     pub created_at: Timestamp,
-    /// From when on its recipient sees it (milliseconds).
+    /// When it becomes visible to its recipient (milliseconds).
     pub deliver_at: i64,
-    /// The message it answers.
+    /// The message it replies to.
     pub reply_to: Option<u64>,
     /// The run it belongs to.
     pub run: Option<RunId>,
-    /// What it says.
+    /// Its content.
     pub payload: Raw,
 }
 
-/// Returns what a payload says as text: a JSON string, the `text` field of an object, or its JSON.
+/// Returns a payload as text: a JSON string, the `text` field of an object, or the JSON itself.
 pub fn payload_text(payload: &Raw) -> String {
     #[derive(Deserialize)]
     struct WithText {
@@ -113,7 +113,7 @@ pub fn payload_text(payload: &Raw) -> String {
 }
 
 impl NewMessage {
-    /// The message with the number that the store gave it.
+    /// Returns the message with the number assigned by the store.
     pub fn numbered(self, id: u64) -> Message {
         Message {
             id,
@@ -159,7 +159,7 @@ pub struct Message {
     pub read_at: Option<Timestamp>,
 }
 
-/// What the log tells of a message.
+/// Data of the `message.sent` event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sent<'a> {
@@ -172,18 +172,18 @@ struct Sent<'a> {
     bytes: usize,
 }
 
-/// What sending is decided on.
+/// State that sending a message is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// The agents that are named, and those of the roles that are named; see [`SendMessage::named`].
+    /// The agents named in `to`, and those of the roles named in `to`; see [`SendMessage::named`].
     pub agents: &'a [Agent],
-    /// The run whose `root` is meant: the sender's, or the one that somebody outside of it named.
+    /// The run whose `root` is addressed: the sender's run, or the one that a sender outside of it named.
     pub run: Option<&'a RunId>,
-    /// The message it answers, if it is in the sender's mailbox, or was sent by it.
+    /// The message it replies to, if it is in the sender's mailbox or was sent by the sender.
     pub answered: Option<&'a Message>,
 }
 
-/// Decides a sending: one message for each recipient, in the order they were named.
+/// Decides a `send_message` call: one message for each recipient, in the order they were named.
 pub fn decide_send(
     params: &SendMessage,
     known: Known<'_>,
@@ -227,7 +227,7 @@ pub fn decide_send(
     Ok((messages, changes))
 }
 
-/// What the log tells of a message.
+/// Creates the `message.sent` event of a message.
 pub fn sent_event(message: &NewMessage) -> NewEvent {
     let told = Sent {
         from: &message.from,
@@ -243,7 +243,7 @@ pub fn sent_event(message: &NewMessage) -> NewEvent {
     )
 }
 
-/// Marks messages as read.
+/// Returns the changeset that marks messages as read.
 pub fn decide_read(reader: &Caller, ids: Vec<u64>, now: &Timestamp) -> Changeset {
     #[derive(Serialize)]
     struct Read<'a> {
@@ -259,7 +259,7 @@ pub fn decide_read(reader: &Caller, ids: Vec<u64>, now: &Timestamp) -> Changeset
         .event(event)
 }
 
-/// A message that is not there, or not the caller's.
+/// Returns the refusal for a message that does not exist or is not visible to the caller.
 pub fn not_found(id: u64) -> Refusal {
     Refusal::new(
         Code::MessageNotFound,
@@ -294,7 +294,8 @@ fn check_payload(payload: &Raw) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Who is meant, each once, in the order they were named, with the run the message belongs to.
+/// Resolves `to` to recipients without duplicates, in the order they were named, each with the run that the
+/// message belongs to.
 fn resolve(
     to: &Recipients,
     known: Known<'_>,
@@ -317,7 +318,7 @@ fn resolve(
                     .filter(|a| is_active(a) && a.role == role);
                 for agent in held.filter(|agent| reaches(sender, agent)) {
                     any = true;
-                    // Who writes to its own role means the others.
+                    // A message to the sender's own role is for the other agents of that role.
                     if agent.id != sender.id {
                         add((agent.id.clone(), agent.run.clone().or_else(run)));
                     }
@@ -344,7 +345,7 @@ fn resolve(
     Ok(found)
 }
 
-/// Whether a sender's messages reach an agent: those of a run do not reach other runs.
+/// Returns whether a sender can send messages to an agent: messages do not cross from one run to another.
 fn reaches(sender: &Caller, agent: &Agent) -> bool {
     sender.run.is_none() || agent.run.is_none() || sender.run == agent.run
 }
@@ -389,7 +390,7 @@ fn is_active(agent: &Agent) -> bool {
 }
 
 fn unknown(sender: &Caller, message: &str) -> Refusal {
-    // Who is in a run sees it as an organisation, and has no tool for the registry.
+    // A member of a run sees the run as an organisation and has no tool for the registry.
     let hint = match sender.run {
         Some(_) => "see who is there with get_org; `user` is the person",
         None => "see who is there with `polis agent list`; `user` is the person",

@@ -1,8 +1,8 @@
-//! Who may do what to tasks and agents, beyond the rules that hold for everybody.
+//! Role permissions for tasks and agents (RBAC), in addition to the rules that apply to all callers.
 //!
-//! Without a permissions file every role may create, claim, update and comment, and only the team
-//! lead and the person have the privileges listed in [`Permission::LEAD_ONLY`]. A file (read by
-//! the composition root) narrows or widens that per role.
+//! Without a permissions file every role may create, claim, update and comment, and only the team lead and the
+//! person have the privileges listed in [`Permission::LEAD_ONLY`]. A file (read by the composition root)
+//! narrows or widens that per role.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::refusal::{Code, Refusal};
 use crate::role::TEAM_LEAD;
 use crate::task::TaskType;
 
-/// One thing a role may be allowed.
+/// A permission that a role may be granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Permission {
     /// Create tasks.
@@ -43,7 +43,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Every permission, with its name in the file.
+    /// All permissions, with their names in the file.
     pub const ALL: [(Self, &'static str); 13] = [
         (Self::CreateTasks, "create_tasks"),
         (Self::ClaimTasks, "claim_tasks"),
@@ -60,7 +60,7 @@ impl Permission {
         (Self::ImportTasks, "import_tasks"),
     ];
 
-    /// What a role has only if a file grants it; the team lead and the person always.
+    /// Permissions that a role has only if a file grants them; the team lead and the person always have them.
     pub const LEAD_ONLY: [Self; 7] = [
         Self::ReassignTasks,
         Self::ChangeRequirements,
@@ -71,7 +71,7 @@ impl Permission {
         Self::ImportTasks,
     ];
 
-    /// What it allows, in words.
+    /// Describes in words what it allows.
     pub fn about(self) -> &'static str {
         match self {
             Self::CreateTasks => "create tasks",
@@ -94,7 +94,7 @@ impl Permission {
         }
     }
 
-    /// The permission's name in the file.
+    /// Returns the permission's name in the file.
     pub fn as_str(self) -> &'static str {
         Self::ALL
             .iter()
@@ -102,23 +102,23 @@ impl Permission {
             .map_or("", |(_, name)| name)
     }
 
-    /// The permission of this name.
+    /// Returns the permission with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(p, _)| *p)
     }
 }
 
-/// What a role that the file does not list may do.
+/// Default for a role that the file does not list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// Whatever the rules allow everybody.
+    /// All permissions except [`Permission::LEAD_ONLY`].
     #[default]
     Permissive,
-    /// Nothing but read.
+    /// Read only.
     Strict,
 }
 
-/// What the file grants one role.
+/// Permissions that the file grants to one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
     /// Permissions without a parameter.
@@ -127,14 +127,14 @@ pub struct Grants {
     pub claim_types: BTreeSet<TaskType>,
 }
 
-/// The permissions in force.
+/// The effective permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// For roles not listed.
+    /// Default for roles that are not listed.
     pub mode: Mode,
-    /// The roles listed, with exactly what they may.
+    /// The listed roles, with exactly their permissions.
     pub roles: BTreeMap<String, Grants>,
-    /// Which roles a type of task is for; the recommendation follows it.
+    /// The roles each task type is meant for; used to rank recommended tasks.
     pub type_roles: BTreeMap<TaskType, Vec<String>>,
 }
 
@@ -148,7 +148,7 @@ impl Default for Policy {
     }
 }
 
-/// The type-to-role map of the documents, completed for every type that has an obvious role.
+/// The type-to-role map of the source documents, completed for every type that has an obvious role.
 fn default_type_roles() -> BTreeMap<TaskType, Vec<String>> {
     use TaskType as T;
     let map: [(T, &[&str]); 11] = [
@@ -170,7 +170,7 @@ fn default_type_roles() -> BTreeMap<TaskType, Vec<String>> {
 }
 
 impl Policy {
-    /// Whether the caller has a permission.
+    /// Returns whether the caller has a permission.
     pub fn allows(&self, caller: &Caller, permission: Permission) -> bool {
         if caller.standing == Standing::Human {
             return true;
@@ -182,7 +182,7 @@ impl Policy {
         }
     }
 
-    /// Refuses a caller without the permission.
+    /// Fails with `permission_denied` if the caller does not have the permission.
     pub fn check(&self, caller: &Caller, permission: Permission) -> Result<(), Refusal> {
         if self.allows(caller, permission) {
             Ok(())
@@ -191,7 +191,7 @@ impl Policy {
         }
     }
 
-    /// Refuses a caller that may not change a task owned by `owner`.
+    /// Fails with `permission_denied` if the caller may not change a task owned by `owner`.
     pub fn check_update(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
         let own = caller.id.as_str() == owner;
         if own && self.allows(caller, Permission::UpdateOwnTasks) {
@@ -208,7 +208,7 @@ impl Policy {
         Err(self.denied(caller, wanted.as_str()))
     }
 
-    /// Refuses a caller that may not comment on a task owned by `owner`.
+    /// Fails with `permission_denied` if the caller may not comment on a task owned by `owner`.
     pub fn check_comment(&self, caller: &Caller, owner: &str) -> Result<(), Refusal> {
         let own = caller.id.as_str() == owner;
         if own && self.allows(caller, Permission::CommentOnOwnTasks) {
@@ -225,7 +225,7 @@ impl Policy {
         Err(self.denied(caller, wanted.as_str()))
     }
 
-    /// Whether there is any task the caller may claim.
+    /// Returns whether the caller may claim tasks of at least one type.
     pub fn may_claim_something(&self, caller: &Caller) -> bool {
         let some_types = self
             .roles
@@ -234,7 +234,7 @@ impl Policy {
         some_types || self.allows(caller, Permission::ClaimTasks)
     }
 
-    /// Whether the caller may claim a task of this type.
+    /// Returns whether the caller may claim a task of this type.
     pub fn allows_claim(&self, caller: &Caller, task_type: Option<TaskType>) -> bool {
         self.allows(caller, Permission::ClaimTasks)
             || task_type.is_some_and(|t| {
@@ -244,7 +244,7 @@ impl Policy {
             })
     }
 
-    /// Refuses a caller that may not claim a task of this type.
+    /// Fails with `permission_denied` if the caller may not claim a task of this type.
     pub fn check_claim(&self, caller: &Caller, task_type: Option<TaskType>) -> Result<(), Refusal> {
         if self.allows_claim(caller, task_type) {
             return Ok(());

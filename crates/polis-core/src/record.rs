@@ -1,43 +1,43 @@
-//! Records of the plain kinds: a name, a revision, a JSON body, and nothing a store must know more of.
+//! Generic records: a name, a revision and a JSON body that the store does not interpret.
 //!
-//! What they hold is the matter of the files that own each kind: [`crate::token`], [`crate::webhook`],
-//! [`crate::artifact`], [`crate::society`], [`crate::session`]; replies belong to the operations.
+//! The modules that own a kind define its content: [`crate::token`], [`crate::webhook`], [`crate::artifact`],
+//! [`crate::society`], [`crate::session`]. Stored replies (idempotency keys) belong to the operations.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::changeset::Receipt;
 
-/// What kind of record it is.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordKind {
-    /// A token of an agent.
+    /// An agent's API token.
     Token,
-    /// A key that a browser signs in with, once.
+    /// A one-time sign-in key for a browser.
     SignIn,
-    /// A place that events are sent to.
+    /// A webhook.
     Webhook,
-    /// Something an agent handed over.
+    /// An artifact.
     Artifact,
-    /// The answer to a request that may come again.
+    /// The stored response to a request with an idempotency key.
     Reply,
     /// A run of the society.
     Run,
     /// A role of a run.
     Role,
-    /// Who a member of a run is.
+    /// The identity of a member of a run.
     Member,
-    /// How a member of a run stands.
+    /// The state of a member of a run.
     MemberState,
-    /// A call that a person has to allow.
+    /// A call that needs a person's approval.
     Approval,
-    /// Which worker has a run, and until when.
+    /// The lease of the worker that drives a run.
     Lease,
     /// A command that ended.
     Command,
-    /// A command that runs.
+    /// A running command.
     RunningCommand,
-    /// What a command wrote.
+    /// The output of a command.
     CommandOutput,
     /// A live process or connection that acts as an agent.
     Session,
@@ -46,7 +46,7 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 16] = [
         Self::Token,
         Self::SignIn,
@@ -66,7 +66,7 @@ impl RecordKind {
         Self::TaskClaimant,
     ];
 
-    /// The kind's name in a store.
+    /// Returns the kind's name in a store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Token => "token",
@@ -99,7 +99,7 @@ pub struct RecordName {
 }
 
 impl RecordName {
-    /// A record's name.
+    /// Creates a record's name.
     pub fn new(kind: RecordKind, id: impl Into<String>) -> Self {
         Self {
             kind,
@@ -113,13 +113,13 @@ impl RecordName {
 pub enum RecordBody {
     /// This text.
     Text(String),
-    /// What this makes of the receipt of the very commit that writes it. A store may ask several times
-    /// while it tries; the last answer counts.
+    /// Computed from the receipt of the commit that writes it. A store may call the function several times
+    /// while it retries; the last result is written.
     OfReceipt(Arc<dyn Fn(&Receipt) -> String + Send + Sync>),
 }
 
 impl RecordBody {
-    /// The text to write.
+    /// Returns the text to write.
     pub fn text(&self, receipt: &Receipt) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -131,7 +131,7 @@ impl RecordBody {
 impl fmt::Debug for RecordBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // A body may be a secret's, and a log is not the place for it.
+            // A body may contain a secret, which must not be written to a log.
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
             Self::OfReceipt(_) => f.write_str("OfReceipt"),
         }
@@ -148,13 +148,13 @@ impl PartialEq for RecordBody {
     }
 }
 
-/// A record as a store has it.
+/// A record as read from a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     /// Its id within its kind.
     pub id: String,
-    /// How often it was written.
+    /// Number of times it was written.
     pub revision: u64,
-    /// Its state.
+    /// Its content, as JSON.
     pub body: String,
 }

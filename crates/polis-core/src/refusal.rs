@@ -1,7 +1,8 @@
-//! A refusal: what a rule answers instead of a change.
+//! Refusals: typed errors that a rule returns instead of a change.
 //!
-//! The code is for programs and is the same on every surface; the message is the sentence the
-//! source documents give; the hint names the next step. Surfaces only translate the [`Kind`].
+//! The code is for programs and is the same on every surface. The message is the sentence given by the source
+//! documents; the hint names the next step. Surfaces only translate the [`Kind`] (to an exit code or an HTTP
+//! status).
 
 use std::fmt;
 
@@ -10,26 +11,26 @@ use serde::Serialize;
 use crate::time::Timestamp;
 use crate::workspace::policy::Tier;
 
-/// What class of refusal it is; the command line's exit code and HTTP's status follow from it.
+/// Class of a refusal; it determines the exit code of the command line and the HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Something inside failed.
+    /// An internal failure.
     Internal,
-    /// The request itself is wrong.
+    /// The request is invalid.
     Invalid,
-    /// The caller may not.
+    /// The caller is not allowed to do this.
     Forbidden,
-    /// The thing is not there.
+    /// The object does not exist.
     NotFound,
-    /// The thing is not in the state the request needs.
+    /// The object is not in the required state.
     Conflict,
-    /// Somebody else holds it, or time ran out.
+    /// Another caller holds it, or a timeout expired.
     Busy,
 }
 
 macro_rules! codes {
     ($(#[doc = $about:literal] $name:ident = $text:literal, $kind:ident;)+) => {
-        /// Every refusal and failure there is, by its code.
+        /// All codes of refusals and failures.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Code { $(#[doc = $about] $name,)+ }
 
@@ -37,17 +38,17 @@ macro_rules! codes {
             /// All codes, in the order of the reference.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// The code as programs see it.
+            /// Returns the code as programs see it.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// What class of refusal it is.
+            /// Returns the class of the refusal.
             pub fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)+ }
             }
 
-            /// What it means, in a sentence.
+            /// Describes the meaning in a sentence.
             pub fn about(self) -> &'static str {
                 match self { $(Self::$name => $about.trim_ascii(),)+ }
             }
@@ -312,7 +313,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why a request was not carried out. Nothing was changed.
+/// Why a request was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// For programs.
@@ -321,78 +322,78 @@ pub struct Refusal {
     pub message: String,
     /// For people: what to do next.
     pub hint: String,
-    /// What else a program may want to know.
+    /// Structured data for programs.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Details>>,
 }
 
-/// What a refusal tells beside its sentence.
+/// Structured data of a refusal, in addition to its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Details {
     /// A board is at another version.
     #[serde(rename_all = "camelCase")]
     Version {
-        /// The version it is at.
+        /// The current version.
         current_version: u64,
-        /// Who made that.
+        /// Author of the current version.
         last_modified_by: String,
-        /// When.
+        /// When the current version was written.
         #[serde(skip_serializing_if = "Option::is_none")]
         last_modified_at: Option<Timestamp>,
-        /// What changed since the version the caller had read.
+        /// Diff between the version that the caller read and the current one.
         #[serde(skip_serializing_if = "Option::is_none")]
         diff: Option<String>,
-        /// A merge that did not work out, with marks where it did not.
+        /// The result of a merge with conflicts, with conflict markers.
         #[serde(skip_serializing_if = "Option::is_none")]
         merge: Option<String>,
     },
     /// A board is locked.
     #[serde(rename_all = "camelCase")]
     Locked {
-        /// Who has it locked.
+        /// Holder of the lock.
         holder: String,
-        /// Until when.
+        /// When the lock expires.
         expires_at: Timestamp,
     },
-    /// A command is not run.
+    /// A command was refused.
     #[serde(rename_all = "camelCase")]
     Blocked {
-        /// Why, as the documents put it.
+        /// The reason, as given in the source documents.
         reason: String,
     },
-    /// A file is not what the caller read.
+    /// A file differs from what the caller read.
     #[serde(rename_all = "camelCase")]
     Hash {
-        /// SHA-256 of what is there.
+        /// SHA-256 of the current content.
         current_hash: String,
     },
-    /// A command was ended because its time was up.
+    /// A command was terminated because its timeout expired.
     #[serde(rename_all = "camelCase")]
     TimedOut {
         /// Always true.
         timed_out: bool,
-        /// How long it was allowed to run.
+        /// The timeout.
         timeout_ms: u64,
-        /// What it had written.
+        /// Its standard output up to then.
         stdout: String,
-        /// What it had complained.
+        /// Its standard error up to then.
         stderr: String,
         /// How long it ran.
         duration_ms: u64,
-        /// How strongly it was confined.
+        /// How strongly it was sandboxed.
         sandbox: Tier,
-        /// Whether some of its output is left out of the texts.
+        /// Whether some of the output was omitted.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         truncated: bool,
-        /// The file with the whole of it, below `$POLIS_OUTPUT`.
+        /// The file with the complete output, below `$POLIS_OUTPUT`.
         #[serde(skip_serializing_if = "Option::is_none")]
         spool: Option<String>,
     },
 }
 
 impl Refusal {
-    /// A refusal with its sentence and next step.
+    /// Creates a refusal with its message and hint.
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,
@@ -402,7 +403,7 @@ impl Refusal {
         }
     }
 
-    /// The same, with what else a program may want to know.
+    /// Adds structured data for programs.
     #[must_use]
     pub fn with(mut self, details: Details) -> Self {
         self.details = Some(Box::new(details));

@@ -1,8 +1,8 @@
-//! Refusals on their way through serde.
+//! Transport of refusals through serde errors, and strict deserialization helpers.
 //!
-//! A type that is read from a request refuses what it is not with its own code. All that serde lets an error
-//! bring along is a text, and most readers want the sentence alone. So a refusal shows its sentence, as ever,
-//! and the whole of itself to a reader that asks for it with `{:#}`; [`unpack`] makes a refusal of that again.
+//! A type that is parsed from a request rejects invalid input with its own refusal code. But a serde error
+//! carries only a string, and most readers want only the message. So `Display` of a [`Refusal`] prints the
+//! message, and `{:#}` encodes the whole refusal as JSON, which [`unpack`] decodes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,10 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::refusal::{Code, Refusal};
 
-/// What a packed refusal begins with; no sentence does.
+/// First character of an encoded refusal. No message begins with it.
 const MARK: char = '\u{1}';
 
-/// A refusal as a text.
+/// JSON form of a refusal.
 #[derive(Serialize, Deserialize)]
 struct Packed<'a> {
     code: &'a str,
@@ -40,14 +40,15 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// The refusal that a text brings, if it does: what `{:#}` made of one.
+/// Decodes a refusal that `{:#}` encoded. Returns `None` for any other text.
 pub fn unpack(text: &str) -> Option<Refusal> {
     let packed: Packed<'_> = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
     let code = Code::ALL.iter().find(|code| code.as_str() == packed.code)?;
     Some(Refusal::new(*code, packed.message, packed.hint))
 }
 
-/// Reads what is written as a text, or refuses with the code that `parse` has for what it is not.
+/// Deserializes a value from a JSON string with `parse`. Any other JSON type fails with the refusal code that
+/// `parse` uses.
 pub(crate) fn from_text<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     parse: fn(&str) -> Result<T, Refusal>,
@@ -58,21 +59,21 @@ pub(crate) fn from_text<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// Reads an object, and nothing that a list could stand for.
+/// Deserializes a JSON object. Unlike serde's derive, it does not accept an array instead.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     deserializer.deserialize_map(Members(PhantomData))
 }
 
-/// Reads an object, or nothing.
+/// Deserializes an optional JSON object; see [`object`].
 pub fn maybe_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|object| object.0))
 }
 
-/// Reads a list of objects.
+/// Deserializes a list of JSON objects; see [`object`].
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
@@ -109,7 +110,7 @@ struct Reader<T> {
 
 impl<T> Reader<T> {
     fn no_text<E: de::Error>(&self, given: &str) -> Result<T, E> {
-        // Nothing that is read with this accepts the empty text.
+        // No `parse` function used here accepts the empty text, so this call yields its refusal code.
         Err(match (self.parse)("") {
             Err(refusal) => E::custom(Refusal {
                 message: format!("A text in quotes is expected, not {given}."),

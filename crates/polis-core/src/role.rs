@@ -1,9 +1,11 @@
-//! Roles: which names are roles, and which role an agent's name stands for.
+//! Roles: the set of valid role names, and the role that an unregistered agent's name implies.
+//!
+//! An installation has eight default roles and those that its configuration adds.
 
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
-/// The eight roles of the task documents, always there.
+/// The eight roles of the task documents, always defined.
 pub const DEFAULT_ROLES: [&str; 8] = [
     "team-lead",
     "product-manager",
@@ -15,10 +17,10 @@ pub const DEFAULT_ROLES: [&str; 8] = [
     "devops-leader",
 ];
 
-/// The role that may assign across roles, approve, and delete what is completed.
+/// The role that may assign across roles, approve completion, and delete completed tasks.
 pub const TEAM_LEAD: &str = "team-lead";
 
-/// The roles of one installation: the defaults and what its configuration adds.
+/// The roles of one installation: the defaults and those its configuration adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleSet(Vec<String>);
 
@@ -29,7 +31,7 @@ impl Default for RoleSet {
 }
 
 impl RoleSet {
-    /// The default roles and these.
+    /// Creates a set of the default roles and these.
     pub fn with(more: impl IntoIterator<Item = String>) -> Self {
         let mut roles: Vec<String> = DEFAULT_ROLES.iter().map(|&role| role.to_owned()).collect();
         for role in more {
@@ -40,22 +42,22 @@ impl RoleSet {
         Self(roles)
     }
 
-    /// Whether `role` is one of them.
+    /// Returns whether `role` is in the set.
     pub fn contains(&self, role: &str) -> bool {
         self.0.iter().any(|known| known == role)
     }
 
-    /// The roles, defaults first.
+    /// Iterates over the roles, defaults first.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Refuses a `requiredRole` that is no role here.
+    /// Fails with `invalid_required_role` if `role` is not in the set.
     pub fn check_required(&self, role: &str) -> Result<(), Refusal> {
         self.check(role, Code::InvalidRequiredRole, "requiredRole")
     }
 
-    /// Refuses an agent's `role` that is no role here.
+    /// Fails with `invalid_role` if `role` is not in the set.
     pub fn check_agent(&self, role: &str) -> Result<(), Refusal> {
         self.check(role, Code::InvalidRole, "role")
     }
@@ -76,7 +78,7 @@ impl RoleSet {
     }
 }
 
-/// The role an unregistered name stands for: the name less a trailing `-N`.
+/// Returns the role implied by an unregistered name: the name without a trailing `-N`.
 pub fn role_of_name(name: &str) -> &str {
     match name.rsplit_once('-') {
         Some((role, number)) if !role.is_empty() && is_number(number) => role,

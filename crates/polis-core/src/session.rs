@@ -1,7 +1,7 @@
 //! Sessions: live processes or connections that act as an agent, and which of them claimed a task.
 //!
-//! A session is a lease with an end that its process moves on while it lives. An agent that is served over standard input
-//! and output has one session at a time; over HTTP several sessions may share an agent's token.
+//! A session is a lease that its process renews while it lives. An agent that is served over stdio has one
+//! session at a time; over HTTP several sessions may share an agent's token.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,60 +11,61 @@ use crate::refusal::{Code, Refusal};
 use crate::society::Kept;
 use crate::time::Timestamp;
 
-/// A session as a store has it.
+/// A session as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// The agent it acts as.
     pub agent: AgentId,
     /// The process that holds it, with its identity.
     pub holder: String,
-    /// When it ends unless it is renewed (milliseconds); 0 once it was closed.
+    /// When it expires unless it is renewed (milliseconds); 0 after it was closed.
     pub until: i64,
-    /// The agent whose further sessions act under this name, if polis made the name for them.
+    /// The agent that this name was generated for, if polis generated it for an additional session of that agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numbered_for: Option<AgentId>,
 }
 
 impl Session {
-    /// Whether its process closed it.
+    /// Returns whether its process closed it.
     pub fn is_closed(&self) -> bool {
         self.until == 0
     }
 
-    /// Whether it is live at a moment in milliseconds.
+    /// Returns whether it is live at this time (milliseconds).
     pub fn is_live(&self, now: i64) -> bool {
         now < self.until
     }
 }
 
-/// The id of the one session that serves an agent over standard input and output.
+/// Returns the id of the only session that serves an agent over stdio.
 pub fn stdio_id(agent: &AgentId) -> String {
     format!("stdio/{agent}")
 }
 
-/// The id of a session over HTTP.
+/// Returns the id of a session over HTTP.
 pub fn http_id(agent: &AgentId, session: &str) -> String {
     format!("http/{agent}/{session}")
 }
 
-/// Where a session is kept.
+/// Returns the record name of a session.
 pub fn record_name(id: &str) -> RecordName {
     RecordName::new(RecordKind::Session, id)
 }
 
-/// What is known of the process that holds a session.
+/// State of the process that holds a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessState {
-    /// It runs on this machine.
+    /// It is running on this machine.
     Running,
     /// It ran on this machine and has ended.
     Ended,
-    /// It runs elsewhere, or the system does not tell.
+    /// It runs on another machine, or the system does not report its state.
     Unknown,
 }
 
-/// Whether a process may open a session that `found` describes: it is new, closed, its own, or its process has ended.
-/// One that expired is free only if its process is not known to run: a machine that was suspended renews nothing.
+/// Returns whether a process may open the session `found`: it is new, closed, already held by this process, or
+/// the process that holds it has ended. An expired session is free only if its process is not known to be
+/// running, because a suspended machine cannot renew its leases.
 pub fn may_open(
     found: Option<&Kept<Session>>,
     holder: &str,
@@ -84,22 +85,22 @@ pub fn may_open(
     }
 }
 
-/// Which session made the claim that a task is held by.
+/// The session that made a task's current claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskClaimant {
     /// The session's id.
     pub session: String,
-    /// When it claimed the task: a later claim without a session makes this record meaningless.
+    /// When it claimed the task. A later claim without a session invalidates this record.
     pub claimed_at: Timestamp,
 }
 
-/// Where the claimant of a task is kept.
+/// Returns the record name of a task's claimant.
 pub fn claimant_name(task: TaskId) -> RecordName {
     RecordName::new(RecordKind::TaskClaimant, task.to_string())
 }
 
-/// The answer to a claim of a task that a live session of the same agent holds.
+/// Returns the refusal of a claim on a task that another live session of the same agent holds.
 pub fn held_by_other_session(task: TaskId, agent: &AgentId) -> Refusal {
     Refusal::new(
         Code::HeldByOtherSession,

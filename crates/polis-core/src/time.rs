@@ -1,7 +1,7 @@
-//! Points in time, as ISO 8601 text.
+//! Timestamps as ISO 8601 text, and parsing of durations.
 //!
-//! A time stamp that came from elsewhere keeps its own text, so an exported task file equals the
-//! imported one; ours are always UTC with milliseconds. The clock itself is a port of `polis-ops`.
+//! A timestamp from outside keeps its original text, so that an exported task file equals the imported one; our
+//! own are always UTC with milliseconds. The clock itself is a port of `polis-ops`.
 
 use std::fmt;
 
@@ -28,26 +28,26 @@ impl From<Timestamp> for String {
 }
 
 impl Timestamp {
-    /// The stamp of a moment given in milliseconds since 1970.
+    /// Creates a timestamp from milliseconds since 1970.
     pub fn from_millis(millis: i64) -> Self {
         let moment =
             jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         Self(format!("{moment:.3}"))
     }
 
-    /// A stamp in its own words, if they are ISO 8601.
+    /// Parses a timestamp and keeps its text. Returns `None` if it is not ISO 8601.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>()
             .ok()
             .map(|_| Self(text.to_owned()))
     }
 
-    /// Text that a store kept for us.
+    /// Wraps text read back from a store, without validation.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// Milliseconds since 1970, if the text says a moment.
+    /// Returns milliseconds since 1970, or `None` if the text is not a valid time.
     pub fn millis(&self) -> Option<i64> {
         self.0
             .parse::<jiff::Timestamp>()
@@ -55,7 +55,7 @@ impl Timestamp {
             .map(jiff::Timestamp::as_millisecond)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -67,11 +67,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// Reads a length of time such as `30m`, `1h30m`, `90s` or `2d`, in milliseconds.
+/// Parses a duration such as `30m`, `1h30m`, `90s` or `2d` to milliseconds.
 pub fn parse_duration(text: &str) -> Result<i64, String> {
     let wrong =
         || format!("{text:?} is not a length of time; write for example 30m, 90s, 2h or 7d");
-    // Days are 24 hours here: jiff leaves them out of absolute durations, people do not.
+    // A day is 24 hours here. jiff excludes days from absolute durations, but people write them.
     let (days, rest) = match text.split_once('d') {
         Some((days, rest)) => (
             days.trim().parse::<i64>().map_err(|_| wrong())?,

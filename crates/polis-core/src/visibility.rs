@@ -1,7 +1,8 @@
-//! Which events of the log a caller may see.
+//! Visibility of log events.
 //!
-//! The log names things: boards, files, commands, mailboxes. Whoever may not read a thing does not learn
-//! from the log what happens to it.
+//! Events name boards, files, commands and mailboxes. A caller that may not read an object must not learn from
+//! the log what happens to it, so every reader of the log filters events with [`Sight::shows`]. Subjects of an
+//! unknown class are hidden.
 
 use serde::Deserialize;
 
@@ -13,26 +14,26 @@ use crate::event::{Event, kind};
 use crate::id::AgentId;
 use crate::society::RunId;
 
-/// What a caller may see of the log. Made of the registry as it was at one moment.
+/// What a caller may see of the log, computed from a snapshot of the registry.
 #[derive(Debug, Clone)]
 pub struct Sight {
-    /// Who looks.
+    /// The caller.
     pub caller: Caller,
     /// The registry.
     pub agents: Vec<Agent>,
-    /// Who may read which board.
+    /// Access rules of boards.
     pub rules: AccessRules,
     /// The workspace the caller works in.
     pub workspace: Option<AgentId>,
 }
 
 impl Sight {
-    /// Whether nothing is hidden from it.
+    /// Returns whether all events are visible to the caller.
     pub fn shows_everything(&self) -> bool {
         self.caller.standing == Standing::Human
     }
 
-    /// Whether the caller may see an event.
+    /// Returns whether an event is visible to the caller.
     pub fn shows(&self, event: &Event) -> bool {
         if self.shows_everything() {
             return true;
@@ -43,7 +44,7 @@ impl Sight {
         };
         match class {
             "task" | "blackboard" => true,
-            // What belongs to a run is not told to those of another.
+            // Artifacts and agents of a run are not visible to members of other runs.
             "artifact" => !self.is_of_another_run(event),
             "agent" if self.is_of_another_run(event) => false,
             "agent"
@@ -73,7 +74,8 @@ impl Sight {
         }
     }
 
-    /// Whether an event names another run than the caller's. Who is in none is outside of all.
+    /// Returns whether an event belongs to another run than the caller's. A caller without a run is outside of
+    /// all runs and sees the events of each.
     fn is_of_another_run(&self, event: &Event) -> bool {
         let run = run_of(event);
         run.is_some() && self.caller.run.is_some() && run != self.caller.run
@@ -84,18 +86,18 @@ impl Sight {
         run.is_some() && run == self.caller.run
     }
 
-    /// Whether the caller may read a board.
+    /// Returns whether the caller may read a board.
     pub fn reads(&self, board: &BoardName) -> bool {
         judge(Act::Read, board, &self.caller, &self.agents, &self.rules).allowed
     }
 
-    /// Whether an event may have changed what the caller sees, so that it has to be made again.
+    /// Returns whether an event may have changed what is visible, so that the caller needs a new `Sight`.
     pub fn is_outdated_by(event: &Event) -> bool {
         event.kind.starts_with("agent.") || event.kind.starts_with("workspace.")
     }
 }
 
-/// The run that an event names.
+/// Returns the run named in an event's data.
 fn run_of(event: &Event) -> Option<RunId> {
     #[derive(Deserialize)]
     struct Named {

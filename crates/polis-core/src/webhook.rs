@@ -1,7 +1,7 @@
-//! Webhooks: places that events are sent to, and how far each has come.
+//! Webhooks: registration, event filters, and delivery state.
 //!
-//! Sending is the server's matter. A webhook keeps its place in the log, so a restart goes on where it
-//! was; several servers on one store share the work by a lease in the record.
+//! The server delivers the events. A webhook stores its position in the log, so that delivery continues there
+//! after a restart; several servers on one store divide the work by a lease in the record.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,41 +14,41 @@ use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
-/// The longest address.
+/// Maximum length of a URL, in bytes.
 const MAX_URL: usize = 2_000;
 
-/// A webhook as it is kept.
+/// A webhook as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
     /// Its id.
     pub id: String,
-    /// Where events go.
+    /// The URL that events are sent to.
     pub url: String,
-    /// What the signature is made with.
+    /// Secret that the webhook signature is computed with.
     pub secret: String,
-    /// Which kinds of events; all if there are none. `task.` means all of tasks.
+    /// Event kinds to deliver; all if empty. `task.` matches all task events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
     /// Who registered it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was registered.
     pub created_at: Timestamp,
-    /// Everything up to this place in the log was delivered, or is not for it.
+    /// All events up to this position in the log were delivered or filtered out.
     pub delivered: u64,
-    /// How often sending has failed in a row.
+    /// Number of consecutive failed deliveries.
     #[serde(default)]
     pub failures: u32,
-    /// When to try again after a failure (milliseconds).
+    /// When to retry after a failure (milliseconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
-    /// What went wrong the last time.
+    /// The last error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Which server sends at present.
+    /// The server that holds the delivery lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
-    /// Until when it may (milliseconds).
+    /// When the delivery lease expires (milliseconds).
     #[serde(default)]
     pub sender_until: i64,
 }
@@ -90,19 +90,19 @@ pub struct WebhookAdd {
     pub since: Option<u64>,
 }
 
-/// What randomness and the log have to add to a new webhook.
+/// Random values and the log position for a new webhook.
 #[derive(Debug, Clone)]
 pub struct Fresh {
     /// Its id.
     pub id: String,
     /// Its secret.
     pub secret: String,
-    /// The place of the newest event.
+    /// Position of the newest event.
     pub head: u64,
 }
 
 impl Webhook {
-    /// Without its secret.
+    /// Returns the webhook without its secret.
     pub fn view(self) -> WebhookView {
         WebhookView {
             id: self.id,
@@ -116,12 +116,12 @@ impl Webhook {
         }
     }
 
-    /// Whether an event is for it.
+    /// Returns whether an event passes the filter.
     pub fn wants(&self, event: &Event) -> bool {
         self.kinds.is_empty() || self.kinds.iter().any(|kind| matches(kind, &event.kind))
     }
 
-    /// The write that keeps its state.
+    /// Returns the write that stores its state.
     pub fn put(&self, expect: Expect) -> Write {
         Write::PutRecord {
             name: name(&self.id),
@@ -132,12 +132,14 @@ impl Webhook {
     }
 }
 
-/// Whether a kind of event is meant: `task.claimed`, or all of `task.`.
+/// Returns whether an event kind matches a filter: an exact kind such as `task.claimed`, or a prefix such as
+/// `task.`.
 pub fn matches(wanted: &str, kind: &str) -> bool {
     wanted == kind || (wanted.ends_with('.') && kind.starts_with(wanted))
 }
 
-/// Registers a webhook. Only the person may: it makes the server call an address.
+/// Decides the registration of a webhook. Only the person may register one, because it makes the server call a
+/// URL.
 pub fn decide_add(
     params: &WebhookAdd,
     fresh: Fresh,
@@ -172,7 +174,7 @@ pub fn decide_add(
     Ok((hook, changes))
 }
 
-/// Removes a webhook.
+/// Decides the removal of a webhook.
 pub fn decide_remove(
     hook: &Webhook,
     revision: u64,
@@ -188,12 +190,12 @@ pub fn decide_remove(
         .event(told(kind::WEBHOOK_REMOVED, hook)))
 }
 
-/// Whether the caller may see webhooks at all.
+/// Fails with `permission_denied` if the caller may not see webhooks.
 pub fn check_list(by: &Caller) -> Result<(), Refusal> {
     only_the_person(by)
 }
 
-/// Refuses one more where there is no room for it.
+/// Fails if the maximum number of webhooks is reached.
 pub fn check_room(room: bool) -> Result<(), Refusal> {
     if room {
         return Ok(());
@@ -204,7 +206,7 @@ pub fn check_room(room: bool) -> Result<(), Refusal> {
     ))
 }
 
-/// There is no such webhook.
+/// Returns the refusal for an unknown webhook.
 pub fn not_found(id: &str) -> Refusal {
     Refusal::new(
         Code::WebhookNotFound,
@@ -218,7 +220,7 @@ fn name(id: &str) -> RecordName {
 }
 
 fn told(kind: &'static str, hook: &Webhook) -> NewEvent {
-    // The address may have a password in it; the log is open to all.
+    // The URL may contain a password, which must not be written to the log.
     NewEvent::of(
         kind,
         Subject::Webhook(hook.id.clone()),

@@ -1,8 +1,8 @@
-//! Who may read, write and append to which board: the matrix of the whiteboard document.
+//! Access control of boards: the read, write and append matrix of the whiteboard document.
 //!
-//! An agent's rights come from the registry: its layer, its role, and who is above it. The
-//! matrix is read strictly (a middle agent sees the boards of its own subordinates, direct or
-//! indirect); a setting gives the wider reading of the document's sketch.
+//! An agent's rights are derived from the registry: its layer, its role and its ancestors. The matrix is
+//! interpreted strictly (a middle-layer agent reads the boards of its own direct and indirect subordinates); a
+//! setting enables the wider interpretation of the document's sketch.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use crate::caller::{Caller, Standing};
 use crate::id::AgentId;
 use crate::refusal::{Code, Refusal};
 
-/// What one wants to do to a board.
+/// Kind of access to a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// See it.
+    /// Read it.
     Read,
     /// Replace it, or parts of it.
     Write,
-    /// Add to its end.
+    /// Append to it.
     Append,
 }
 
@@ -38,12 +38,12 @@ impl Act {
     }
 }
 
-/// What an installation has set about access.
+/// Access settings of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessRules {
-    /// Whether every middle agent reads every bottom board.
+    /// Whether every middle-layer agent reads every bottom board.
     pub mid_reads_all_bottom: bool,
-    /// Who writes to the blackboard: a role or an agent, and the patterns of its paths.
+    /// Write permissions for the blackboard: a role or an agent, and its path patterns.
     pub blackboard_writers: BTreeMap<String, Vec<String>>,
 }
 
@@ -80,12 +80,12 @@ impl Verdict {
     }
 }
 
-/// Whether deciding needs to know more of the registry than the caller's own entry: who is above whom.
+/// Returns whether the decision needs the reporting tree, in addition to the caller's own registry entry.
 pub fn needs_registry(act: Act, board: &BoardName) -> bool {
     act == Act::Read && matches!(board, BoardName::Mid(_) | BoardName::Bottom(_))
 }
 
-/// Decides. `agents` are those of the registry, at least the caller itself.
+/// Decides whether access is allowed. `agents` are those of the registry, at least the caller itself.
 pub fn judge(
     act: Act,
     board: &BoardName,
@@ -187,7 +187,8 @@ fn reads_bottom(owner: &AgentId, agent: &Agent, agents: &[Agent], rules: &Access
     )
 }
 
-/// Those above an agent, nearest first. Ends where the registry does, or where it goes in a circle.
+/// Iterates over the ancestors of an agent, nearest first. Ends at the top of the registry, or at a cycle in
+/// it.
 fn superiors<'a>(agent: &'a Agent, agents: &'a [Agent]) -> impl Iterator<Item = &'a Agent> {
     let mut left = agents.len();
     let above = |id: &Option<AgentId>| {
@@ -225,7 +226,7 @@ fn on_blackboard(act: Act, path: &BlackboardPath, caller: &Caller, rules: &Acces
     }
 }
 
-/// Refuses what the matrix does not allow.
+/// Fails with `permission_denied` if the matrix does not allow the access.
 pub fn check(
     act: Act,
     board: &BoardName,

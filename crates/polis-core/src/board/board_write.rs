@@ -1,27 +1,30 @@
-//! What a decision about a board asks a store to write.
+//! Writes to boards, as part of a changeset: changes of the text and of the lease.
+//!
+//! A store applies them only if the [`BoardHead`](super::record::BoardHead) admits them, and reports a conflict
+//! otherwise.
 
 use super::name::BoardName;
 use super::record::{Action, Lease};
 use super::splice::Splice;
 
-/// How a board's text changes.
+/// A change of a board's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It becomes this.
+    /// Replaces the whole text.
     Whole(String),
-    /// This is added to its end.
+    /// Appends to the text.
     Add {
-        /// What.
+        /// The text to append.
         text: String,
-        /// Whether a line end goes before it, if the text so far ends without one.
+        /// Whether a line end is inserted first, if the current text does not end with one.
         on_new_line: bool,
     },
-    /// A part is replaced. Decided on one version, so never without an expectation.
+    /// Replaces a part. It is decided on one version, so it always has an expected version.
     Splice(Splice),
 }
 
 impl Change {
-    /// What it puts into the text.
+    /// Returns the text that it inserts.
     pub fn text(&self) -> &str {
         match self {
             Self::Whole(text) | Self::Add { text, .. } => text,
@@ -30,32 +33,32 @@ impl Change {
     }
 }
 
-/// A change of a board's text.
+/// A write to a board's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardWrite {
     /// The board.
     pub board: BoardName,
-    /// The version it was decided on; `None` if any will do.
+    /// The version it was decided on; `None` if it applies to any version.
     pub expect: Option<u64>,
     /// The change.
     pub change: Change,
-    /// What it is called in history.
+    /// Its action in the history.
     pub action: Action,
-    /// The moment that leases are judged by (milliseconds).
+    /// The time that leases are compared with (milliseconds).
     pub now: i64,
-    /// How large the board may become, in bytes.
+    /// Maximum size of the board, in bytes.
     pub limit: u64,
-    /// How many versions history keeps.
+    /// Number of versions that the history keeps.
     pub keep: u32,
 }
 
-/// A change of a board's lease.
+/// A write to a board's lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseWrite {
     /// The board.
     pub board: BoardName,
-    /// The lease it was decided on, ended or not.
+    /// The lease it was decided on, expired or not.
     pub was: Option<Lease>,
-    /// The new one; `None` gives it back.
+    /// The new lease; `None` releases it.
     pub lease: Option<Lease>,
 }

@@ -1,15 +1,17 @@
-//! The difference of two texts, to be read by people and applied by programs.
+//! Unified diffs of two texts, readable by people and applicable by programs.
+//!
+//! The output is limited in size; the changed lines come from `changes`.
 
 use std::ops::Range;
 
 use super::line_changes::{Change, Lines, changes};
 
-/// How many unchanged lines are shown around a change.
+/// Number of unchanged context lines around a change.
 const CONTEXT: usize = 3;
 
-/// The difference of two texts as a unified diff; nothing if they are equal.
+/// Returns the unified diff of two texts; empty if they are equal.
 ///
-/// What goes beyond `max_bytes` is left out, and a last line says how much.
+/// Lines beyond `max_bytes` are omitted, and a last line gives their number.
 pub fn unified_diff(
     old_name: &str,
     new_name: &str,
@@ -52,7 +54,8 @@ fn write_hunk(page: &mut Page, old: &Lines<'_>, new: &Lines<'_>, hunk: &[Change]
     page.lines(" ", old, at..old_range.end);
 }
 
-/// A range as diffs write it: from 1, one line without its count, none by the line before.
+/// Formats a range for a hunk header: counted from 1; the count is omitted for one line; an empty range names
+/// the line before it.
 fn span(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
@@ -61,7 +64,7 @@ fn span(range: &Range<usize>) -> String {
     }
 }
 
-/// Lines up to a number of bytes, then only their count.
+/// Output that is truncated after a number of bytes and then only counts lines.
 struct Page {
     text: String,
     max_bytes: usize,
@@ -141,7 +144,7 @@ mod tests {
         );
     }
 
-    /// Applies a diff, checking that what it says of the old text is so.
+    /// Applies a diff, checking its context and removed lines against the old text.
     fn patched(old: &str, diff: &str) -> String {
         let old: Vec<_> = old.split_inclusive('\n').collect();
         let (mut at, mut new) = (0, String::new());

@@ -1,9 +1,9 @@
-//! Names and titles in a line of Markdown, so that they come back to the letter.
+//! Escaping of names and titles in a line of Markdown, so that they survive a round trip exactly.
 //!
-//! A character that would be read as something else is written as a numeric character reference
-//! (`&#x2C;` for a comma), which CommonMark shows as the character itself.
+//! A character that would be interpreted is written as a numeric character reference (`&#x2C;` for a comma),
+//! which CommonMark renders as the character itself.
 
-/// Writes a text, with a reference for every character that `special` points out by its place.
+/// Escapes every character for which `special` returns true, given its position.
 pub(super) fn escape(text: &str, special: impl Fn(usize, char) -> bool) -> String {
     let mut written = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -17,7 +17,7 @@ pub(super) fn escape(text: &str, special: impl Fn(usize, char) -> bool) -> Strin
     written
 }
 
-/// Reads a text back.
+/// Decodes an escaped text.
 pub(super) fn unescape(text: &str) -> String {
     let mut read = String::with_capacity(text.len());
     let mut rest = text;
@@ -36,7 +36,7 @@ pub(super) fn unescape(text: &str) -> String {
     read
 }
 
-/// The character a text begins with a reference to, and the reference's length.
+/// Parses a character reference at the start of a text. Returns the character and the length of the reference.
 fn reference(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix("&#x")?;
     let end = digits.bytes().take(7).position(|byte| byte == b';')?;
@@ -48,7 +48,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((c, "&#x".len() + end + 1))
 }
 
-/// Whether a text is a place of the template that nobody has filled in, as `{timestamp}`.
+/// Returns whether a text is an unfilled template placeholder, such as `{timestamp}`.
 pub(super) fn is_unfilled(text: &str) -> bool {
     let inner = text
         .trim()

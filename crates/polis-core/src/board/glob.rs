@@ -1,6 +1,6 @@
-//! Patterns of paths: `*` within a part, `**` across parts, `?` one character.
+//! Glob matching of paths: `*` within a component, `**` across components, `?` one character.
 
-/// Whether a path matches a pattern. Linear in the path for each `**`, and never recursive.
+/// Returns whether a path matches a pattern. Linear in the path for each `**`, and never recursive.
 pub(super) fn matches(pattern: &str, path: &str) -> bool {
     let pattern: Vec<&str> = pattern.split('/').collect();
     let path: Vec<&str> = path.split('/').collect();
@@ -16,7 +16,7 @@ pub(super) fn matches(pattern: &str, path: &str) -> bool {
     )
 }
 
-/// Matches a sequence against a pattern whose `any` elements stand for any number of elements.
+/// Matches a sequence against a pattern whose `any` elements match any number of elements.
 fn wild<P, T>(
     pattern: &[P],
     text: &[T],
@@ -24,7 +24,7 @@ fn wild<P, T>(
     one: impl Fn(&P, &T) -> bool,
 ) -> bool {
     let (mut at, mut from) = (0, 0);
-    // Where to go on if what follows the last `any` does not match: it takes one element more.
+    // Where to backtrack if what follows the last `any` does not match: it then matches one more element.
     let mut retry: Option<(usize, usize)> = None;
     while let Some(element) = text.get(from) {
         match pattern.get(at) {

@@ -1,4 +1,7 @@
-//! Where something new goes on a board: into its section, which is made if it is missing.
+//! Insertion points on a board: where a new record goes in its section, which is created if it is missing.
+//!
+//! Used for decisions and milestones. A record replaces the placeholder of an empty section, or is added at its
+//! end.
 
 use std::ops::Range;
 
@@ -7,35 +10,35 @@ use super::section::{Outline, Section};
 use super::splice::Splice;
 use super::template_text::{Language, Word, is_placeholder};
 
-/// The level of a section that has to be made.
+/// Heading level of a section that is created.
 const NEW_LEVEL: u8 = 2;
-/// The deepest level there is; nothing can stand below such a heading.
+/// The deepest heading level; no section can be below such a heading.
 const DEEPEST: u8 = 6;
 
-/// Which part of a section something new ends.
+/// The part of a section at whose end a new record is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// The section with all below it.
+    /// The section with all its subsections.
     Section,
-    /// What stands before its first deeper heading.
+    /// The text before its first deeper heading.
     OwnBody,
 }
 
-/// A place for a block of lines.
+/// An insertion point for a block of lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     start: usize,
     removed: usize,
-    /// The heading of a section that is made for it.
+    /// The heading of a section that is created for it.
     new_section: String,
-    /// Whether a blank line has to come before it.
+    /// Whether a blank line has to precede it.
     apart: bool,
     /// The level of the section it is in.
     pub(super) level: u8,
 }
 
 impl Place {
-    /// The change that puts a block there; the block ends with a line end.
+    /// Returns the splice that inserts a block; the block ends with a line end.
     pub(super) fn splice(&self, text: &str, block: &str) -> Splice {
         let before = text.get(..self.start).unwrap_or_default();
         let after = text.get(self.start + self.removed..).unwrap_or_default();
@@ -48,7 +51,7 @@ impl Place {
         }
         written.push_str(&self.new_section);
         written.push_str(block);
-        // Indented text would become part of the block's last item; a comment keeps it apart.
+        // Indented text would become part of the block's last item; a comment separates it.
         let follower = after.trim_start_matches(['\n', '\r']);
         if follower.starts_with([' ', '\t']) && !follower.trim().is_empty() {
             written.push_str("\n<!-- -->\n");
@@ -64,8 +67,8 @@ impl Place {
     }
 }
 
-/// Puts a block where `is_there` finds it again: a fence or a comment that somebody left open hides
-/// what is written below it, so then it goes above.
+/// Inserts a block at the first point where `is_there` finds it again. An unclosed fence or comment hides what
+/// is written below it, so that the block then goes above it.
 pub(super) fn put(
     text: &str,
     places: &[Place],
@@ -82,7 +85,7 @@ pub(super) fn put(
     last
 }
 
-/// The places for something new under a heading, best first.
+/// Returns the insertion points under a heading, best first.
 pub(super) fn places(
     text: &str,
     outline: &Outline,
@@ -129,7 +132,7 @@ fn inside(text: &str, section: &Section, own_end: usize, ending: Ending) -> Vec<
         .collect()
 }
 
-/// The remark that there is nothing yet, if it stands by itself.
+/// Returns the placeholder line of an empty section, if it is a separate paragraph.
 fn placeholder(text: &str, stretch: Range<usize>) -> Option<Range<usize>> {
     let mut found = None;
     let mut after_blank = true;

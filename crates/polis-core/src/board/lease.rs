@@ -1,4 +1,6 @@
-//! Locking a board: a lease that its holder may renew, and that others take over when it ends.
+//! Board locks: leases that the holder can renew and others can take over after expiry.
+//!
+//! The token of a lease is needed to release or renew it.
 
 use super::board_write::LeaseWrite;
 use super::name::BoardName;
@@ -9,12 +11,12 @@ use crate::event::{NewEvent, Subject, kind};
 use crate::refusal::{Code, Details, Refusal};
 use crate::time::Timestamp;
 
-/// The default length of a lease, in milliseconds.
+/// Default duration of a lease, in milliseconds.
 pub const DEFAULT_MS: u64 = 5_000;
-/// The longest lease, in milliseconds: who needs more renews.
+/// Maximum duration of a lease, in milliseconds. Longer use requires renewals.
 pub const MAX_MS: u64 = 3_600_000;
 
-/// Refuses while somebody else has the board locked.
+/// Fails with `board_locked` while another agent holds the lock.
 pub fn check(head: &BoardHead, caller: &Caller, now: i64) -> Result<(), Refusal> {
     match head.lease_at(now) {
         Some(lease) if lease.holder != caller.id => Err(locked(&head.name, lease)),
@@ -38,8 +40,8 @@ fn locked(board: &BoardName, lease: &Lease) -> Refusal {
     })
 }
 
-/// Takes, or for its holder prolongs, the lock of a board. `token` is a fresh one, used only for a
-/// new lease.
+/// Acquires the lock of a board, or renews it for its holder. `token` is a fresh token, used only for a new
+/// lease.
 pub fn acquire(
     head: &BoardHead,
     caller: &Caller,
@@ -60,7 +62,7 @@ pub fn acquire(
     let lease = Lease {
         holder: caller.id.clone(),
         token: held.map_or(token, |lease| lease.token.clone()),
-        // A short re-entry does not cut a longer lease off.
+        // A short renewal does not shorten a longer lease.
         until: held.map_or(ends, |lease| lease.until.max(ends)),
     };
     let event = if held.is_some() {
@@ -71,8 +73,8 @@ pub fn acquire(
     Ok((lease.clone(), change(head, caller, Some(lease), event, now)))
 }
 
-/// Gives a lock back. A token that is not the board's is refused: its lease ended and somebody else
-/// may be writing.
+/// Releases a lock. Fails with `lock_lost` if the token is not the current one: the lease expired, and another
+/// agent may be writing.
 pub fn release(
     head: &BoardHead,
     caller: &Caller,
@@ -83,7 +85,7 @@ pub fn release(
     Ok(((), change(head, caller, None, kind::BOARD_UNLOCKED, now)))
 }
 
-/// Ends somebody's lease without its token; the person who owns the directory may.
+/// Ends any lease without its token. Only the person who owns the directory may.
 pub fn end(head: &BoardHead, caller: &Caller, now: i64) -> Result<((), Changeset), Refusal> {
     if caller.standing != Standing::Human {
         return Err(Refusal::new(
@@ -99,7 +101,7 @@ pub fn end(head: &BoardHead, caller: &Caller, now: i64) -> Result<((), Changeset
     }
 }
 
-/// Prolongs a lease by its token, even one that has ended, as long as nobody took over.
+/// Renews a lease by its token, even an expired one, as long as no other agent took over.
 pub fn renew(
     head: &BoardHead,
     caller: &Caller,

@@ -1,20 +1,20 @@
-//! Which lines changed from one text to another.
+//! Line diff of two texts.
 //!
-//! The diff algorithm is quadratic for some texts. So a long stretch is first cut at the lines that
-//! occur once in both texts, and a piece that is still too long counts as changed altogether.
+//! The diff algorithm is quadratic for some texts. So a long range is first split at the lines that occur once
+//! in both texts (as in patience diff), and a piece that is still too long counts as changed completely.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput, Token};
 
-/// Texts that differ in no more lines than this are compared in one go.
+/// Texts that differ in at most this many lines are compared as a whole.
 const SHORT: usize = 20_000;
 
-/// The longest piece of a longer text that is compared closely.
+/// Maximum length, in lines, of a piece of a longer text that is compared in detail.
 const LONGEST_PIECE: usize = 4096;
 
-/// Lines of the old text, from 0, and the lines of the new text in their place.
+/// A range of lines of the old text, from 0, and the lines of the new text that replace it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Lines of the old text.
@@ -23,7 +23,7 @@ pub struct Change {
     pub new: Range<usize>,
 }
 
-/// The changes from one text to another, in order; at least one unchanged line is between two.
+/// Returns the changes from one text to another, in order, separated by at least one unchanged line.
 pub fn changes(old: &str, new: &str) -> Vec<Change> {
     let input = InternedInput::new(old, new);
     let middle = trim(&input, 0..input.before.len(), 0..input.after.len());
@@ -43,7 +43,7 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
     found
 }
 
-/// The ranges without the lines at both ends that are the same.
+/// Returns the ranges without their common first and last lines.
 fn trim(input: &InternedInput<&str>, old: Range<usize>, new: Range<usize>) -> Change {
     let (before, after) = (part(&input.before, &old), part(&input.after, &new));
     let head = same(before.iter().zip(after));
@@ -66,7 +66,8 @@ fn part<'a>(tokens: &'a [Token], range: &Range<usize>) -> &'a [Token] {
     tokens.get(range.clone()).unwrap_or_default()
 }
 
-/// Lines that occur once in both ranges, as many as are in the same order in both.
+/// Returns the lines that occur once in both ranges; of those, the longest sequence with the same order in
+/// both.
 fn anchors(input: &InternedInput<&str>, middle: &Change) -> Vec<(usize, usize)> {
     let old = single_lines(input, &input.before, &middle.old);
     let new = single_lines(input, &input.after, &middle.new);
@@ -100,9 +101,10 @@ fn single_lines(input: &InternedInput<&str>, tokens: &[Token], range: &Range<usi
     places
 }
 
-/// The most pairs that rise on the second side too; on the first they do already.
+/// Returns the longest subsequence that also increases on the second side; on the first side the pairs are
+/// already sorted.
 fn longest_rise(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
-    // For each length, the pair that ends such a run lowest; for each pair, the one before it.
+    // For each length, the run of pairs with the lowest end; for each pair, its predecessor.
     let mut lowest: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     let second = |index: usize| pairs.get(index).map(|pair| pair.1);
@@ -137,7 +139,7 @@ fn compare(input: &InternedInput<&str>, piece: Change, found: &mut Vec<Change>) 
         found.push(piece);
         return;
     }
-    // The algorithm's tables are as long as the highest token.
+    // The algorithm's tables are as long as the highest token, so tokens are renumbered.
     let mut known: HashMap<Token, u32> = HashMap::new();
     let mut texts: Vec<&str> = Vec::new();
     let mut renumber = |tokens: &[Token]| -> Vec<Token> {
@@ -172,7 +174,7 @@ fn changes_of(diff: &Diff, old: usize, new: usize) -> impl Iterator<Item = Chang
     })
 }
 
-/// A text by its lines, each with its line end.
+/// A text split into lines, each with its line end.
 pub(super) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
@@ -185,7 +187,7 @@ impl<'t> Lines<'t> {
         Self { text, starts }
     }
 
-    /// The text of some lines; lines past the end are empty.
+    /// Returns the text of a range of lines; lines past the end are empty.
     pub(super) fn get(&self, lines: Range<usize>) -> &'t str {
         let at = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
         self.text
@@ -208,7 +210,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes the changes, checking that what they leave is the same in both.
+    /// Applies the changes, checking that the lines between them are equal in both texts.
     fn applied(old: &str, new: &str) -> String {
         let (before, after) = (Lines::of(old), Lines::of(new));
         let (mut old_at, mut new_at, mut text) = (0, 0, String::new());
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// They would not finish if anything were quadratic.
+    /// With a quadratic algorithm these would not finish.
     #[test]
     fn hostile_texts_take_linear_time() {
         const LINES: usize = 200_000;

@@ -1,25 +1,25 @@
-//! The lines of a stretch of text, with their places.
+//! Lines of a text range, with their positions.
 
 use std::ops::Range;
 
 /// A line of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// What it says, without its end.
+    /// The line without its line end.
     pub(super) text: &'a str,
-    /// Where that stands.
+    /// Its position.
     pub(super) range: Range<usize>,
     /// Where the next line begins.
     pub(super) next: usize,
 }
 
 impl Line<'_> {
-    /// Whether CommonMark takes it for blank.
+    /// Returns whether CommonMark considers it blank.
     pub(super) fn is_blank(&self) -> bool {
         self.text.bytes().all(|byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// How far it is indented, in columns.
+    /// Returns its indentation, in columns.
     pub(super) fn indent(&self) -> usize {
         let mut column = 0;
         for byte in self.text.bytes() {
@@ -33,7 +33,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines of a stretch; as in CommonMark, `\n`, `\r\n` and `\r` end one.
+/// Iterates over the lines of a range. As in CommonMark, `\n`, `\r\n` and `\r` end a line.
 pub(super) fn lines(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Line<'_>> {
     let mut at = stretch.start;
     std::iter::from_fn(move || {
@@ -54,15 +54,15 @@ pub(super) fn lines(text: &str, stretch: Range<usize>) -> impl Iterator<Item = L
     })
 }
 
-/// Where the line begins that a place is in.
+/// Returns the start of the line that contains a position.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     text.get(..at)
         .and_then(|before| before.rfind(['\n', '\r']))
         .map_or(0, |end| end + 1)
 }
 
-/// Where the last line of a stretch ends that is not blank, its line end included; the start of
-/// the stretch if there is none.
+/// Returns the end of the last line of a range that is not blank, including its line end; the start of the
+/// range if there is none.
 pub(super) fn end_of_written(text: &str, stretch: Range<usize>) -> usize {
     let written = text.get(stretch.clone()).unwrap_or_default();
     let last = written.trim_end_matches([' ', '\t', '\r', '\n']).len();

@@ -1,17 +1,19 @@
-//! Bringing two changes of one text together.
+//! Three-way merge of board texts, with conflict markers.
+//!
+//! A writer that read an older version can have its change merged into the current text, line by line.
 
 use super::line_changes::{Change, Lines, changes};
 
-/// What came of a merge.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// Both changes are in.
+    /// Both changes were applied.
     Clean(String),
-    /// Both changed the same lines: the text with markers around what each has there.
+    /// Both sides changed the same lines: the text with conflict markers.
     Conflict(String),
 }
 
-/// The lines that are put around what each has, where two changed the same.
+/// Conflict markers.
 const MARKS: [&str; 4] = [
     "<<<<<<< yours",
     "||||||| base",
@@ -19,8 +21,8 @@ const MARKS: [&str; 4] = [
     ">>>>>>> current",
 ];
 
-/// Whether a text has more of the lines that a conflict is marked with than `before` has. The one in the
-/// middle is also a heading's underline, so it alone says nothing unless the text came from a conflict.
+/// Returns whether a text has more conflict markers than `before`. The middle marker is also a setext heading
+/// underline, so it counts only if the text came from a conflict.
 pub fn has_marks(text: &str, before: &str, from_conflict: bool) -> bool {
     let count = |text: &str, mark: &str| text.lines().filter(|line| *line == mark).count();
     MARKS
@@ -29,11 +31,11 @@ pub fn has_marks(text: &str, before: &str, from_conflict: bool) -> bool {
         .any(|mark| count(text, mark) > count(before, mark))
 }
 
-/// Makes the changes from `base` to `yours` in `current`, line by line.
+/// Applies the changes from `base` to `yours` to `current`, line by line.
 ///
-/// Lines that both changed conflict, unless both made the same of them. So do additions at the
-/// edge of what the other changed, as nothing says which comes first. Neighbouring lines of which
-/// each changed one, line for line, do not conflict: two agents ticking two items of a list.
+/// Lines that both sides changed conflict, unless both changes are equal. So do additions at the edge of a
+/// change on the other side, because their order is undefined. Adjacent lines of which each side changed one,
+/// line for line, do not conflict: two agents ticking two items of a list.
 pub fn merge(base: &str, current: &str, yours: &str) -> Merged {
     if current == yours || base == yours {
         return Merged::Clean(current.to_owned());
@@ -57,7 +59,7 @@ pub fn merge(base: &str, current: &str, yours: &str) -> Merged {
     }
 }
 
-/// One of the two new texts, and the changes not yet taken from it.
+/// One of the two new texts, with its remaining changes.
 struct Side<'t> {
     lines: Lines<'t>,
     changes: std::iter::Peekable<std::vec::IntoIter<Change>>,
@@ -75,7 +77,7 @@ impl<'t> Side<'t> {
         self.lines.get(change.new.clone())
     }
 
-    /// Takes the next change in, if it clashes with the last one taken from the other side.
+    /// Merges the next change into `mine` if it clashes with `other`. Returns whether it did.
     fn extend(&mut self, mine: &mut Change, other: &Change) -> bool {
         let Some(next) = self.changes.next_if(|next| clash(next, other)) else {
             return false;
@@ -90,7 +92,7 @@ struct Weave<'t> {
     base: Lines<'t>,
     current: Side<'t>,
     yours: Side<'t>,
-    /// How many lines of the base are done.
+    /// Number of base lines already processed.
     at: usize,
     text: String,
     conflict: bool,
@@ -138,7 +140,7 @@ impl Weave<'_> {
         self.at = change.old.end;
     }
 
-    /// Takes the next changes of both sides, and all that clash with them in turn, as one.
+    /// Combines the next changes of both sides, and all changes that clash with them in turn.
     fn join(&mut self) {
         let (Some(mut theirs), Some(mut mine)) =
             (self.current.changes.next(), self.yours.changes.next())
@@ -181,7 +183,7 @@ impl Weave<'_> {
     }
 }
 
-/// Whether two changes of the base cannot both be made.
+/// Returns whether two changes of the base are incompatible.
 fn clash(one: &Change, two: &Change) -> bool {
     let overlap = one.old.start < two.old.end && two.old.start < one.old.end;
     let touch = one.old.start <= two.old.end && two.old.start <= one.old.end;
@@ -283,7 +285,7 @@ mod tests {
         );
     }
 
-    /// Lines that differ from one another, so that it is plain which one was changed.
+    /// Lines that all differ, so that it is unambiguous which one was changed.
     fn numbered(edits: &[(usize, String)]) -> String {
         (0..40)
             .map(|line| match edits.iter().find(|(at, _)| *at == line) {
@@ -300,7 +302,7 @@ mod tests {
         fn changes_apart_from_each_other_are_both_made(
             edits in prop::collection::vec((any::<bool>(), "([a-z]{0,3}\n){0,3}"), 20)
         ) {
-            // Every other line at most is changed, so one untouched is always between two.
+            // At most every other line is changed, so that an unchanged line is between any two changes.
             let of = |side: bool| -> Vec<_> {
                 let numbered = edits.iter().enumerate();
                 numbered.filter(|(_, (mine, _))| *mine == side).map(|(n, (_, text))| (2 * n, text.clone())).collect()

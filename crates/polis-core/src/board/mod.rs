@@ -1,11 +1,12 @@
-//! Boards: shared Markdown that nobody can silently overwrite.
+//! Boards: shared Markdown documents with versions, so that no write is silently lost.
 //!
-//! [`name`] says which boards there are, [`access`] who may do what, [`record`] what a store keeps
-//! and how a version is put together, [`board_write`] what a decision asks for, [`text`] how a change is
-//! decided, [`lease`] how a board is locked. [`section`] finds the sections of a text as CommonMark
-//! sees them, [`edit`] changes one of them and no other byte, [`mod@merge`] compares and merges.
-//! [`mod@template`] is what a new board says, [`decision`] and [`milestone`] are the records on it, in
-//! the two languages of [`template_text`].
+//! - Names and rights: [`name`], [`mod@path`], [`access`] (read and write permissions).
+//! - Storage: [`record`] (head, history and versions), [`change`] (writes of a changeset), [`text`] (decisions
+//!   about changes), [`lease`] (locks).
+//! - Text: [`section`] (outline according to CommonMark), [`edit`] (editing one section), [`mod@merge`]
+//!   (three-way merge), [`diff`] (unified diff), [`splice`] (replacing a byte range).
+//! - Content: [`mod@template`] (text of a new board), [`decision`] and [`milestone`] (records on a board), in
+//!   the two languages of [`words`].
 
 pub mod access;
 pub mod board_write;
@@ -29,7 +30,7 @@ pub mod template;
 pub mod template_text;
 pub mod text;
 
-/// The largest board, in bytes: 10 MB.
+/// Maximum size of a board, in bytes: 10 MB.
 pub const MAX_BYTES: u64 = 10 << 20;
 
 pub use board_write::{BoardWrite, Change, LeaseWrite};

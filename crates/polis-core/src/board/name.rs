@@ -1,7 +1,6 @@
-//! Which board: the four kinds of whiteboard, and the files of the blackboard.
+//! Board names: the four kinds of whiteboard, and the files of the blackboard.
 //!
-//! A name is checked when it is made, so everything it is turned into, a file's path above all, is
-//! safe.
+//! A name is validated on construction, so that everything derived from it, especially its file path, is safe.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,13 +14,13 @@ use crate::id::{AgentId, quoted};
 use crate::refusal::{Code, Refusal};
 use crate::refusal_serde::from_text;
 
-/// What a blackboard file's name begins with, to be told from a whiteboard's.
+/// Prefix of a blackboard file's name, which distinguishes it from a whiteboard.
 const BLACKBOARD: &str = "blackboard/";
 
 /// A board's name: `global`, `top`, `mid/ROLE`, `bottom/AGENT`, or `blackboard/PATH`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BoardName {
-    /// What everybody reads: goals, decisions, milestones.
+    /// Readable by all agents: goals, decisions, milestones.
     Global,
     /// The top layer's strategy.
     Top,
@@ -34,7 +33,7 @@ pub enum BoardName {
 }
 
 impl BoardName {
-    /// Its file, relative to the workspace directory; components are separated by `/`.
+    /// Returns its file, relative to the workspace directory; components are separated by `/`.
     pub fn file(&self) -> String {
         match self {
             Self::Global => "global-whiteboard.md".to_owned(),
@@ -43,7 +42,7 @@ impl BoardName {
         }
     }
 
-    /// Its file's name without directory and extension, such as `mid-layer-architect`.
+    /// Returns its file name without directory and extension, such as `mid-layer-architect`.
     pub fn stem(&self) -> String {
         match self {
             Self::Global => "global-whiteboard".to_owned(),
@@ -54,7 +53,7 @@ impl BoardName {
         }
     }
 
-    /// The name a store or the log kept for us.
+    /// Parses a name read from a store or the log.
     pub fn from_stored(text: &str) -> Option<Self> {
         match text.strip_prefix(BLACKBOARD) {
             Some(path) => path.parse().ok().map(Self::Blackboard),
@@ -62,7 +61,7 @@ impl BoardName {
         }
     }
 
-    /// Whether it is a whiteboard, not a file of the blackboard.
+    /// Returns whether it is a whiteboard, not a blackboard file.
     pub fn is_whiteboard(&self) -> bool {
         !matches!(self, Self::Blackboard(_))
     }
@@ -83,7 +82,7 @@ impl fmt::Display for BoardName {
 impl FromStr for BoardName {
     type Err = Refusal;
 
-    /// The name of a whiteboard.
+    /// Parses the name of a whiteboard.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let of = |owner: &str| owner.parse::<AgentId>().map_err(|_| invalid(text));
         match text.split_once('/') {

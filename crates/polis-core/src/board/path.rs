@@ -1,4 +1,6 @@
-//! Where a file of the blackboard may be: lower case, hyphens, `.md`, `tasks/{id}/...`.
+//! Blackboard paths: validation of `.md` files in lower case with hyphens, and of `tasks/{id}/...`.
+//!
+//! Limits length and depth and excludes `.` and `..`, so that a path is safe below the blackboard's directory.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +8,11 @@ use std::str::FromStr;
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
-/// The longest path, in bytes: the name of its lock file is made from all of it.
+/// Maximum length of a path, in bytes: the name of its lock file is derived from the whole path.
 const MAX_BYTES: usize = 240;
-/// The longest part between slashes, in bytes: a file's name has to have room for `.bak`.
+/// Maximum length of a component, in bytes: a file name must have room for `.bak`.
 const MAX_PART_BYTES: usize = 100;
-/// How deep directories may go.
+/// Maximum number of components.
 const MAX_PARTS: usize = 8;
 
 /// A path below the blackboard's directory, such as `tasks/123/status.md`.
@@ -18,12 +20,12 @@ const MAX_PARTS: usize = 8;
 pub struct BlackboardPath(String);
 
 impl BlackboardPath {
-    /// The path.
+    /// Returns the path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The file's name without its extension.
+    /// Returns the file's name without its extension.
     pub(super) fn stem(&self) -> &str {
         let name = self.0.rsplit('/').next().unwrap_or_default();
         name.strip_suffix(".md").unwrap_or(name)
@@ -51,7 +53,7 @@ impl FromStr for BlackboardPath {
     }
 }
 
-/// The rule a path breaks, in words.
+/// Returns the rule that a path violates, in words.
 fn broken_rule(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("it is empty");
@@ -92,7 +94,7 @@ fn broken_rule(path: &str) -> Option<&'static str> {
     }
 }
 
-/// The rule a directory's name, or a file's before `.md`, breaks.
+/// Returns the rule that a directory name, or a file name before `.md`, violates.
 fn part(name: &str) -> Option<&'static str> {
     if name.chars().any(char::is_uppercase) {
         return Some("it must be lower case");

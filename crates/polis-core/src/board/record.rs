@@ -1,8 +1,8 @@
-//! A board as stores keep it: a head, and a log of changes from which every version is put together.
+//! Board records: the head of a board, and the change log that every version is reconstructed from.
 //!
-//! A version is a number: one more with every change. An append adds a row of a few bytes to the log
-//! whatever the board's size; a version is what the log says up to it, beginning at the last row
-//! that holds a whole text.
+//! A version is a number, incremented by every change. An append adds a row of a few bytes to the log,
+//! regardless of the board's size. A version's text is reconstructed by applying the rows up to it, starting at
+//! the last row that contains a whole text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,37 +13,37 @@ use super::splice::Splice;
 use crate::id::AgentId;
 use crate::time::Timestamp;
 
-/// Where a board stands.
+/// Current state of a board, without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardHead {
     /// Its name.
     pub name: BoardName,
-    /// How often it was changed; 0 if it was only locked so far.
+    /// Number of changes; 0 if it was only locked so far.
     pub version: u64,
-    /// The size of its text.
+    /// Size of its text, in bytes.
     pub bytes: u64,
     /// Whether its text ends with a line end, or is empty.
     pub ends_line: bool,
-    /// Who changed it last.
+    /// Author of the last change.
     pub by: String,
-    /// When.
+    /// Time of the last change.
     pub at: Timestamp,
-    /// The newest version that the log holds whole.
+    /// The newest version that the log contains as a whole text.
     pub base: u64,
-    /// How many splices came after it; a reader has to apply them all.
+    /// Number of splices after it; a reader has to apply them all.
     pub splices: u32,
-    /// Who has it locked.
+    /// Its current lock.
     pub lease: Option<Lease>,
 }
 
-/// A lock that ends by itself.
+/// A lock that expires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Who holds it.
+    /// The holder.
     pub holder: AgentId,
-    /// What gives it back.
+    /// Needed to release or renew it.
     pub token: String,
-    /// When it ends (milliseconds).
+    /// When it expires (milliseconds).
     pub until: i64,
 }
 
@@ -72,7 +72,7 @@ impl Action {
         Self::External,
     ];
 
-    /// The action as stores keep it.
+    /// Returns the action's name in a store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -83,7 +83,7 @@ impl Action {
         }
     }
 
-    /// The action of this name.
+    /// Returns the action with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|a| a.as_str() == name)
     }
@@ -109,14 +109,14 @@ pub struct VersionEntry {
 pub enum Logged {
     /// A whole text.
     Whole(String),
-    /// What was added to the end.
+    /// Text appended to the end.
     Added(String),
-    /// What was changed in the middle.
+    /// A replaced range.
     Spliced(Splice),
 }
 
 impl Logged {
-    /// How stores name the three.
+    /// Returns the row kind's name in a store.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Whole(_) => "whole",
@@ -125,7 +125,7 @@ impl Logged {
         }
     }
 
-    /// The row's text.
+    /// Returns the row's text.
     pub fn text(&self) -> &str {
         match self {
             Self::Whole(text) | Self::Added(text) => text,
@@ -133,7 +133,7 @@ impl Logged {
         }
     }
 
-    /// Where a splice begins and how much it takes out; nothing for the others.
+    /// Returns the start and the removed length of a splice; zeros for the other kinds.
     pub fn place(&self) -> (u64, u64) {
         match self {
             Self::Whole(_) | Self::Added(_) => (0, 0),
@@ -141,7 +141,7 @@ impl Logged {
         }
     }
 
-    /// The row that a store kept.
+    /// Creates a row from stored columns.
     pub fn from_stored(kind: &str, start: u64, removed: u64, text: String) -> Option<Self> {
         match kind {
             "whole" => Some(Self::Whole(text)),
@@ -155,7 +155,8 @@ impl Logged {
         }
     }
 
-    /// Brings a text one version further. `None` if the row does not fit the text: a damaged log.
+    /// Applies the row to the text of the previous version. Returns `None` if it does not fit: the log is
+    /// corrupt.
     pub fn apply(self, text: &mut String) -> Option<()> {
         match self {
             Self::Whole(whole) => *text = whole,
@@ -171,7 +172,7 @@ impl Logged {
 }
 
 impl BoardHead {
-    /// A board that nobody has written to.
+    /// Creates the head of a board without any version.
     pub fn new(name: BoardName) -> Self {
         Self {
             name,
@@ -186,20 +187,20 @@ impl BoardHead {
         }
     }
 
-    /// The lease that binds others at this moment.
+    /// Returns the lease if it has not expired at this time.
     pub fn lease_at(&self, now: i64) -> Option<&Lease> {
         self.lease.as_ref().filter(|lease| lease.until > now)
     }
 
-    /// Whether a change may be applied: nobody else has the board locked, it is at the version the
-    /// change was decided on, and the result is not too large. What does not hold is a conflict, and
-    /// the one who decided looks again.
+    /// Returns whether a change may be applied: no other agent holds the lock, the board is at the version the
+    /// change was decided on, and the result is not too large. Otherwise it is a conflict, and the operation
+    /// decides again.
     pub fn admits(&self, write: &BoardWrite, actor: &AgentId) -> bool {
         let free = self
             .lease_at(write.now)
             .is_none_or(|lease| lease.holder == *actor);
         let expected = write.expect.is_none_or(|version| version == self.version);
-        // Adding to nothing is not what was decided: a board begins with its template.
+        // Only a whole text can be the first version, because a board begins with its template.
         let begun = self.version > 0 || matches!(write.change, Change::Whole(_));
         free && expected && begun && self.size_after(&write.change) <= write.limit
     }
@@ -216,8 +217,8 @@ impl BoardHead {
         }
     }
 
-    /// Applies a change that [`admits`](Self::admits) let through: the new head, and the row of the
-    /// log that makes it so.
+    /// Applies a change that [`admits`](Self::admits) accepted: updates the head and returns the row for the
+    /// log.
     pub fn change(&mut self, change: Change, by: &str, at: &Timestamp) -> Logged {
         self.bytes = self.size_after(&change);
         self.version += 1;
@@ -241,7 +242,7 @@ impl BoardHead {
                 }
                 Logged::Added(text)
             }
-            // A splice says how the text ends if it touches its end; see `text::decide_splice`.
+            // A splice that touches the end of the text determines how it ends; see `text::decide_splice`.
             Change::Splice(splice) => {
                 let at_end = splice.start as u64 + splice.text.len() as u64 == self.bytes;
                 if at_end && !splice.text.is_empty() {
@@ -253,13 +254,13 @@ impl BoardHead {
         }
     }
 
-    /// Whether a lease may be changed: it is the one that was decided on.
+    /// Returns whether the lease may be changed: it is still the one that was decided on.
     pub fn admits_lease(&self, write: &LeaseWrite) -> bool {
         self.lease.as_ref().map(|l| (&l.token, l.until))
             == write.was.as_ref().map(|l| (&l.token, l.until))
     }
 
-    /// The oldest version that history still shows.
+    /// Returns the oldest version that the history keeps.
     pub fn oldest_kept(&self, keep: u32) -> u64 {
         (self.version + 1)
             .saturating_sub(u64::from(keep.max(1)))

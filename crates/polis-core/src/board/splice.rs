@@ -1,18 +1,20 @@
-//! A change of one place in a text.
+//! A splice: the replacement of one byte range of a text.
+//!
+//! Edits of boards are expressed as splices, so that a small change of a large board is stored as a small row.
 
-/// Bytes to take out of a text at one place, and the text to put there.
+/// A byte range to remove from a text, and the text to insert there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splice {
     /// Where the change begins, in bytes.
     pub start: usize,
-    /// How many bytes go.
+    /// Number of bytes to remove.
     pub removed: usize,
-    /// What comes in their place.
+    /// The text to insert.
     pub text: String,
 }
 
 impl Splice {
-    /// The smallest change that makes `old`, which begins at `start`, into `new`.
+    /// Returns the smallest splice that turns `old`, which begins at `start`, into `new`.
     pub fn between(start: usize, old: &str, new: &str) -> Self {
         let mut head = common(old.bytes(), new.bytes());
         while !(old.is_char_boundary(head) && new.is_char_boundary(head)) {
@@ -30,12 +32,12 @@ impl Splice {
         }
     }
 
-    /// Whether nothing changes.
+    /// Returns whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.removed == 0 && self.text.is_empty()
     }
 
-    /// The text with the change made; places outside the text are taken as its end.
+    /// Returns the text with the splice applied. A position outside of the text is taken as its end.
     pub fn apply(&self, text: &str) -> String {
         let before = text.get(..self.start).unwrap_or(text);
         let after = text
@@ -60,7 +62,7 @@ mod tests {
         let splice = Splice::between(10, "aXb", "aYYb");
         assert_eq!((splice.start, splice.removed, &*splice.text), (11, 1, "YY"));
         assert!(Splice::between(3, "板", "板").is_empty());
-        // The two share their first byte, and no character.
+        // The two share their first byte, but no character.
         assert_eq!(Splice::between(0, "板", "枿").text, "枿");
     }
 

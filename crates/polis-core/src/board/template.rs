@@ -1,4 +1,7 @@
-//! What a board says before anybody has written on it: the templates, filled in from the registry.
+//! Templates: the initial text of a board, filled in from the registry.
+//!
+//! There is one template for the global board and one for the boards of a layer, in both languages of
+//! [`words`](super::words).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,30 +10,30 @@ use super::template_text::{Language, Word, heading, label, value};
 use crate::agent::{Agent, Layer};
 use crate::time::Timestamp;
 
-/// Who the log of a new board names: the board made itself, no agent wrote it.
+/// Author in a new board's change log: the board was created automatically, not by an agent.
 const CREATOR: &str = "polis";
 
-/// What a template is filled in with.
+/// Values that a template is filled in with.
 #[derive(Debug, Clone, Copy)]
 pub struct TemplateFacts<'a> {
     /// The language to write in.
     pub language: Language,
     /// The project's name.
     pub project: &'a str,
-    /// When the workspace was made.
+    /// When the workspace was created.
     pub created: &'a Timestamp,
     /// The active agents, in any order.
     pub agents: &'a [Agent],
 }
 
-/// Which board the template is for.
+/// The board that a template is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateOf<'a> {
-    /// The board of everybody.
+    /// The global board.
     Global,
     /// The board of the top layer.
     Top,
-    /// The board of one role of the mid layer.
+    /// The board of one role of the middle layer.
     Mid {
         /// The role.
         role: &'a str,
@@ -42,7 +45,7 @@ pub enum TemplateOf<'a> {
     },
 }
 
-/// The text of a board nobody has written on; the same facts always give the same text.
+/// Returns the initial text of a board. It is deterministic: the same facts give the same text.
 pub fn template(board: TemplateOf<'_>, facts: &TemplateFacts<'_>) -> String {
     let mut page = Page::new(facts.language);
     match board {
@@ -123,7 +126,7 @@ fn layer(page: &mut Page, level: Word, of: &str, owners: &[&Agent], facts: &Temp
     page.line(&format!("- [{}] {created}", facts.created));
 }
 
-/// The agents a board is about, by name, so that the order of the registry does not show.
+/// Returns the agents that own a board, sorted by name so that the order of the registry has no effect.
 fn owners<'a>(facts: &TemplateFacts<'a>, is_one: impl Fn(&Agent) -> bool) -> Vec<&'a Agent> {
     let mut found: Vec<_> = facts.agents.iter().filter(|agent| is_one(agent)).collect();
     found.sort_by(|a, b| a.id.cmp(&b.id));
@@ -190,12 +193,12 @@ impl Page {
     }
 }
 
-/// A name as Markdown that shows it to the letter, on one line.
+/// Escapes a name for Markdown, on one line.
 fn plain(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for (at, c) in name.char_indices() {
         let opens_block = at == 0 && matches!(c, '#' | '-' | '+' | '>' | '~' | '=' | '|');
-        // A heading drops the number signs it ends with.
+        // A heading drops trailing number signs.
         let closes_heading = c == '#' && name[at..].trim_matches('#').trim().is_empty();
         let means_something = matches!(c, '\\' | '`' | '*' | '<' | '[' | ']' | '&');
         if c.is_control() {

@@ -1,7 +1,7 @@
-//! The words of the board templates in both languages, in one table.
+//! Bilingual vocabulary of the board templates: headings, labels, statuses and values.
 //!
-//! Boards are written in one language and read in either: every rule that looks for a heading, a
-//! label or a status goes through a [`Word`], never through a text of its own.
+//! Boards are written in one language and parsed in either. Every rule that looks for a heading, a label or a
+//! status uses a [`Word`], never a literal text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language as text.
+    /// Returns the language as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::En => "en",
@@ -25,7 +25,7 @@ impl Language {
         }
     }
 
-    /// The language of this name, `en` or `zh`.
+    /// Returns the language with this name, `en` or `zh`.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::En, Self::Zh]
             .into_iter()
@@ -33,19 +33,19 @@ impl Language {
     }
 }
 
-/// One word of the templates.
+/// One term of the templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
-    /// As the source document writes it.
+    /// In Chinese, as in the source document.
     pub zh: &'static str,
     /// In English.
     pub en: &'static str,
-    /// What else people write for it; read, never written.
+    /// Synonyms that people write; accepted on input, never written.
     pub also: &'static [&'static str],
 }
 
 impl Word {
-    /// The word in a language.
+    /// Returns the term in a language.
     pub fn text(self, language: Language) -> &'static str {
         match language {
             Language::En => self.en,
@@ -53,7 +53,7 @@ impl Word {
         }
     }
 
-    /// Whether a text says this word, in either language and English in any case.
+    /// Returns whether a text is this term, in either language; ASCII letters match case-insensitively.
     pub fn is(self, text: &str) -> bool {
         [self.zh, self.en]
             .iter()
@@ -80,7 +80,7 @@ macro_rules! words {
                     };
                 )+
 
-                /// All of them.
+                /// All terms of the group.
                 pub const ALL: &[Word] = &[$($name,)+];
             }
         )+
@@ -109,7 +109,7 @@ words! {
         SHARED_BOARD = "共享白板", "Shared board";
         UPDATE = "更新", "Update";
     }
-    /// What stands before `#ID` in the heading of a record.
+    /// Terms before `#ID` in the heading of a record.
     record {
         DECISION = "决策", "Decision";
         TASK = "任务", "Task";
@@ -138,7 +138,7 @@ words! {
         SUPERVISOR = "上级", "Supervisor";
         SUBORDINATES = "下级", "Subordinates";
     }
-    /// States of a decision.
+    /// Statuses of a decision.
     status {
         APPROVED = "已批准", "Approved",
             also "批准" "已通过" "通过" "Accepted" "Passed" "Signed";
@@ -149,7 +149,7 @@ words! {
         PENDING = "待批准", "Pending",
             also "待签字" "待定" "待审批" "协商中" "Proposed" "Open" "Awaiting approval";
     }
-    /// Values and remarks the templates and records are filled in with.
+    /// Values and remarks in templates and records.
     value {
         NONE_YET = "（暂无）", "(none yet)",
             also "(暂无)" "暂无" "（无）" "(无)" "无" "(none)" "none" "none yet";
@@ -163,7 +163,7 @@ words! {
     }
 }
 
-/// A heading's name in the other language, if it is one of the templates'.
+/// Returns the name of a template heading in the other language.
 pub fn other_name(name: &str) -> Option<&'static str> {
     let word = heading::ALL.iter().find(|word| word.is(name))?;
     Some(if word.zh == name.trim() {
@@ -173,7 +173,7 @@ pub fn other_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a line says no more than that there is nothing yet.
+/// Returns whether a line is the placeholder of an empty section.
 pub fn is_placeholder(line: &str) -> bool {
     value::NONE_YET.is(line)
 }

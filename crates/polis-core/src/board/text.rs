@@ -1,4 +1,7 @@
-//! What a board's text may be, and how a change of it is decided.
+//! Board texts: validation, and decisions about writes, edits and appends.
+//!
+//! The `decide_*` functions check locks, size and content, and return the changeset. The conflict functions
+//! build refusals with a diff.
 
 use serde::Serialize;
 
@@ -18,16 +21,16 @@ use crate::id::quoted;
 use crate::refusal::{Code, Details, Refusal};
 use crate::time::Timestamp;
 
-/// A board larger than this is changed in parts, not written whole again.
+/// A board larger than this (in bytes) is changed by splices instead of rewriting its whole text.
 const LARGE: u64 = 64 << 10;
-/// How many splices may follow a whole text: who reads the board from the log applies them all.
+/// Maximum number of splices after a whole text: a reader of the log has to apply them all.
 const MOST_SPLICES: u32 = 16;
-/// The level of an entry's own heading.
+/// Heading level of an appended entry.
 const ENTRY_LEVEL: u8 = 3;
-/// The longest diff that a refusal carries, in bytes.
+/// Maximum size of a diff in a refusal, in bytes.
 const MAX_DIFF: usize = 64 << 10;
 
-/// Refuses a text that no board can hold.
+/// Fails with `invalid_text` or `board_too_large` if no board can hold the text.
 pub fn check(text: &str) -> Result<(), Refusal> {
     if text.contains('\0') {
         return Err(Refusal::new(
@@ -39,7 +42,7 @@ pub fn check(text: &str) -> Result<(), Refusal> {
     check_size(text.len() as u64)
 }
 
-/// Refuses a text that is too large.
+/// Fails with `board_too_large` if a text is too large.
 pub fn check_size(bytes: u64) -> Result<(), Refusal> {
     if bytes <= MAX_BYTES {
         return Ok(());
@@ -53,33 +56,33 @@ pub fn check_size(bytes: u64) -> Result<(), Refusal> {
     ))
 }
 
-/// A board as an operation loaded it.
+/// A board as loaded by an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct Current<'a> {
-    /// Where it stands.
+    /// Its head.
     pub head: &'a BoardHead,
-    /// Its text; the template's while nobody has written.
+    /// Its text; that of the template if it has no version yet.
     pub text: &'a str,
 }
 
-/// Who changes a board, and under which settings.
+/// The actor of a change, and the settings that apply.
 #[derive(Debug, Clone, Copy)]
 pub struct By<'a> {
-    /// Who.
+    /// The caller.
     pub caller: &'a Caller,
-    /// When (milliseconds).
+    /// The current time (milliseconds).
     pub now: i64,
-    /// How many versions are kept.
+    /// Number of versions that are kept.
     pub keep: u32,
 }
 
-/// What is told of a change of a board.
+/// Data of board events.
 #[derive(Debug, Serialize)]
 struct Told {
     bytes: u64,
 }
 
-/// A new whole text. `expect` binds it to the version it was decided on.
+/// Decides a replacement of the whole text. `expect` binds it to the version it was decided on.
 pub fn decide_whole(
     current: Current<'_>,
     text: String,
@@ -92,7 +95,8 @@ pub fn decide_whole(
     Ok(write(current.head, Change::Whole(text), action, expect, by))
 }
 
-/// A new whole text by a caller who names no version: it replaces a board without text only, unless `force`.
+/// Decides a replacement of the whole text by a caller that names no version. Unless `force` is set, it only
+/// replaces a board without text.
 ///
 /// Fails with `version_required` if the board has text.
 pub fn decide_unversioned(
@@ -113,14 +117,14 @@ pub fn decide_unversioned(
             "read the board and give its version with --expect V, or replace it whatever it says with --force",
         ));
     }
-    // Bound to the version without text, so that a text written meanwhile is not lost.
+    // Bound to the version without text, so that a concurrent write is not lost.
     let expect = (!force).then_some(head.version);
     let current = Current { head, text: "" };
     decide_whole(current, text, Action::Written, expect, by)
 }
 
-/// A change of one part, decided on the version that is current. A part that is as it should be
-/// changes nothing.
+/// Decides a change of one part, based on the current version. A part that already has the requested text is
+/// not changed.
 pub fn decide_splice(
     current: Current<'_>,
     splice: Splice,
@@ -145,8 +149,8 @@ pub fn decide_splice(
     Ok(write(head, change, Action::Edited, Some(head.version), by))
 }
 
-/// The same splice, made to say how the text ends: one that only cuts the end off puts the last
-/// character that remains there again.
+/// Extends a splice that only truncates the text by the last remaining character, so that the splice itself
+/// shows how the text ends.
 fn ending_known(mut splice: Splice, text: &str) -> Splice {
     if splice.text.is_empty() && splice.start + splice.removed == text.len() {
         let kept = text.get(..splice.start).unwrap_or_default();
@@ -159,7 +163,7 @@ fn ending_known(mut splice: Splice, text: &str) -> Splice {
     splice
 }
 
-/// An addition to the end of a board that exists; it goes with any version.
+/// Decides an append to an existing board. It applies to any version.
 pub fn decide_add(
     name: &BoardName,
     text: String,
@@ -177,7 +181,8 @@ pub fn decide_add(
     ))
 }
 
-/// Why an addition did not go: somebody else has the board locked, or it would become too large.
+/// Fails with the reason why an append was not admitted: another agent holds the lock, or the board would
+/// become too large.
 pub fn refuse_add(
     head: &BoardHead,
     added: &str,
@@ -223,7 +228,7 @@ fn write(
         })))
 }
 
-/// An entry as `append` writes it: stamped and signed.
+/// Formats an entry that `append` writes: with timestamp and author.
 pub fn entry(content: &str, by: &Caller, at: &Timestamp, language: Language) -> String {
     format!(
         "\n\n### {} - {at}\n**{}**: {}\n\n{content}",
@@ -233,8 +238,9 @@ pub fn entry(content: &str, by: &Caller, at: &Timestamp, language: Language) -> 
     )
 }
 
-/// Refuses an entry whose headings would begin sections of their own, by one who may append to the
-/// board but not write it: it could add records that only others may make.
+/// Fails with `invalid_section` if an entry has headings that would begin separate sections. This applies to
+/// callers that may append to the board but not write it: they could otherwise add records that only others may
+/// create.
 pub fn check_entry(content: &str) -> Result<(), Refusal> {
     match outline(content)
         .sections
@@ -254,14 +260,14 @@ pub fn check_entry(content: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The refusal of a caller who had read another version. `had` is the text of that version, if it can
-/// still be put together.
+/// Returns the refusal for a caller that had read another version. `had` is the text of that version, if it can
+/// still be reconstructed.
 pub fn conflict(current: Current<'_>, expected: u64, had: Option<&str>) -> Refusal {
     let diff = had.map(|had| difference(expected, had, current));
     refuse(current, expected, diff, None)
 }
 
-/// The refusal of a merge that did not work out.
+/// Returns the refusal for a merge with conflicts.
 pub fn merge_conflict(current: Current<'_>, expected: u64, had: &str, merged: String) -> Refusal {
     let diff = difference(expected, had, current);
     refuse(current, expected, Some(diff), Some(merged))

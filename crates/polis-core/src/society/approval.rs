@@ -1,4 +1,7 @@
-//! Calls that a person has to allow.
+//! Approvals: tool calls that a person has to allow before they are carried out.
+//!
+//! A pending call is stored as an [`Approval`] record. [`decide`] records the person's decision and sets the
+//! waiting member to work again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,13 +56,13 @@ pub struct Decision {
     pub at: Timestamp,
 }
 
-/// Where the approval of a call is kept. `call` is the turn's number and the call's place in it, because ids
-/// that models give to calls may be anything.
+/// Returns the record name of a call's approval. It uses the turn's number and the call's index in the turn,
+/// because the ids that models give to calls can be arbitrary.
 pub fn record_name(member: &MemberKey, turn: u64, call: usize) -> RecordName {
     RecordName::new(RecordKind::Approval, format!("{member}/{turn}.{call}"))
 }
 
-/// What the log tells of a decision.
+/// Data of the `society.decided` event.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
     agent: &'a AgentId,
@@ -68,7 +71,8 @@ struct Told<'a> {
     allowed: bool,
 }
 
-/// Decides on a call that waits. Only a person does; one who asked goes on in the same commit.
+/// Decides a pending call. Only a person may. A member that waits for the decision resumes in the same commit.
+/// Repeating the same decision changes nothing; the opposite decision fails with `wrong_state`.
 pub fn decide(
     approval: &Kept<Approval>,
     state: Option<&Kept<MemberState>>,
@@ -120,7 +124,7 @@ pub fn decide(
     Ok((new, changes))
 }
 
-/// There is no such call, or not for this caller.
+/// Returns the refusal for an approval that does not exist or is not visible to the caller.
 pub fn not_found(id: &str) -> Refusal {
     Refusal::new(
         Code::ApprovalNotFound,

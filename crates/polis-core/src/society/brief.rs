@@ -1,4 +1,7 @@
-//! What an agent is told when it is hired.
+//! Task briefs: the instructions that an agent gets when it is hired.
+//!
+//! All fields except the objective are optional. Models write a field as a text or as a list of texts, and both
+//! are accepted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -69,11 +72,11 @@ pub struct TaskBrief {
     pub priority: String,
 }
 
-/// The longest brief, in bytes of JSON.
+/// Maximum size of a brief, in bytes of JSON.
 const MAX_BYTES: usize = 64 * 1024;
 
 impl TaskBrief {
-    /// A brief that says what is to be reached, and nothing else.
+    /// Creates a brief that consists only of an objective.
     pub fn of(objective: impl Into<String>) -> Self {
         Self {
             objective: objective.into(),
@@ -81,7 +84,7 @@ impl TaskBrief {
         }
     }
 
-    /// Refuses a brief that says too little or too much.
+    /// Fails with `invalid_brief` if the objective is empty or the brief is too long.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.objective.trim().is_empty() {
             return Err(Refusal::new(
@@ -117,7 +120,7 @@ fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
     })
 }
 
-/// A text, or a list of texts that is put together line by line.
+/// Deserializes a text, or a list of texts, which is joined with newlines.
 fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(texts(deserializer)?.join("\n"))
 }

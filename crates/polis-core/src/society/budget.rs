@@ -1,8 +1,9 @@
-//! Budgets: what may be spent, what was, and how a child spends its parent's.
+//! Budgets: hierarchical limits on tokens, money, turns and commands.
 //!
-//! Whoever has a limit has a purse. A member draws from the purse above it in parts large enough that it does
-//! not have to ask at every step; what it has drawn is reserved: nobody else can spend it. The sum of all that
-//! was drawn never exceeds the limit, whatever crashes. What is left goes back when a member is dismissed.
+//! Every member has an account, and a member with a limit bounds itself and all members below it. A member
+//! draws from the account above it in chunks that are large enough to avoid a write at every step. A drawn
+//! amount is reserved: no other member can spend it. So the sum of all draws never exceeds the limit, even
+//! after a crash. The unused rest is returned when a member is dismissed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -68,7 +69,7 @@ pub struct Account {
     pub lent: Amount,
 }
 
-/// What is counted.
+/// A resource that budgets limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// Tokens of prompts and answers.
@@ -82,10 +83,10 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Everything that is counted.
+    /// All resources.
     pub const ALL: [Self; 4] = [Self::Tokens, Self::Micros, Self::Turns, Self::Commands];
 
-    /// In words.
+    /// Returns the resource's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tokens => "tokens",
@@ -97,7 +98,7 @@ impl Resource {
 }
 
 impl Amount {
-    /// How much of one thing.
+    /// Returns the amount of one resource.
     pub fn of(&self, what: Resource) -> u64 {
         match what {
             Resource::Tokens => self.tokens,
@@ -126,7 +127,7 @@ impl Amount {
 }
 
 impl Limits {
-    /// The limit of one thing.
+    /// Returns the limit of one resource.
     pub fn of(&self, what: Resource) -> Option<u64> {
         match what {
             Resource::Tokens => self.tokens,
@@ -136,7 +137,7 @@ impl Limits {
         }
     }
 
-    /// These, and those of `other` where these say nothing.
+    /// Returns these limits, with missing ones taken from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -150,7 +151,7 @@ impl Limits {
 }
 
 impl Account {
-    /// An account with limits of its own.
+    /// Creates an account with its own limits.
     pub fn with(limits: Limits) -> Self {
         Self {
             limits,
@@ -158,35 +159,35 @@ impl Account {
         }
     }
 
-    /// Notes what was spent. It may be more than was drawn, because nobody knows before how long an answer gets;
-    /// the next draw makes up for it.
+    /// Records spending. It may exceed the drawn amount, because the length of an answer is not known in
+    /// advance; the next draw makes up for it.
     pub fn spend(&mut self, amount: &Amount) {
         self.spent.add(amount);
     }
 
-    /// What it has used up: what it spent, and what those below it hold or spent.
+    /// Returns the used amount: its own spending and what the members below it have drawn.
     pub fn used(&self, what: Resource) -> u64 {
         self.spent.of(what).saturating_add(self.lent.of(what))
     }
 
-    /// What is left of its own limit.
+    /// Returns the rest of its own limit.
     pub fn left(&self, what: Resource) -> Option<u64> {
         let limit = self.limits.of(what)?;
         Some(limit.saturating_sub(self.used(what)))
     }
 
-    /// What it drew and has not used.
+    /// Returns the amount that is drawn but not used.
     fn held(&self, what: Resource) -> u64 {
         self.drawn.of(what).saturating_sub(self.used(what))
     }
 
-    /// What it used without having drawn it.
+    /// Returns the amount that is used but not drawn.
     fn owed(&self, what: Resource) -> u64 {
         self.used(what).saturating_sub(self.drawn.of(what))
     }
 
-    /// Makes what it drew what it used, and tells the account above: what was left goes back, what was owed is
-    /// booked.
+    /// Sets the drawn amount to the used amount and adjusts the account above: unused amounts are returned,
+    /// overdrawn amounts are booked.
     fn square(&mut self, above: Option<&mut Self>) {
         let Some(above) = above else { return };
         for what in Resource::ALL {
@@ -198,24 +199,26 @@ impl Account {
     }
 }
 
-/// A budget that does not suffice.
+/// An insufficient budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Short {
-    /// Of what.
+    /// The exhausted resource.
     pub what: Resource,
-    /// Whose limit it is: the place in the chain.
+    /// Index in the chain of the account whose limit is reached.
     pub whose: usize,
     /// The limit.
     pub limit: u64,
 }
 
-/// The part of what is left that is drawn at most beyond what is needed: the others want some too.
+/// A draw beyond the required amount takes at most 1/`SHARE` of the rest, so that other members get a share
+/// too.
 const SHARE: u64 = 4;
 
-/// Draws so that the first of the chain may spend `want`, and up to `chunk` if there is plenty. The chain goes from a
-/// member up to `root`. Answers how many accounts of the chain have to be written: none if nothing changed.
+/// Draws budget so that the first account of the chain may spend `want`, and up to `chunk` if enough is left.
+/// The chain leads from a member up to `root`. Returns how many accounts of the chain have to be written: 0 if
+/// nothing changed.
 ///
-/// Nothing is changed if it does not suffice.
+/// Fails with [`Short`], without any change, if the budget is insufficient.
 pub fn draw(chain: &mut [Account], want: &Amount, chunk: &Amount) -> Result<usize, Short> {
     let mut drawn = chain.to_vec();
     let mut touched = 0;
@@ -235,7 +238,7 @@ fn draw_one(chain: &mut [Account], what: Resource, want: u64, chunk: u64) -> Res
     }
     let (mut room, mut whose) = (0, top);
     for (at, account) in chain.iter().enumerate().take(top + 1).rev() {
-        // What it could have: what it holds, and what the one above it could hand down.
+        // What it could spend: what it holds, and what the account above could hand down.
         let could = match at == top {
             true => u64::MAX,
             false => (account.held(what).saturating_add(room)).saturating_sub(account.owed(what)),
@@ -260,7 +263,7 @@ fn draw_one(chain: &mut [Account], what: Resource, want: u64, chunk: u64) -> Res
         let Some([account, above]) = chain.get_mut(at..at + 2) else {
             break;
         };
-        // The first wants to hold something; those above it only hand down.
+        // Only the first account draws in advance; those above it just hand the amount down.
         let lack = account
             .owed(what)
             .saturating_add(wanted)
@@ -278,19 +281,19 @@ fn draw_one(chain: &mut [Account], what: Resource, want: u64, chunk: u64) -> Res
     Ok(touched)
 }
 
-/// A member of a tree of accounts.
+/// A node in a tree of accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leaf {
-    /// Who is above it: its place in the list.
+    /// Index of its parent in the list.
     pub above: Option<usize>,
-    /// How far below the top it is.
+    /// Its depth below the top.
     pub depth: u32,
     /// Its account.
     pub account: Account,
 }
 
-/// Squares the accounts that `which` names with those above them, the deepest first: what they drew and do not use
-/// goes back, what they used and did not draw is booked. Nothing is lost, and nothing is made.
+/// Squares the accounts selected by `which` with their parents, deepest first: unused draws are returned,
+/// overdrawn amounts are booked. The total is preserved.
 pub fn square(tree: &mut [Leaf], which: impl Fn(usize) -> bool) {
     let mut order: Vec<usize> = (0..tree.len()).filter(|at| which(*at)).collect();
     order.sort_by_key(|at| std::cmp::Reverse(tree.get(*at).map_or(0, |leaf| leaf.depth)));
@@ -311,8 +314,8 @@ pub fn square(tree: &mut [Leaf], which: impl Fn(usize) -> bool) {
     }
 }
 
-/// When time is up for the first of a chain (milliseconds): the earliest end of all above it. Each comes with when
-/// its owner was hired.
+/// Returns the deadline of the first member of a chain (milliseconds): the earliest end of its own time limit
+/// and those above it. Each limit comes with the time its owner was hired.
 pub fn deadline(chain: impl IntoIterator<Item = (Limits, i64)>) -> Option<i64> {
     let ends = chain.into_iter().filter_map(|(limits, from)| {
         let wall = i64::try_from(limits.wall_ms?).unwrap_or(i64::MAX);

@@ -1,7 +1,8 @@
-//! Dismissing: an agent and everybody below it, in one commit.
+//! Dismissal of an agent and all its descendants, in one commit.
 //!
-//! Their mail is read, their tasks are free again, what they did not spend goes back to whoever they had it from. The
-//! workspace and what is in it stay. Names are never given out again, so nothing reaches a later agent.
+//! Their messages are marked as read, their tasks are released, and their unspent budget is returned to the
+//! accounts above. The workspace and its content are kept. Names are never reused, so that nothing addressed to
+//! a dismissed agent reaches a later one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,42 +47,42 @@ pub struct Dismissed {
     pub tasks: usize,
 }
 
-/// Somebody of a run.
+/// A member of a run, with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Someone {
-    /// Who it is.
+    /// Its identity.
     pub member: Member,
-    /// How it stands.
+    /// Its state.
     pub state: Kept<MemberState>,
 }
 
-/// What one who is to be dismissed leaves behind.
+/// What a dismissed agent leaves behind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estate {
-    /// Who.
+    /// The agent.
     pub agent: AgentId,
-    /// Its entry in the registry; `root` has none.
+    /// Its registry entry; `root` has none.
     pub entry: Option<Registered>,
-    /// Unread messages, those still to be delivered too.
+    /// Unread messages, including those not yet delivered.
     pub mail: Vec<u64>,
     /// Unfinished tasks it owns.
     pub tasks: Vec<TaskRecord>,
 }
 
-/// What a dismissal is decided on.
+/// State that a dismissal is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
     /// The run.
     pub run: &'a Kept<Run>,
-    /// Everybody of the run, those who are gone too.
+    /// All members of the run, including dismissed ones.
     pub members: &'a [Someone],
-    /// What those leave behind who are to go; see [`subtree`].
+    /// What the members to be dismissed leave behind; see [`subtree`].
     pub estates: &'a [Estate],
-    /// Whether the run ends with it.
+    /// Whether the dismissal ends the run.
     pub ends: bool,
 }
 
-/// An agent and everybody below it who is not gone, it first.
+/// Returns an agent, followed by all its descendants that are not dismissed.
 pub fn subtree(members: &[Someone], top: &AgentId) -> Vec<AgentId> {
     let mut found: Vec<AgentId> = vec![top.clone()];
     let mut at = 0;
@@ -97,7 +98,7 @@ pub fn subtree(members: &[Someone], top: &AgentId) -> Vec<AgentId> {
     found
 }
 
-/// The places of an agent's descendants, those who are gone too.
+/// Returns the indexes of an agent's descendants, including dismissed ones.
 pub(super) fn subtree_of_all(members: &[Someone], top: &AgentId) -> Vec<usize> {
     (0..members.len())
         .filter(|at| {
@@ -107,10 +108,11 @@ pub(super) fn subtree_of_all(members: &[Someone], top: &AgentId) -> Vec<usize> {
         .collect()
 }
 
-/// Whether somebody is above another in a run. Nobody is above itself.
+/// Returns whether `upper` is an ancestor of `lower` in a run. An agent is not its own ancestor.
 pub fn is_above(members: &[Someone], upper: &AgentId, lower: &AgentId) -> bool {
     let mut here = lower.clone();
-    // No way up is longer than there are members.
+    // A path to the top is at most as long as the number of members; this bounds the loop if parents form a
+    // cycle.
     for _ in 0..members.len() {
         let one = members.iter().find(|one| one.member.agent == here);
         match one.and_then(|one| one.member.parent.as_ref()) {
@@ -126,7 +128,7 @@ fn is_gone(one: &Someone) -> bool {
     one.state.value.status == MemberStatus::Gone
 }
 
-/// The refusal of one who is not above the other.
+/// Returns the refusal for a caller that is not an ancestor of the other agent.
 pub fn not_above(caller: &AgentId, other: &AgentId) -> Refusal {
     Refusal::new(
         Code::NotDescendant,
@@ -135,7 +137,7 @@ pub fn not_above(caller: &AgentId, other: &AgentId) -> Refusal {
     )
 }
 
-/// What the log tells of a dismissal.
+/// Data of the `society.dismissed` and `society.stopped` events.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -144,7 +146,7 @@ struct Told<'a> {
     reason: Option<&'a str>,
 }
 
-/// Decides a dismissal. `top` and those below it have to be the ones whose estates are known.
+/// Decides a dismissal. `known.estates` must cover `top` and all its descendants.
 pub fn decide_dismiss(
     top: &AgentId,
     reason: Option<&str>,
@@ -220,7 +222,7 @@ fn retire(entry: &Registered, run: &RunId, changes: Changeset) -> Changeset {
         .event(event)
 }
 
-/// How those who go, and those above them, stand afterwards.
+/// Returns the state writes for the dismissed members and the accounts above them.
 fn settle(
     members: &[Someone],
     run: &RunId,
@@ -251,7 +253,7 @@ fn settle(
     writes
 }
 
-/// The accounts of a run as a tree.
+/// Returns the accounts of a run as a tree.
 pub fn leaves(members: &[Someone]) -> Vec<Leaf> {
     let place = |of: &AgentId| members.iter().position(|one| one.member.agent == *of);
     members

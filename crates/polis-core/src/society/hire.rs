@@ -1,7 +1,7 @@
-//! Hiring: who may be hired, under which name, and what one commit has to write for it.
+//! Hiring of agents: limits, naming, and the changeset of a hire.
 //!
-//! Every hire of a run rewrites the run's record with the revision it was decided on, so its limits hold however
-//! many hire at the same moment, and nobody is hired by one who is dismissed at that moment.
+//! Every hire rewrites the run's record at the revision it was decided on. So the limits of a run hold with any
+//! number of concurrent hires, and an agent that is dismissed concurrently cannot hire.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -24,9 +24,9 @@ use crate::role::TEAM_LEAD;
 use crate::time::Timestamp;
 use crate::workspace::record::{self, Binding};
 
-/// How far back the rate of hiring looks (milliseconds).
+/// Window of the hiring rate limit (milliseconds).
 const MINUTE: i64 = 60_000;
-/// The longest part of an agent's name that is made of its role's, in bytes.
+/// Maximum length of the part of an agent's name that is derived from its role, in bytes.
 const MAX_SLUG: usize = 60;
 
 /// The parameters of `spawn_agent`. Who hires is the caller.
@@ -92,35 +92,35 @@ pub struct Hired {
     pub next: String,
 }
 
-/// One who hires.
+/// The hiring agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Parent<'a> {
-    /// Who it is in the run.
+    /// Its identity in the run.
     pub member: &'a Member,
-    /// How it stands; none if it is about to become the head of a run of its own.
+    /// Its state; `None` if this hire makes it the head of a new run.
     pub state: Option<&'a Kept<MemberState>>,
-    /// Its entry in the registry; `root` and the person have none.
+    /// Its registry entry; `root` and the person have none.
     pub entry: Option<&'a Registered>,
 }
 
-/// What a hire is decided on.
+/// State that a hire is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// The run; none if it begins with this hire.
+    /// The run; `None` if it is created by this hire.
     pub run: Option<&'a Kept<Run>>,
     /// The role.
     pub role: &'a SocietyRole,
-    /// Who hires.
+    /// The hiring agent.
     pub parent: Parent<'a>,
-    /// A name that nobody has had.
+    /// A name that was never used before.
     pub id: &'a AgentId,
     /// The directory that the new agent's workspace is bound to.
     pub binding: Option<&'a Binding>,
-    /// How many may be hired.
+    /// Limits on hiring.
     pub limits: &'a HireLimits,
 }
 
-/// What the log tells of a hire.
+/// Data of the `society.hired` event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -130,7 +130,8 @@ struct Told<'a> {
     depth: u32,
 }
 
-/// Decides a hire.
+/// Decides a hire. Fails if the brief is invalid, the run is stopped, the parent was dismissed, or a limit is
+/// reached.
 pub fn decide_hire(
     params: &SpawnAgent,
     new_run: &Run,
@@ -224,7 +225,7 @@ pub fn decide_hire(
     Ok((hired, changes))
 }
 
-/// The run with one agent more.
+/// Returns the write of the run with one more agent.
 fn count(current: &Run, kept: Option<&Kept<Run>>, now: i64) -> Option<Write> {
     let mut run = current.clone();
     if run.status == RunStatus::Done {
@@ -241,7 +242,7 @@ fn count(current: &Run, kept: Option<&Kept<Run>>, now: i64) -> Option<Write> {
     })
 }
 
-/// The parent with one child more; it becomes a member if it was none.
+/// Returns the writes of the parent with one more child. A parent that is not yet a member becomes one.
 fn beget(run: &RunId, parent: &Parent<'_>, child: &AgentId) -> Vec<Write> {
     let key = MemberKey::new(run.clone(), parent.member.agent.clone());
     let name = member::state_name(&key);
@@ -323,7 +324,8 @@ fn display_name(params: &SpawnAgent, id: &AgentId) -> Result<String, Refusal> {
     Ok(name)
 }
 
-/// The head of a team plans and divides; whoever it hires stands below it.
+/// Returns the layer of a new agent: one below its parent's, or `Top` or `Mid` for a team head, which plans and
+/// divides.
 fn layer(role: &str, parent: Option<&Agent>) -> Layer {
     match parent {
         Some(agent) => agent.layer.below(),
@@ -332,15 +334,15 @@ fn layer(role: &str, parent: Option<&Agent>) -> Layer {
     }
 }
 
-/// The id that a wanted name would be, if it can be one: small letters, because not every file system tells `Dev` from
-/// `dev`.
+/// Returns the id for a requested name, or `None` if it is not a valid id. Ids are lowercase, because some file
+/// systems are case-insensitive.
 pub fn wanted_name(name: &str) -> Option<AgentId> {
     let id: AgentId = name.trim().to_lowercase().parse().ok()?;
     (!AgentId::FIXED.contains(&id.as_str())).then_some(id)
 }
 
-/// The name of the `number`th agent of a role (or of those that are called alike): letters and digits of the role's
-/// name, so that people see what it is.
+/// Returns the name of the `number`th agent of a role (or with the same requested name). It is built from the
+/// letters and digits of the role's name, so that people recognize the role.
 pub fn agent_name(role: &str, number: u64) -> AgentId {
     let mut slug = String::new();
     for c in role.chars() {
@@ -356,7 +358,7 @@ pub fn agent_name(role: &str, number: u64) -> AgentId {
     }
     let slug = slug.trim_end_matches('-');
     let name = if slug.is_empty() { "agent" } else { slug };
-    // Nothing but letters, digits and hyphens, not too long: it is a name.
+    // The name consists of letters, digits and hyphens and is short, so parsing cannot fail.
     (format!("{name}-{number}").parse()).unwrap_or_else(|_| AgentId::external())
 }
 

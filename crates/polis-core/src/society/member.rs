@@ -1,8 +1,8 @@
-//! A member of a run: who it is, and how it stands.
+//! Members of a run: their identity and their state.
 //!
-//! Two records: what is settled when it is hired, and what changes with every step. The second is small and is
-//! written in every commit of a step with the revision it was read at, so of two workers that both believe
-//! the member is theirs only one gets anywhere.
+//! They are two records. The identity is fixed when a member is hired; the state changes with every step. The
+//! state is small and is written in every commit of a step at the revision it was read at. So if two workers
+//! both believe that they drive the member, only one of them can commit.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub struct MemberState {
 }
 
 impl MemberState {
-    /// The state of a member that was just hired and has this account.
+    /// Creates the state of a newly hired member with this account.
     pub fn new(account: Account) -> Self {
         Self {
             status: MemberStatus::Idle,
@@ -119,7 +119,7 @@ pub enum MemberStatus {
 }
 
 impl MemberStatus {
-    /// The status as text.
+    /// Returns the status as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -132,12 +132,12 @@ impl MemberStatus {
     }
 }
 
-/// Where who a member is, is kept.
+/// Returns the record name of a member's identity.
 pub fn record_name(member: &MemberKey) -> RecordName {
     RecordName::new(RecordKind::Member, member.to_string())
 }
 
-/// Where how a member stands is kept.
+/// Returns the record name of a member's state.
 pub fn state_name(member: &MemberKey) -> RecordName {
     RecordName::new(RecordKind::MemberState, member.to_string())
 }

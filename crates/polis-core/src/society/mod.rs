@@ -1,8 +1,8 @@
 //! The society: runs, their members, roles, budgets and conversations, as values and rules.
 //!
-//! A run is what the source documents call a task of the society: one requirement and everybody who was hired
-//! for it. Members are agents that think with a model. What they remember, owe and have spent is in the
-//! store, in the records named here; the runtime that makes them think is not (`polis-society`).
+//! A run is what the source documents call a task of the society: one requirement and all agents hired for it.
+//! Members are agents that are driven by a model. Their conversations, state and spending are stored in the
+//! records defined here; the runtime that drives them is in `polis-society`.
 
 pub mod approval;
 pub mod brief;

@@ -1,4 +1,4 @@
-//! Names: of runs, and of members.
+//! Identifiers of runs ([`RunId`]) and of members ([`MemberKey`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use crate::refusal_serde::from_text;
 pub struct RunId(String);
 
 impl RunId {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for RunId {
     }
 }
 
-/// A member of a run. `root` is a member of every run, with a conversation of its own in each.
+/// Identifies a member of a run. `root` is a member of every run, with a separate conversation in each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberKey {
     /// The run.
@@ -60,13 +60,13 @@ pub struct MemberKey {
 }
 
 impl MemberKey {
-    /// A member's name.
+    /// Creates a member's key.
     pub fn new(run: RunId, agent: AgentId) -> Self {
         Self { run, agent }
     }
 }
 
-/// As records are named by it: `RUN/AGENT`. Neither has a slash in it.
+/// Formats the key as used in record names: `RUN/AGENT`. Neither part contains a slash.
 impl fmt::Display for MemberKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.run, self.agent)

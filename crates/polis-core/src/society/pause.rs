@@ -1,4 +1,6 @@
-//! Holding up and going on: a member, a member with everybody below it, or a run.
+//! Pausing, resuming and finishing runs and members, and changing a member's budget.
+//!
+//! A pause or resumption applies to a run, a member, or a member with all its descendants.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +27,7 @@ pub enum Hold {
     Resume,
 }
 
-/// What the log tells.
+/// Data of the `society.paused` and `society.resumed` events.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +44,7 @@ fn told(hold: Hold, run: &RunId, agent: Option<&AgentId>, why: Option<&str>) -> 
     NewEvent::of(kind, Subject::Run(run.clone()), &Told { agent, why })
 }
 
-/// Holds up a whole run, or lets it go on. Its members stay as they are.
+/// Pauses or resumes a run. The states of its members do not change.
 pub fn hold_run(hold: Hold, run: &Kept<Run>, caller: &Caller, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
     let status = match hold {
@@ -60,14 +62,14 @@ pub fn hold_run(hold: Hold, run: &Kept<Run>, caller: &Caller, now: &Timestamp) -
     (new, changes)
 }
 
-/// What the log records of a run that is done.
+/// Data of the `society.finished` event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FinishedEvent {
     duration_ms: u64,
 }
 
-/// An empty changeset whose author is the head of the run: no person or member asked for these changes.
+/// Creates an empty changeset whose actor is the head of the run: no person or member requested these changes.
 fn changes_by_head(run: &Run, now: &Timestamp) -> Changeset {
     Changeset {
         actor: run.head.clone(),
@@ -77,8 +79,7 @@ fn changes_by_head(run: &Run, now: &Timestamp) -> Changeset {
     }
 }
 
-/// Marks an active run as done. A run in any other state, or whose record is not the one of `revision`, stays as it
-/// is.
+/// Marks an active run as done. A run in any other state, or whose record is not at `revision`, is not changed.
 pub fn finish_run(run: &Kept<Run>, revision: u64, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
     let changes = changes_by_head(&new, now);
@@ -96,7 +97,7 @@ pub fn finish_run(run: &Kept<Run>, revision: u64, now: &Timestamp) -> (Run, Chan
     (new, changes)
 }
 
-/// Makes a done run active again because a member has mail; a run in any other state stays as it is.
+/// Makes a done run active again because a member has mail. A run in any other state is not changed.
 pub fn reopen_run(run: &Kept<Run>, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
     let changes = changes_by_head(&new, now);
@@ -110,7 +111,7 @@ pub fn reopen_run(run: &Kept<Run>, now: &Timestamp) -> (Run, Changeset) {
     (new, changes)
 }
 
-/// Holds up members, or lets them go on. Answers those that stand differently now.
+/// Pauses or resumes members. Returns those whose status changed.
 pub fn hold_members(
     hold: Hold,
     run: &RunId,
@@ -146,15 +147,15 @@ pub fn hold_members(
     (moved, changes)
 }
 
-/// What the log tells of a budget.
+/// Data of the `society.budget` event.
 #[derive(Debug, Serialize)]
 struct NewLimits<'a> {
     agent: &'a AgentId,
     limits: &'a Limits,
 }
 
-/// Sets a member's limits. What was spent before by it and everybody below it counts, so the accounts below it are
-/// squared first.
+/// Sets a member's limits. Earlier spending of the member and its descendants counts, so the accounts below it
+/// are squared first.
 pub fn decide_budget(
     agent: &AgentId,
     limits: Limits,

@@ -1,8 +1,11 @@
-//! Questions to the person: which messages ask something, and which of the person's messages answer them.
+//! Questions to the person: detects which messages ask a question, and which messages of the person answer
+//! them.
+//!
+//! Both are derived from the messages themselves; no state is stored.
 
 use crate::message::Message;
 
-/// Whether a message to the person asks for an answer: one of its lines ends with a question mark.
+/// Returns whether a message to the person asks for an answer: one of its lines ends with a question mark.
 pub fn is_question(text: &str) -> bool {
     let closing = ['"', '\'', ')', '*', '_', '`', '”', '’', '）', '」', '»'];
     text.lines().any(|line| {
@@ -12,8 +15,8 @@ pub fn is_question(text: &str) -> bool {
     })
 }
 
-/// Whether a later message of the person to the member that asked answers its question. A reply answers the message
-/// it names; a message that replies to nothing answers everything the member had asked before.
+/// Returns whether a later message from the person to the asking member answers its question. A reply answers
+/// the message it names; a message that is not a reply answers all earlier questions of the member.
 pub fn answers(question: &Message, message: &Message) -> bool {
     message.from.is_user()
         && message.to == question.from

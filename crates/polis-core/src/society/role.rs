@@ -1,4 +1,7 @@
-//! Roles of a run: a name and the prompt of whoever holds it. Two runs may each have a role of the same name.
+//! Roles of a run: a name, the role prompt, and optionally tools, a model and required approvals.
+//!
+//! Role names are scoped to a run: two runs may each have a role of the same name. [`decide_create`] creates a
+//! role or returns the existing one.
 
 use std::collections::BTreeSet;
 
@@ -81,23 +84,24 @@ pub struct SocietyRole {
     pub created_at: Timestamp,
 }
 
-/// A role's id. It follows from the name alone, so that a recorded run names the same roles when it is played again.
+/// Returns a role's id. It is derived only from the name, so that a replayed recording of a run refers to the
+/// same roles.
 pub fn role_id(name: &str) -> String {
     let mut digits = digest::of_parts(&[name.trim()]);
     digits.truncate(8);
     format!("role-{digits}")
 }
 
-/// Where a role of a run is kept.
+/// Returns the record name of a run's role.
 pub fn record_name(run: &RunId, role_id: &str) -> RecordName {
     RecordName::new(RecordKind::Role, format!("{run}/{role_id}"))
 }
 
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 const MAX_NAME: usize = 100;
-/// The longest prompt, in bytes.
+/// Maximum length of a prompt, in bytes.
 const MAX_PROMPT: usize = 64 * 1024;
-/// The most tools that can be named.
+/// Maximum number of tools that can be listed.
 const MAX_TOOLS: usize = 100;
 
 /// A role that was made, or was there.
@@ -111,7 +115,7 @@ pub struct MadeRole {
     pub existed: bool,
 }
 
-/// Makes a role of a request, or says why not.
+/// Creates a role from a request. Fails with `invalid_brief` if the request is invalid.
 pub fn make(params: &CreateRole, by: &AgentId, now: &Timestamp) -> Result<SocietyRole, Refusal> {
     let name = params.name.trim();
     if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control) {
@@ -152,9 +156,9 @@ pub fn make(params: &CreateRole, by: &AgentId, now: &Timestamp) -> Result<Societ
     })
 }
 
-/// Decides the making of a role. A role of the same name is returned as it is if the request agrees with it: the same
-/// prompt but for surrounding white space, and the same tools, model and approvals where the request names any.
-/// Fails with `role_exists`, naming what differs, if it does not.
+/// Decides the creation of a role. Returns an existing role of the same name unchanged if the request agrees
+/// with it: the same prompt but for surrounding white space, and the same tools, model and approvals where the
+/// request names any. Fails with `role_exists`, naming the differences, if it does not.
 pub fn decide_create(
     params: &CreateRole,
     run: &RunId,
@@ -189,8 +193,8 @@ pub fn decide_create(
     ))
 }
 
-/// What a requested role asks for that the existing one does not have. What the request leaves out agrees with
-/// anything: a model that repeats a shipped role's prompt does not know its tools and model.
+/// Returns how the requested role differs from the existing one. A field that the request omits agrees with any
+/// value: a model that repeats a shipped role's prompt does not know its tools and model.
 fn differences(existing: &SocietyRole, requested: &SocietyRole) -> Vec<&'static str> {
     let named = |is_named: bool, is_same: bool, what| (is_named && !is_same).then_some(what);
     let prompt = requested.role_prompt.trim() == existing.role_prompt.trim();
@@ -217,7 +221,7 @@ fn differences(existing: &SocietyRole, requested: &SocietyRole) -> Vec<&'static 
     .collect()
 }
 
-/// Whether two lists name the same tools, in whatever order and however often.
+/// Returns whether two lists name the same tools, regardless of order and repetition.
 fn is_same_set(one: Option<&[String]>, other: Option<&[String]>) -> bool {
     let set = |names: &[String]| -> BTreeSet<String> {
         names.iter().map(|name| name.trim().to_owned()).collect()
@@ -233,7 +237,7 @@ fn joined_with_and(parts: &[&str]) -> String {
     }
 }
 
-/// There is no such role in the run.
+/// Returns the refusal for a role that the run does not have.
 pub fn not_found(named: &str) -> Refusal {
     Refusal::new(
         Code::RoleNotFound,

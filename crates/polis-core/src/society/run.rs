@@ -1,4 +1,6 @@
-//! A run: one requirement and what is allowed to everybody who works for it together.
+//! Runs of the society: one requirement, its status, its hiring limits and its duration.
+//!
+//! A run is active, paused, done or stopped. A done run can be resumed; a stopped one cannot.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -78,14 +80,14 @@ pub enum RunStatus {
     Stopped,
 }
 
-/// How many may be hired.
+/// Limits on hiring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HireLimits {
-    /// How deep the tree may be: 1 is a child of root.
+    /// Maximum depth of the tree: 1 is a child of root.
     pub depth: u32,
-    /// How many may work for a run at a time.
+    /// Maximum number of agents in a run at the same time.
     pub agents: u32,
-    /// How many may be hired for a run in a minute.
+    /// Maximum number of hires per minute in a run.
     pub a_minute: u32,
 }
 
@@ -100,7 +102,7 @@ impl Default for HireLimits {
 }
 
 impl RunStatus {
-    /// The status as text.
+    /// Returns the status as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -112,7 +114,7 @@ impl RunStatus {
 }
 
 impl Run {
-    /// A run that begins now.
+    /// Creates a run that starts now.
     pub fn new(id: RunId, requirement: String, by: &AgentId, now: &Timestamp) -> Self {
         Self {
             id,
@@ -133,8 +135,8 @@ impl Run {
         }
     }
 
-    /// Ends it, as done or as stopped, and settles its duration. A run that is done already and is stopped keeps the
-    /// end it had.
+    /// Ends the run as done or stopped, and sets its duration. A run that is already done and is then stopped
+    /// keeps its end time.
     pub fn end(&mut self, status: RunStatus, now: &Timestamp) {
         if self.is_open() {
             self.duration_ms = self.duration_while_open(now.millis().unwrap_or(0));
@@ -143,7 +145,7 @@ impl Run {
         self.status = status;
     }
 
-    /// Opens it again after it was done.
+    /// Reopens the run after it was done.
     pub fn reopen(&mut self, status: RunStatus, now: &Timestamp) {
         self.status = status;
         if self.ended_at.take().is_some() {
@@ -172,7 +174,7 @@ impl Run {
             .saturating_add(u64::try_from(open).unwrap_or(0))
     }
 
-    /// Refuses what cannot be done any more for a run that is over.
+    /// Fails with `wrong_state` if the run is stopped.
     pub fn check_open(&self) -> Result<(), Refusal> {
         if self.status != RunStatus::Stopped {
             return Ok(());
@@ -198,7 +200,7 @@ impl Run {
     }
 }
 
-/// There is no such run, or not for this caller.
+/// Returns the refusal for a run that does not exist or is not visible to the caller.
 pub fn not_found(run: &RunId) -> Refusal {
     Refusal::new(
         Code::RunNotFound,
@@ -207,7 +209,7 @@ pub fn not_found(run: &RunId) -> Refusal {
     )
 }
 
-/// Where a run is kept.
+/// Returns the record name of a run.
 pub fn record_name(run: &RunId) -> RecordName {
     RecordName::new(RecordKind::Run, run.as_str())
 }

@@ -1,4 +1,7 @@
-//! Starting a run: a requirement becomes a run with its `root`, its roles and its first message, in one commit.
+//! Start of a run: creates the run with its `root` member, its roles and its first message, in one commit.
+//!
+//! The requirement is the brief of `root` and, unless the request contains another message, also its first
+//! message.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +24,9 @@ use crate::refusal::{Code, Refusal};
 use crate::refusal_serde::{maybe_object, objects};
 use crate::time::Timestamp;
 
-/// The longest requirement, in bytes.
+/// Maximum length of a requirement, in bytes.
 const MAX_REQUIREMENT: usize = 128 * 1024;
-/// The most roles and tools that can be given along.
+/// Maximum number of roles and of tools in a request.
 const MAX_LISTED: usize = 100;
 
 /// The parameters of `start_run`.
@@ -64,7 +67,7 @@ pub struct StartRun {
     pub approve: Vec<String>,
 }
 
-/// What the log tells.
+/// Data of the `society.started` event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -73,8 +76,8 @@ struct Told<'a> {
     by: &'a AgentId,
 }
 
-/// Decides the start of a run. `id` is its name, `directory` its workspace as it is bound, `usual` the budget where the
-/// request names none.
+/// Decides the start of a run. `id` is its name, `directory` its workspace as bound, and `usual` provides the
+/// limits that the request's budget does not set.
 pub fn decide_start(
     params: &StartRun,
     id: RunId,

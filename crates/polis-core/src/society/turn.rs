@@ -1,7 +1,7 @@
-//! A conversation: turns that are only ever added.
+//! Conversations: append-only lists of turns.
 //!
-//! A turn is what one commit adds to a member's conversation. Messages are kept as the texts that go to the model, so
-//! a prompt is made by putting them one after another.
+//! A turn is what one commit adds to a member's conversation. Messages are stored as the exact text sent to the
+//! model, so that a prompt is built by concatenating them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,7 @@
-//! A record of the society as it was read, and how it is written again: with the revision it was decided on.
+//! Records of the society with the revision they were read at.
+//!
+//! [`Kept`] deserializes a stored record and creates the write of its new state, which expects the same
+//! revision (optimistic concurrency control).
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,14 +12,14 @@ use crate::record::{RecordBody, RecordName, Stored};
 /// A record and the revision it was read at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept<T> {
-    /// What it says.
+    /// The content.
     pub value: T,
-    /// One more with every write.
+    /// Incremented by every write.
     pub revision: u64,
 }
 
 impl<T: DeserializeOwned> Kept<T> {
-    /// What a store has, if it can be read.
+    /// Deserializes a stored record.
     pub fn read(stored: &Stored) -> Result<Self, serde_json::Error> {
         Ok(Self {
             value: serde_json::from_str(&stored.body)?,
@@ -26,13 +29,13 @@ impl<T: DeserializeOwned> Kept<T> {
 }
 
 impl<T: Serialize> Kept<T> {
-    /// The write of its new state.
+    /// Returns the write of its new state.
     pub fn put(&self, name: RecordName, new: &T) -> Write {
         put(name, Expect::Revision(self.revision), new)
     }
 }
 
-/// The write of a record that is not there yet.
+/// Returns the write of a new record.
 pub fn add<T: Serialize>(name: RecordName, new: &T) -> Write {
     put(name, Expect::Absent, new)
 }
@@ -42,7 +45,7 @@ fn put<T: Serialize>(name: RecordName, expect: Expect, new: &T) -> Write {
         name,
         expect,
         expires_at: None,
-        // Our own types serialise.
+        // Our own types always serialize.
         body: RecordBody::Text(serde_json::to_string(new).unwrap_or_default()),
     }
 }

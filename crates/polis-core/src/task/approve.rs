@@ -1,4 +1,7 @@
-//! Approving a task's completion (004 §10.2).
+//! Approval of a task's completion (004 §10.2).
+//!
+//! Task types listed in the configuration can be completed only after a caller with `approve_tasks` has
+//! approved them.
 
 use super::update::{Decided, Rules, check_version, seal};
 use super::{Approval, TaskRecord, TaskStatus, not_found, text};
@@ -9,7 +12,7 @@ use crate::permission::Permission;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
-/// Decides an approval. It holds until the task changes hands.
+/// Decides an approval. It is valid until the task's owner changes.
 pub fn decide(
     current: &TaskRecord,
     note: Option<&str>,

@@ -1,4 +1,6 @@
-//! Taking a task, giving it back, and keeping it.
+//! Claiming, releasing and heartbeats of tasks.
+//!
+//! A claim makes the caller the owner of a task and starts it, optionally with a lease that heartbeats renew.
 
 use crate::event::kind;
 use schemars::JsonSchema;
@@ -38,7 +40,7 @@ pub struct TaskClaim {
 
 /// Decides a claim: the caller becomes the owner and the task is in progress, in one commit.
 ///
-/// Claiming what one already holds changes nothing but the lease, so a retry is harmless.
+/// Claiming a task that the caller already holds only renews the lease, so a retry is idempotent.
 pub fn decide_claim(
     request: &TaskClaim,
     current: &TaskRecord,
@@ -100,7 +102,7 @@ pub fn decide_claim(
     ))
 }
 
-/// Decides a release: the task stays in progress and may be claimed by anyone its role admits.
+/// Decides a release. The task stays in progress and can be claimed by any agent with the required role.
 pub fn decide_release(
     current: &TaskRecord,
     expected_version: Option<u64>,
@@ -138,15 +140,15 @@ pub fn decide_release(
     ))
 }
 
-/// Adds the release of a task whose owner is dismissed: it stays as far as it came, and may be claimed again.
+/// Adds the release of a task whose owner is dismissed. The task keeps its status and can be claimed again.
 pub(crate) fn let_go(current: &TaskRecord, changes: Changeset, now: &Timestamp) -> Changeset {
     let mut record = current.clone();
     release(&mut record);
     seal(current, record, 0, kind::TASK_RELEASED, None, changes, now).changes
 }
 
-/// Decides a heartbeat: the lease runs on from now. The version stays, so that what the owner has
-/// read stays current.
+/// Decides a heartbeat: the lease is renewed from now. The version does not change, so that the version the
+/// owner has read stays current.
 pub fn decide_heartbeat(
     current: &TaskRecord,
     lease_ms: Option<u64>,
@@ -186,7 +188,7 @@ pub fn decide_heartbeat(
     Ok(Decided { record, changes })
 }
 
-/// The longest lease: 366 days, in milliseconds.
+/// Maximum lease: 366 days, in milliseconds.
 pub const MAX_LEASE_MS: u64 = 366 * 86_400_000;
 
 fn check_lease(lease_ms: Option<u64>) -> Result<(), Refusal> {

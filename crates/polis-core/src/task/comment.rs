@@ -1,4 +1,6 @@
-//! Comments on a task: threads and mentions.
+//! Comments on tasks, with replies and `@name` mentions.
+//!
+//! The store numbers comments within their task.
 
 use crate::event::kind;
 use std::collections::BTreeSet;
@@ -35,23 +37,23 @@ pub struct Comment {
     pub mentions: Vec<String>,
 }
 
-/// A comment that the store has yet to number.
+/// A comment that the store has not yet numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewComment {
-    /// Who wrote it.
+    /// The author.
     pub author: String,
-    /// When.
+    /// When it was written.
     pub at: Timestamp,
-    /// What it says.
+    /// Its text.
     pub body: String,
-    /// The comment it answers.
+    /// The comment it replies to.
     pub reply_to: Option<u64>,
     /// Agents it mentions.
     pub mentions: Vec<String>,
 }
 
 impl NewComment {
-    /// The comment under its number.
+    /// Returns the comment with its number.
     pub fn numbered(&self, id: u64) -> Comment {
         Comment {
             id,
@@ -64,7 +66,7 @@ impl NewComment {
     }
 }
 
-/// Decides a comment. `last` is the highest number of a comment on the task.
+/// Decides a comment. `last` is the highest comment number of the task.
 pub fn decide(
     current: &TaskRecord,
     body: &str,
@@ -114,7 +116,7 @@ pub fn decide(
     Ok((comment, changes))
 }
 
-/// The refusal of a comment that a task does not have.
+/// Returns the refusal for a comment that the task does not have.
 pub fn no_comment(task: TaskId, number: u64) -> Refusal {
     Refusal::new(
         Code::CommentNotFound,
@@ -123,7 +125,7 @@ pub fn no_comment(task: TaskId, number: u64) -> Refusal {
     )
 }
 
-/// The agents a text mentions: `@name` not inside a word, each once, in order of name.
+/// Returns the agents a text mentions: `@name` at the start of a word, without duplicates, sorted by name.
 pub fn mentions(text: &str) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut before = ' ';
@@ -133,7 +135,7 @@ pub fn mentions(text: &str) -> Vec<String> {
                 .chars()
                 .take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
                 .collect();
-            // A full stop after a name ends the sentence, not the name.
+            // A full stop after a name belongs to the sentence, not to the name.
             let name = name.trim_end_matches(['.', '-', '_']);
             if name.parse::<AgentId>().is_ok() {
                 found.insert(name.to_owned());

@@ -1,4 +1,7 @@
-//! Creating a task (004 §3).
+//! Creation of tasks (004 §3), with the dependencies to existing tasks.
+//!
+//! Checks permissions, texts, metadata, role and type of a request, and returns the new record with its
+//! changeset.
 
 use crate::event::kind;
 use schemars::JsonSchema;
@@ -47,7 +50,7 @@ pub struct TaskCreate {
 }
 
 impl TaskCreate {
-    /// The edges asked for.
+    /// Returns the requested dependencies.
     pub fn edges(&self) -> Edges<'_> {
         Edges {
             add_blocks: &self.add_blocks,
@@ -59,8 +62,8 @@ impl TaskCreate {
 
 /// Decides a creation.
 ///
-/// Without a `number` the store gives the task the next one. With edges the other tasks have to name
-/// the new one, so the operation reserves a number beforehand.
+/// Without a `number` the store assigns the next one. A task created with dependencies needs its number in
+/// advance, because the other tasks refer to it, so the operation reserves one.
 pub fn decide(
     request: &TaskCreate,
     number: Option<TaskId>,
@@ -134,7 +137,7 @@ pub fn decide(
         }
     };
     let subject = number.map_or(Subject::CreatedTask, Subject::Task);
-    // The subject names the task; its number may not be known yet.
+    // The event's subject identifies the task; its number may not be known yet.
     let mut content: Fields = Raw::of(&record.task)
         .ok()
         .and_then(|raw| raw.to())

@@ -1,8 +1,8 @@
-//! Dependencies between tasks: both sides kept consistent, circles refused with their path.
+//! Dependencies between tasks: keeps both ends consistent and refuses cycles, reporting their path.
 //!
-//! An edge runs from a blocker to the task that waits for it. It is written on both tasks, so both
-//! change; a circle can also be closed by writers who share no task, so every new edge moves the
-//! [`Fence::TaskGraph`](crate::changeset::Fence) on.
+//! An edge leads from a blocker to the task that waits for it. It is stored on both tasks, so both change.
+//! Writers that share no task could also close a cycle together, so every new edge touches
+//! [`Fence::TaskGraph`](crate::changeset::Fence).
 
 use crate::event::kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,21 +16,21 @@ use crate::refusal::{Code, Refusal};
 use crate::task::TaskStatus;
 use crate::time::Timestamp;
 
-/// What a caller wants changed about a task's edges.
+/// Requested changes to a task's edges.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edges<'a> {
-    /// Tasks that shall wait for it.
+    /// Tasks that will wait for it.
     pub add_blocks: &'a [TaskId],
-    /// Tasks it shall wait for.
+    /// Tasks it will wait for.
     pub add_blocked_by: &'a [TaskId],
-    /// Tasks that shall no longer wait for it.
+    /// Tasks that will no longer wait for it.
     pub remove_blocks: &'a [TaskId],
-    /// Tasks it shall no longer wait for.
+    /// Tasks it will no longer wait for.
     pub remove_blocked_by: &'a [TaskId],
 }
 
 impl Edges<'_> {
-    /// Every task named.
+    /// Returns all tasks named in the request, without duplicates.
     pub fn named(&self) -> Vec<TaskId> {
         let mut all: Vec<TaskId> = [
             self.add_blocks,
@@ -44,12 +44,12 @@ impl Edges<'_> {
         all
     }
 
-    /// Whether nothing is to be changed.
+    /// Returns whether no change is requested.
     pub fn is_empty(&self) -> bool {
         self.named().is_empty()
     }
 
-    /// Where a search for circles has to begin: the waiting end of every new edge.
+    /// Returns the tasks where cycle detection starts: the waiting end of every new edge.
     pub fn search_from(&self, own: TaskId) -> Vec<TaskId> {
         let mut from = self.add_blocks.to_vec();
         if !self.add_blocked_by.is_empty() {
@@ -59,42 +59,42 @@ impl Edges<'_> {
     }
 }
 
-/// What the decision needs of the rest of the graph.
+/// The part of the graph that a decision needs.
 #[derive(Debug, Clone, Default)]
 pub struct Neighbours {
     /// The tasks named by the request.
     pub tasks: BTreeMap<TaskId, TaskRecord>,
-    /// For every task that can be reached from [`Edges::search_from`], the tasks that wait for it.
+    /// For every task reachable from [`Edges::search_from`], the tasks that wait for it.
     pub downstream: HashMap<TaskId, Vec<TaskId>>,
-    /// The fence's revision, read before the graph was.
+    /// The fence's revision, read before the graph.
     pub fence: u64,
 }
 
-/// Edges decided: the task's own new lists, and what else has to be written.
+/// Result of a decision about edges: the task's new lists, and the writes to other tasks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wired {
     /// The task's new `blocks`.
     pub blocks: Vec<TaskId>,
     /// The task's new `blockedBy`.
     pub blocked_by: Vec<TaskId>,
-    /// By how many the task's open blockers change.
+    /// Change of the task's number of open blockers.
     pub blocker_change: i64,
     writes: Vec<Write>,
     events: Vec<NewEvent>,
 }
 
 impl Wired {
-    /// Adds the writes on the other tasks, and the fence.
+    /// Adds the writes and events of the other tasks, and of the fence, to a changeset.
     pub fn add_to(self, changes: &mut Changeset) {
         changes.writes.extend(self.writes);
         changes.events.extend(self.events);
     }
 }
 
-/// Decides a change of edges of `own`, which may be a task that is only being created.
+/// Decides a change of edges of `own`, which may be a task that is being created.
 ///
-/// `settles` says that the same request completes or deletes it: an edge it adds then never counts
-/// as open, and one it had and keeps is settled by the caller's
+/// `settles` means that the same request completes or deletes the task. An edge it adds then never counts as
+/// open, and an existing edge that it keeps is settled by the caller's
 /// [`Write::SettleBlocker`](crate::changeset::Write).
 pub fn wire(
     own: &TaskRecord,
@@ -220,9 +220,9 @@ fn cycle(path: &[TaskId]) -> Refusal {
     )
 }
 
-/// A circle that one of the new edges would close, beginning and ending with the same task.
+/// Returns a cycle that one of the new edges would close. The path begins and ends with the same task.
 ///
-/// Iterative, so that a chain of any length fits.
+/// Iterative, so that long chains do not overflow the stack.
 pub fn find_cycle(
     downstream: &HashMap<TaskId, Vec<TaskId>>,
     new_edges: &[(TaskId, TaskId)],
@@ -308,7 +308,7 @@ mod tests {
             edges in prop::collection::vec((1_u64..12, 1_u64..12), 0..30),
             a in 1_u64..12, b in 1_u64..12,
         ) {
-            // Floyd–Warshall as the independent answer.
+            // Compared with Floyd–Warshall as an independent implementation.
             let mut reach = [[false; 12]; 12];
             for &(x, y) in &edges { reach[x as usize][y as usize] = true; }
             for k in 0..12 { for i in 0..12 { for j in 0..12 {

@@ -1,4 +1,6 @@
-//! Drawing the dependency graph: as text, as DOT, as Mermaid.
+//! Rendering of the dependency graph as text, Graphviz DOT or Mermaid.
+//!
+//! Only edges between tasks of the given set are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,19 +8,19 @@ use std::fmt::Write as _;
 use super::TaskStatus;
 use crate::id::TaskId;
 
-/// How far a text graph is indented at the most, in characters.
+/// Maximum indentation of the text graph, in characters.
 const MAX_INDENT: usize = 90;
 
-/// A task as the graph shows it.
+/// A task in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// Its number.
     pub id: TaskId,
-    /// What is to be done.
+    /// Its subject.
     pub subject: String,
-    /// Where it stands.
+    /// Its status.
     pub status: TaskStatus,
-    /// Who holds it.
+    /// Its owner.
     pub owner: String,
     /// Tasks that wait for it.
     pub blocks: Vec<TaskId>,
@@ -51,7 +53,7 @@ impl FromIterator<Node> for Graph {
 }
 
 impl Graph {
-    /// A forest: under each task those that wait for it; a task already shown is only named.
+    /// Renders a forest: under each task those that wait for it. A task that was already shown is only named.
     pub fn to_text(&self) -> String {
         let waiting: BTreeSet<TaskId> = self
             .0
@@ -60,7 +62,7 @@ impl Graph {
             .collect();
         let mut out = String::new();
         let mut shown = BTreeSet::new();
-        // Depth first with an own stack: a chain may be longer than the call stack.
+        // Depth-first with an explicit stack, because a chain may be longer than the call stack allows.
         let mut stack: Vec<(TaskId, String, String)> = self
             .0
             .keys()
@@ -84,7 +86,8 @@ impl Graph {
             let _ = writeln!(out, "{lead}{} #{id} {}{owner}", node.mark(), node.subject);
             for (n, &child) in node.blocks.iter().enumerate().rev() {
                 let last = n + 1 == node.blocks.len();
-                // A long chain stays on the screen: past a width the indent no longer grows.
+                // Beyond a maximum width the indentation no longer grows, so that a long chain fits on the
+                // screen.
                 let deeper = match (below.chars().count() < MAX_INDENT, last) {
                     (false, _) => below.clone(),
                     (true, true) => format!("{below}   "),
@@ -100,7 +103,7 @@ impl Graph {
         out
     }
 
-    /// Graphviz.
+    /// Renders Graphviz DOT.
     pub fn to_dot(&self) -> String {
         let mut out =
             "digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n".to_owned();
@@ -121,11 +124,11 @@ impl Graph {
         out
     }
 
-    /// Mermaid.
+    /// Renders a Mermaid graph.
     pub fn to_mermaid(&self) -> String {
         let mut out = "graph LR\n".to_owned();
         for node in self.0.values() {
-            // Entities, because Mermaid knows no escapes inside quotes.
+            // HTML entities, because Mermaid has no escapes inside quotes.
             let label = node
                 .subject
                 .replace('#', "#35;")

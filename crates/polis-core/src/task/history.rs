@@ -1,4 +1,7 @@
-//! What the log says about a change of a task, and a task's history read back from it.
+//! Task history: the data of `task.*` events, and the history of a task reconstructed from them.
+//!
+//! Events record only the new values of the changed fields. [`Fold`] replays them and adds the values before
+//! each change.
 
 use std::collections::HashSet;
 
@@ -12,7 +15,7 @@ use crate::id::TaskId;
 use crate::json::{Fields, Raw};
 use crate::time::Timestamp;
 
-/// An owner taken or given, as the success figures need it.
+/// Assignment of an owner, as recorded for the statistics.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Assignment {
@@ -23,34 +26,34 @@ pub struct Assignment {
     /// The role the task requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_role: Option<String>,
-    /// Whether the two agree; a task that requires none agrees with all.
+    /// Whether the two roles match; a task without a required role matches every role.
     pub matched: bool,
     /// Whether it was forced.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
 }
 
-/// The particulars of a `task.*` event that changed a task.
+/// Data of a `task.*` event that changed a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changed {
     /// The version after the change.
     pub version: u64,
-    /// The changed fields with their new values; null: gone.
+    /// The changed fields with their new values; null if removed.
     pub changes: Fields,
-    /// The owner taken or given.
+    /// The new owner, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Assignment>,
-    /// With a completion: how long the work took.
+    /// For a completion: how long the work took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// With a completion: what sort of work it was.
+    /// For a completion: the task's type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
 }
 
 impl Changed {
-    /// The difference between two states of a task.
+    /// Returns the difference between two states of a task.
     pub fn between(before: &Task, after: &Task) -> Self {
         Self {
             version: after.version,
@@ -62,12 +65,12 @@ impl Changed {
     }
 }
 
-/// The particulars of a `task.refused` event: an attempt that changed nothing.
+/// Data of a `task.refused` event: a refused operation that changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// The operation, such as `update`.
     pub op: String,
-    /// Why.
+    /// The refusal code.
     pub code: String,
 }
 
@@ -111,12 +114,13 @@ pub struct FieldChange {
     pub partly: bool,
 }
 
-/// A list longer than this is told by what was put in and taken out. A task that many wait for changes with
-/// each of them; whole lists would make its history grow with the square of their number.
+/// Maximum length of a list that is shown completely; of a longer one only additions and removals are shown. A
+/// task that many others wait for changes with each of them, so complete lists would make its history grow
+/// quadratically.
 pub const WHOLE_LIST: usize = 100;
 
 impl FieldChange {
-    /// The change of a field; of a long list only what was put in and taken out.
+    /// Creates the change of a field; for a long list, only its additions and removals.
     fn of(field: &str, from: Option<Raw>, to: Option<Raw>) -> Self {
         let told = matches!(field, "blocks" | "blockedBy")
             .then(|| Some((difference(from.as_ref()?, to.as_ref()?)?, true)));
@@ -130,7 +134,7 @@ impl FieldChange {
     }
 }
 
-/// What was taken out of a list and what was put in, if one of the two is long.
+/// Returns the elements removed from a list and those added to it. Returns `None` if both lists are short.
 fn difference(from: &Raw, to: &Raw) -> Option<(Option<Raw>, Option<Raw>)> {
     let (before, after) = (from.to::<Vec<TaskId>>()?, to.to::<Vec<TaskId>>()?);
     if before.len().max(after.len()) <= WHOLE_LIST {
@@ -144,20 +148,20 @@ fn difference(from: &Raw, to: &Raw) -> Option<(Option<Raw>, Option<Raw>)> {
     Some((without(&before, &after), without(&after, &before)))
 }
 
-/// Folds a task's events, oldest first, into its history with values before and after.
+/// Replays a task's events, oldest first, into its history with values before and after.
 pub fn history(events: &[Event]) -> Vec<HistoryEntry> {
     let mut fold = Fold::default();
     events.iter().map(|event| fold.take(event)).collect()
 }
 
-/// A history read event by event, for one too long to be held whole.
+/// Incremental form of [`history`], for a history that is too long to hold in memory.
 #[derive(Debug, Default)]
 pub struct Fold {
     state: Fields,
 }
 
 impl Fold {
-    /// The next event's line.
+    /// Returns the history entry of the next event.
     pub fn take(&mut self, event: &Event) -> HistoryEntry {
         entry(event, &mut self.state)
     }

@@ -1,4 +1,7 @@
-//! Tasks: the record, and one file for each rule about it.
+//! Tasks: the record, its state machine, and the rules for changing it, one file per rule.
+//!
+//! Each `decide` function checks a request against the current record and returns the new record with its
+//! changeset.
 
 pub mod approve;
 pub mod claim;
@@ -29,7 +32,7 @@ pub use task_type::TaskType;
 use crate::id::TaskId;
 use crate::refusal::{Code, Refusal};
 
-/// The answer to a request for a task that is not there.
+/// Returns the refusal for an unknown task.
 pub fn not_found(id: TaskId) -> Refusal {
     Refusal::new(
         Code::TaskNotFound,

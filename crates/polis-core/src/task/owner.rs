@@ -1,4 +1,7 @@
-//! Who holds a task (004 §5.2.2): taking it, giving it, and who may.
+//! Task ownership (004 §5.2.2): assignment, role matching and permission checks.
+//!
+//! A new owner must be active and have the task's required role, unless the assignment is forced. Taking a task
+//! from another agent needs the current version, the permission to reassign, or an expired lease.
 
 use super::history::Assignment;
 use super::update::TaskUpdate;
@@ -11,7 +14,7 @@ use crate::refusal::{Code, Refusal};
 use crate::role::role_of_name;
 use crate::time::Timestamp;
 
-/// Refuses `forceAssign` by one who may not use it.
+/// Fails with `force_assign_forbidden` if the caller may not use `forceAssign`.
 pub(super) fn check_force(force: bool, policy: &Policy, caller: &Caller) -> Result<(), Refusal> {
     if !force || policy.allows(caller, Permission::ForceAssign) {
         return Ok(());
@@ -23,8 +26,9 @@ pub(super) fn check_force(force: bool, policy: &Policy, caller: &Caller) -> Resu
     ))
 }
 
-/// Refuses a step by one who does not hold a task that is held by a lease: its worker has come back
-/// after somebody else took over. One who knows the current version, or may reassign, goes on.
+/// Fails with `not_owner` if the caller changes the status of a task that another agent holds by a lease: a
+/// worker may come back after its lease expired and another agent took over. A caller that names the current
+/// version, or may reassign tasks, is allowed.
 pub(super) fn check_tenure(
     request: &TaskUpdate,
     task: &Task,
@@ -41,7 +45,7 @@ pub(super) fn check_tenure(
     Ok(())
 }
 
-/// Refuses a caller that neither holds the task nor may reassign it.
+/// Fails with `not_owner` if the caller neither holds the task nor may reassign it.
 pub(super) fn check_holder(task: &Task, policy: &Policy, caller: &Caller) -> Result<(), Refusal> {
     if task.owner == caller.id.as_str() || policy.allows(caller, Permission::ReassignTasks) {
         return Ok(());
@@ -49,7 +53,7 @@ pub(super) fn check_holder(task: &Task, policy: &Policy, caller: &Caller) -> Res
     Err(not_holder(task, caller))
 }
 
-/// The refusal of a caller that does not hold the task.
+/// Returns the refusal for a caller that does not hold the task.
 pub(super) fn not_holder(task: &Task, caller: &Caller) -> Refusal {
     let held = if task.owner.is_empty() {
         "nobody".to_owned()
@@ -71,7 +75,7 @@ pub(super) fn not_holder(task: &Task, caller: &Caller) -> Refusal {
     )
 }
 
-/// Changes the owner, if asked and allowed (§5.2.2).
+/// Changes the owner, if requested and allowed (§5.2.2).
 pub(super) fn assign(
     request: &TaskUpdate,
     record: &mut TaskRecord,
@@ -88,8 +92,8 @@ pub(super) fn assign(
     if *owner == task.owner {
         return Ok(None);
     }
-    // Whoever takes somebody else's task must either know the state it takes it from, or be
-    // entitled to; a blind write would be the double claim this board exists to prevent.
+    // A caller that takes another agent's task must name the version it read or have the permission to
+    // reassign; a blind write would be the double claim that this system exists to prevent.
     let entitled = task.owner.is_empty()
         || task.owner == caller.id.as_str()
         || request.expected_version.is_some()
@@ -115,7 +119,7 @@ pub(super) fn assign(
     Ok(Some(assignment))
 }
 
-/// Whether an agent has the role that a task requires. An unregistered name counts as its own role.
+/// Returns whether an agent has the role that a task requires. An unregistered name counts as its own role.
 pub fn fits_role(required: Option<&str>, owner: &AgentId, entry: Option<&Agent>) -> bool {
     let Some(required) = required else {
         return true;
@@ -126,7 +130,7 @@ pub fn fits_role(required: Option<&str>, owner: &AgentId, entry: Option<&Agent>)
     }
 }
 
-/// Checks a new owner's standing and role.
+/// Checks that a new owner is active and has the required role.
 pub(super) fn check_owner(
     task: &Task,
     owner: &AgentId,
@@ -163,7 +167,7 @@ pub(super) fn check_owner(
     })
 }
 
-/// The refusal of a caller who would take a task itself.
+/// Returns the refusal for a caller that claims a task of another role.
 fn own_role_mismatch(required: &str, role: &str) -> Refusal {
     Refusal::new(
         Code::RoleMismatch,
@@ -177,7 +181,7 @@ fn own_role_mismatch(required: &str, role: &str) -> Refusal {
     )
 }
 
-/// The refusal of a caller who would give a task to another agent.
+/// Returns the refusal for assigning a task to an agent of another role.
 fn role_mismatch(required: &str, owner: &AgentId, role: &str) -> Refusal {
     Refusal::new(
         Code::RoleMismatch,
@@ -186,7 +190,7 @@ fn role_mismatch(required: &str, owner: &AgentId, role: &str) -> Refusal {
     )
 }
 
-/// Makes `assignment`'s owner the owner.
+/// Sets the owner to that of `assignment`.
 pub(super) fn take(record: &mut TaskRecord, assignment: &Assignment, now: &Timestamp) {
     release(record);
     record.task.owner.clone_from(&assignment.owner);
@@ -194,19 +198,19 @@ pub(super) fn take(record: &mut TaskRecord, assignment: &Assignment, now: &Times
     record.owner_role = Some(assignment.owner_role.clone());
 }
 
-/// Leaves the task without an owner, and without what belonged to the last one's tenure.
+/// Clears the owner, its lease and its approval.
 pub(super) fn release(record: &mut TaskRecord) {
     record.task.owner.clear();
     record.task.lease_ms = None;
     record.task.lease_expires_at = None;
-    // What was completed stays approved.
+    // A completed task stays approved.
     if record.task.status != TaskStatus::Completed {
         record.task.approval = None;
     }
     record.owner_role = None;
 }
 
-/// The refusal of a task that another agent holds.
+/// Returns the refusal for a task that another agent holds.
 pub(super) fn already_claimed(task: &Task) -> Refusal {
     Refusal::new(
         Code::AlreadyClaimed,

@@ -1,9 +1,8 @@
-//! Which ready task is the best one for an agent, and why (004 §10.1).
+//! Task recommendation: ranks the ready tasks for an agent and explains the score (004 §10.1).
 //!
-//! The score is a sum. Its *standing* part depends on the task alone and is kept by the stores as
-//! an ordering; its *personal* part depends only on the task's type, its required role and its
-//! owner. So the best task of all is the best of the first of each such group, and no store has to
-//! score them all.
+//! The score is a sum of two parts. The *standing* part depends on the task alone; stores keep it as a sort
+//! key. The *personal* part depends only on the task's type, its required role and its owner. So the best task
+//! overall is the best of the first task of each such group, and no store has to score all tasks.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +12,20 @@ use serde::Serialize;
 use super::{Task, TaskRecord, TaskSummary, TaskType};
 use crate::permission::Policy;
 
-/// Points for a task assigned to the agent already.
+/// Points for a task that is already assigned to the agent.
 const ASSIGNED: i64 = 1_000;
-/// Points for a task whose type is for the agent's role.
+/// Points for a task whose type matches the agent's role.
 const TYPE_FITS: i64 = 30;
-/// Points for a task that requires just the agent's role.
+/// Points for a task that requires exactly the agent's role.
 const ROLE_FITS: i64 = 20;
-/// Points for each recently completed task of the same type, up to the limit.
+/// Points for each recently completed task of the same type, up to `MAX_DONE`.
 const PER_DONE: i64 = 2;
 const MAX_DONE: i64 = 10;
-/// Points for each task that waits for it, up to the limit.
+/// Points for each task that waits for it, up to `MAX_WAITING`.
 const PER_WAITING: i64 = 4;
 const MAX_WAITING: i64 = 20;
 
-/// Priorities: names, the points they give, and the number some trackers use.
+/// Priorities: their names, including the numbers that some trackers use, and their points.
 const PRIORITIES: [(&[&str], i64); 5] = [
     (&["critical", "urgent", "highest", "p0", "0"], 40),
     (&["high", "p1", "1"], 30),
@@ -36,7 +35,7 @@ const PRIORITIES: [(&[&str], i64); 5] = [
 ];
 const NORMAL: i64 = 20;
 
-/// What is known of the agent.
+/// The agent that tasks are ranked for.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
     /// Its name.
@@ -67,7 +66,7 @@ pub struct Recommendation {
     pub reasons: Vec<Reason>,
 }
 
-/// The part of a task's score that depends on the task alone; stores order by it.
+/// Returns the part of a task's score that depends on the task alone. Stores sort by it.
 pub fn standing(task: &Task) -> i64 {
     priority(task).0 + waiting(task)
 }
@@ -79,7 +78,7 @@ fn waiting(task: &Task) -> i64 {
         .min(MAX_WAITING)
 }
 
-/// A task's priority, in points and in words.
+/// Returns a task's priority as points and as text.
 pub fn priority(task: &Task) -> (i64, String) {
     let value = task.metadata.as_ref().and_then(|m| m.get("priority"));
     let word = value
@@ -142,7 +141,7 @@ pub fn score(record: &TaskRecord, profile: &Profile, policy: &Policy) -> Recomme
     }
 }
 
-/// Ranks tasks for an agent: the highest score first, the oldest first among equals.
+/// Ranks tasks for an agent: highest score first; of equal scores, the oldest task first.
 pub fn rank(records: &[TaskRecord], profile: &Profile, policy: &Policy) -> Vec<Recommendation> {
     let mut all: Vec<_> = records
         .iter()

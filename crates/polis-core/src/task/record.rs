@@ -1,4 +1,7 @@
-//! The task itself: the fields of the document, and what we add to them.
+//! The task record: the fields of the source document, and those that polis adds.
+//!
+//! [`Task`] is what callers see, [`TaskRecord`] what stores keep, and [`TaskSummary`] what lists show. Unknown
+//! fields of imported tasks are preserved.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -85,19 +88,19 @@ pub struct Task {
 }
 
 impl Task {
-    /// When its owner's lease ends (milliseconds), if it is held by one.
+    /// Returns when its owner's lease expires (milliseconds), if it is held by a lease.
     pub fn lease_end(&self) -> Option<i64> {
         let held = self.status == TaskStatus::InProgress && !self.owner.is_empty();
         let end = self.lease_expires_at.as_ref().and_then(Timestamp::millis);
         end.filter(|_| held)
     }
 
-    /// Whether its lease ran out before `now` (milliseconds).
+    /// Returns whether its lease had expired at `now` (milliseconds).
     pub fn is_stale(&self, now: i64) -> bool {
         self.lease_end().is_some_and(|end| end <= now)
     }
 
-    /// Milliseconds from beginning to completion, if both are known.
+    /// Returns the milliseconds from start to completion, if both are known.
     pub fn duration_ms(&self) -> Option<i64> {
         let begun = self
             .started_at
@@ -107,8 +110,8 @@ impl Task {
         Some((self.completed_at.as_ref()?.millis()? - begun).max(0))
     }
 
-    /// Drops unusable values that a task file brought for fields which have a value of ours now: no
-    /// name stands twice in the JSON.
+    /// Removes unusable values that a task file contained for fields that now have a valid value, so that no
+    /// key occurs twice in the JSON.
     pub(super) fn drop_shadowed(&mut self) {
         let typed = [
             ("activeForm", self.active_form.is_some()),
@@ -129,7 +132,7 @@ impl Task {
         }
     }
 
-    /// The fields that differ from `before`, with their new values; a field that is gone is null.
+    /// Returns the fields that differ from `before`, with their new values; a removed field is null.
     pub fn changes_since(&self, before: &Self) -> Fields {
         let mut changes = Fields::default();
         macro_rules! compare {
@@ -158,28 +161,28 @@ impl<'de> Deserialize<'de> for Task {
     }
 }
 
-/// A task as a store keeps it: the task, and what the rules need beside it.
+/// A task as stored, with the additional data that the rules need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRecord {
     /// The task.
     pub task: Task,
-    /// One more with every write; what a changeset expects. `version` counts only what an agent
-    /// would call a change, so a heartbeat or a comment does not make its `expectedVersion` stale.
+    /// Incremented by every write; changesets expect it. `version` counts only changes that matter to agents,
+    /// so that a heartbeat or a comment does not invalidate an `expectedVersion`.
     pub revision: u64,
-    /// The owner's role when it took the task.
+    /// The owner's role at the time of the claim.
     pub owner_role: Option<String>,
-    /// How many of its blockers are neither completed nor deleted; kept by the store.
+    /// Number of its blockers that are neither completed nor deleted; maintained by the store.
     pub open_blockers: u32,
 }
 
 impl TaskRecord {
-    /// Whether nothing it depends on is open.
+    /// Returns whether none of its blockers is open.
     pub fn is_unblocked(&self) -> bool {
         self.open_blockers == 0
     }
 
-    /// Whether anyone admitted could claim it: not begun or released, unblocked and not held, or
-    /// held by a lease that ran out.
+    /// Returns whether an agent with the required role could claim it: pending or released, unblocked and not
+    /// held, or held by an expired lease.
     pub fn is_claimable(&self, now: i64) -> bool {
         let task = &self.task;
         match task.status {
@@ -231,7 +234,7 @@ pub struct TaskSummary {
 }
 
 impl TaskSummary {
-    /// The summary of a record.
+    /// Creates the summary of a record.
     pub fn of(record: &TaskRecord) -> Self {
         let task = &record.task;
         Self {

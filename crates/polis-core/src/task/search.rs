@@ -1,33 +1,33 @@
-//! Looking for tasks by words.
+//! Text search over tasks: parsing and matching of queries.
 //!
-//! What a text asks for is decided here, so that every store finds the same; how a store finds it quickly is its
-//! own matter.
+//! The matching rules are defined here, so that every store returns the same result. How a store finds the
+//! tasks quickly is up to the store.
 
 use super::Task;
 use crate::id::TaskId;
 use crate::refusal::{Code, Refusal};
 
-/// The longest text that is searched for, in bytes.
+/// Maximum length of a query, in bytes.
 pub const MAX_SEARCH: usize = 200;
 
-/// Words that a task has to have, all of them, in its subject or its description. The letters a to z count in
-/// either case. `12` and `#12` are also the task of that number.
+/// A parsed query: words that must all occur in a task's subject or description. ASCII letters match
+/// case-insensitively. `12` and `#12` also match the task with that number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Search {
     words: Vec<Word>,
 }
 
-/// One word of a search.
+/// One word of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// The word, with small letters.
+    /// The word in lower case.
     pub text: String,
-    /// The number that it may stand for.
+    /// The task number that it may denote.
     pub number: Option<TaskId>,
 }
 
 impl Search {
-    /// What a text asks for. A text of spaces asks for nothing, and every task has that.
+    /// Parses a query. A query of only spaces is empty and matches every task.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         if text.len() > MAX_SEARCH || text.contains('\0') {
             return Err(Refusal::new(
@@ -45,12 +45,12 @@ impl Search {
         })
     }
 
-    /// Its words.
+    /// Returns the words of the query.
     pub fn words(&self) -> &[Word] {
         &self.words
     }
 
-    /// Whether a task has all of it.
+    /// Returns whether a task matches all words.
     pub fn finds(&self, task: &Task) -> bool {
         let subject = task.subject.to_ascii_lowercase();
         let description = task.description.to_ascii_lowercase();

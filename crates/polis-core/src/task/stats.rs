@@ -1,7 +1,7 @@
-//! The success figures of 004 §9.1, folded from the commit log.
+//! Success statistics of 004 §9.1, computed from the commit log.
 //!
-//! Exact, because every assignment, update and refusal is an event; per period, because events
-//! have a time. A rate is a percentage, and null where there is nothing to divide by.
+//! They are exact, because every assignment, update and refusal is an event, and per period, because events
+//! have a time. A rate is a percentage, and null if its denominator is zero.
 
 use crate::event::kind;
 use std::collections::BTreeMap;
@@ -61,11 +61,11 @@ pub struct Period {
     pub figures: Figures,
 }
 
-/// Adds events up; one for each period.
+/// Accumulates the events of one period.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     figures: Figures,
-    /// The last assignment of each task: whether it matched.
+    /// For each task, whether its last assignment matched the required role.
     assignments: BTreeMap<String, bool>,
     /// Count and total of completed tasks' durations, by type.
     durations: BTreeMap<String, (u64, i64)>,
@@ -88,7 +88,7 @@ impl Tally {
                     *figures.refusals.entry(refused.code).or_default() += 1;
                 }
             }
-            // The other end of a new dependency changes along; nobody updated that task.
+            // The task at the other end of a new dependency changes too, but no caller updated it.
             kind::TASK_LINKED => {}
             kind if kind.starts_with("task.") => {
                 let Some(changed) = event.data.to::<Changed>() else {
@@ -117,7 +117,7 @@ impl Tally {
         }
     }
 
-    /// The figures of what was added.
+    /// Returns the statistics of the added events.
     pub fn figures(&self) -> Figures {
         let mut figures = self.figures.clone();
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);

@@ -1,4 +1,7 @@
-//! The state machine of a task: four states and one table.
+//! The task state machine: four states and a transition table.
+//!
+//! [`TRANSITIONS`] lists every allowed transition and the callers that may make it. Blockers and approval are
+//! checked in `step`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,16 +26,16 @@ pub enum TaskStatus {
 
 use TaskStatus::{Completed, Deleted, InProgress, Pending};
 
-/// Who may take a step.
+/// Callers that may make a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// Everybody.
+    /// All callers.
     Anyone,
     /// The team lead and the person.
     Lead,
 }
 
-/// Every step there is. What is not listed is forbidden.
+/// All allowed transitions. Any other is forbidden.
 pub const TRANSITIONS: [(TaskStatus, TaskStatus, Who); 5] = [
     (Pending, InProgress, Who::Anyone),
     (Pending, Deleted, Who::Anyone),
@@ -45,7 +48,7 @@ impl TaskStatus {
     /// All states.
     pub const ALL: [Self; 4] = [Pending, InProgress, Completed, Deleted];
 
-    /// The state as text.
+    /// Returns the state as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Pending => "pending",
@@ -55,12 +58,12 @@ impl TaskStatus {
         }
     }
 
-    /// The state of this name, if there is one.
+    /// Returns the state with this name, if it exists.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.as_str() == name)
     }
 
-    /// The state of this name, or the refusal that lists them.
+    /// Parses a state. Fails with `invalid_status`, listing the valid states.
     pub fn parse(name: &str) -> Result<Self, Refusal> {
         Self::from_name(name).ok_or_else(|| {
             Refusal::new(
@@ -74,12 +77,12 @@ impl TaskStatus {
         })
     }
 
-    /// Whether a task in this state no longer blocks others.
+    /// Returns whether a task in this state no longer blocks others.
     pub fn is_settled(self) -> bool {
         matches!(self, Completed | Deleted)
     }
 
-    /// Refuses a step the table does not have, or not for this caller.
+    /// Fails if the transition is not in the table or not allowed for this caller.
     pub fn check_step(self, to: Self, lead: bool) -> Result<(), Refusal> {
         let allowed = TRANSITIONS
             .iter()

@@ -1,7 +1,7 @@
-//! Task files: one `N.json` for each task, as Claude Code and the documents keep them.
+//! Import of task files: one `N.json` for each task, in the format of Claude Code and the source documents.
 //!
-//! Reading forgives what has one sound reading (§2.3) and says what it repaired; fields we do not
-//! know, or whose value we cannot use, are kept to the letter and come out again on export.
+//! Parsing repairs input that has one reasonable interpretation (§2.3) and reports every repair. Unknown
+//! fields, and fields with unusable values, are preserved unchanged and written again on export.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +13,8 @@ use crate::id::TaskId;
 use crate::json::{Fields, MAX_DEPTH, Raw};
 use crate::time::Timestamp;
 
-/// The highest number and version a task file may bring: what JavaScript counts exactly, with room
-/// for more in our columns.
+/// Maximum task number and version in a task file: the largest integer that JavaScript represents exactly,
+/// which leaves room in our columns for later numbers.
 pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// A task read from a file.
@@ -22,13 +22,13 @@ pub const MAX_NUMBER: u64 = (1 << 53) - 1;
 pub struct ReadTask {
     /// The task.
     pub task: Task,
-    /// Comments that came with it.
+    /// Comments contained in the file.
     pub comments: Vec<Comment>,
-    /// What had to be repaired.
+    /// Repairs that were necessary.
     pub repairs: Vec<String>,
 }
 
-/// Reads a task from its fields; `number` is the one its file is named by.
+/// Parses a task from its fields. `number` is the one in its file name.
 pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask, String> {
     let mut repairs = Vec::new();
     let depth = fields.depth() + 1;
@@ -40,7 +40,7 @@ pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask,
     if fields.has_half_character() {
         return Err("a text holds half a character (a lone surrogate)".to_owned());
     }
-    // What we compute when a task is shown is no part of it.
+    // Fields that are computed when a task is shown are not part of it.
     for shown in ["stale", "unblocked"] {
         fields.take(shown);
     }
@@ -150,7 +150,8 @@ fn required_text(fields: &mut Fields, key: &str) -> Result<String, String> {
         .ok_or_else(|| format!("{key} is not a text"))
 }
 
-/// A field that every task has; a value of another shape cannot stand beside it, and is dropped.
+/// Reads a field that every task has. A value of the wrong type is dropped, because it cannot be kept in
+/// addition to the field.
 fn always<T: serde::de::DeserializeOwned>(
     fields: &mut Fields,
     key: &str,
@@ -164,13 +165,13 @@ fn always<T: serde::de::DeserializeOwned>(
     value
 }
 
-/// A field of the right shape; one of another shape stays where it is and is reported.
+/// Reads an optional field. A value of the wrong type is kept as it is and reported.
 fn optional<T: serde::de::DeserializeOwned>(
     fields: &mut Fields,
     key: &str,
     repairs: &mut Vec<String>,
 ) -> Option<T> {
-    // A null says nothing, and comes out again as it came in.
+    // A null means no value, and is exported again unchanged.
     let raw = fields.get(key).filter(|raw| !raw.is_null())?;
     if let Ok(value) = serde_json::from_str(raw.text()) {
         fields.take(key);
@@ -251,13 +252,13 @@ pub struct Skip {
     pub why: String,
 }
 
-/// What an import needs to know of each task to make all of them agree; small, so that a hundred
-/// thousand fit.
+/// The data of each task that an import needs to reconcile all of them; small, so that a hundred thousand fit
+/// in memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
-    /// The place of its file among those listed.
+    /// Index of its file in the list.
     pub file: u32,
-    /// The number it will have.
+    /// The number it will get.
     pub id: TaskId,
     /// Whether it no longer blocks others.
     pub settled: bool,
@@ -267,9 +268,11 @@ pub struct Outline {
     pub blocked_by: Vec<TaskId>,
 }
 
-/// Makes numbers unique and edges two-sided, known and free of circles, and says what it changed.
+/// Makes numbers unique, makes edges two-sided, removes edges to unknown tasks and breaks cycles, and reports
+/// the changes.
 ///
-/// `above` is the highest number given out before; `name` tells the name of an outline's file. Deterministic: the same files give the same answer, so an import can be repeated.
+/// `above` is the highest number assigned before; `name` returns the file name of an outline. Deterministic:
+/// the same files give the same result, so that an import can be repeated.
 pub fn reconcile(
     outlines: &mut [Outline],
     above: u64,
@@ -311,7 +314,7 @@ pub fn reconcile(
             }
         }
     }
-    // One-sided edges: each side learns what only the other knew.
+    // One-sided edges: the missing side is added.
     let mut missing: Vec<(usize, bool, TaskId)> = Vec::new();
     for outline in outlines.iter() {
         for other in &outline.blocks {
@@ -351,7 +354,7 @@ pub fn reconcile(
     }
 }
 
-/// Gives the second and later tasks of one number new numbers, above all others.
+/// Assigns new numbers, above all others, to the second and later tasks with the same number.
 fn number_once(
     outlines: &mut [Outline],
     above: u64,
@@ -360,7 +363,7 @@ fn number_once(
 ) {
     let largest = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
     let mut next = largest.max(above);
-    // The file named by the number is the one that keeps it.
+    // The file named after the number keeps it.
     let keeper = |o: &Outline| name(o) == format!("{}.json", o.id);
     let mut taken: HashMap<TaskId, usize> = HashMap::with_capacity(outlines.len());
     for n in 0..outlines.len() {
@@ -387,7 +390,7 @@ fn number_once(
     }
 }
 
-/// Edges whose removal leaves no circle; found by depth-first search without recursion.
+/// Returns edges whose removal breaks all cycles; a depth-first search without recursion.
 fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(TaskId, TaskId)> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -425,7 +428,7 @@ fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(Task
     closing
 }
 
-/// How many of each task's blockers are open, for tasks that are all known; in their order.
+/// Returns the number of open blockers of each task, in order. All tasks must be known.
 pub fn open_blockers(outlines: &[Outline]) -> Vec<u32> {
     let settled: HashMap<TaskId, bool> = outlines.iter().map(|o| (o.id, o.settled)).collect();
     let open = |id: &&TaskId| settled.get(id) == Some(&false);

@@ -1,4 +1,4 @@
-//! The types of task, as the documents list them.
+//! Task types, as listed in the source documents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,10 +15,10 @@ macro_rules! task_types {
         pub enum TaskType { $($(#[$doc])* $name,)+ }
 
         impl TaskType {
-            /// All types, in the documents' order.
+            /// All types, in the order of the source documents.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
-            /// The type as text.
+            /// Returns the type as text.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
@@ -60,12 +60,12 @@ task_types! {
 }
 
 impl TaskType {
-    /// The type of this name, if there is one.
+    /// Returns the type with this name, if it exists.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|t| t.as_str() == name)
     }
 
-    /// The type of this name, or the refusal that lists them.
+    /// Parses a type. Fails with `invalid_task_type`, listing the valid types.
     pub fn parse(name: &str) -> Result<Self, Refusal> {
         Self::from_name(name).ok_or_else(|| {
             let all: Vec<_> = Self::ALL.iter().map(|t| t.as_str()).collect();

@@ -1,16 +1,19 @@
-//! What may stand in a task's texts, and how long they may be.
+//! Validation of task texts and metadata: length limits and forbidden characters.
+//!
+//! Refuses control characters, bidirectional controls in single lines, and metadata that is too large or nested
+//! too deeply.
 
 use crate::json::{Fields, MAX_DEPTH};
 use crate::refusal::{Code, Refusal};
 
-/// The longest subject, in characters.
+/// Maximum length of a subject, in characters.
 pub const MAX_SUBJECT_CHARS: usize = 1_000;
-/// The longest description or comment, in bytes.
+/// Maximum length of a description or comment, in bytes.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
-/// The largest metadata, in bytes.
+/// Maximum size of metadata, in bytes.
 pub const MAX_METADATA_BYTES: usize = 256 << 10;
 
-/// Checks a subject (or an active form): one line, not empty.
+/// Checks a subject (or an active form): a single non-empty line.
 pub fn check_line(field: &str, text: &str) -> Result<(), Refusal> {
     let refuse = |why: String| {
         Err(Refusal::new(
@@ -37,13 +40,13 @@ pub fn check_line(field: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a character breaks the line or changes the direction of the text around it, and so what a
-/// reader takes it for.
+/// Returns whether a character is a line or paragraph separator or a bidirectional control character. These
+/// break lines or reorder the surrounding text, so that it reads differently from what it contains.
 pub fn turns_text(c: char) -> bool {
     matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Checks a text of several lines: a description, a comment.
+/// Checks a multi-line text: a description or a comment.
 pub fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
     let refuse = |why: String, hint: &str| Err(Refusal::new(Code::InvalidText, why, hint));
     if text.len() > MAX_TEXT_BYTES {
@@ -70,7 +73,7 @@ pub fn check_text(field: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Checks metadata that a caller gives.
+/// Checks metadata given by a caller.
 pub fn check_metadata(metadata: &Fields) -> Result<(), Refusal> {
     let size = metadata.size();
     if size > MAX_METADATA_BYTES {

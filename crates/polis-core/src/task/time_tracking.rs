@@ -1,4 +1,6 @@
-//! How a task's time was spent: who worked on it from when to when, and how long it waited.
+//! Time tracking: which agent worked on a task and for how long, and how long it waited.
+//!
+//! [`Spending`] replays a task's events from the log.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,8 +38,8 @@ pub struct TimeSpent {
     pub waiting_ms: i64,
 }
 
-/// A task's events, taken one by one, oldest first. A task is worked on while it is in progress and has an
-/// owner. Clocks that went backwards make a stretch of no length, never a negative one.
+/// Replays a task's events one by one, oldest first. A task is worked on while it is in progress and has an
+/// owner. If clocks went backwards, a period has length zero, never a negative one.
 #[derive(Debug, Clone)]
 pub struct Spending {
     told: TimeSpent,
@@ -58,8 +60,8 @@ impl Default for Spending {
 }
 
 impl Spending {
-    /// Kinds of events that tell nothing about who works on a task. Claims are kept alive again and again, and
-    /// dependencies bring whole lists.
+    /// Kinds of events that do not affect who works on a task, so that they need not be read. Heartbeats are
+    /// frequent, and dependency events contain whole lists.
     pub const SILENT: &'static [&'static str] = &[
         kind::TASK_HEARTBEAT,
         kind::TASK_LINKED,
@@ -67,9 +69,9 @@ impl Spending {
         kind::TASK_REFUSED,
     ];
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn take(&mut self, event: &Event) {
-        // Imported tasks bring moments of their own; what the log does not tell is not counted.
+        // Imported tasks have their own timestamps; time before the first event in the log is not counted.
         let first = self.since.is_none();
         let (status, owner) = (self.status, self.owner.clone());
         let changes: Option<Fields> = match event.kind.as_str() {
@@ -101,7 +103,7 @@ impl Spending {
         }
     }
 
-    /// How the time was spent until now.
+    /// Returns how the time was spent until now.
     pub fn until(&self, now: i64) -> TimeSpent {
         let mut told = self.told.clone();
         if let Some(from) = self.since {
@@ -112,7 +114,7 @@ impl Spending {
 }
 
 impl TimeSpent {
-    /// Counts the stretch that ends: the open stint's, or time in which nobody worked.
+    /// Adds the period that ends: to the open stint, or to the waiting time.
     fn close(&mut self, status: &TaskStatus, from: i64, to: i64, at: Option<&Timestamp>) {
         let ms = to.saturating_sub(from).max(0);
         match self.stints.last_mut().filter(|stint| stint.to.is_none()) {

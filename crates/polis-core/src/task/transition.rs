@@ -1,4 +1,4 @@
-//! Moving a task through its states (004 §5.2.3): the table, what blocks it, and approval.
+//! State transitions of tasks (004 §5.2.3): the transition table, open blockers, and required approval.
 
 use super::update::Rules;
 use super::{Approval, TaskRecord, TaskStatus, TaskType};
@@ -7,7 +7,7 @@ use crate::permission::Permission;
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
-/// Changes the state, if the table, the dependencies and the approval rule allow (§5.2.3).
+/// Changes the state if the transition table, the dependencies and the approval rule allow it (§5.2.3).
 pub(super) fn step(
     record: &mut TaskRecord,
     to: TaskStatus,
@@ -35,7 +35,7 @@ pub(super) fn step(
     }
 }
 
-/// Begins a task, unless something it depends on is open.
+/// Starts a task. Fails with `task_blocked` if a blocker is open.
 pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refusal> {
     if !record.is_unblocked() {
         return Err(blocked(record));
@@ -45,7 +45,7 @@ pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refu
     Ok(())
 }
 
-/// The refusal of a task that waits for others.
+/// Returns the refusal for a blocked task.
 pub(super) fn blocked(record: &TaskRecord) -> Refusal {
     let waits: Vec<_> = record
         .task
@@ -90,7 +90,7 @@ fn complete(
                 ),
             ));
         }
-        // One who may approve and completes it has approved it.
+        // A caller with the permission to approve implicitly approves the task by completing it.
         record.task.approval = Some(Approval {
             by: caller.id.clone(),
             at: now.clone(),

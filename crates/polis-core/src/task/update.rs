@@ -1,6 +1,6 @@
-//! Changing a task (004 §5), all or nothing: the order of the checks, versions and plain fields.
+//! Update of tasks (004 §5), all or nothing: the order of the checks, version checks, and plain fields.
 //!
-//! Owners are in `owner`, states in `step`, dependencies in `depend`.
+//! Ownership is in `owner`, state transitions in `step`, dependencies in `depend`.
 
 use crate::event::kind;
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub struct TaskUpdate {
 }
 
 impl TaskUpdate {
-    /// A request that changes nothing yet.
+    /// Creates a request without any change.
     pub fn of(task_id: TaskId) -> Self {
         Self {
             task_id,
@@ -94,14 +94,14 @@ impl TaskUpdate {
         }
     }
 
-    /// Whether it is a claim by another name: the caller makes itself the owner or starts the task.
+    /// Returns whether the update is in effect a claim: the caller makes itself the owner or starts the task.
     pub fn is_claim_by(&self, caller: &AgentId) -> bool {
         let starts = self.status == Some(TaskStatus::InProgress);
         let owner = self.owner.as_deref();
         owner == Some(caller.as_str()) || (starts && owner.is_none())
     }
 
-    /// The edges asked for.
+    /// Returns the requested changes of dependencies.
     pub fn edges(&self) -> Edges<'_> {
         Edges {
             add_blocks: &self.add_blocks,
@@ -112,30 +112,30 @@ impl TaskUpdate {
     }
 }
 
-/// The rules that one installation sets.
+/// Rules configured for an installation.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// Its roles.
     pub roles: &'a RoleSet,
     /// Its permissions.
     pub policy: &'a Policy,
-    /// Types whose completion needs approval.
+    /// Task types whose completion needs approval.
     pub approval_required: &'a [TaskType],
 }
 
-/// What a decision about an existing task needs beside it.
+/// State that a decision needs in addition to the task.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The registry's entry of the new owner, if the request names one and it is registered.
+    /// The registry entry of the new owner, if the request names one and it is registered.
     pub new_owner: Option<&'a Registered>,
-    /// The rest of the graph, when edges change.
+    /// The relevant part of the graph, if edges change.
     pub neighbours: &'a Neighbours,
 }
 
-/// What was decided: the task as it will be, and what to commit.
+/// The result of a decision: the new task record, and the changeset to commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decided {
-    /// The task afterwards.
+    /// The task after the change.
     pub record: TaskRecord,
     /// Empty if the request changes nothing.
     pub changes: Changeset,
@@ -218,7 +218,7 @@ pub fn decide(
     Ok(decided)
 }
 
-/// Counts the change and writes it down: version, time stamp, record and event.
+/// Finishes a change: increments the version, sets the timestamp, and adds the record and the event.
 pub(super) fn seal(
     current: &TaskRecord,
     mut record: TaskRecord,
@@ -263,7 +263,7 @@ fn event_kind(before: &Task, after: &Task) -> &'static str {
     }
 }
 
-/// Refuses a caller who read another version than the current one (§5.2.1).
+/// Fails with `version_mismatch` if the caller read a version other than the current one (§5.2.1).
 pub fn check_version(task: &Task, expected: Option<u64>) -> Result<(), Refusal> {
     match expected {
         Some(expected) if expected != task.version => Err(Refusal::new(
@@ -282,8 +282,8 @@ pub fn check_version(task: &Task, expected: Option<u64>) -> Result<(), Refusal> 
     }
 }
 
-/// A caller who only takes the task for itself needs the permission to claim, any other the one to
-/// update.
+/// Checks permissions: a caller that only takes the task for itself needs the permission to claim, any other
+/// the permission to update.
 fn check_permission(
     request: &TaskUpdate,
     task: &Task,

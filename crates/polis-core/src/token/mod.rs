@@ -1,8 +1,7 @@
-//! Tokens: how an agent proves over a network who it is.
+//! API tokens: authentication of agents and the person over a network.
 //!
-//! A token's text is `polis_ID_SECRET`. Only a hash of the secret is kept, so a store that is stolen
-//! opens nothing; it needs no salt, because the secret is random and long. Where tokens are kept and
-//! asked for is the operations' matter.
+//! A token's text is `polis_ID_SECRET`. Only a hash of the secret is stored, so that a stolen store gives no
+//! access. It needs no salt, because the secret is random and long. The operations store and look up tokens.
 
 mod scope;
 mod sign_in;
@@ -25,39 +24,39 @@ use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
-/// What every token begins with, so that people and secret scanners know one when they see it.
+/// Prefix of every token, so that people and secret scanners recognize one.
 const PREFIX: &str = "polis_";
-/// How many hexadecimal digits an id has.
+/// Number of hexadecimal digits in an id.
 const ID_DIGITS: usize = 12;
-/// How many hexadecimal digits a secret has.
+/// Number of hexadecimal digits in a secret.
 const SECRET_DIGITS: usize = 64;
 
-/// A token as it is kept.
+/// A token as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Token {
     /// Its id.
     pub id: String,
-    /// Who may act with it; `user` for the person.
+    /// The agent it authenticates; `user` for the person.
     pub agent: AgentId,
     /// SHA-256 of its secret.
     pub hash: String,
-    /// What it is good for.
+    /// Its scopes.
     pub scopes: Scopes,
     /// When it was issued.
     pub created_at: Timestamp,
-    /// By whom.
+    /// Who issued it.
     pub created_by: AgentId,
-    /// When it ends by itself.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Whether it is a browser's session: it counts for pages, and for nothing else.
+    /// Whether it is a browser session, which is valid for web pages only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub session: bool,
-    /// The token the session was begun with; it counts as long as that does.
+    /// The token that the session was started with. The session is valid only as long as that token is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_with: Option<String>,
 }
@@ -105,12 +104,12 @@ pub enum TokenStatus {
 }
 
 impl Token {
-    /// Whether it counts at this moment (milliseconds).
+    /// Returns whether it is valid at this time (milliseconds).
     pub fn status(&self, now: i64) -> TokenStatus {
         if self.revoked_at.is_some() {
             return TokenStatus::Revoked;
         }
-        // An end that cannot be read is no reason to count for ever.
+        // An expiry time that cannot be parsed counts as expired.
         let ended = |end: &Timestamp| end.millis().is_none_or(|end| end <= now);
         if self.expires_at.as_ref().is_some_and(ended) {
             return TokenStatus::Expired;
@@ -118,7 +117,7 @@ impl Token {
         TokenStatus::Active
     }
 
-    /// Without its hash.
+    /// Returns the token without its hash.
     pub fn view(self, now: i64) -> TokenView {
         TokenView {
             status: self.status(now),
@@ -134,7 +133,7 @@ impl Token {
         }
     }
 
-    /// Whether this is its secret and it counts; takes the same time whatever is wrong with the secret.
+    /// Returns whether `secret` is correct and the token is active. The secret is compared in constant time.
     pub fn admits(&self, secret: &Secret, now: i64) -> bool {
         let right = same(digest::of(&secret.secret).as_bytes(), self.hash.as_bytes());
         right && self.status(now) == TokenStatus::Active
@@ -154,7 +153,7 @@ impl Token {
     }
 }
 
-/// A token's text, taken apart. Never printed: its debug form hides the secret.
+/// A parsed token text. It is never printed: its `Debug` output omits the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     /// The token's id.
@@ -171,7 +170,7 @@ impl std::fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Makes a token's text of randomness: at least 76 hexadecimal digits.
+    /// Creates a token text from at least 76 random hexadecimal digits. Returns `None` if there are too few.
     pub fn from_random(digits: &str) -> Option<Self> {
         let (secret, rest) = digits.split_at_checked(SECRET_DIGITS)?;
         let id = rest.get(rest.len().checked_sub(ID_DIGITS)?..)?;
@@ -181,7 +180,7 @@ impl Secret {
         })
     }
 
-    /// Takes a token's text apart; `None` if it is not one.
+    /// Parses a token text. Returns `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
         let digits =
@@ -192,35 +191,36 @@ impl Secret {
         })
     }
 
-    /// Takes the key of a link apart, which is the same without anything around it; `None` if it is not one.
+    /// Parses the key of a sign-in link: id and secret without prefix and separator. Returns `None` if it is
+    /// malformed.
     pub fn parse_key(text: &str) -> Option<Self> {
         let (id, secret) = text.split_at_checked(ID_DIGITS)?;
         Self::parse(&format!("{PREFIX}{id}_{secret}"))
     }
 
-    /// The text of a link's key.
+    /// Returns the text of a sign-in link's key.
     pub fn key(&self) -> String {
         format!("{}{}", self.id, self.secret)
     }
 
-    /// The text to be shown, once.
+    /// Returns the token text, which is shown once.
     pub fn text(&self) -> String {
         format!("{PREFIX}{}_{}", self.id, self.secret)
     }
 }
 
-/// What to issue.
+/// Parameters of a new token.
 #[derive(Debug, Clone)]
 pub struct TokenIssue {
-    /// For whom.
+    /// The agent it is for.
     pub agent: AgentId,
-    /// What for.
+    /// Its scopes.
     pub scopes: Scopes,
-    /// For how long, in milliseconds; until it is revoked if there is none.
+    /// Its lifetime in milliseconds; unlimited if absent.
     pub expires_in_ms: Option<i64>,
 }
 
-/// Issues a token. Only the person may: who issues tokens can be anybody.
+/// Decides the issue of a token. Only the person may issue one, because an issuer can act as any agent.
 pub fn decide_issue(
     params: &TokenIssue,
     secret: &Secret,
@@ -257,7 +257,7 @@ pub fn decide_issue(
     Ok((token, changes))
 }
 
-/// Revokes a token; one that is revoked already stays as it is.
+/// Decides the revocation of a token. A token that is already revoked is not changed.
 pub fn decide_revoke(
     token: &Token,
     revision: u64,
@@ -281,7 +281,7 @@ fn take_back(token: &Token, revision: u64, by: &Caller, now: i64) -> (Token, Cha
     (token, changes)
 }
 
-/// There is no such token.
+/// Returns the refusal for an unknown token.
 pub fn not_found(id: &str) -> Refusal {
     Refusal::new(
         Code::TokenNotFound,
@@ -290,7 +290,7 @@ pub fn not_found(id: &str) -> Refusal {
     )
 }
 
-/// What everybody hears whose token does not count, whatever is wrong with it.
+/// Returns the refusal for every invalid token. It does not reveal what is wrong with it.
 pub fn unauthorized() -> Refusal {
     Refusal::new(
         Code::Unauthorized,
@@ -310,7 +310,7 @@ fn only_the_person(by: &Caller) -> Result<(), Refusal> {
     ))
 }
 
-/// Whether the caller may see tokens at all.
+/// Fails with `permission_denied` if the caller may not see tokens.
 pub fn check_list(by: &Caller) -> Result<(), Refusal> {
     only_the_person(by)
 }
@@ -335,7 +335,7 @@ fn told(kind: &'static str, token: &Token) -> NewEvent {
     NewEvent::of(kind, Subject::Agent(token.agent.clone()), &data)
 }
 
-/// Compares without stopping at the first difference.
+/// Compares in constant time (for inputs of the same length).
 fn same(a: &[u8], b: &[u8]) -> bool {
     let differences = a.iter().zip(b).fold(0, |seen, (x, y)| seen | (x ^ y));
     a.len() == b.len() && std::hint::black_box(differences) == 0

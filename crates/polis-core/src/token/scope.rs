@@ -1,4 +1,7 @@
-//! What a token is good for.
+//! Token scopes: the areas that a token gives access to, and whether for reading only.
+//!
+//! A scope is `all`, `read`, an area such as `tasks`, or `tasks:read`. [`Scopes::check`] is called for every
+//! operation requested with a token.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
-/// What an operation is about. Tools are grouped by it, and tokens limited.
+/// Area of an operation. Tools are grouped by area, and token scopes refer to areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Area {
     /// Tasks.
@@ -21,7 +24,7 @@ pub enum Area {
     Blackboard,
     /// Files of workspaces.
     Files,
-    /// Running commands.
+    /// Commands.
     Commands,
     /// Messages.
     Messages,
@@ -29,7 +32,7 @@ pub enum Area {
     Artifacts,
     /// The registry of agents.
     Agents,
-    /// The society: runs, and who works for them.
+    /// The society: runs and their members.
     Society,
     /// The commit log.
     Events,
@@ -38,7 +41,7 @@ pub enum Area {
 }
 
 impl Area {
-    /// Every area, with its name.
+    /// All areas, with their names.
     pub const ALL: [(Self, &'static str); 11] = [
         (Self::Tasks, "tasks"),
         (Self::Boards, "boards"),
@@ -53,34 +56,34 @@ impl Area {
         (Self::Server, "server"),
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         let found = Self::ALL.iter().find(|(area, _)| *area == self);
         found.map_or("", |(_, name)| name)
     }
 
-    /// The area of this name.
+    /// Returns the area with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(_, n)| *n == name);
         found.map(|(area, _)| *area)
     }
 }
 
-/// Whether an operation only looks.
+/// Kind of access that an operation needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// It changes nothing.
+    /// Changes nothing.
     Read,
-    /// It may change something.
+    /// May change state.
     Write,
 }
 
-/// One thing a token is good for.
+/// One element of a token's scopes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Grant {
-    /// Where; everywhere if there is none.
+    /// The area; all areas if absent.
     area: Option<Area>,
-    /// Up to what.
+    /// The highest access granted.
     access: Access,
 }
 
@@ -91,7 +94,7 @@ struct Grant {
 pub struct Scopes(BTreeSet<Grant>);
 
 impl Scopes {
-    /// Good for everything its agent may.
+    /// Grants everything that the token's agent may do.
     pub fn all() -> Self {
         let grant = Grant {
             area: None,
@@ -100,14 +103,14 @@ impl Scopes {
         Self(BTreeSet::from([grant]))
     }
 
-    /// Whether it is good for this.
+    /// Returns whether the scopes allow this access.
     pub fn allow(&self, area: Area, access: Access) -> bool {
         self.0
             .iter()
             .any(|grant| grant.area.is_none_or(|granted| granted == area) && access <= grant.access)
     }
 
-    /// Refuses what it is not good for.
+    /// Fails with `insufficient_scope` if the scopes do not allow this access.
     pub fn check(&self, area: Area, access: Access) -> Result<(), Refusal> {
         if self.allow(area, access) {
             return Ok(());

@@ -1,8 +1,8 @@
-//! How a browser gets a session: with a key that is good once and for a short time, or with a token.
+//! Browser sign-in: starts a session with a one-time, short-lived key or with a token.
 //!
-//! A session is a token like any other, marked so that it counts for pages alone. The key is kept as a
-//! token is, by its hash; using it removes it in the commit that issues the session, so that of two who
-//! use the same key one is refused.
+//! A session is an ordinary token, marked as valid for web pages only. The key is stored like a token, as a
+//! hash. The commit that issues the session deletes the key, so that if the same key is used twice, the second
+//! use is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,32 +16,32 @@ use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::refusal::{Code, Refusal};
 use crate::time::Timestamp;
 
-/// How long a key is good: ten minutes.
+/// Lifetime of a key: ten minutes.
 pub const KEY_LIFE_MS: i64 = 10 * 60_000;
-/// How long a session lasts: thirty days.
+/// Lifetime of a session: thirty days.
 pub const SESSION_LIFE_MS: i64 = 30 * 86_400_000;
 
-/// A key as it is kept.
+/// A sign-in key as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignIn {
     /// Its id.
     pub id: String,
-    /// Whose session it begins.
+    /// The agent whose session it starts.
     pub agent: AgentId,
     /// SHA-256 of its secret.
     pub hash: String,
-    /// Until when it is good.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
 impl SignIn {
-    /// Its record's name.
+    /// Returns the record name of a key.
     pub fn record(id: &str) -> RecordName {
         RecordName::new(RecordKind::SignIn, id)
     }
 
-    /// Whether this is its secret and it is still good; takes the same time whatever is wrong.
+    /// Returns whether `key` has the right secret and has not expired. The secret is compared in constant time.
     fn admits(&self, key: &Secret, now: i64) -> bool {
         let right = same(digest::of(&key.secret).as_bytes(), self.hash.as_bytes());
         let good = self.expires_at.millis().is_some_and(|end| now < end);
@@ -49,8 +49,8 @@ impl SignIn {
     }
 }
 
-/// Offers a key for the person's session. Only the person may: whoever has one can be the person. Keys
-/// whose time is up are forgotten along the way.
+/// Creates a sign-in key for the person's session. Only the person may, because the holder of a key can act as
+/// the person. Expired keys are deleted in the same commit.
 pub fn decide_offer(key: &Secret, by: &Caller, now: i64) -> Result<(SignIn, Changeset), Refusal> {
     only_the_person(by)?;
     let end = now.saturating_add(KEY_LIFE_MS);
@@ -74,7 +74,7 @@ pub fn decide_offer(key: &Secret, by: &Caller, now: i64) -> Result<(SignIn, Chan
     Ok((offer, changes))
 }
 
-/// Uses a key up for a session. `by` is the agent the key was offered for.
+/// Exchanges a key for a session. `by` is the agent that the key was created for.
 pub fn decide_enter(
     offer: &SignIn,
     revision: u64,
@@ -98,8 +98,8 @@ pub fn decide_enter(
     Ok((token, changes))
 }
 
-/// Begins a session with a token: of the same agent, good for the same, and no longer. A session begins no
-/// other.
+/// Starts a session with a token: for the same agent, with the same scopes, and not beyond the token's expiry.
+/// A session cannot start another session.
 pub fn decide_session(
     with: &Token,
     session: &Secret,
@@ -119,7 +119,7 @@ pub fn decide_session(
     Ok((token, changes))
 }
 
-/// Ends a session. Its own agent may, which needs no other right.
+/// Ends a session. Only the session's own agent may; no other permission is needed.
 pub fn decide_leave(
     session: &Token,
     revision: u64,
@@ -154,7 +154,7 @@ fn begin(
     }
 }
 
-/// What everybody hears whose key does not count, whatever is wrong with it.
+/// Returns the refusal for every invalid key. It does not reveal what is wrong with it.
 pub fn used_up() -> Refusal {
     Refusal::new(
         Code::Unauthorized,

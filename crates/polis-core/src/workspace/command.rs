@@ -1,4 +1,6 @@
-//! What is asked of the terminal of a workspace, and what is answered.
+//! Requests to run commands in a workspace, and their results.
+//!
+//! Also computes the effective timeout of a request. The commands themselves are run by `polis-workspace`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,7 +8,7 @@ use serde::Deserialize;
 use super::policy::{CommandPolicy, Tier};
 use crate::refusal::{Code, Refusal};
 
-/// The longest command line, in bytes: the kernel takes a single argument of less than 128 KiB.
+/// Maximum length of a command line, in bytes: the kernel limits a single argument to less than 128 KiB.
 pub const MAX_COMMAND_BYTES: usize = 100_000;
 
 /// A request to run a command (`run_command`).
@@ -20,52 +22,51 @@ pub struct RunCommand {
     pub timeout_ms: Option<f64>,
 }
 
-/// One stream of a command's output: its beginning and, if it was long, its end.
+/// One output stream of a command: its beginning and, if it was long, its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Captured {
-    /// What is kept; bytes that are not UTF-8 are replaced. Where the middle is left out, a line in
-    /// its place says so.
+    /// The captured text; bytes that are not UTF-8 are replaced. A line marks where the middle was omitted.
     pub text: String,
-    /// How many bytes the command wrote.
+    /// Number of bytes that the command wrote.
     pub bytes: u64,
-    /// How many of them are left out.
+    /// Number of bytes that were omitted.
     pub omitted: u64,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It exited by itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// A signal ended it, such as `SIGKILL`.
+    /// It was terminated by a signal, such as `SIGKILL`.
     Killed(String),
-    /// Its time was up.
+    /// Its timeout expired.
     TimedOut,
-    /// Whoever asked for it does not want it any more.
+    /// The caller cancelled it.
     Cancelled,
-    /// It used more memory than it may.
+    /// It exceeded its memory limit.
     OutOfMemory,
 }
 
-/// A command that ran.
+/// A finished command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRun {
     /// How it ended.
     pub ending: Ending,
-    /// What it wrote.
+    /// Its standard output.
     pub stdout: Captured,
-    /// What it complained.
+    /// Its standard error.
     pub stderr: Captured,
     /// How long it ran.
     pub duration_ms: u64,
-    /// How strongly it was confined.
+    /// How strongly it was sandboxed.
     pub tier: Tier,
-    /// The file that holds its whole output, by its name in the workspace's data area, if some of
-    /// it was left out.
+    /// The file with its complete output, by its name in the workspace's data area, if output was omitted.
     pub spool: Option<String>,
 }
 
-/// How long a command may run, or why the number makes no sense.
+/// Returns the effective timeout in milliseconds. Fails with `invalid_timeout` if the requested one is out of
+/// range.
 pub fn timeout(asked: Option<f64>, policy: &CommandPolicy) -> Result<u64, Refusal> {
     let ceiling = policy.timeout_ceiling_ms;
     let Some(asked) = asked else {

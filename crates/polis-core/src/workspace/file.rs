@@ -1,4 +1,6 @@
-//! What is asked of the files of a workspace, and what is answered.
+//! Parameters and results of the workspace file tools: read, write, edit, delete, move, list and search.
+//!
+//! These types define the tool schemas. The file operations themselves are in `polis-workspace`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,27 +1,27 @@
-//! How a path into a workspace may be written.
+//! Validation of paths relative to a workspace.
 //!
-//! Only the text is looked at. Where links lead, and whether anything is there, the kernel decides
-//! when `polis-workspace` opens the path; this rule gives the early, friendly answer.
+//! Only the text is examined. Symbolic links and existence are resolved by the kernel when `polis-workspace`
+//! opens the path. This check gives an early refusal with a helpful message.
 
 use std::fmt;
 
 use crate::refusal::{Code, Refusal};
 
-/// The longest name of a file, in bytes, on every common file system.
+/// Maximum length of a file name, in bytes, on every common file system.
 const MAX_NAME_BYTES: usize = 255;
 
-/// The longest path the kernel takes, in bytes. No tool can name what has a longer one.
+/// Maximum length of a path, in bytes, that the kernel accepts. No tool can address a file with a longer one.
 pub const MAX_PATH_BYTES: usize = 4_095;
 
-/// The data directory of a project. No tool creates, shows or changes anything of that name: a project in a workspace
-/// would be an agent's, and a person who runs polis there would use its configuration.
+/// The data directory of a project. No tool creates, shows or changes anything of that name: a project inside a
+/// workspace would be controlled by an agent, and a person who runs polis there would use its configuration.
 pub const PROJECT_DATA: &str = ".agent-workspace";
 
-/// What the name of a file begins with that a write has not finished yet. Such files are never
-/// shown, and never left after the write.
+/// Prefix of the temporary file of an unfinished write. Such files are never shown, and never left after the
+/// write.
 pub const UNFINISHED: &str = ".polis-tmp-";
 
-/// A path below a workspace: names joined by `/`, none of them `.` or `..`, or the workspace itself.
+/// A path below a workspace: names joined by `/`, none of them `.` or `..`; or the workspace itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkspacePath {
     /// Empty for the workspace itself.
@@ -30,7 +30,7 @@ pub struct WorkspacePath {
 }
 
 impl WorkspacePath {
-    /// The workspace itself.
+    /// Returns the path of the workspace itself.
     pub const fn root() -> Self {
         Self {
             text: String::new(),
@@ -38,7 +38,8 @@ impl WorkspacePath {
         }
     }
 
-    /// The path that a text means; `.` is the workspace itself.
+    /// Parses a path; `.` is the workspace itself. Fails with `path_traversal_blocked` if it leaves the
+    /// workspace.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         if text.is_empty() {
             return Err(blocked("The path is empty."));
@@ -84,7 +85,7 @@ impl WorkspacePath {
         })
     }
 
-    /// The same for a directory to look into: no text, or an empty one, is the workspace itself.
+    /// Parses the path of a directory; none or an empty text is the workspace itself.
     pub fn parse_directory(text: Option<&str>) -> Result<Self, Refusal> {
         match text {
             None | Some("") => Ok(Self::root()),
@@ -92,28 +93,28 @@ impl WorkspacePath {
         }
     }
 
-    /// Whether this is the workspace itself.
+    /// Returns whether this is the workspace itself.
     pub fn is_root(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Whether the text can only mean a directory, as `src/` does.
+    /// Returns whether the text can only denote a directory, as `src/` does.
     pub fn names_directory(&self) -> bool {
         self.names_directory
     }
 
-    /// The names joined by `/`; empty for the workspace itself.
+    /// Returns the names joined by `/`; empty for the workspace itself.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The names, from the workspace down.
+    /// Iterates over the names, from the workspace down.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.text.split('/').filter(|name| !name.is_empty())
     }
 
-    /// The directory it is in (empty for the workspace itself) and its name there; none for the
-    /// workspace itself.
+    /// Returns the parent directory (empty for the workspace) and the name in it; `None` for the workspace
+    /// itself.
     pub fn split(&self) -> Option<(&str, &str)> {
         if self.is_root() {
             return None;
@@ -121,7 +122,7 @@ impl WorkspacePath {
         Some(self.text.rsplit_once('/').unwrap_or(("", &self.text)))
     }
 
-    /// Whether this lies below `other`, or is the same.
+    /// Returns whether this is `other` or below it.
     pub fn is_within(&self, other: &Self) -> bool {
         other.is_root()
             || self
@@ -137,7 +138,7 @@ impl fmt::Display for WorkspacePath {
     }
 }
 
-/// Whether a name is that of a write that is not finished: the prefix and hexadecimal digits.
+/// Returns whether a name is that of an unfinished write: the prefix and hexadecimal digits.
 pub fn is_unfinished(name: &[u8]) -> bool {
     name.strip_prefix(UNFINISHED.as_bytes())
         .is_some_and(|rest| {
@@ -173,12 +174,12 @@ fn check_name(name: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether a path that begins with this name begins with a drive letter on other systems.
+/// Returns whether the name is a drive letter on other systems.
 fn is_drive(name: &str) -> bool {
     matches!(name.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
-/// The text of the path is not repeated: it may be an absolute one of this machine.
+/// Creates the refusal. It does not repeat the path, which may be an absolute one of this machine.
 fn blocked(what: &str) -> Refusal {
     Refusal::new(
         Code::PathTraversalBlocked,

@@ -1,24 +1,26 @@
-//! What a command may do: network, paths, environment, limits; set for everybody and per role.
+//! Command policy: network, paths, environment and resource limits of commands, by default and per role.
+//!
+//! [`Tier`] names the sandbox strengths; a policy sets the weakest one that a command may run in.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What of the network a command reaches.
+/// Network access of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// Nothing.
+    /// None.
     #[default]
     Off,
-    /// Its own loopback, shared with nobody.
+    /// Its own loopback interface, not shared with other processes.
     Loopback,
-    /// Whatever this machine reaches.
+    /// The network of this machine.
     On,
 }
 
 impl Network {
-    /// The setting as text.
+    /// Returns the setting as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -27,7 +29,7 @@ impl Network {
         }
     }
 
-    /// The setting of this name.
+    /// Returns the setting with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Off, Self::Loopback, Self::On]
             .into_iter()
@@ -35,25 +37,25 @@ impl Network {
     }
 }
 
-/// How strong a sandbox is. Ordered from the weakest to the strongest.
+/// Strength of a sandbox, ordered from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
-    /// Nothing but limits: the command has all that polis itself has.
+    /// Resource limits only: the command has the same access as polis itself.
     #[serde(rename = "T2")]
     Bare,
     /// Landlock and seccomp without namespaces.
     #[serde(rename = "T1")]
     Landlock,
-    /// Namespaces, Landlock and seccomp; memory is watched, not limited by the kernel.
+    /// Namespaces, Landlock and seccomp; memory is monitored, not limited by the kernel.
     #[serde(rename = "T0u")]
     Watched,
-    /// Namespaces, Landlock, seccomp and a control group.
+    /// Namespaces, Landlock, seccomp and a cgroup.
     #[serde(rename = "T0")]
     Full,
 }
 
 impl Tier {
-    /// The tier's name in results and settings.
+    /// Returns the tier's name in results and settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bare => "T2",
@@ -63,7 +65,7 @@ impl Tier {
         }
     }
 
-    /// The tier of this name.
+    /// Returns the tier with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Bare, Self::Landlock, Self::Watched, Self::Full]
             .into_iter()
@@ -71,24 +73,24 @@ impl Tier {
     }
 }
 
-/// The most a command may use.
+/// Resource limits of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Memory of all its processes together, in bytes.
     pub memory: u64,
-    /// Processes and threads at once.
+    /// Number of processes and threads at the same time.
     pub processes: u64,
-    /// The largest file it may write, in bytes.
+    /// Maximum size of a file it may write, in bytes.
     pub file_size: u64,
-    /// Processor time of each process, in seconds.
+    /// CPU time of each process, in seconds.
     pub cpu_seconds: u64,
     /// Open files of each process.
     pub open_files: u64,
-    /// Its private `/tmp`, in bytes.
+    /// Size of its private `/tmp`, in bytes.
     pub tmp: u64,
-    /// What is kept of each output stream, in bytes; the rest goes to a file.
+    /// Captured bytes of each output stream; the rest is written to a file.
     pub output: u64,
-    /// The file that the whole output goes to, in bytes.
+    /// Maximum size of the file with the complete output, in bytes.
     pub spool: u64,
 }
 
@@ -108,25 +110,25 @@ impl Default for Limits {
     }
 }
 
-/// What a command may do.
+/// Policy for running a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandPolicy {
-    /// What of the network it reaches.
+    /// Network access.
     pub network: Network,
-    /// Paths of this machine it may read beside the system's.
+    /// Paths of this machine it may read, in addition to the system's.
     pub read: Vec<String>,
-    /// Paths of this machine it may write beside the workspace.
+    /// Paths of this machine it may write, in addition to the workspace.
     pub write: Vec<String>,
-    /// Variables it gets beside the built-in ones. A value of `$NAME` is taken from polis's own
+    /// Environment variables in addition to the built-in ones. A value of `$NAME` is taken from polis's own
     /// environment.
     pub env: BTreeMap<String, String>,
-    /// The most it may use.
+    /// Resource limits.
     pub limits: Limits,
-    /// The weakest sandbox it may run in; a weaker one is refused.
+    /// The weakest sandbox it may run in; with a weaker one it is refused.
     pub weakest: Tier,
-    /// How long it may run if the request does not say, in milliseconds.
+    /// Default timeout, in milliseconds.
     pub timeout_ms: u64,
-    /// The longest a request may ask for, in milliseconds.
+    /// Maximum timeout that a request may set, in milliseconds.
     pub timeout_ceiling_ms: u64,
 }
 
@@ -145,22 +147,22 @@ impl Default for CommandPolicy {
     }
 }
 
-/// What commands may do: for everybody, and for roles that have a policy of their own.
+/// Command policies: the default, and those of roles with their own policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandPolicies {
     /// For roles that are not listed.
     pub default: CommandPolicy,
-    /// For these roles.
+    /// By role.
     pub roles: BTreeMap<String, CommandPolicy>,
 }
 
 impl CommandPolicies {
-    /// What commands of a role may do.
+    /// Returns the policy of a role.
     pub fn of(&self, role: &str) -> &CommandPolicy {
         self.roles.get(role).unwrap_or(&self.default)
     }
 
-    /// Whether commands of any role reach what is outside of this machine.
+    /// Returns whether commands of any role have access to the network outside of this machine.
     pub fn reach_network(&self) -> bool {
         let mut all = self.roles.values().chain([&self.default]);
         all.any(|policy| policy.network == Network::On)

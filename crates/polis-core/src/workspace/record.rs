@@ -1,5 +1,6 @@
-//! Whose workspace is where: how an agent finds the one it works in, and how one is bound to a
-//! directory. Making directories and resolving paths is a port's.
+//! Workspace records: finding an agent's workspace, and binding a workspace to a directory.
+//!
+//! Creating directories and resolving paths belong to a port.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,13 +37,12 @@ pub struct Workspace {
 pub struct AssignedWorkspace {
     /// The workspace.
     pub workspace: Workspace,
-    /// One more with every write.
+    /// Incremented by every write.
     pub revision: u64,
 }
 
-/// The way up from an agent to the first above it that has a workspace. Ends at `root`, at the
-/// person, and where the registry goes in a circle; whether somebody on the way is retired does not
-/// matter.
+/// Walk from an agent up to the first ancestor that has a workspace. It ends at `root`, at the person, and at a
+/// cycle in the registry. Retired agents on the path make no difference.
 #[derive(Debug)]
 pub struct Climb {
     here: Option<AgentId>,
@@ -50,7 +50,7 @@ pub struct Climb {
 }
 
 impl Climb {
-    /// Begins with the agent itself.
+    /// Starts with the agent itself.
     pub fn from(agent: &AgentId) -> Self {
         let mut climb = Self {
             here: None,
@@ -60,19 +60,19 @@ impl Climb {
         climb
     }
 
-    /// Whose workspace to look for; `None` when nobody is left.
+    /// Returns the agent whose workspace to look up; `None` at the end of the walk.
     pub fn here(&self) -> Option<&AgentId> {
         self.here.as_ref()
     }
 
-    /// Goes on to the one above.
+    /// Moves on to the supervisor.
     pub fn up(&mut self, supervisor: Option<&AgentId>) {
         let above = supervisor.filter(|id| !AgentId::FIXED.contains(&id.as_str()));
         self.here = above.filter(|id| self.seen.insert((*id).clone())).cloned();
     }
 }
 
-/// The workspace an agent works in: its own, or that of the first above it that has one.
+/// Returns the owner of the workspace an agent works in: itself, or the nearest ancestor that has one.
 pub fn find<'a>(
     agent: &AgentId,
     supervisor_of: impl Fn(&AgentId) -> Option<&'a AgentId>,
@@ -88,7 +88,7 @@ pub fn find<'a>(
     }
 }
 
-/// The refusal for an agent that has no workspace, and nobody above it has one.
+/// Returns the refusal for an agent without a workspace, of its own or of an ancestor.
 pub fn not_assigned(agent: &AgentId, registered: bool) -> Refusal {
     let (message, hint) = if agent.as_str() == AgentId::USER {
         (
@@ -117,7 +117,7 @@ pub fn not_assigned(agent: &AgentId, registered: bool) -> Refusal {
     Refusal::new(Code::WorkspaceNotAssigned, message, hint)
 }
 
-/// Refuses to act in a workspace that the caller does not work in itself; the person may in any.
+/// Fails with `permission_denied` if the caller does not work in this workspace. The person may use any.
 pub fn check_use(caller: &Caller, own: Option<&AgentId>, wanted: &AgentId) -> Result<(), Refusal> {
     if caller.standing == Standing::Human || own == Some(wanted) {
         return Ok(());
@@ -132,14 +132,14 @@ pub fn check_use(caller: &Caller, own: Option<&AgentId>, wanted: &AgentId) -> Re
     ))
 }
 
-/// A directory that a workspace is to be bound to, and what that is decided on.
+/// A directory to bind a workspace to, and the state that this is decided on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     /// The directory, canonical and absolute.
     pub directory: String,
-    /// All workspaces there are.
+    /// All workspaces.
     pub workspaces: Vec<Workspace>,
-    /// The revision of [`Fence::Workspaces`] that was read before them.
+    /// The revision of [`Fence::Workspaces`], read before them.
     pub fence: u64,
 }
 
@@ -148,8 +148,8 @@ impl Binding {
         self.check_for(Some(owner))
     }
 
-    /// Refuses a directory that is another's, or inside of it, or around it. Compared part by
-    /// part: `/a/bc` is not inside of `/a/b`.
+    /// Fails with `workspace_overlaps` if the directory is another workspace's, or inside or above it. Paths
+    /// are compared by component: `/a/bc` is not inside `/a/b`.
     pub fn check_for(&self, owner: Option<&AgentId>) -> Result<(), Refusal> {
         let others = self
             .workspaces
@@ -181,7 +181,7 @@ impl Binding {
         Ok(())
     }
 
-    /// The write that conflicts with every other binding decided at the same time.
+    /// Returns the write that conflicts with every concurrent binding.
     pub fn touch(&self) -> Write {
         Write::TouchFence {
             fence: Fence::Workspaces,
@@ -190,7 +190,7 @@ impl Binding {
     }
 }
 
-/// What the log tells of a workspace. The directory is left out: everybody reads the log.
+/// Data of workspace events. It does not contain the directory, because other agents can read the log.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Told<'a> {
@@ -201,7 +201,7 @@ struct Told<'a> {
     moved: bool,
 }
 
-/// Adds what the registration of an agent does about workspaces: the head of a team gets one.
+/// Adds the workspace writes of an agent's registration: a team head gets a workspace.
 pub(crate) fn assign(
     agent: &Agent,
     binding: Option<&Binding>,
@@ -239,7 +239,7 @@ pub(crate) fn assign(
     Ok(changes)
 }
 
-/// The refusal to bind a workspace for an agent that works in another's.
+/// Returns the refusal to bind a workspace for an agent that works in an ancestor's.
 fn not_a_head(agent: &Agent) -> Refusal {
     let above = agent.supervisor.as_ref();
     Refusal::new(
@@ -257,22 +257,22 @@ fn not_a_head(agent: &Agent) -> Refusal {
     )
 }
 
-/// What a binding is asked of.
+/// The workspace that a binding applies to.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
-    /// The agent whose workspace is meant.
+    /// The agent that owns the workspace.
     pub agent: &'a Agent,
     /// Its workspace, if it has one.
     pub current: Option<&'a AssignedWorkspace>,
-    /// Whether the directory of that workspace is there already.
+    /// Whether the directory of that workspace exists.
     pub exists: bool,
-    /// Whether it may be left behind.
+    /// Whether that directory may be abandoned.
     pub force: bool,
 }
 
-/// Refuses a caller that may not bind this agent's workspace. The agent itself may: on the command
-/// line whoever types a directory of this machine has its user's rights already, and other surfaces
-/// do not offer it.
+/// Fails with `permission_denied` if the caller may not bind this agent's workspace. The agent itself may: on
+/// the command line, a user who types a directory of this machine already has the rights to it, and other
+/// surfaces do not offer this operation.
 pub fn check_bind(agent: &Agent, policy: &Policy, caller: &Caller) -> Result<(), Refusal> {
     if !agent.is_child_of_root() {
         return Err(not_a_head(agent));
@@ -283,7 +283,7 @@ pub fn check_bind(agent: &Agent, policy: &Policy, caller: &Caller) -> Result<(),
     policy.check(caller, Permission::ManageAgents)
 }
 
-/// Decides a binding. What is in a directory left behind stays there.
+/// Decides a binding. The content of an abandoned directory is kept.
 pub fn decide_bind(
     target: Target<'_>,
     binding: &Binding,

@@ -1,4 +1,4 @@
-//! Signals by name, as results tell them, and by number, as exit codes count them (Linux).
+//! Signal names, as used in results, and their numbers, as used in exit codes (Linux).
 
 /// The names of signals 1 to 31.
 const NAMES: [&str; 31] = [
@@ -35,7 +35,7 @@ const NAMES: [&str; 31] = [
     "SIGSYS",
 ];
 
-/// A signal's name; those without one are called by their number, such as `SIG40`.
+/// Returns a signal's name; one without a name is called by its number, such as `SIG40`.
 pub fn name(number: i32) -> String {
     usize::try_from(number)
         .ok()
@@ -43,7 +43,7 @@ pub fn name(number: i32) -> String {
         .map_or_else(|| format!("SIG{number}"), |&known| known.to_owned())
 }
 
-/// The number of the signal that [`name`] calls so.
+/// Returns the number of the signal with this [`name`].
 pub fn number(name: &str) -> Option<i32> {
     let known = NAMES.iter().position(|&known| known == name);
     match known {

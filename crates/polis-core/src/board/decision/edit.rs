@@ -1,4 +1,7 @@
-//! Decisions written onto a board, leaving every other byte as it is.
+//! Writes decision records to a board's text without changing any other byte.
+//!
+//! Looks records up by id, adds new ones, and replaces the changed fields of existing ones. Each edit is a
+//! [`Splice`].
 
 use super::record::{Field, FieldLines, Record, records, render_at};
 use super::{Decision, decisions};
@@ -10,12 +13,12 @@ use crate::board::template_text::{Language, heading};
 use crate::id::quoted;
 use crate::refusal::{Code, Refusal};
 
-/// The decision of this id, written `7` or `#7`.
+/// Returns the decision with this id, written `7` or `#7`. Fails with `decision_not_found` if there is none.
 pub fn find_decision(text: &str, id: &str) -> Result<Decision, Refusal> {
     find_record(text, id).map(|record| record.decision)
 }
 
-/// The number for the next decision: one more than the highest there is.
+/// Returns the number for the next decision: the highest existing one plus one.
 pub fn next_id(text: &str) -> u64 {
     decisions(text)
         .iter()
@@ -25,8 +28,8 @@ pub fn next_id(text: &str) -> u64 {
         .saturating_add(1)
 }
 
-/// Adds a record at the end of the key decisions, in place of the remark that there are none. If
-/// the board has no such section, it gets one at its end.
+/// Adds a record at the end of the key decisions section, replacing its placeholder. If the board has no such
+/// section, one is added at its end.
 pub fn insert_decision(text: &str, decision: &Decision, language: Language) -> Splice {
     let wanted = decision.clone().normal();
     let name = heading::KEY_DECISIONS;
@@ -38,8 +41,8 @@ pub fn insert_decision(text: &str, decision: &Decision, language: Language) -> S
     )
 }
 
-/// Rewrites the fields of a record that differ from the decision, in the language the record is
-/// written in. Fields that say the same already, and what somebody added, stay as they are.
+/// Rewrites the fields of a record that differ from the decision, in the language of the record. Fields that
+/// already have the right value, and text added by hand, are not changed.
 pub fn replace_decision(text: &str, decision: &Decision) -> Result<Splice, Refusal> {
     let record = find_record(text, &decision.id)?;
     let wanted = decision.clone().normal();
@@ -93,7 +96,8 @@ fn find_record(text: &str, id: &str) -> Result<Record, Refusal> {
         })
 }
 
-/// The field below which a new one goes: the nearest before it in the template that stays.
+/// Returns the field after which a new one is inserted: the nearest preceding one, in template order, that
+/// stays.
 fn nearest_before<'a>(
     record: &'a Record,
     field: Field,
@@ -107,7 +111,7 @@ fn nearest_before<'a>(
         .max_by_key(|known| known.field)
 }
 
-/// Items directly below the heading must not run into the text that stands there.
+/// Inserts items directly below the heading, separated from the text that follows.
 fn below_heading(text: &str, record: &Record, items: &str) -> Splice {
     let unfinished = text
         .get(..record.top)
@@ -126,7 +130,7 @@ fn below_heading(text: &str, record: &Record, items: &str) -> Splice {
     }
 }
 
-/// Several changes as one, with what stands between them. Changes at the same place keep their
+/// Combines several splices into one, including the text between them. Splices at the same position keep their
 /// order.
 fn joined(text: &str, mut edits: Vec<Splice>) -> Splice {
     edits.sort_by_key(|edit| edit.start);

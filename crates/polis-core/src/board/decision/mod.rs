@@ -1,8 +1,8 @@
 //! Decisions: records on a board that agents sign, veto and appeal.
 //!
-//! The board's text is the only place a decision is kept. [`decisions`] reads the records, the
-//! rules ([`propose`], [`sign`], [`veto`], [`appeal`]) answer the record as it should be, and
-//! [`insert_decision`] and [`replace_decision`] write it back without touching other lines.
+//! The board's text is the only storage of a decision. [`decisions`] parses the records, the rules
+//! ([`propose`], [`sign`], [`veto`], [`appeal`]) return the new record, and [`insert_decision`] and
+//! [`replace_decision`] write it back without changing other lines.
 
 mod edit;
 mod record;
@@ -44,7 +44,7 @@ impl DecisionStatus {
         Self::Appealing,
     ];
 
-    /// The status as text.
+    /// Returns the status as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -63,8 +63,8 @@ impl DecisionStatus {
         }
     }
 
-    /// Reads a status line. Marks around it and a remark in brackets behind it are passed over;
-    /// what names no status, the template's unfilled choice among it, waits for signatures.
+    /// Parses a status line. Surrounding markup and a remark in brackets after it are ignored. A text that
+    /// names no status, such as the template's unfilled choice, is pending.
     fn read(line: &str) -> Self {
         let word = line.split(['(', '（']).find(|part| !part.trim().is_empty());
         let word = word
@@ -139,12 +139,12 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The decision in the form a record keeps to the letter.
+    /// Returns the decision in normal form, which a record preserves exactly.
     ///
-    /// Texts are trimmed, their lines end with a line feed, and control characters other than line
-    /// feed and tab are left out. Names, times and titles are one trimmed line; a list names
-    /// everyone once and nobody without a name. An optional field that says nothing is absent. Who
-    /// names a milestone decides about one.
+    /// Texts are trimmed, their lines end with a line feed, and control characters other than line feed and tab
+    /// are removed. Names, times and titles are one trimmed line. Lists contain no duplicates and no empty
+    /// names. An optional field without content is absent. A decision that names a milestone is of the
+    /// milestone kind.
     #[must_use]
     pub fn normal(self) -> Self {
         let one = |text: Option<String>| {
@@ -183,7 +183,7 @@ fn normal_text(text: &str) -> String {
     kept.trim().to_owned()
 }
 
-/// One line, trimmed: what breaks it or is invisible in it becomes a space.
+/// Returns the text as one trimmed line: control characters become spaces.
 pub(super) fn normal_line(text: &str) -> String {
     let line: String = text
         .chars()

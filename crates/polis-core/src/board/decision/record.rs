@@ -1,9 +1,9 @@
-//! A decision as text: the record of the template, read and written.
+//! Text format of decision records: parsing and rendering.
 //!
-//! A record is a heading `决策 #7` or `Decision #7` below the heading of the key decisions, and the
-//! list items up to the next heading that begin with a label. Everything else between the two is
-//! somebody's own text. Values of several lines are indented under their item, so nothing in them
-//! can be taken for a heading or a field.
+//! A record is a heading `决策 #7` or `Decision #7` below the heading of the key decisions, and the list items up
+//! to the next heading that begin with a known label. All other text between the two was added by hand and is
+//! ignored. Values of several lines are indented under their item, so that nothing in them can be parsed as a
+//! heading or a field.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::board::lines::{Line, line_start, lines};
 use crate::board::section::{Outline, outline};
 use crate::board::template_text::{Language, Word, heading, is_placeholder, label, record, value};
 
-/// A field of a record, in the order it is written in.
+/// A field of a record, in the order of rendering.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Field {
     Time,
@@ -59,7 +59,7 @@ impl Field {
         }
     }
 
-    /// Takes a value as it stands in a record over into the decision.
+    /// Parses a value from a record into the decision.
     fn read(self, value: &str, into: &mut Decision) {
         match self {
             Self::Time => into.time = read_line(value).unwrap_or_default(),
@@ -86,8 +86,7 @@ impl Field {
         }
     }
 
-    /// The list item for this field, without its line end; nothing for an optional field that is
-    /// absent.
+    /// Returns the list item for this field, without its line end; `None` for an optional field that is absent.
     pub(super) fn item(self, of: &Decision, language: Language) -> Option<String> {
         let value = match self {
             Self::Time => write_line(&of.time),
@@ -118,45 +117,45 @@ impl Field {
     }
 }
 
-/// What a block of Markdown may begin with; such a text begins on a line of its own.
+/// First characters of a Markdown block; a text that begins with one starts on its own line.
 const OPENS_BLOCK: &[char] = &['#', '>', '-', '*', '+', '`', '~', '|', '<', '1'];
 
-/// A record on a board.
+/// A record on a board, with its position.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) decision: Decision,
     pub(super) language: Language,
     /// Where its heading ends.
     pub(super) top: usize,
-    /// Its fields as they stand there, each once.
+    /// The positions of its fields, without duplicates.
     pub(super) fields: Vec<FieldLines>,
 }
 
-/// The lines of one field.
+/// The position of a field.
 #[derive(Debug, Clone)]
 pub(super) struct FieldLines {
     pub(super) field: Field,
-    /// From the start of its first line to the end of what its last line says.
+    /// From the start of its first line to the end of its last line, without the line end.
     pub(super) range: Range<usize>,
     /// Where the line after it begins.
     pub(super) next: usize,
 }
 
-/// The decisions on a board, in its order.
+/// Returns the decisions on a board, in order.
 pub fn decisions(text: &str) -> Vec<Decision> {
     records(text, &outline(text))
         .map(|record| record.decision)
         .collect()
 }
 
-/// A decision as its record in the template.
+/// Renders a decision as a record of the template.
 ///
-/// What [`decisions`] reads from it is the decision in its [normal form](Decision::normal).
+/// Parsing the result with [`decisions`] returns the decision in its [normal form](Decision::normal).
 pub fn render(decision: &Decision, language: Language) -> String {
     render_at(decision, language, 3)
 }
 
-/// The record with a heading of the given level.
+/// Renders the record with a heading of the given level.
 pub(super) fn render_at(decision: &Decision, language: Language, level: u8) -> String {
     let decision = decision.clone().normal();
     let mut text = format!(
@@ -174,7 +173,7 @@ pub(super) fn render_at(decision: &Decision, language: Language, level: u8) -> S
     text
 }
 
-/// The records on a board, in its order.
+/// Iterates over the records on a board, in order.
 pub(super) fn records<'a>(
     text: &'a str,
     outline: &'a Outline,
@@ -196,7 +195,7 @@ pub(super) fn records<'a>(
     })
 }
 
-/// The language and the id in a heading such as `决策 #7: 采用 Rust`.
+/// Parses the language and the id of a heading such as `决策 #7: 采用 Rust`.
 fn read_heading(title: &str) -> Option<(Language, &str)> {
     let (word, rest) = title.split_once(['#', '＃'])?;
     if !record::DECISION.is(word) {
@@ -222,7 +221,7 @@ fn read_record(text: &str, body: Range<usize>, language: Language, id: &str) -> 
         let Some((lines, value)) = read_item(text, item) else {
             continue;
         };
-        // The first counts: what a list below repeats is not the record's.
+        // The first occurrence counts; a repetition in a later list does not belong to the record.
         if fields.iter().all(|known| known.field != lines.field) {
             lines.field.read(&value, &mut decision);
             fields.push(lines);
@@ -236,7 +235,7 @@ fn read_record(text: &str, body: Range<usize>, language: Language, id: &str) -> 
     }
 }
 
-/// The items of the lists at the top level of a stretch.
+/// Iterates over the items of the top-level lists of a range.
 fn items(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut depth = 0_usize;
     let offset = stretch.start;
@@ -256,7 +255,7 @@ fn items(text: &str, stretch: Range<usize>) -> impl Iterator<Item = Range<usize>
     })
 }
 
-/// The field an item is, its lines and its value; an item without a known label is none.
+/// Parses an item: its field, position and value. Returns `None` if it has no known label.
 fn read_item(text: &str, item: Range<usize>) -> Option<(FieldLines, String)> {
     let start = line_start(text, item.start);
     let mut all = lines(text, start..item.end);
@@ -278,7 +277,7 @@ fn read_item(text: &str, item: Range<usize>) -> Option<(FieldLines, String)> {
             blank.push(line);
             continue;
         }
-        // Not indented, it is what somebody added below.
+        // A line that is not indented was added by hand below the item.
         if line.indent() <= indent {
             break;
         }
@@ -296,7 +295,7 @@ fn read_item(text: &str, item: Range<usize>) -> Option<(FieldLines, String)> {
     Some((found, read))
 }
 
-/// A line less the indentation it has as part of an item; a tab counts whole.
+/// Removes the indentation that a line has as part of an item; a tab is removed as a whole.
 fn without_margin(line: &str, margin: usize) -> &str {
     let mut column = 0;
     let end = line.bytes().position(|byte| {
@@ -311,7 +310,7 @@ fn without_margin(line: &str, margin: usize) -> &str {
     line.get(end.unwrap_or(line.len())..).unwrap_or_default()
 }
 
-/// Reads `**label**: value`, `**label:** value` or `label: value`.
+/// Parses `**label**: value`, `**label:** value` or `label: value`.
 fn labelled(item: &str) -> Option<(Field, &str)> {
     let mark = ["**", "__"].into_iter().find(|mark| item.starts_with(mark));
     let mark = mark.unwrap_or_default();
@@ -347,7 +346,7 @@ fn write_line(text: &str) -> String {
     escape(text, |at, _| at == 0 && is_void(text))
 }
 
-/// Names between commas of either width, `、`, or ` / `, or one on each line of a list.
+/// Parses names separated by commas of either width, `、` or ` / `, or one per line of a list.
 fn read_names(value: &str) -> Vec<String> {
     let names: Vec<_> = value
         .split([',', '，', '、', '\n'])

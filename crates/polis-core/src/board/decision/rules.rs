@@ -1,4 +1,6 @@
-//! Who may do what to a decision, and what becomes of it.
+//! Voting rules of decisions: proposing, signing, vetoing and appealing, with the quorum.
+//!
+//! The functions take a decision and return it with the new signatures, vetoes and status, or refuse the vote.
 
 use super::{Decision, DecisionKind, DecisionStatus};
 use crate::id::AgentId;
@@ -6,14 +8,14 @@ use crate::refusal::{Code, Refusal};
 use crate::task::text::{check_line, check_text};
 use crate::time::Timestamp;
 
-/// How many signatures approve.
+/// Number of signatures that approve a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quorum {
-    /// A decision.
+    /// For an ordinary decision.
     pub signatures: u32,
-    /// The decision that a milestone is reached.
+    /// For a decision that a milestone is reached.
     pub milestone_signatures: u32,
-    /// A decision that was vetoed and appealed.
+    /// For a decision that was vetoed and appealed.
     pub appeal_signatures: u32,
 }
 
@@ -27,20 +29,20 @@ impl Default for Quorum {
     }
 }
 
-/// Whose signatures count, and how many of them it takes.
+/// The signers, and the number of signatures required.
 #[derive(Debug, Clone, Copy)]
 pub struct Electorate<'a> {
-    /// The names that may sign and veto, each once.
+    /// Names that may sign and veto, without duplicates.
     pub signers: &'a [String],
-    /// How many signatures approve.
+    /// Number of signatures that approve.
     pub quorum: Quorum,
 }
 
-/// Who acts.
+/// The actor of a vote.
 ///
-/// The person who owns the board may propose, sign, veto and appeal without being a signer. Their
-/// signature counts as one, so an approved record always shows the signatures it took; their veto
-/// always rejects, for no vote of agents overrules the owner.
+/// The person who owns the board may propose, sign, veto and appeal without being a signer. Their signature
+/// counts as one, so that an approved record always shows the required number of signatures. Their veto always
+/// rejects, because a vote of agents cannot overrule the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By<'a> {
     /// An agent, by name.
@@ -58,18 +60,18 @@ impl<'a> By<'a> {
     }
 }
 
-/// What is proposed.
+/// A proposal for a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal<'a> {
-    /// What is to be decided, as Markdown.
+    /// The content of the decision, as Markdown.
     pub content: &'a str,
-    /// Whether a milestone is to be declared reached.
+    /// Whether it declares a milestone reached.
     pub kind: DecisionKind,
-    /// Which one, by its title.
+    /// The milestone's title.
     pub milestone: Option<&'a str>,
 }
 
-/// A new decision, waiting for signatures. To propose is not to sign.
+/// Creates a new pending decision. Proposing does not imply signing.
 pub fn propose(
     proposal: &Proposal<'_>,
     id: u64,
@@ -99,8 +101,8 @@ pub fn propose(
     Ok(decision.normal())
 }
 
-/// Signs: the signature that completes the quorum approves. In an appeal the earlier signatures
-/// still count, and who signs withdraws their veto. Signing twice changes nothing.
+/// Signs a decision. The signature that completes the quorum approves it. In an appeal the earlier signatures
+/// still count, and signing withdraws the signer's veto. Signing twice changes nothing.
 pub fn sign(
     decision: &Decision,
     by: By<'_>,
@@ -123,8 +125,8 @@ pub fn sign(
     Ok(signed)
 }
 
-/// Vetoes: a waiting decision is rejected at once, an appealed one when so many have vetoed that
-/// approval has become impossible. Who vetoes loses their signature. A reason may be empty.
+/// Vetoes a decision. A pending one is rejected at once, an appealed one when its approval has become
+/// impossible. A veto withdraws the actor's signature. The reason may be empty.
 pub fn veto(
     decision: &Decision,
     by: By<'_>,
@@ -159,7 +161,7 @@ pub fn veto(
     Ok(vetoed.normal())
 }
 
-/// Asks for a second vote on a rejected decision: its proposer may, and who may sign.
+/// Appeals a rejected decision, for a second vote. The proposer and the signers may.
 pub fn appeal(
     decision: &Decision,
     by: By<'_>,
@@ -197,7 +199,8 @@ impl Electorate<'_> {
         ))
     }
 
-    /// The signatures it takes. Where there are fewer signers, all of them and the person's.
+    /// Returns the number of signatures required. If there are fewer signers, it is all of them plus the
+    /// person.
     fn needed(&self, decision: &Decision) -> usize {
         let configured = match (decision.status, decision.kind) {
             (DecisionStatus::Appealing, _) => self.quorum.appeal_signatures,
@@ -210,14 +213,14 @@ impl Electorate<'_> {
             .max(1)
     }
 
-    /// The signatures that count: a name typed onto the board by hand does not make a signer.
+    /// Counts the valid signatures: a name that was typed onto the board by hand is not necessarily a signer.
     fn signatures(&self, decision: &Decision) -> usize {
         let counts = |name: &&String| name.as_str() == AgentId::USER || self.signers.contains(name);
         decision.signers.iter().filter(counts).count()
     }
 
-    /// The signatures there could still be, without the person's unless it is there: nobody waits for
-    /// it where the signers are enough.
+    /// Returns the maximum number of signatures still possible. The person's counts only if it is present, or
+    /// if there are too few signers without it; otherwise the vote does not wait for it.
     fn reachable(&self, decision: &Decision) -> usize {
         let open = |name: &&String| !decision.vetoed_by.contains(name);
         let few = self.signers.len() < self.needed(decision);

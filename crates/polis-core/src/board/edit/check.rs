@@ -1,30 +1,30 @@
-//! Making sure that an edit changes how nothing else reads.
+//! Validation that a section edit does not change how the rest of the text is parsed.
 //!
-//! Only the neighbourhood is read again: from the heading before the section up to and with the
-//! heading after it. A heading that is still there at its place leaves all behind it as it was.
+//! Only the neighbourhood is parsed again: from the heading before the section up to and including the heading
+//! after it. If that heading is still found at its position, everything after it is unchanged.
 
 use super::{compose::own_line_end, text_line_end};
 use crate::board::section::{Section, outline, outline_from};
 use crate::board::splice::Splice;
 use crate::refusal::{Code, Refusal};
 
-/// Stands in for the heading that may one day follow the last section.
+/// Placeholder for a heading that may later follow the last section.
 const PROBE: &str = "# polis\n";
 
-/// The place of a section, there or to be, and what stands around it.
+/// The position of an existing or new section, and its neighbourhood.
 pub(super) struct Place<'t> {
-    /// What there is of the section now.
+    /// The current text of the section; empty if it is new.
     pub(super) old: &'t str,
-    /// The line end for lines that are added.
+    /// The line end for added lines.
     pub(super) eol: &'static str,
-    /// Where the place begins in the text.
+    /// Where the section begins in the text.
     start: usize,
     heading_length: usize,
     level: u8,
     title: String,
     /// Where the neighbourhood begins in the text.
     near: usize,
-    /// From there to the section.
+    /// The text from there to the section.
     before: &'t str,
     /// The heading in `before`, if it begins with one.
     previous: Option<&'t Section>,
@@ -34,7 +34,7 @@ pub(super) struct Place<'t> {
 }
 
 impl<'t> Place<'t> {
-    /// The place of a section that is there.
+    /// Returns the position of an existing section.
     pub(super) fn of_section(text: &'t str, sections: &'t [Section], section: &'t Section) -> Self {
         let index = sections.partition_point(|other| other.heading.start < section.heading.start);
         let following = sections.partition_point(|other| other.heading.start < section.end);
@@ -57,7 +57,7 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// The place after the end of a text, for a section to be.
+    /// Returns the position at the end of a text, for a new section.
     pub(super) fn at_end(text: &'t str, sections: &'t [Section], level: u8, title: &str) -> Self {
         let previous = sections.last();
         let near = previous.map_or(0, |previous| previous.heading.start);
@@ -92,13 +92,13 @@ impl<'t> Place<'t> {
         self.next.is_none()
     }
 
-    /// The change that makes the section into `new`, if that leaves all around it alone.
+    /// Returns the splice that replaces the section with `new`, if the surroundings stay unchanged.
     pub(super) fn change_to(&self, new: &str) -> Result<Splice, Refusal> {
         self.check("", new, true)?;
         Ok(Splice::between(self.start, self.old, new))
     }
 
-    /// The change that adds the section after a gap, if that leaves all around it alone.
+    /// Returns the splice that adds the section after a gap, if the surroundings stay unchanged.
     pub(super) fn grow_by(&self, gap: &str, new: &str) -> Result<Splice, Refusal> {
         self.check(gap, new, true)?;
         Ok(Splice {
@@ -108,7 +108,7 @@ impl<'t> Place<'t> {
         })
     }
 
-    /// The change that leaves only a gap of the section, if that leaves all around it alone.
+    /// Returns the splice that replaces the section with a gap, if the surroundings stay unchanged.
     pub(super) fn remove(&self, gap: &str) -> Result<Splice, Refusal> {
         self.check(gap, "", false)?;
         Ok(Splice {
@@ -118,7 +118,7 @@ impl<'t> Place<'t> {
         })
     }
 
-    /// Reads the neighbourhood as it would be and compares its headings.
+    /// Parses the neighbourhood as it would be after the edit and compares its headings.
     fn check(&self, gap: &str, new: &str, stays: bool) -> Result<(), Refusal> {
         let probe = [self.eol, PROBE].concat();
         let tail = if self.is_last() { &probe } else { self.after };
@@ -149,7 +149,7 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// Whether the headings found inside are the section's own and deeper ones.
+    /// Returns whether the headings found inside are the section's own heading and deeper ones.
     fn owns(&self, inside: &[Section], start: usize, stays: bool) -> bool {
         let Some((own, deeper)) = inside.split_first() else {
             return !stays;
@@ -163,7 +163,7 @@ impl<'t> Place<'t> {
     }
 }
 
-/// The refusal of an edit that would change how the text around it reads.
+/// Returns the refusal for an edit that would change how the surrounding text is parsed.
 pub(super) fn disturbs() -> Refusal {
     Refusal::new(
         Code::InvalidSection,

@@ -1,6 +1,8 @@
-//! Putting the lines of a section together.
+//! Composition of a section's text: headings, blank lines and line ends.
+//!
+//! Added lines use the line ends of the text around them.
 
-/// A text without the blank lines around it and without its last line end.
+/// Returns a text without surrounding blank lines and without its last line end.
 pub(super) fn trimmed(text: &str) -> &str {
     let text = without_blank_end(text);
     let blank = text
@@ -11,7 +13,7 @@ pub(super) fn trimmed(text: &str) -> &str {
     text.get(indent..).unwrap_or_default()
 }
 
-/// The line end a text begins with, if it begins with one.
+/// Returns the line end that a text begins with; `\n` if it begins with none.
 pub(super) fn line_end(text: &str) -> &'static str {
     if text.starts_with("\r\n") {
         "\r\n"
@@ -22,14 +24,14 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// The line end after a line, if it has one.
+/// Returns the line end of a line, if it has one.
 pub(super) fn own_line_end(line: &str) -> Option<&'static str> {
     let end = line.trim_end_matches(is_line_end).len();
     let ends = line.get(end..).filter(|ends| !ends.is_empty())?;
     Some(line_end(ends))
 }
 
-/// A heading with nothing below it.
+/// Returns a heading with an empty body.
 pub(super) fn emptied(heading: &str, eol: &str, last: bool) -> String {
     let mut new = lines(heading, eol);
     if !last {
@@ -38,7 +40,7 @@ pub(super) fn emptied(heading: &str, eol: &str, last: bool) -> String {
     new
 }
 
-/// A section, or only its heading, with content added as a block of its own at the end.
+/// Returns a section, or only its heading, with content appended as a separate block.
 pub(super) fn appended(section: &str, content: &str, eol: &str, last: bool) -> String {
     let kept = without_blank_end(section);
     let mut new = lines(
@@ -58,7 +60,8 @@ pub(super) fn appended(section: &str, content: &str, eol: &str, last: bool) -> S
     new
 }
 
-/// What has to stand between a text and a heading after it: the end of its line and a blank one.
+/// Returns the line ends needed between a text and a following heading: the end of its last line and a blank
+/// line.
 pub(super) fn gap_before(text: &str, eol: &str) -> String {
     let kept = without_blank_end(text);
     let line = after_line(text, kept.len());
@@ -81,19 +84,19 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t') || is_line_end(c)
 }
 
-/// A text up to its last line that is not blank; that line whole, without its end.
+/// Returns a text up to its last line that is not blank, including that line without its line end.
 fn without_blank_end(text: &str) -> &str {
     let end = text.trim_end_matches(is_blank).len();
     let rest = text.get(end..).unwrap_or_default();
     let spaces = rest.find(is_line_end).unwrap_or(rest.len());
-    // Text that is all blank has no line to keep.
+    // A text that is all blank has no line to keep.
     if end == 0 {
         return "";
     }
     text.get(..end + spaces).unwrap_or(text)
 }
 
-/// The place after the line end that stands at `at`, if one does.
+/// Returns the position after the line end at `at`, if there is one.
 fn after_line(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     if rest.starts_with(is_line_end) {
@@ -103,13 +106,13 @@ fn after_line(text: &str, at: usize) -> usize {
     }
 }
 
-/// Lines, the last of them ended.
+/// Returns lines with the last one terminated.
 fn lines(text: &str, eol: &str) -> String {
     let ended = text.is_empty() || text.ends_with(is_line_end);
     [text, if ended { "" } else { eol }].concat()
 }
 
-/// Whether the last block of a text belongs to a list.
+/// Returns whether the last block of a text belongs to a list.
 fn ends_in_item(text: &str) -> bool {
     text.rsplit('\n')
         .find(|line| {
@@ -118,7 +121,7 @@ fn ends_in_item(text: &str) -> bool {
         .is_some_and(|line| is_item(line.trim_start()))
 }
 
-/// Whether a text begins with the mark of a list item.
+/// Returns whether a text begins with a list item marker.
 fn is_item(text: &str) -> bool {
     let after = match text.strip_prefix(['-', '*', '+']) {
         Some(after) => after,

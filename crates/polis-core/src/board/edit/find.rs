@@ -1,16 +1,19 @@
-//! Finding a section by the name somebody typed.
+//! Lookup of a section by the title that a caller typed.
+//!
+//! Matching is lenient about `#`s, inline markup, language and case, but refuses an ambiguous title.
 
 use crate::board::section::{Outline, Section, plain_title};
 use crate::board::template_text;
 use crate::refusal::{Code, Refusal};
 
-/// How many titles a refusal names.
+/// Maximum number of titles listed in a refusal.
 const NAMED: usize = 8;
 
-/// Finds the section with this title; `nth`, from 1, chooses among several.
+/// Finds the section with this title; `nth`, from 1, selects one of several.
 ///
-/// The title may be typed with its `#`s or with its inline markup, be the other language's name of
-/// a template heading, or differ in case. Of several, the only one of level 2 is meant.
+/// The title may be typed with its `#`s or with its inline markup, be the name of a template heading in the
+/// other language, or differ in case. Of several matches, the only one of level 2 is chosen. Fails with
+/// `section_not_found` or `ambiguous_section`.
 pub fn find<'a>(
     text: &str,
     outline: &'a Outline,
@@ -37,7 +40,7 @@ pub fn find<'a>(
     }
 }
 
-/// A typed title without the `#`s before it.
+/// Returns a typed title without leading `#`s.
 pub(super) fn without_marks(typed: &str) -> &str {
     let typed = typed.trim();
     let bare = typed.trim_start_matches('#');
@@ -49,7 +52,7 @@ pub(super) fn without_marks(typed: &str) -> &str {
     }
 }
 
-/// The sections meant by the closest way to read the title that means any.
+/// Returns the sections that match under the strictest interpretation of the title that has any matches.
 fn matches<'a>(outline: &'a Outline, typed: &str) -> Vec<&'a Section> {
     let bare = without_marks(typed);
     let named = |name: &str| -> Vec<&'a Section> {

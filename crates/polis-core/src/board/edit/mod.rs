@@ -1,4 +1,7 @@
-//! Changing one section of a text and no other byte.
+//! Editing of one section of a Markdown text without changing any other byte.
+//!
+//! [`edit_section`] replaces, extends or deletes a section. It returns a [`Splice`], or refuses an edit that
+//! would change how the rest of the text is parsed.
 
 mod check;
 mod compose;
@@ -16,24 +19,24 @@ use super::splice::Splice;
 use super::template_text::is_placeholder;
 use crate::refusal::{Code, Refusal};
 
-/// What to do with a section.
+/// An edit of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SectionEdit<'a> {
-    /// Replace all below the heading; a section that is not there is created.
+    /// Replace everything below the heading; a missing section is created.
     Set(&'a str),
-    /// Add at the end of the section; a section that is not there is created.
+    /// Append to the section; a missing section is created.
     Append(&'a str),
-    /// Remove the heading and all below it.
+    /// Remove the heading and everything below it.
     Delete,
 }
 
-/// The level of a section that is created.
+/// Heading level of a section that is created.
 const NEW_LEVEL: u8 = 2;
 
-/// Edits the section with this title; `nth`, from 1, chooses among several.
+/// Edits the section with this title; `nth`, from 1, selects one of several.
 ///
-/// The heading keeps its bytes, and so does everything outside the section. What would change how
-/// the text around it reads is refused.
+/// The heading keeps its bytes, and so does everything outside the section. Fails with `invalid_section` if the
+/// edit would change how the surrounding text is parsed.
 pub fn edit_section(
     text: &str,
     title: &str,
@@ -59,7 +62,7 @@ pub fn edit_section(
     let body = text.get(section.body()).unwrap_or_default();
     let splice = match edit {
         SectionEdit::Set(content) => set(&place, title, content),
-        // In place of the remark that there is nothing yet.
+        // Replaces the placeholder of an empty section.
         SectionEdit::Append(content) if is_placeholder(body.trim()) => {
             set(&place, title, trimmed(content))
         }
@@ -90,7 +93,7 @@ fn append(place: &Place<'_>, content: &str) -> Result<Splice, Refusal> {
     place.change_to(&new)
 }
 
-/// Nothing in its place, or a blank line where the lines around it would run together.
+/// Removes the section; leaves a blank line if the surrounding lines would otherwise be joined.
 fn delete(place: &Place<'_>) -> Result<Splice, Refusal> {
     place
         .remove("")
@@ -113,10 +116,11 @@ fn create(text: &str, sections: &[Section], title: &str, content: &str) -> Resul
     keep_front_matter(text, place.grow_by(&gap, &new)?)
 }
 
-/// The content without the section's own heading, which many give along with it.
+/// Returns the content without the section's own heading, which callers often include.
 fn without_own_heading<'a>(place: &Place<'_>, typed: &str, content: &'a str) -> &'a str {
     let content = trimmed(content);
-    // What was typed is another name for it, unless it is its very title: of "# k", `# k` is not.
+    // The typed title without `#`s is another name of the section, unless it is the exact title: a section
+    // titled "# k" is not named `k`.
     let other = find::without_marks(typed);
     let typed = if typed.trim() == place.title() {
         place.title()
@@ -175,7 +179,8 @@ fn check_content(level: u8, content: &str) -> Result<(), Refusal> {
     }
 }
 
-/// A first line `---` waits for another to become front matter, however far away.
+/// Fails if the edit changes the extent of front matter: a first line `---` becomes front matter as soon as a
+/// second one follows, at any distance.
 fn keep_front_matter(text: &str, splice: Splice) -> Result<Splice, Refusal> {
     let opens = text.trim_start_matches('\u{feff}').starts_with("---");
     if opens && front_matter_end(&splice.apply(text)) != front_matter_end(text) {
@@ -184,7 +189,7 @@ fn keep_front_matter(text: &str, splice: Splice) -> Result<Splice, Refusal> {
     Ok(splice)
 }
 
-/// The line end to use where a heading gives none.
+/// Returns the line end to use if a heading has none.
 fn text_line_end(text: &str) -> &'static str {
     match memchr::memchr2(b'\n', b'\r', text.as_bytes()) {
         Some(at) => line_end(text.get(at..).unwrap_or_default()),

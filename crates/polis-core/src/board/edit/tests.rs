@@ -1,4 +1,4 @@
-//! Edits of sections: what they do, what they refuse, and what they leave alone.
+//! Tests of section edits: their results, refusals, and what stays unchanged.
 
 use proptest::prelude::*;
 
@@ -113,14 +113,14 @@ fn what_would_not_stay_inside_is_refused() {
             }
         }
     }
-    // The fence before would take in whatever is added.
+    // The open fence before it would contain any added text.
     assert_eq!(refused("## b\n```\n", "a", Set("x")), Code::InvalidSection);
     assert_eq!(
         refused("## a\n```\n", "a", Append("x")),
         Code::InvalidSection
     );
     assert_eq!(edited("## a\n```\n", "a", Set("x")), "## a\n\nx\n");
-    // A second rule would make front matter of all before it.
+    // A second rule would turn all text before it into front matter.
     assert_eq!(
         refused("---\nx\n## b\n## a\n", "a", Set("---")),
         Code::InvalidSection
@@ -177,7 +177,7 @@ fn sections_are_found_by_what_people_type() {
     assert!(edit_section(text, "q", Some(1), Set("a")).is_err());
 }
 
-/// All but the place and end of a heading.
+/// Returns the headings without their positions and ends.
 fn heads<'t>(text: &'t str, sections: &'t [Section]) -> Vec<(u8, &'t str, &'t str)> {
     sections
         .iter()
@@ -191,7 +191,7 @@ fn heads<'t>(text: &'t str, sections: &'t [Section]) -> Vec<(u8, &'t str, &'t st
         .collect()
 }
 
-/// Texts with sections in them, and the number of one.
+/// Texts with sections, and the index of one of them.
 fn texts() -> impl Strategy<Value = (String, usize)> {
     (nasty(), nasty(), nasty(), any::<prop::sample::Index>()).prop_map(|(a, b, c, index)| {
         let text = format!("{a}\n\n## one\n{b}\n# two\n{c}");
@@ -209,13 +209,13 @@ proptest! {
         let Some(section) = old.sections.get(index).filter(|s| !s.title.is_empty()) else { return Ok(()) };
         let nth = 1 + old.sections[..index].iter().filter(|s| s.title == section.title).count();
         let edit = match kind { 0 => Set(&content), 1 => Append(&content), _ => Delete };
-        // Refused for good reasons, which the cases above show.
+        // Refused for reasons that the tests above show.
         let Ok(splice) = edit_section(&text, &section.title, Some(nth), edit) else { return Ok(()) };
         let new_text = splice.apply(&text);
         let new = outline(&new_text);
         let inner = |s: &&Section| s.heading.start > section.heading.start && s.heading.start < section.end;
         let behind: Vec<_> = old.sections.iter().filter(|s| s.heading.start >= section.end).cloned().collect();
-        // Byte for byte the same around it.
+        // The surrounding text is byte for byte the same.
         prop_assert!(new_text.starts_with(&text[..section.heading.start]));
         prop_assert!(new_text.ends_with(&text[section.end..]));
         prop_assert_eq!(heads(&new_text, &new.sections[..index]), heads(&text, &old.sections[..index]));

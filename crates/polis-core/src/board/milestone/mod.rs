@@ -1,4 +1,7 @@
-//! Milestones: the task list below the board's heading of that name.
+//! Milestones: the task list below the milestones heading of a board.
+//!
+//! A milestone is a list item with a checkbox, a title and an optional description. The board's text is its
+//! only storage.
 
 #[cfg(test)]
 mod tests;
@@ -32,20 +35,20 @@ pub struct Milestone {
     pub done: bool,
 }
 
-/// A milestone and where it stands.
+/// A milestone and its position.
 #[derive(Debug)]
 struct Entry {
     milestone: Milestone,
     language: Language,
-    /// The box with its brackets.
+    /// The checkbox with its brackets.
     tick_box: Range<usize>,
-    /// What the line says behind the box, less the blanks at its end.
+    /// The text after the checkbox, without trailing blanks.
     text: Range<usize>,
-    /// Whether the line says that it is done.
+    /// Whether the line contains the remark that it is done.
     marked: bool,
 }
 
-/// The milestones on a board, in its order.
+/// Returns the milestones on a board, in order.
 pub fn milestones(text: &str) -> Vec<Milestone> {
     entries(text, &outline(text))
         .into_iter()
@@ -53,8 +56,8 @@ pub fn milestones(text: &str) -> Vec<Milestone> {
         .collect()
 }
 
-/// Adds a milestone below the last one, in place of the remark that there are none. If the board
-/// has no such section, it gets one at its end.
+/// Adds a milestone after the last one, replacing the placeholder. If the board has no milestones section, one
+/// is added at its end.
 pub fn add(
     text: &str,
     title: &str,
@@ -105,8 +108,8 @@ pub fn add(
     Ok(put(text, &places, |_| line.clone(), is_there))
 }
 
-/// Ticks a milestone's box and says that it is done, in the language of the section. One that is
-/// done stays as it is.
+/// Checks a milestone's box and adds the remark that it is done, in the language of the section. A milestone
+/// that is already done is not changed.
 pub fn set_done(text: &str, title: &str) -> Result<Splice, Refusal> {
     let title = normal_line(title);
     let mut named = entries(text, &outline(text));
@@ -174,7 +177,7 @@ fn write_item(milestone: &Milestone) -> String {
     format!("- [ ] {title}: {description}\n")
 }
 
-/// The sections of that name, none inside another.
+/// Iterates over the milestones sections, without nested ones.
 fn sections(outline: &Outline) -> impl Iterator<Item = &Section> {
     let mut end = 0;
     outline.sections.iter().filter(move |section| {
@@ -215,7 +218,7 @@ fn boxes(text: &str, stretch: Range<usize>) -> impl Iterator<Item = (Range<usize
     })
 }
 
-/// Where the last item of the first section's own lists ends that has a box.
+/// Returns the end of the last item with a checkbox in the first section's own lists.
 fn last_item_end(text: &str, outline: &Outline) -> Option<usize> {
     let section = sections(outline).next()?;
     let own_end = outline
@@ -241,7 +244,7 @@ fn last_item_end(text: &str, outline: &Outline) -> Option<usize> {
         }
     }
     let last = last?;
-    // The parser ends an item with its last line or with the blank ones behind it.
+    // The parser ends an item either with its last line or with the blank lines after it.
     let end = lines(text, last.end..own_end)
         .next()
         .filter(|_| {
@@ -275,7 +278,7 @@ fn read_entry(text: &str, tick_box: Range<usize>, done: bool, language: Language
     })
 }
 
-/// The title and the description of `title: description`, `**title**: ...` or `**title:** ...`.
+/// Splits `title: description`, `**title**: ...` or `**title:** ...` into title and description.
 fn divided(said: &str) -> (&str, &str) {
     let (title, description) = match said.split_once([':', '：']) {
         Some((title, description)) => (title.trim(), description.trim()),
@@ -291,7 +294,7 @@ fn divided(said: &str) -> (&str, &str) {
     }
 }
 
-/// A text less the remark at its end that it is done, and whether it had one.
+/// Returns a text without a trailing remark that it is done, and whether it had one.
 fn without_mark(said: &str) -> (&str, bool) {
     let inner = said
         .strip_suffix([')', '）'])

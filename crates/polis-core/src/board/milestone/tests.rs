@@ -1,4 +1,4 @@
-//! Milestones read, added and ticked.
+//! Tests of milestones: parsing, adding and completing.
 
 use proptest::prelude::*;
 

@@ -1,15 +1,15 @@
-//! Asking the full parser where the headings of a stretch of text are.
+//! Finds the headings of a text range with the full Markdown parser (pulldown-cmark).
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// From this byte of a line on, nothing opens a list or a quote. The parser looks at all open ones
-/// for each line, so without an end to nesting a text could keep it busy for hours.
+/// Beyond this byte of a line, no list or quote is opened. The parser checks all open ones for each line, so
+/// without a nesting limit a text could keep it busy for hours.
 const DEEPEST: usize = 200;
 
-/// The headings at document level: level and bytes, with indentation and line end.
+/// Returns the headings at document level: level and bytes, with indentation and line end.
 pub(super) fn headings(text: &str) -> Vec<(u8, Range<usize>)> {
     let text = &*shallow(text);
     let mut found = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn headings(text: &str) -> Vec<(u8, Range<usize>)> {
     found
 }
 
-/// The parser leaves out indentation and, at times, the line end.
+/// Extends a heading to whole lines: the parser omits the indentation and, in some cases, the line end.
 fn whole_lines(text: &[u8], range: Range<usize>) -> Range<usize> {
     let (before, rest) = text.split_at_checked(range.start).unwrap_or((text, &[]));
     let indent = before
@@ -36,7 +36,7 @@ fn whole_lines(text: &[u8], range: Range<usize>) -> Range<usize> {
         .take_while(|byte| **byte == b' ')
         .count();
     let length = range.len().max(1) - 1;
-    // From the last byte on, as it may be the line end already.
+    // Starts at the last byte, because it may already be the line end.
     let end = rest
         .get(length..)
         .and_then(line_length)
@@ -50,7 +50,7 @@ fn line_length(text: &[u8]) -> Option<usize> {
     Some(at + if pair { 2 } else { 1 })
 }
 
-/// The text with an `x` for every mark that would nest too deep.
+/// Returns the text with an `x` in place of every marker that would nest too deeply.
 fn shallow(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     let mut at = 0;
@@ -64,7 +64,7 @@ fn shallow(text: &str) -> Cow<'_, str> {
     text
 }
 
-/// Where a line opens a list or a quote too deep.
+/// Returns where a line opens a list or quote that is nested too deeply.
 fn deep_mark(line: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

@@ -1,8 +1,8 @@
-//! The sections of a Markdown text, as CommonMark sees them.
+//! Outline of a Markdown text: its sections according to CommonMark.
 //!
-//! A line scanner (`scan`) decides the easy lines itself and asks a full parser (`ask`) about
-//! the stretches it cannot be sure of, so that a long text costs little more than finding its
-//! line ends and the answer is still the parser's.
+//! A line scanner (`scan`) classifies unambiguous lines itself and runs a full parser (`ask`) on the ranges it
+//! cannot decide. So a long text costs little more than finding its line ends, and the result is still the
+//! parser's.
 
 mod commonmark;
 mod scan;
@@ -14,32 +14,33 @@ use std::ops::Range;
 
 pub(crate) use title::plain_title;
 
-/// A heading at document level, and how far its section goes.
+/// A heading at document level, and the extent of its section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// 1 to 6.
     pub level: u8,
     /// The heading's plain text: without inline markup, entities decoded, trimmed.
     pub title: String,
-    /// The bytes of the heading with its indentation and line end; of all lines if it is underlined.
+    /// The bytes of the heading with its indentation and line end; of all its lines if it is underlined
+    /// (setext).
     pub heading: Range<usize>,
     /// Where the next heading of the same or a higher level begins, or the text ends.
     pub end: usize,
 }
 
 impl Section {
-    /// The bytes below the heading, deeper sections included.
+    /// Returns the bytes below the heading, including subsections.
     pub fn body(&self) -> Range<usize> {
         self.heading.end..self.end
     }
 
-    /// The bytes of the heading and all below it.
+    /// Returns the bytes of the heading and everything below it.
     pub fn whole(&self) -> Range<usize> {
         self.heading.start..self.end
     }
 }
 
-/// The sections of a text, in order. Headings inside quotes and lists do not count.
+/// The sections of a text, in order. Headings inside quotes and lists are not included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outline {
     /// In order of their headings.
@@ -48,22 +49,21 @@ pub struct Outline {
 
 /// Finds the sections of a text.
 ///
-/// Front matter (from a first line `---` to a line `---` or `...`) and a byte order mark are
-/// passed over.
+/// Front matter (from a first line `---` to a line `---` or `...`) and a byte order mark are skipped.
 pub fn outline(text: &str) -> Outline {
     outline_from(text, front_matter_end(text))
 }
 
-/// Finds the sections from a place on at which Markdown begins afresh, such as a heading.
+/// Finds the sections from a position where no Markdown block is open, such as a heading.
 pub(crate) fn outline_from(text: &str, start: usize) -> Outline {
     let mut sections = scan::headings(text, start);
     set_ends(&mut sections, text.len());
     Outline { sections }
 }
 
-/// A digest of a section's bytes, heading and body: the version of the section alone.
+/// Returns a digest of a section's bytes, heading and body: a version of the section alone.
 ///
-/// FNV-1a with 64 bits, in hexadecimal: it tells changes apart, it does not withstand forgers.
+/// It is 64-bit FNV-1a in hexadecimal: it detects changes, but is not cryptographic.
 pub fn section_digest(text: &str, section: &Section) -> String {
     let bytes = text.as_bytes().get(section.whole()).unwrap_or_default();
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -72,7 +72,7 @@ pub fn section_digest(text: &str, section: &Section) -> String {
     format!("{hash:016x}")
 }
 
-/// Each heading ends the open sections that are not above it.
+/// Sets the end of each section: a heading ends all open sections of the same or a deeper level.
 fn set_ends(sections: &mut [Section], text_end: usize) {
     let mut open: Vec<usize> = Vec::new();
     for index in 0..sections.len() {
@@ -94,9 +94,9 @@ fn set_ends(sections: &mut [Section], text_end: usize) {
     }
 }
 
-/// Where Markdown begins: after the byte order mark and the front matter, if there are any.
+/// Returns where Markdown begins: after the byte order mark and the front matter, if present.
 ///
-/// As elsewhere, a blank second line makes the first a rule and not the start of front matter.
+/// As in other tools, a first line `---` before a blank line is a rule and does not start front matter.
 pub fn front_matter_end(text: &str) -> usize {
     let start = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut lines = text[start..].split_inclusive('\n');

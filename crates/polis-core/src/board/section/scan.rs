@@ -1,17 +1,17 @@
-//! Finding headings line by line, without a parser wherever a line leaves no doubt.
+//! Line scanner that finds headings without a parser wherever a line is unambiguous.
 //!
-//! What the scanner relies on: a line that is not indented and follows a blank line, and a `#`
-//! heading or a fence that is not indented, close every list, quote and paragraph. So the text
-//! from there on stands for itself, and a stretch in doubt can be parsed alone.
+//! It relies on this: an unindented line after a blank line, and an unindented `#` heading or fence, close
+//! every list, quote and paragraph. So the text from there on can be parsed independently, and an ambiguous
+//! range can be parsed alone.
 
 use memchr::{memchr, memmem};
 
 use super::{Section, commonmark, title};
 
-/// Stretches parsed in close succession are made longer, up to this.
+/// Maximum length, in bytes, that ranges parsed in close succession are extended to.
 const LONGEST_REACH: usize = 64 * 1024;
 
-/// The headings of a text from `start` on; the ends of their sections are not set yet.
+/// Returns the headings of a text from `start` on. The ends of their sections are not set yet.
 pub(super) fn headings(text: &str, start: usize) -> Vec<Section> {
     let mut scan = Scan {
         text,
@@ -30,7 +30,7 @@ pub(super) fn headings(text: &str, start: usize) -> Vec<Section> {
     scan.found
 }
 
-/// The level of a `#` heading that is not indented.
+/// Returns the level of an unindented `#` heading.
 pub(super) fn atx_level(line: &[u8]) -> Option<u8> {
     let level = line.iter().take_while(|byte| **byte == b'#').count();
     let ended = matches!(line.get(level), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
@@ -43,17 +43,17 @@ struct Scan<'t> {
     text: &'t str,
     bytes: &'t [u8],
     found: Vec<Section>,
-    /// The last place from which the text stands for itself.
+    /// The last position from which the text can be parsed independently.
     sure: usize,
     /// Whether no paragraph can be open.
     settled: bool,
-    /// The least length of the next stretch to parse.
+    /// Minimum length of the next range to parse.
     reach: usize,
-    /// Where the last parsed stretch ended.
+    /// Where the last parsed range ended.
     asked: usize,
 }
 
-/// What a line outside fences is.
+/// Class of a line outside of fences.
 enum Line {
     Blank,
     Heading(u8),
@@ -63,7 +63,7 @@ enum Line {
     Doubt,
 }
 
-/// An open fence that is not indented.
+/// An open, unindented fence.
 struct Fence {
     mark: u8,
     length: usize,
@@ -109,7 +109,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Nothing is open from here on.
+    /// Records that no block is open from here on.
     fn settle(&mut self, at: usize) {
         self.sure = at;
         self.settled = true;
@@ -130,10 +130,10 @@ impl Scan<'_> {
         }
     }
 
-    /// Parses from the last sure place past `doubt` up to a heading that makes sure again, and
-    /// answers where that begins.
+    /// Parses from the last sure position past `doubt` up to a heading that closes all blocks. Returns where
+    /// that heading begins.
     ///
-    /// A stretch without such a heading is doubled, so all the parsing together stays linear.
+    /// A range without such a heading is doubled, so that the total parsing time stays linear.
     fn parse_on(&mut self, doubt: usize) -> usize {
         let start = self.sure;
         let close = start <= self.asked.saturating_add(self.reach);
@@ -164,7 +164,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of the first line at or after `from` that looks like a `#` heading.
+    /// Returns the end of the first line at or after `from` that looks like a `#` heading.
     fn next_candidate(&self, from: usize) -> Option<usize> {
         let first = from.checked_sub(1)?;
         let rest = self.bytes.get(first..)?;
@@ -185,7 +185,7 @@ impl Scan<'_> {
 }
 
 impl Fence {
-    /// A fence at the start of a line; one of backticks has none in the rest of the line.
+    /// Parses a fence at the start of a line. A backtick fence has no backticks in the rest of the line.
     fn opened_by(line: &[u8]) -> Option<Self> {
         let mark = *line.first().filter(|byte| matches!(byte, b'`' | b'~'))?;
         let length = line.iter().take_while(|byte| **byte == mark).count();
@@ -205,12 +205,12 @@ impl Fence {
     }
 }
 
-/// What a line is, if no fence is open. `settled`: whether no paragraph can be open before it.
+/// Classifies a line outside of fences. `settled` means that no paragraph can be open before it.
 fn classify(line: &[u8], settled: bool) -> Line {
     match line.first() {
         Some(b'#') => match atx_level(line) {
             Some(level) => Line::Heading(level),
-            // A form feed after the marks counts as a space.
+            // A form feed after the `#`s counts as a space.
             None if has_feed(line) => Line::Doubt,
             None => Line::Text,
         },
@@ -218,7 +218,7 @@ fn classify(line: &[u8], settled: bool) -> Line {
         Some(b'<') => Line::Doubt,
         Some(mark @ (b'-' | b'=')) => match underline(line, *mark) {
             Some(_) if !settled => Line::Doubt,
-            // A rule ends in blanks of fewer kinds than an underline.
+            // The blanks allowed after a rule are fewer than those after an underline.
             Some(3..) if *mark == b'-' && !has_feed(line) => Line::Rule,
             _ => Line::Text,
         },
@@ -246,7 +246,7 @@ fn classify_indented(line: &[u8], settled: bool) -> Line {
     }
 }
 
-/// How many marks a line has that could underline a heading: nothing but marks, then blanks.
+/// Returns the number of marks in a line that could underline a heading: only marks, then blanks.
 fn underline(line: &[u8], mark: u8) -> Option<usize> {
     let length = line.iter().take_while(|byte| **byte == mark).count();
     line.get(length..)?
@@ -255,12 +255,12 @@ fn underline(line: &[u8], mark: u8) -> Option<usize> {
         .then_some(length)
 }
 
-/// What the parser takes for blank within and at the end of a line.
+/// Returns whether the parser treats a byte as blank within and at the end of a line.
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Whether a line has vertical tabs or form feeds, which are blanks in some places only.
+/// Returns whether a line has vertical tabs or form feeds, which are blanks in some positions only.
 fn has_feed(line: &[u8]) -> bool {
     line.iter().any(|byte| matches!(byte, 0x0b | 0x0c))
 }

@@ -1,10 +1,10 @@
-//! The scanner against the parser: hand cases, random texts, hostile texts.
+//! Tests of the scanner against the parser: hand-written cases, random texts, hostile texts.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What the parser says about the whole text.
+/// Returns the outline that the parser finds in the whole text.
 fn reference(text: &str) -> Outline {
     let start = front_matter_end(text);
     let mut sections: Vec<_> = commonmark::headings(&text[start..])
@@ -19,7 +19,7 @@ fn reference(text: &str) -> Outline {
             }
         })
         .collect();
-    // The plain way to find the ends, to check the quick one.
+    // Finds the ends with a simple loop, to check the fast algorithm.
     for index in 0..sections.len() {
         let level = sections[index].level;
         sections[index].end = sections[index + 1..]
@@ -30,7 +30,8 @@ fn reference(text: &str) -> Outline {
     Outline { sections }
 }
 
-/// Fragments that begin, end or disturb blocks. Joined without a separator, so lines arise by chance.
+/// Fragments that begin, end or disturb blocks. They are joined without a separator, so that lines form at
+/// random.
 const FRAGMENTS: &[&str] = &[
     "\n",
     "\n",
@@ -246,7 +247,7 @@ fn a_digest_is_of_the_section_alone() {
     assert_eq!(digest("# a"), "cc5ace17d39b98b5");
 }
 
-/// They would not finish if anything were quadratic.
+/// With a quadratic algorithm these would not finish.
 #[test]
 fn hostile_texts_take_linear_time() {
     const SIZE: usize = 1 << 19;

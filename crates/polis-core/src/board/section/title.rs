@@ -1,10 +1,10 @@
-//! The plain text of a heading.
+//! Plain text of headings, without Markdown markup.
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::scan::atx_level;
 
-/// Bytes that may be markup in a heading, or be read as something else than themselves.
+/// Bytes that may be markup in a heading, or be interpreted.
 static SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut bytes: &[u8] = b"\\`*_[]<>&!\0\r\n\x0b\x0c";
@@ -15,8 +15,8 @@ static SPECIAL: [bool; 256] = {
     table
 };
 
-/// The plain text of a heading, given with its marks. What it links to does not matter, so that
-/// the title depends on nothing but the heading.
+/// Returns the plain text of a heading, given with its marks. Link definitions elsewhere are ignored, so that
+/// the title depends only on the heading.
 pub(super) fn title_of(heading: &str) -> String {
     let line = heading.trim_matches([' ', '\t', '\r', '\n']);
     match unmarked(line) {
@@ -25,13 +25,13 @@ pub(super) fn title_of(heading: &str) -> String {
     }
 }
 
-/// The plain text a title has once it is a heading, if it can be one as it is typed.
+/// Returns the plain text that a typed title has as a heading. Returns `None` if it has line breaks.
 pub(crate) fn plain_title(typed: &str) -> Option<String> {
     let typed = typed.trim();
     (!typed.contains(['\n', '\r'])).then(|| title_of(&format!("# {typed}\n")))
 }
 
-/// The text of a `#` heading in which nothing needs parsing.
+/// Returns the text of a `#` heading that needs no parsing.
 fn unmarked(line: &str) -> Option<&str> {
     let level = usize::from(atx_level(line.as_bytes())?);
     let text = line.get(level..)?.trim();
@@ -39,8 +39,8 @@ fn unmarked(line: &str) -> Option<&str> {
     plain.then_some(text)
 }
 
-/// The text as the parser sees it, or all but the underline where the heading is none without
-/// the text before it (a definition can stand there, which its first line may not interrupt).
+/// Returns the text as parsed. If the heading is not one without the text before it (such as a link definition,
+/// which its first line may not interrupt), returns all lines but the underline.
 fn parsed(heading: &str) -> String {
     let mut title = String::new();
     let mut inside = false;

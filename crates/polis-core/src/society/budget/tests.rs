@@ -1,4 +1,4 @@
-//! Budgets: tables, and what holds for every tree and every order of draws.
+//! Tests of budgets: tables, and properties that hold for every tree and every order of draws.
 
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn credit_comes_down_the_chain() {
     assert_eq!(draw(&mut chain, &want(1), &want(8)), Ok(3));
     assert_eq!(chain.map(|a| a.drawn.turns), [8, 8, 0]);
     assert_eq!(chain.map(|a| a.lent.turns), [0, 8, 8]);
-    // There is enough for a while.
+    // The drawn chunk lasts for several turns.
     chain[0].spend(&want(7));
     assert_eq!(draw(&mut chain, &want(1), &want(8)), Ok(0));
     chain[0].spend(&want(1));
@@ -103,7 +103,7 @@ fn the_earliest_end_counts() {
     assert_eq!(deadline([(wall(Some(u64::MAX)), i64::MAX)]), Some(i64::MAX));
 }
 
-/// A tree: each member's parent is one before it.
+/// A tree: each member's parent precedes it in the list.
 fn tree() -> impl Strategy<Value = Vec<Leaf>> {
     let limit = prop_oneof![2 => Just(None), 1 => (0u64..60).prop_map(Some)];
     prop::collection::vec((any::<prop::sample::Index>(), limit), 1..9).prop_map(|made| {
@@ -172,7 +172,7 @@ proptest! {
                         Err(short) => {
                             prop_assert_eq!(&chain, &before);
                             prop_assert!(short.whose < way.len());
-                            // It is refused only if somebody's limit has too little left.
+                            // A draw is refused only if a limit has too little left.
                             let whose = &before[short.whose];
                             prop_assert!(whose.limits.turns.is_some());
                         }
@@ -192,12 +192,12 @@ proptest! {
                     prop_assert!(spent_below(&tree, at) <= limit, "member {}", at);
                     prop_assert!(leaf.account.used(Resource::Turns) <= limit);
                 }
-                // What is lent is what those below drew.
+                // An account has lent exactly what its children have drawn.
                 let drawn: u64 = tree.iter().filter(|l| l.above == Some(at)).map(|l| l.account.drawn.turns).sum();
                 prop_assert_eq!(leaf.account.lent.turns, drawn);
             }
         }
-        // With everything squared, all that was spent is known at the top.
+        // After squaring all accounts, the top account contains all spending.
         square(&mut tree, |_| true);
         let top = &tree[0].account;
         prop_assert_eq!(top.used(Resource::Turns), spent_below(&tree, 0));

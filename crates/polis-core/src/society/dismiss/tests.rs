@@ -1,4 +1,4 @@
-//! Dismissing: trees of every shape, and what one commit holds.
+//! Tests of dismissal: trees of every shape, and the content of the commit.
 
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ fn someone(name: &str, parent: Option<&str>, depth: u32) -> Someone {
     }
 }
 
-/// A tree: each member's parent is one before it.
+/// A tree: each member's parent precedes it in the list.
 fn tree() -> impl Strategy<Value = Vec<Someone>> {
     prop::collection::vec((any::<prop::sample::Index>(), 0u64..9), 0..12).prop_map(|made| {
         let mut all = vec![someone("root", None, 0)];

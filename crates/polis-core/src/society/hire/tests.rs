@@ -1,4 +1,4 @@
-//! Hiring: the limits as a table, names, and what one commit holds.
+//! Tests of hiring: a table of limits, names, and the content of the commit.
 
 use proptest::prelude::*;
 
@@ -184,7 +184,7 @@ fn one_commit_holds_all_of_it() {
         let state: MemberState = serde_json::from_str(text).unwrap();
         assert_eq!(state.children.is_empty(), name != "r/root");
     }
-    // One who is not below root itself works in the workspace of those above it.
+    // An agent that is not a direct child of root works in the workspace of its ancestors.
     let (_, below) = Case::of("boss", 1).decide().unwrap();
     let has = below
         .events

@@ -1,13 +1,13 @@
-//! What is dangerous: a command's name and its words.
+//! The list of dangerous commands: checks a command's name and arguments.
 //!
-//! The list is the source document's. Beside it stand the same things by another name: `doas`,
-//! `pkexec`, `sudoedit` and `runuser` give another user's rights as `sudo` and `su` do; `halt`,
-//! `poweroff`, `telinit` and `systemctl` end the system as `shutdown` and `init` do.
+//! The list is that of the source document, extended by equivalent programs: `doas`, `pkexec`, `sudoedit` and
+//! `runuser` give another user's privileges as `sudo` and `su` do; `halt`, `poweroff`, `telinit` and
+//! `systemctl` shut down the system as `shutdown` and `init` do.
 
 use super::Danger;
 use super::shell::Word;
 
-/// Where the system keeps its programs. A program of such a name elsewhere is somebody's own.
+/// Directories of system programs. A program with the same name in another directory is not the system's.
 const SYSTEM: &[&[&str]] = &[
     &["bin"],
     &["sbin"],
@@ -18,15 +18,15 @@ const SYSTEM: &[&[&str]] = &[
     &["run", "wrappers", "bin"],
 ];
 
-/// What may be written to in `/dev`: nothing is lost there.
+/// Files in `/dev` that are safe to write to: no data is lost.
 const HARMLESS: &[&str] = &[
     "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx",
 ];
 
-/// Directories in `/dev` that hold no devices of the machine.
+/// Directories in `/dev` that do not contain hardware devices.
 const HARMLESS_DIRECTORIES: &[&str] = &["fd", "pts", "shm"];
 
-/// The name of the program that a command word starts, if it is one of the system's.
+/// Returns the name of the program that a command word starts, if it is a system program.
 pub(super) fn program(word: &str) -> Option<&str> {
     if !word.contains('/') {
         return Some(word);
@@ -36,7 +36,7 @@ pub(super) fn program(word: &str) -> Option<&str> {
     SYSTEM.contains(&parts.as_slice()).then_some(name)
 }
 
-/// Whether a program is dangerous with these words after it.
+/// Fails with a [`Danger`] if a program is dangerous with these arguments.
 pub(super) fn check(name: &str, arguments: &[Word]) -> Result<(), Danger> {
     let found = match name {
         "sudo" => Some("sudo"),
@@ -61,8 +61,8 @@ pub(super) fn check(name: &str, arguments: &[Word]) -> Result<(), Danger> {
     found.map_or(Ok(()), |name| Err(Danger(name)))
 }
 
-/// Whether output sent to this file goes to a device. The directory itself counts, as in the
-/// document's list.
+/// Returns whether output redirected to this file goes to a device. `/dev` itself counts, as in the source
+/// document.
 pub(super) fn device(word: &Word) -> bool {
     let Some(parts) = word.known().and_then(absolute) else {
         return false;
@@ -75,7 +75,7 @@ pub(super) fn device(word: &Word) -> bool {
     }
 }
 
-/// The parts of an absolute path, without `.` and `..`.
+/// Returns the components of an absolute path, with `.` and `..` resolved.
 fn absolute(path: &str) -> Option<Vec<&str>> {
     let mut parts = Vec::new();
     for part in path.strip_prefix('/')?.split('/') {
@@ -108,7 +108,7 @@ fn system_end(arguments: &[Word]) -> Option<&'static str> {
     }
 }
 
-/// The words that are no options.
+/// Iterates over the arguments that are not options.
 fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
     let mut all = false;
     arguments.iter().filter(move |word| {
@@ -120,7 +120,8 @@ fn operands(arguments: &[Word]) -> impl Iterator<Item = &Word> {
     })
 }
 
-/// `rm` of `/` and all below. Force makes no difference where nobody is asked.
+/// Recognizes a recursive `rm` of `/`. The force option makes no difference, because commands have no terminal
+/// to ask on.
 fn removes_root(arguments: &[Word]) -> bool {
     let options = arguments
         .iter()
@@ -129,7 +130,7 @@ fn removes_root(arguments: &[Word]) -> bool {
         .filter(|text| text.starts_with('-'));
     let recursive = options.into_iter().any(|option| {
         if option.starts_with("--") {
-            // Long options may be shortened as far as they are clear.
+            // Long options may be abbreviated as long as they are unambiguous.
             option.len() > 2 && "--recursive".starts_with(option)
         } else {
             option.contains(['r', 'R'])
@@ -138,7 +139,7 @@ fn removes_root(arguments: &[Word]) -> bool {
     recursive && operands(arguments).any(is_root)
 }
 
-/// `/`, however it is spelled, or everything in it.
+/// Recognizes `/` in any spelling, and a glob that matches everything in it.
 fn is_root(word: &Word) -> bool {
     let Some(parts) = word.pattern().and_then(absolute) else {
         return false;
@@ -148,7 +149,7 @@ fn is_root(word: &Word) -> bool {
         .all(|part| word.is_glob() && matches!(*part, "*" | ".*" | "**"))
 }
 
-/// `chmod` to a mode with which everybody may do everything.
+/// Recognizes `chmod` to a mode that gives all permissions to all users.
 fn opens_to_all(arguments: &[Word]) -> bool {
     let mut all = false;
     let mode = arguments.iter().find(|word| {
@@ -166,13 +167,14 @@ fn opens_to_all(arguments: &[Word]) -> bool {
         return false;
     };
     match u32::from_str_radix(mode, 8) {
-        // With the sticky bit it is a directory like /tmp, where all may write but not remove.
+        // With the sticky bit it is a directory like /tmp, where all users may write but not delete others'
+        // files.
         Ok(mode) => mode & 0o1777 == 0o777,
         Err(_) => symbolic(mode) == Some(0o777),
     }
 }
 
-/// What a symbolic mode such as `a+rwx` surely grants.
+/// Returns the permissions that a symbolic mode such as `a+rwx` certainly grants.
 fn symbolic(mode: &str) -> Option<u32> {
     let mut granted = 0_u32;
     for clause in mode.split(',') {
@@ -199,7 +201,7 @@ fn symbolic(mode: &str) -> Option<u32> {
                     'r' => 0o444,
                     'w' => 0o222,
                     'x' => 0o111,
-                    // Set-id, sticky, and what depends on the file or on other classes.
+                    // Set-id, sticky, and permissions that depend on the file or on other classes.
                     'X' | 's' | 't' | 'u' | 'g' | 'o' => 0,
                     _ => return None,
                 };

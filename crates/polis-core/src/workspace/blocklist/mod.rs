@@ -1,12 +1,12 @@
-//! The list of dangerous commands: an early and friendly refusal.
+//! Blocklist of dangerous commands: an early refusal with a helpful message.
 //!
-//! It is not the wall. The kernel confines whatever runs; this only says at once, in a sentence,
-//! what would fail there anyway. So it looks at words as the shell would make them, follows
-//! programs that run others, and lets everything pass that cannot be known before it runs, such as
-//! `$(echo su)do`. A word that is only mentioned (`grep shutdown log`) is no command.
+//! It is not the security boundary. The sandbox confines every command; the blocklist only reports at once, in
+//! a sentence, what would fail there anyway. So it examines words as the shell would expand them, follows
+//! programs that run other programs, and lets everything pass that is only known at run time, such as `$(echo
+//! su)do`. A word that is only mentioned (`grep shutdown log`) is not a command.
 //!
-//! `shell` finds the commands in a line, `runner` those behind `env`, `sh -c` and the like,
-//! `danger` has the list itself.
+//! `shell` finds the commands in a line, `runner` those behind `env`, `sh -c` and similar wrappers, and
+//! `danger` contains the list itself.
 
 mod danger;
 mod runner;
@@ -15,13 +15,14 @@ mod shell;
 use super::command::MAX_COMMAND_BYTES;
 use crate::refusal::{Code, Details, Refusal};
 
-/// Refuses what is no command, and what is on the list of dangerous ones.
+/// Fails with `invalid_command` if the text cannot be a command, and with `command_blocked` if it is on the
+/// blocklist.
 pub fn check(command: &str) -> Result<(), Refusal> {
     usable(command)?;
     shell::read(command, &mut runner::inspect).map_err(|danger| refused(danger.0))
 }
 
-/// Whether it can be a command at all.
+/// Checks that the text can be a command at all.
 fn usable(command: &str) -> Result<(), Refusal> {
     let invalid = |message: String, hint: &str| Refusal::new(Code::InvalidCommand, message, hint);
     if command.trim().is_empty() {
@@ -59,7 +60,7 @@ fn refused(what: &str) -> Refusal {
     })
 }
 
-/// Something dangerous, by its name in the list.
+/// A dangerous command, by its name in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Danger(&'static str);
 

@@ -1,20 +1,20 @@
 //! Commands that run other commands: `env`, `timeout`, `xargs`, `sh -c`, `eval`, `find -exec`.
 //!
-//! Follows their words to the command in the end. Text that is a script again is handed back to
-//! the reader of shell.
+//! Follows their arguments to the command that is finally run. Arguments that are scripts are returned to the
+//! shell parser.
 
 use super::Danger;
 use super::danger;
 use super::shell::{Command, Inside, Word};
 
-/// A program whose words, after its own options, are a command.
+/// A program whose arguments, after its own options, are a command.
 struct Wrapper {
     name: &'static str,
     /// One-letter options that take a value.
     short: &'static str,
     /// Long options that take the next word as their value.
     long: &'static [&'static str],
-    /// How many words of its own come before the command.
+    /// Number of its own operands before the command.
     operands: usize,
 }
 
@@ -83,7 +83,7 @@ const SHELLS: &[&str] = &[
     "sh", "bash", "dash", "ash", "rbash", "zsh", "ksh", "mksh", "fish",
 ];
 
-/// Looks at one command: refuses it, or tells what scripts are inside.
+/// Inspects one command: refuses it, or returns the scripts it contains.
 pub(super) fn inspect(command: &Command<'_>) -> Result<Inside, Danger> {
     if command.writes.iter().any(danger::device) {
         return Err(Danger("> /dev/"));
@@ -104,7 +104,7 @@ pub(super) fn inspect(command: &Command<'_>) -> Result<Inside, Danger> {
     Ok(inside)
 }
 
-/// Follows a command through its wrappers. Answers the words of a `find`, if it is one.
+/// Follows a command through its wrappers. Returns the arguments of a `find`, if it is one.
 fn follow<'w>(mut words: &'w [Word], inside: &mut Inside) -> Result<Option<&'w [Word]>, Danger> {
     loop {
         let Some((first, arguments)) = words.split_first() else {
@@ -159,7 +159,7 @@ fn follow<'w>(mut words: &'w [Word], inside: &mut Inside) -> Result<Option<&'w [
 }
 
 impl Wrapper {
-    /// What is left after its own options and operands.
+    /// Returns the words after its own options and operands.
     fn command<'w>(&self, arguments: &'w [Word]) -> &'w [Word] {
         let mut at = 0;
         while let Some(word) = arguments.get(at) {
@@ -190,14 +190,14 @@ impl Wrapper {
     }
 }
 
-/// The words after `A=1 B=2`.
+/// Returns the words after leading assignments (`A=1 B=2`).
 fn after_assignments(words: &[Word]) -> &[Word] {
     words
         .get(leading(words, Word::is_assignment)..)
         .unwrap_or_default()
 }
 
-/// The words after a `--`.
+/// Returns the words after a leading `--`.
 fn after_dashes(words: &[Word]) -> &[Word] {
     match words.split_first() {
         Some((first, rest)) if first.text() == "--" => rest,
@@ -209,7 +209,7 @@ fn leading(words: &[Word], holds: impl Fn(&Word) -> bool) -> usize {
     words.iter().take_while(|word| holds(word)).count()
 }
 
-/// `command -v name` asks where a command is.
+/// `command -v name` only prints the location of a command.
 fn asks_only(word: &Word) -> bool {
     let text = word.text();
     text.starts_with('-') && !text.starts_with("--") && text.contains(['v', 'V'])
@@ -224,7 +224,7 @@ fn joined(words: &[Word]) -> String {
     script
 }
 
-/// The text that `env -S` makes words of.
+/// Returns the string that `env -S` splits into words.
 fn split_string(arguments: &[Word]) -> Option<String> {
     let mut words = arguments.iter().map(Word::text);
     while let Some(text) = words.next().filter(|text| text.starts_with('-')) {
@@ -245,7 +245,7 @@ fn split_string(arguments: &[Word]) -> Option<String> {
     None
 }
 
-/// A shell: the script after `-c`, or whether it reads one from its input.
+/// Handles a shell: takes the script after `-c`, or detects that it reads one from standard input.
 fn shell(arguments: &[Word], inside: &mut Inside) {
     let (mut command, mut input) = (false, false);
     let mut at = 0;
@@ -276,7 +276,7 @@ fn shell(arguments: &[Word], inside: &mut Inside) {
     }
 }
 
-/// The commands of `find -exec`: each ends where the next begins at the latest.
+/// Returns the commands of `find -exec`. Each ends at the latest where the next one begins.
 fn executed(arguments: &[Word]) -> Vec<&[Word]> {
     let mut commands = Vec::new();
     let mut rest = arguments;

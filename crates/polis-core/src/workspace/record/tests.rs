@@ -1,3 +1,5 @@
+//! Tests of workspace records: inheritance from ancestors, binding, overlapping directories and permissions.
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -179,7 +181,8 @@ fn what_to_do_without_a_workspace_is_said() {
     }
 }
 
-/// Agents `0..n`, each with somebody above it: anybody, `root`, the person, or nobody. Circles too.
+/// Agents `0..n`, each with a random supervisor: another agent, `root`, the person, or none. Cycles are
+/// possible.
 fn registries() -> impl Strategy<Value = (BTreeMap<AgentId, Option<AgentId>>, BTreeSet<AgentId>)> {
     let above = prop_oneof![
         6 => (0_usize..12).prop_map(|n| Some(format!("a{n}"))),
@@ -205,8 +208,7 @@ fn registries() -> impl Strategy<Value = (BTreeMap<AgentId, Option<AgentId>>, BT
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1024))]
 
-    /// Property 6 of document 002: the first in the line of ancestors that has a workspace, whatever
-    /// the registry looks like.
+    /// Property 6 of document 002: the first ancestor that has a workspace is found, in any registry.
     #[test]
     fn the_first_ancestor_with_a_workspace_is_found((supervisors, workspaces) in registries()) {
         for agent in supervisors.keys() {
@@ -215,7 +217,7 @@ proptest! {
                 |one| supervisors.get(one).and_then(Option::as_ref),
                 |one| workspaces.contains(one),
             );
-            // The document's own loop, which never ends where the registry goes in a circle.
+            // The loop in the document, which does not terminate if the registry has a cycle.
             let mut at = Some(agent.clone());
             let mut expected = None;
             for _ in 0..=supervisors.len() {

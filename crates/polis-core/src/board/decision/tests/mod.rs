@@ -1,4 +1,4 @@
-//! Records read, written and voted on.
+//! Tests of decision records: parsing, rendering, editing and voting.
 
 mod voting;
 
@@ -170,7 +170,7 @@ fn the_template_holds_none_and_takes_the_first_of_each() {
         let text = add(&text, "M1", "first", language).unwrap().apply(&text);
         assert_eq!(decisions(&text), [sample()]);
         assert_eq!(milestones(&text).len(), 1);
-        // The goals and the issues are still empty, and so are the three layers.
+        // The goals, the issues and the three layers are still empty.
         let left = text.matches(value::NONE_YET.text(language)).count();
         assert_eq!(left, 5, "{text}");
     }
@@ -221,7 +221,7 @@ fn a_bare_heading_gets_its_fields() {
     );
 }
 
-/// Pieces of Markdown that could be taken for the record's own.
+/// Pieces of Markdown that could be mistaken for parts of the record.
 fn hostile_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "\\PC{0,6}",
@@ -294,7 +294,7 @@ fn any_language() -> impl Strategy<Value = Language> {
     prop::sample::select(vec![Language::En, Language::Zh])
 }
 
-/// A board that people have been at.
+/// A board that was edited by hand.
 fn any_board() -> impl Strategy<Value = String> {
     let line = prop_oneof![
         Just("## 关键决策记录"),

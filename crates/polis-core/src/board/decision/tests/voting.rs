@@ -1,4 +1,4 @@
-//! Signatures, vetoes and appeals.
+//! Tests of signatures, vetoes and appeals.
 
 use super::*;
 
@@ -111,7 +111,7 @@ fn a_name_typed_by_hand_is_no_signature() {
     assert_eq!(signed.status, DecisionStatus::Pending);
 }
 
-/// What must hold of every decision, however it came about.
+/// Checks the invariants of a decision after any sequence of votes.
 fn check_legal(decision: &Decision, all: &Electorate<'_>) {
     let both = decision
         .signers

@@ -1,4 +1,7 @@
-//! Quotes and what begins with `$`: the parts of words.
+//! Parsing of quotes and `$` expansions inside words.
+//!
+//! The value of an expansion is unknown before the command runs, so it becomes a placeholder in the word.
+//! Command substitutions inside it are parsed as commands.
 
 use super::super::Danger;
 use super::grammar::Place;
@@ -99,22 +102,22 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// It was no arithmetic after all.
+    /// The text turned out not to be arithmetic; parses it again as commands.
     fn read_as_commands(&mut self, start: usize, documents_from: usize) {
         self.stack.pop();
         self.at = start;
         self.push_commands(Place::Start, documents_from);
     }
 
-    /// Whether blanks and before them a name or number come before this place. Arithmetic has an
-    /// operator between two of them.
+    /// Returns whether a name or number followed by blanks precedes this position. Arithmetic has an operator
+    /// between two operands.
     fn follows_operand(&self) -> bool {
         let before = self.text.get(..self.at).unwrap_or_default();
         let word = before.trim_end_matches([' ', '\t']);
         word.len() < before.len() && word.ends_with(is_operand)
     }
 
-    /// A backslash outside of quotes, and what comes after it.
+    /// Parses a backslash outside of quotes and the character after it.
     pub(super) fn escaped(&mut self) {
         self.at += 1;
         match self.peek() {
@@ -136,7 +139,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A `$` and what belongs to it.
+    /// Parses a `$` expansion.
     pub(super) fn dollar(&mut self, quoted: bool) {
         self.at += 1;
         self.skip_continuations();
@@ -167,7 +170,7 @@ impl Reader<'_> {
                 }
                 None => self.torn = true,
             },
-            // A text to be translated: the quotes come next.
+            // `$"…"`, a string to be translated: the quotes come next.
             '"' if !quoted => {}
             '_' | 'a'..='z' | 'A'..='Z' => {
                 let name = |next: char| next == '_' || next.is_ascii_alphanumeric();
@@ -187,7 +190,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether `$IFS` ends a word here, as blanks would. Not in what is assigned.
+    /// Returns whether `$IFS` ends a word here, as blanks would. It does not in an assignment.
     fn splits(&self) -> bool {
         self.commands().is_some_and(|list| {
             matches!(list.place, Place::Start | Place::Simple)

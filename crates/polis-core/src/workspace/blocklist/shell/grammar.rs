@@ -1,11 +1,11 @@
-//! Where in the grammar a list of commands is: which words are commands, which only words.
+//! Grammar state of a command list: decides which words are commands and which are only arguments.
 //!
-//! It follows the grammar as far as that tells command words from others. Whether a line is well
-//! formed is the shell's business: it runs nothing of a line that is not.
+//! It implements the shell grammar only as far as that distinction needs. Whether a line is well formed is left
+//! to the shell, which runs nothing of a malformed line.
 
 use super::word::Word;
 
-/// What the next word is.
+/// Role of the next word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Place {
     /// The first word of a command.
@@ -13,14 +13,14 @@ pub(super) enum Place {
     Start,
     /// Another word of a simple command.
     Simple,
-    /// After `fi`, `}`, `)` and the like: nothing, but redirections.
+    /// After `fi`, `}`, `)` and the like: only redirections may follow.
     After,
-    /// After `for`: a variable, once that is there `in` or `do`.
+    /// After `for`: the variable, then `in` or `do`.
     For {
-        /// Whether the variable was there.
+        /// Whether the variable has been read.
         named: bool,
     },
-    /// The words a loop goes through.
+    /// The words that a loop iterates over.
     ForWords,
     /// After `case`.
     Subject,
@@ -30,61 +30,61 @@ pub(super) enum Place {
     Pattern,
     /// After `function`.
     FunctionName,
-    /// In `[[ … ]]`, with so many open parentheses.
+    /// In `[[ … ]]`, with the number of open parentheses.
     Test(usize),
-    /// Nothing that is run: the words of an array, or what the grammar does not have.
+    /// Words that are not run: the elements of an array, or words that the grammar does not allow.
     Ignored,
 }
 
-/// What separates commands.
+/// Kind of separator between commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// `;` or `&`, which end a command for good.
+    /// `;` or `&`, which always end a command.
     Hard,
-    /// A line end, `&&`, `||` or `|`, which may also stand inside of `[[ … ]]`.
+    /// A line end, `&&`, `||` or `|`, which may also occur inside `[[ … ]]`.
     Soft,
 }
 
-/// What a redirection's word is for.
+/// Kind of redirection that a word belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Redirection {
     /// A file that is read.
     Read,
     /// A file that is written.
     Write,
-    /// The line that ends a text that follows.
+    /// The delimiter of a here-document.
     Document {
-        /// Whether tabs before it do not count.
+        /// Whether leading tabs are ignored (`<<-`).
         strip_tabs: bool,
     },
-    /// A text that is read.
+    /// A here-string.
     Text,
 }
 
-/// A list of commands that is being read: a whole line, or what is inside of `(…)` or `$(…)`.
+/// A command list that is being parsed: a whole line, or the content of `(…)` or `$(…)`.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     pub(super) place: Place,
-    /// How many `case` are open.
+    /// Number of open `case` statements.
     cases: usize,
     /// The word that is being read.
     pub(super) word: Option<Word>,
-    /// The words of the command so far.
+    /// The words of the current command.
     pub(super) words: Vec<Word>,
     /// A redirection whose word comes next.
     pub(super) redirection: Option<Redirection>,
-    /// The files that the command's output goes to.
+    /// The files that the command's output is redirected to.
     pub(super) writes: Vec<Word>,
-    /// Texts it reads.
+    /// Its here-strings.
     pub(super) texts: Vec<String>,
-    /// Texts it reads that come after the line, by their place in the reader's list.
+    /// Its here-documents, as indexes in the reader's list.
     pub(super) documents: Vec<usize>,
-    /// Where in that list the texts of these lines begin: those before belong to lines around.
+    /// Index in that list of the first here-document of these lines; those before belong to enclosing lines.
     pub(super) documents_from: usize,
 }
 
 impl Commands {
-    /// Takes a word that is no part of a redirection.
+    /// Accepts a word that does not belong to a redirection.
     pub(super) fn accept(&mut self, word: Word) {
         match self.place {
             Place::Start => self.first(word),
@@ -129,7 +129,7 @@ impl Commands {
         }
     }
 
-    /// Takes a word where a command may begin.
+    /// Accepts a word where a command may begin.
     fn first(&mut self, word: Word) {
         self.place = match word.bare() {
             Some("if" | "then" | "elif" | "else" | "while" | "until" | "do" | "!" | "{") => {
@@ -151,8 +151,8 @@ impl Commands {
         };
     }
 
-    /// Whether the words so far can stand before any command, even one like `{ …; }`. Only a few
-    /// of them, so that this stays quick.
+    /// Returns whether the words so far may precede any command, even one like `{ …; }`. Limited to a few
+    /// words, so that the check stays cheap.
     pub(super) fn only_prefixes(&self) -> bool {
         self.words.len() <= 2
             && self
@@ -161,7 +161,7 @@ impl Commands {
                 .all(|word| matches!(word.bare(), Some("time" | "coproc" | "-p")))
     }
 
-    /// Whether a separator here ends a command.
+    /// Returns whether a separator ends a command here.
     pub(super) fn ends_at(&self, separator: Separator) -> bool {
         match self.place {
             Place::Start | Place::Simple | Place::After | Place::ForWords | Place::FunctionName => {
@@ -174,7 +174,7 @@ impl Commands {
         }
     }
 
-    /// After `;;`: the next pattern, or in no `case` just the next command.
+    /// After `;;`: the next pattern, or outside of a `case` just the next command.
     pub(super) fn next_arm(&mut self) {
         self.place = match self.place {
             Place::Ignored => Place::Ignored,
@@ -184,7 +184,7 @@ impl Commands {
     }
 }
 
-/// Whether a word is one of the grammar's where a command may begin.
+/// Returns whether a word is a reserved word of the grammar where a command may begin.
 fn is_reserved(word: &Word) -> bool {
     matches!(
         word.bare(),

@@ -1,4 +1,6 @@
-//! Lists of commands: separators, redirections, parentheses, and where a command ends.
+//! Parsing of command lists: separators, redirections, parentheses, and the end of a command.
+//!
+//! Each completed command is passed to the visitor, followed by the scripts and here-documents that it runs.
 
 use super::super::Danger;
 use super::grammar::{Place, Redirection, Separator};
@@ -47,7 +49,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `;`, `&` or `|`, and what they are with the characters after them.
+    /// Parses an operator that begins with `;`, `&` or `|`.
     fn operator(&mut self, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
         self.end_word();
         if self.eat(";") {
@@ -79,7 +81,7 @@ impl Reader<'_> {
         self.separate(Separator::Soft, visitor)
     }
 
-    /// `<` or `>`, and what they are with the characters after them.
+    /// Parses a redirection or process substitution that begins with `<` or `>`.
     fn redirection(&mut self, next: char) {
         let rest = self.rest();
         if rest.starts_with("<(") || rest.starts_with(">(") {
@@ -112,7 +114,7 @@ impl Reader<'_> {
         self.expect(redirection);
     }
 
-    /// The next word is a redirection's, unless this is no place for one.
+    /// Expects the word of a redirection next, unless none is possible here.
     fn expect(&mut self, redirection: Redirection) {
         if let Some(list) = self.commands_mut()
             && !matches!(list.place, Place::Test(_) | Place::Ignored)
@@ -148,7 +150,7 @@ impl Reader<'_> {
             Place::Test(open) => list.place = Place::Test(open + 1),
             Place::Pattern => {}
             Place::Start | Place::After => match empty {
-                // The parentheses of a function.
+                // The parentheses of a function definition.
                 Some(after) => self.at = self.text.len() - after.len(),
                 None => self.open_group(again),
             },
@@ -169,7 +171,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `( … )` or `(( … ))` where a command may begin.
+    /// Parses `( … )` or `(( … ))` where a command may begin.
     fn open_group(&mut self, again: usize) {
         if let Some(list) = self.commands_mut() {
             list.place = Place::After;
@@ -196,7 +198,7 @@ impl Reader<'_> {
         }
         self.end_command(visitor)?;
         if self.stack.len() > 1 {
-            // Texts that did not begin inside begin after the line outside.
+            // Here-documents that have not begun inside begin after the line outside.
             self.stack.pop();
         } else if let Some(list) = self.commands_mut() {
             list.place = Place::Start;
@@ -239,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Shows the command that ends here, and reads what it runs.
+    /// Passes the command that ends here to the visitor, and parses the scripts that it runs.
     pub(super) fn end_command(&mut self, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
         let Some(list) = self.commands_mut() else {
             return Ok(());
@@ -272,7 +274,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the texts that begin here.
+    /// Reads the here-documents that begin here.
     fn read_documents(&mut self, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
         let from = self.documents_from().min(self.documents.len());
         let documents = self.documents.split_off(from);

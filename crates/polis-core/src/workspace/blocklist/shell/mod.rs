@@ -1,9 +1,9 @@
-//! Finds the simple commands in a line of shell, with quotes removed as the shell does.
+//! Parser that finds the simple commands in a shell line, with quotes removed as the shell does.
 //!
-//! One pass from left to right with a stack of its own, so deep nesting costs memory in
-//! proportion and no more. Scripts inside of words (backquotes, `sh -c`) are read in turn, to a
-//! bounded depth; where the bounds end the reader stops looking, and the kernel decides. What a
-//! command is good for is the visitor's to say.
+//! It makes one pass from left to right with an explicit stack, so that deep nesting costs only proportional
+//! memory. Scripts inside of words (backquotes, `sh -c`) are parsed in turn, to a bounded depth. Beyond its
+//! limits the parser stops searching and relies on the sandbox. The visitor decides whether a command is
+//! dangerous.
 
 mod expand;
 mod grammar;
@@ -16,58 +16,58 @@ pub(super) use word::Word;
 
 use super::Danger;
 
-/// How deep scripts in scripts are followed.
+/// Maximum depth of nested scripts.
 const MAX_DEPTH: usize = 16;
 
 /// A simple command.
 #[derive(Debug)]
 pub(super) struct Command<'w> {
-    /// Its words, variable assignments among them.
+    /// Its words, including variable assignments.
     pub(super) words: &'w [Word],
-    /// The files its output goes to. After `done` or `}` they stand without words.
+    /// The files its output is redirected to. After `done` or `}` there are redirections without words.
     pub(super) writes: &'w [Word],
 }
 
-/// What a command turned out to run.
+/// Scripts that a command runs.
 #[derive(Debug, Default)]
 pub(super) struct Inside {
-    /// Scripts among its words.
+    /// Scripts among its arguments.
     pub(super) scripts: Vec<String>,
-    /// Whether it runs what it reads.
+    /// Whether it runs its standard input as a script.
     pub(super) reads_input: bool,
 }
 
 type Visitor<'v> = dyn FnMut(&Command<'_>) -> Result<Inside, Danger> + 'v;
 
-/// Shows every simple command of a line to the visitor, those in scripts inside of it too, until
-/// it finds a danger. A part that is cut short, such as by a quote that does not end, is not shown:
-/// the shell does not run it.
+/// Passes every simple command of a line to the visitor, including those in nested scripts, until it reports a
+/// danger. An incomplete part, such as one with an unterminated quote, is not passed: the shell does not run
+/// it.
 pub(super) fn read(text: &str, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
     let mut fuel = 10 * text.len() + 10_000;
     Reader::new(text, Frame::commands(), 0, &mut fuel).run(visitor)
 }
 
-/// What is open at a place of the text.
+/// An open construct at a position of the text.
 #[derive(Debug)]
 enum Frame {
     /// A list of commands.
     Commands(Box<Commands>),
     /// `"…"`
     Double,
-    /// A text that only parts of are replaced in, to its end.
+    /// Text with expansions, up to its end (such as a here-document).
     Text,
     /// `${…}`
     Parameter {
-        /// Whether it stands in double quotes.
+        /// Whether it is inside double quotes.
         quoted: bool,
     },
-    /// `((…))`, with so many parentheses open inside. If it turns out to be none, it is read again
-    /// as commands from the place given.
+    /// `((…))`, with the number of open parentheses inside. If it turns out not to be arithmetic, it is parsed
+    /// again as commands from the position `again`.
     Arithmetic {
         open: usize,
         again: usize,
         documents_from: usize,
-        /// Whether it is a command. Some shells have no such command: for them it is `( ( … ) )`.
+        /// Whether it is a command. Some shells have no arithmetic command: for them it is `( ( … ) )`.
         command: bool,
     },
 }
@@ -78,11 +78,11 @@ impl Frame {
     }
 }
 
-/// A text that follows after the line: `<<END`.
+/// A here-document: `<<END`.
 #[derive(Debug)]
 struct Document {
     end: String,
-    /// Whether nothing is replaced in it.
+    /// Whether expansions are disabled in it, because its delimiter is quoted.
     literal: bool,
     strip_tabs: bool,
     /// Whether a shell runs it.
@@ -93,12 +93,12 @@ struct Reader<'t> {
     text: &'t str,
     at: usize,
     stack: Vec<Frame>,
-    /// Texts that begin after the next line end.
+    /// Here-documents that begin after the next line end.
     documents: Vec<Document>,
-    /// Whether a quote did not end.
+    /// Whether a quote is unterminated.
     torn: bool,
     depth: usize,
-    /// How many steps may still be made in all; keeps hostile text cheap.
+    /// Remaining number of steps, which bounds the time for hostile text.
     fuel: &'t mut usize,
 }
 
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// The end of the text. What is still open is not run.
+    /// Handles the end of the text. Open constructs are not run.
     fn end(&mut self, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
         if self.stack.len() > 1 {
             return Ok(());
@@ -147,7 +147,7 @@ impl<'t> Reader<'t> {
         self.end_command(visitor)
     }
 
-    /// What is in parentheses: commands, or with another parenthesis at once arithmetic.
+    /// Parses parentheses: commands, or arithmetic if a second parenthesis follows at once.
     fn push_group(&mut self, again: usize, documents_from: usize) {
         let command = self
             .commands()
@@ -171,7 +171,7 @@ impl<'t> Reader<'t> {
         self.stack.push(Frame::Commands(list));
     }
 
-    /// Reads a script inside of this one.
+    /// Parses a nested script.
     fn inner(&mut self, text: &str, base: Frame, visitor: &mut Visitor<'_>) -> Result<(), Danger> {
         if self.depth >= MAX_DEPTH {
             return Ok(());
@@ -187,14 +187,14 @@ impl<'t> Reader<'t> {
         self.rest().chars().next()
     }
 
-    /// Steps over a line end that is no line end.
+    /// Skips line continuations (a backslash before a line end).
     fn skip_continuations(&mut self) {
         while self.rest().starts_with("\\\n") {
             self.at += 2;
         }
     }
 
-    /// Steps over an operator, if it comes next.
+    /// Skips an operator, if it comes next. Returns whether it did.
     fn eat(&mut self, operator: &str) -> bool {
         self.skip_continuations();
         let found = self.rest().starts_with(operator);
@@ -218,12 +218,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Where the texts that begin after this line are in the list.
+    /// Returns the index of the first here-document that begins after this line.
     fn documents_from(&self) -> usize {
         self.commands().map_or(0, |list| list.documents_from)
     }
 
-    /// The word that text read here belongs to. Text in `${…}` belongs to none.
+    /// Returns the word that text parsed here belongs to. Text in `${…}` belongs to none.
     fn word(&mut self) -> Option<&mut Word> {
         let top = self.stack.len().checked_sub(1)?;
         let owner = match self.stack.last() {
@@ -258,7 +258,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Steps over a character and takes it as it is.
+    /// Skips a character and adds it to the word literally.
     fn take_quoted(&mut self, character: char) {
         self.at += character.len_utf8();
         self.push_character(character, true);

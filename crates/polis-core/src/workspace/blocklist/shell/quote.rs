@@ -1,7 +1,6 @@
-//! Quotings that change text: `$'…'` and backquotes.
+//! Decoding of quotes that change their text: `$'…'` (ANSI-C quoting) and backquotes.
 
-/// The text of `$'…'` from after its opening quote, and what comes after it. `None` if it does not
-/// end.
+/// Decodes `$'…'` from after its opening quote. Returns the text and the rest, or `None` if it is unterminated.
 pub(super) fn ansi(rest: &str) -> Option<(String, &str)> {
     let mut text = String::new();
     let mut rest = rest;
@@ -42,7 +41,7 @@ pub(super) fn ansi(rest: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Reads at most `digits` digits of a character's number. A number of no character adds nothing.
+/// Decodes a character code of at most `digits` digits. An invalid code adds nothing.
 fn number<'a>(text: &mut String, rest: &'a str, radix: u32, digits: usize) -> &'a str {
     let count = rest
         .chars()
@@ -57,8 +56,8 @@ fn number<'a>(text: &mut String, rest: &'a str, radix: u32, digits: usize) -> &'
     rest
 }
 
-/// The script in backquotes from after the opening one, and what comes after it. `None` if it does
-/// not end.
+/// Decodes the script in backquotes from after the opening one. Returns the script and the rest, or `None` if
+/// it is unterminated.
 pub(super) fn backquoted(rest: &str, in_double_quotes: bool) -> Option<(String, &str)> {
     let mut script = String::new();
     let mut rest = rest;

@@ -1,14 +1,14 @@
-//! A word of shell, as far as it can be known before it is run.
+//! A shell word after quote removal, as far as it is known before the command runs.
 
-/// Stands in a word's text for what only the running shell knows, such as the value of `$X`. No
-/// character of this number exists.
+/// Placeholder in a word's text for what is only known at run time, such as the value of `$X`. It is a Unicode
+/// noncharacter.
 pub(super) const UNKNOWN: char = '\u{FFFF}';
 
 /// A word after quotes are removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Word {
     text: String,
-    /// How much of the text came before the first quote.
+    /// Length of the text before the first quote.
     bare: usize,
     quoted: bool,
     glob: bool,
@@ -16,44 +16,44 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// A word of exactly this text.
+    /// Creates a word of exactly this text.
     pub(crate) fn from_text(text: &str) -> Self {
         let mut word = Self::default();
         word.push_quoted(text);
         word
     }
 
-    /// The text, with a placeholder for each part that is not known.
+    /// Returns the text, with a placeholder for each unknown part.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The text, if the shell would not change it.
+    /// Returns the text if the shell would not change it.
     pub(crate) fn known(&self) -> Option<&str> {
         (!self.unknown && !self.glob).then_some(self.text.as_str())
     }
 
-    /// The text, if the shell would at most find files that match it.
+    /// Returns the text if the shell would at most expand globs in it.
     pub(crate) fn pattern(&self) -> Option<&str> {
         (!self.unknown).then_some(self.text.as_str())
     }
 
-    /// Whether the shell looks for files that match it.
+    /// Returns whether it contains a glob.
     pub(crate) fn is_glob(&self) -> bool {
         self.glob
     }
 
-    /// The text, if no part of it is quoted or unknown: only then can it be a word of the grammar.
+    /// Returns the text if no part of it is quoted or unknown. Only then can it be a reserved word.
     pub(super) fn bare(&self) -> Option<&str> {
         (!self.quoted && !self.unknown).then_some(self.text.as_str())
     }
 
-    /// Whether some of it is quoted.
+    /// Returns whether a part of it is quoted.
     pub(super) fn is_quoted(&self) -> bool {
         self.quoted
     }
 
-    /// Whether it is of the form `NAME=value` where a command may begin.
+    /// Returns whether it has the form `NAME=value` of an assignment before a command.
     pub(crate) fn is_assignment(&self) -> bool {
         let Some((name, _)) = self
             .text
@@ -74,7 +74,7 @@ impl Word {
             && characters.all(|next| next == '_' || next.is_ascii_alphanumeric())
     }
 
-    /// Whether it names the file descriptor of a redirection that follows at once.
+    /// Returns whether it is the file descriptor of a redirection that follows immediately.
     pub(super) fn is_descriptor(&self) -> bool {
         self.bare().is_some_and(|text| {
             text.bytes().all(|byte| byte.is_ascii_digit())
@@ -82,7 +82,7 @@ impl Word {
         })
     }
 
-    /// Takes a character that stands outside of quotes.
+    /// Adds an unquoted character.
     pub(super) fn push_bare(&mut self, character: char) {
         self.glob |= matches!(character, '*' | '?' | '[');
         self.unknown |= character == UNKNOWN;
@@ -92,14 +92,14 @@ impl Word {
         }
     }
 
-    /// Takes text that is quoted; a word may consist of nothing but empty quotes.
+    /// Adds quoted text. A word may consist only of empty quotes.
     pub(super) fn push_quoted(&mut self, text: &str) {
         self.quoted = true;
         self.unknown |= text.contains(UNKNOWN);
         self.text.push_str(text);
     }
 
-    /// Takes something that only the running shell knows.
+    /// Adds a part that is only known at run time.
     pub(super) fn push_unknown(&mut self) {
         self.unknown = true;
         self.text.push(UNKNOWN);

@@ -1,4 +1,5 @@
-//! What is refused and what is not, by tables; properties and the real shell in files of their own.
+//! Table tests of the blocklist: refused and accepted commands. Property tests and comparison with the real
+//! shell are in separate files.
 
 mod properties;
 mod real_shell;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// What a command is refused for, by its name in the list.
+/// Returns the reason a command is refused for, by its name in the list.
 fn reason(command: &str) -> Option<String> {
     let refusal = check(command).err()?;
     assert_eq!(refusal.code, Code::CommandBlocked, "{command:?}");
@@ -22,7 +23,7 @@ fn reason(command: &str) -> Option<String> {
     Some(what)
 }
 
-/// Each line is a command; where a command has several lines, `⏎` stands for the line end.
+/// Each line is a command; `⏎` represents a line end inside a command.
 fn lines(table: &str) -> impl Iterator<Item = String> {
     let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(|line| line.replace('⏎', "\n"))
@@ -174,11 +175,11 @@ fn words_that_are_only_mentioned() {
 #[test]
 fn what_is_cut_short_is_the_shells_to_complain_about() {
     let_pass(include_str!("tables/cut_short.txt"));
-    // But what comes on earlier lines is run before the shell finds the fault.
+    // But commands on earlier lines are run before the shell finds the syntax error.
     refused_as("sudo", "sudo ls⏎echo \"\nls; sudo ls; )");
 }
 
-/// Text that makes a careless reader slow, deep or wrong.
+/// Text designed to make a naive parser slow, recurse deeply or fail.
 fn hostile() -> Vec<(&'static str, String)> {
     let full = |piece: &str| piece.repeat(MAX_COMMAND_BYTES / piece.len());
     let nested = |open: &str, close: &str| {
@@ -276,8 +277,7 @@ fn hostile() -> Vec<(&'static str, String)> {
 
 #[test]
 fn hostile_text_is_quick() {
-    // Generous for a build that is not optimised and a machine that is busy; an optimised build
-    // takes a tenth.
+    // Generous, for an unoptimised build on a busy machine; an optimised build takes a tenth.
     const LIMIT: Duration = Duration::from_millis(1_500);
     let mut slowest = (Duration::ZERO, "");
     for (name, text) in hostile() {
@@ -286,7 +286,7 @@ fn hostile_text_is_quick() {
             (check(&text), start.elapsed())
         };
         let (first, mut took) = measured();
-        // Again if it seemed slow: the machine does other things too, but not every time.
+        // Measured again if it seemed slow, because other processes may have slowed it down.
         for _ in 0..3 {
             if took >= LIMIT {
                 took = took.min(measured().1);

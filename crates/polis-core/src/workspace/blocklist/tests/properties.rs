@@ -1,4 +1,4 @@
-//! Property 5 of the source document, and that no text whatever makes the reader fail.
+//! Property tests: property 5 of the source document, and that no text makes the parser fail.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ const DANGEROUS: &[(&[&str], &str)] = &[
     (&["init", "6"], "init 6"),
 ];
 
-/// Places where a command may stand; `@` is the command.
+/// Positions where a command may occur; `@` is the command.
 const PLACES: &[&str] = &[
     "@",
     "  @  ",
@@ -67,7 +67,7 @@ const PLACES: &[&str] = &[
     "eval \"$(@)\"",
 ];
 
-/// A word with each character quoted in one way or another.
+/// A word in which each character is quoted in some way.
 fn quoted(word: &str) -> BoxedStrategy<String> {
     let pieces: Vec<_> = word
         .chars()
@@ -110,7 +110,7 @@ fn as_word(text: &str) -> String {
 
 /// Well-formed scripts made of the given commands.
 pub(super) fn scripts(leaves: &'static [&'static str]) -> BoxedStrategy<String> {
-    // `@` is a script, `^` one without texts that follow, `%` one as a word.
+    // `@` is a script, `^` a script without here-documents, `%` a script as one word.
     const TEMPLATES: &[&str] = &[
         "@; @",
         "@\n@",
@@ -156,7 +156,7 @@ pub(super) fn scripts(leaves: &'static [&'static str]) -> BoxedStrategy<String> 
                 let part = matches!(character, '@' | '%' | '^')
                     .then(|| parts.next())
                     .flatten();
-                // Two brackets in a row begin arithmetic.
+                // Two parentheses in a row begin arithmetic.
                 if script.ends_with('(') && part.as_ref().is_some_and(|part| part.starts_with('('))
                 {
                     script.push(' ');

@@ -1,5 +1,5 @@
-//! The reader beside the shell of this machine: the same words, and every command that is run was
-//! seen.
+//! Comparison of the parser with the shell of this machine: both produce the same words, and the parser finds
+//! every command that the shell runs.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::super::shell::Inside;
 use super::properties::scripts;
 use super::*;
 
-/// The words of the one simple command in a line, as the reader finds them.
+/// Returns the words of the only simple command in a line, as the parser finds them.
 fn read_words(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     shell::read(line, &mut |command| {
@@ -22,7 +22,7 @@ fn read_words(line: &str) -> Vec<String> {
     found
 }
 
-/// What `/bin/sh` prints for a script given on its input.
+/// Returns the output of `/bin/sh` for a script on its standard input.
 fn run_shell(script: &str) -> String {
     let mut process = Process::new("/bin/sh")
         .stdin(Stdio::piped())
@@ -39,13 +39,13 @@ fn run_shell(script: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A part of a word, quoted in some way; nothing in it needs the running shell.
+/// A part of a word, quoted in some way; nothing in it depends on run time.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z0-9_./,:+%@=-]{1,4}",
         1 => "[ -~]".prop_map(|any| format!("\\{any}")),
         1 => "[ -&(-~é\n\t]{0,5}".prop_map(|text| format!("'{text}'")),
-        // In double quotes a backslash is taken away before four characters only.
+        // In double quotes a backslash is removed before four characters only.
         2 => proptest::collection::vec(
             prop_oneof![
                 "[ !#%-\\[\\]-_a-~é\n]",
@@ -93,8 +93,8 @@ proptest! {
     }
 }
 
-/// Noise that makes another line of a line, or none. Nothing that the reader leaves to the kernel:
-/// variables, and `[[`, which is a command of some shells and grammar of others.
+/// Fragments that change a line or make it invalid. Excludes what the parser leaves to the sandbox: variables,
+/// and `[[`, which is a command of some shells and grammar of others.
 const NOISE: &[&str] = &[
     "sudo",
     "true",
@@ -142,7 +142,7 @@ const NOISE: &[&str] = &[
     "<<<",
 ];
 
-/// Well-formed lines with some noise in them.
+/// Well-formed lines with some inserted fragments.
 fn line() -> impl Strategy<Value = String> {
     let noise = (
         any::<proptest::sample::Index>(),
@@ -168,13 +168,13 @@ fn line() -> impl Strategy<Value = String> {
     })
 }
 
-/// Whether a function is defined in it, which could call itself for ever.
+/// Returns whether a line defines a function, which could recurse infinitely.
 fn defines_function(line: &str) -> bool {
     let dense: String = line.chars().filter(|c| !c.is_whitespace()).collect();
     dense.contains("()") || dense.contains("(#")
 }
 
-/// Whether a line, run for real, starts the `sudo` in `programs`. Nothing else can be started.
+/// Returns whether running a line starts the `sudo` in `programs`. No other program can be started.
 fn starts_sudo(shell: &str, line: &str, programs: &Path) -> bool {
     let mark = programs.join("ran");
     let work = programs.join("work");
@@ -218,7 +218,7 @@ fn every_dangerous_command_that_the_shell_runs_was_seen() {
     let mut ran = 0;
     for shell in shells.cycle().take(500) {
         let line = line().new_tree(&mut runner).unwrap().current();
-        // What runs in the background may still be starting when the shell has ended.
+        // A background command may still be starting when the shell has ended.
         let background = line.replace("&&", "").replace(">&", "").contains('&');
         if background || defines_function(&line) || line.trim().is_empty() {
             continue;
