@@ -1,31 +1,31 @@
-//! Tasks that claimers of this process are about to take.
+//! In-flight claim hints: the tasks that claimers of this process are about to take.
 //!
-//! Many who ask for the best task at the same moment would all try for the same one, and all but one in
-//! vain. Here they see what others are trying for and look past it. It is a hint and no more: who gets a
-//! task is decided by the commit, and claimers of other processes are not seen.
+//! Concurrent requests for the best task would all try to claim the same task, and all but one would fail. The hints
+//! let each claimer skip the tasks that others are trying to claim. They are only hints: the commit decides which
+//! claimer gets a task, and claimers in other processes are not visible here.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use polis_core::TaskId;
 
-/// What is about to be taken.
+/// Set of tasks with a claim in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Claiming(Mutex<BTreeSet<TaskId>>);
 
 impl Claiming {
     fn set(&self) -> MutexGuard<'_, BTreeSet<TaskId>> {
-        // A set of numbers is whole whatever happened to whoever held it.
+        // A set of numbers cannot be left inconsistent, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is about to be taken now.
+    /// Returns a copy of the set.
     pub(crate) fn taken(&self) -> BTreeSet<TaskId> {
         self.set().clone()
     }
 }
 
-/// What one claimer is about to take; let go when it is dropped.
+/// The task that one claimer is about to take; the hint is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Hold<'a> {
     claiming: &'a Claiming,
@@ -33,7 +33,7 @@ pub(crate) struct Hold<'a> {
 }
 
 impl<'a> Hold<'a> {
-    /// A claimer that has not chosen yet.
+    /// Creates a hold without a task.
     pub(crate) fn new(claiming: &'a Claiming) -> Self {
         Self {
             claiming,
@@ -45,7 +45,7 @@ impl<'a> Hold<'a> {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Chooses a task; false if another claimer has chosen it meanwhile.
+    /// Chooses a task; returns false if another claimer has chosen it in the meantime.
     pub(crate) fn take(&self, task: TaskId) -> bool {
         let first = self.claiming.set().insert(task);
         if first {
@@ -54,7 +54,7 @@ impl<'a> Hold<'a> {
         first
     }
 
-    /// Gives up what it has chosen.
+    /// Removes the hint for the chosen task.
     pub(crate) fn let_go(&self) {
         if let Some(task) = self.chosen().take() {
             self.claiming.set().remove(&task);

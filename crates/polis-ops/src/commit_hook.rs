@@ -1,5 +1,6 @@
-//! What goes into the very commit of an operation beside its own writes: the answer to a request that may come
-//! again, or the turn of the member whose call it is. One is there exactly if the other is.
+//! Commit hook: adds further writes to the commit of an operation. Used for the stored response of an idempotency key
+//! and for the turn of the member that made the call. Because both are in one commit, neither can exist without the
+//! other.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,23 +8,23 @@ use std::sync::Arc;
 use polis_core::changeset::Receipt;
 use polis_core::{Changeset, RecordKey, Refusal};
 
-/// The operation's answer as JSON, made of the receipt of its commit.
+/// Builds the operation's response as JSON from the receipt of its commit.
 pub type AnswerOf = Arc<dyn Fn(&Receipt) -> String + Send + Sync>;
 
-/// What is committed together with an operation.
+/// Writes that join the commit of an operation.
 ///
-/// An operation that commits does so once for its deed and joins this to it, even if the deed itself turns out to
-/// be nothing. An operation that only looks, or refuses, never asks.
+/// An operation that commits does so exactly once for its effect and joins these writes to it, even if the effect
+/// itself turns out to be empty. An operation that only reads, or that is refused, never calls the hook.
 pub trait Alongside: Send + Sync + Debug {
-    /// The operation's changes with these added; `now` is in milliseconds. Asked again for every attempt, always with the changes of that attempt.
-    /// A record that the operation writes already has to be changed where it stands (see
-    /// [`Changeset::amend`]), because a changeset cannot expect two states of it. A body made of the receipt
-    /// is in the last write.
+    /// Returns the operation's changes with the additional writes; `now` is in milliseconds. Called again for every
+    /// retry, always with the changes of that attempt. A record that the operation already writes must be changed in
+    /// place (see [`Changeset::amend`]), because a changeset cannot expect two states of one record. A body that is
+    /// built from the receipt must be in the last write.
     fn join(&self, changes: Changeset, now: i64, answer: AnswerOf) -> Changeset;
 
-    /// Why the operation must not be tried again after this record was not as expected; `None` if it may.
+    /// Returns why the operation must not be retried after a conflict on this record, or `None` if it may be retried.
     fn lost(&self, key: &RecordKey) -> Option<Refusal>;
 
-    /// All of it is durable.
+    /// Called when the whole commit is durable.
     fn committed(&self, receipt: &Receipt);
 }

@@ -1,23 +1,26 @@
-//! What an operation answers when it does not do what was asked.
+//! Error type of all operations, and its JSON form.
+//!
+//! An operation is either refused by a rule of `polis-core` or fails in a port (store, file system). Both carry a code,
+//! a message, a hint and optional details, which every surface renders in the same way.
 
 use polis_core::{Code, Details, Kind, Refusal};
 use serde::Serialize;
 
 use crate::port::PortError;
 
-/// Refused by a rule, or failed below.
+/// An operation was refused by a rule, or a port failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpError {
-    /// A rule said no; nothing was changed.
+    /// A rule refused the operation; nothing was changed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A store or a file failed.
+    /// A store or a file operation failed.
     #[error(transparent)]
     Failed(#[from] PortError),
 }
 
 impl OpError {
-    /// The code, the same on every surface.
+    /// Returns the error code, which is the same on every surface.
     pub fn code(&self) -> Code {
         match self {
             Self::Refused(refusal) => refusal.code,
@@ -25,12 +28,12 @@ impl OpError {
         }
     }
 
-    /// What class of refusal it is.
+    /// Returns the class of the error code.
     pub fn kind(&self) -> Kind {
         self.code().kind()
     }
 
-    /// The error as every surface's JSON shows it.
+    /// Returns the error in the JSON form that all surfaces use.
     pub fn document(&self) -> ErrorDocument<'_> {
         let (message, hint, details) = match self {
             Self::Refused(refusal) => (&refusal.message, &refusal.hint, refusal.details.as_deref()),
@@ -54,16 +57,16 @@ pub struct ErrorDocument<'a> {
     pub error: ErrorBody<'a>,
 }
 
-/// An error's code, sentence and next step.
+/// Error code, message and suggested next step.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ErrorBody<'a> {
-    /// For programs.
+    /// Machine-readable error code.
     pub code: Code,
-    /// What is wrong.
+    /// Error message.
     pub message: &'a str,
-    /// What to do next.
+    /// Suggested next step.
     pub hint: &'a str,
-    /// What else a program may want to know.
+    /// Further machine-readable details.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub details: Option<&'a Details>,
 }

@@ -1,10 +1,9 @@
-//! Requests that may come again: whoever did not hear an answer asks a second time with the same key, and
-//! gets the first answer instead of a second deed.
+//! Idempotency keys: a retry with the same key returns the stored response instead of repeating the side effect.
 //!
-//! Where the deed is a commit, the answer is kept in that very commit, so there is no moment in which one
-//! is there without the other. Where it is outside of the store (a file, a command), the key is kept
-//! before and the answer after it; a request that was cut off in between is never done again, its caller is
-//! told that nobody knows how far it came.
+//! If the effect is a store commit, the response is stored in the same commit, so one never exists without the other.
+//! If the effect is outside the store (a file, a command), the key is stored before it and the response after it. A
+//! request that was interrupted in between is never repeated: its caller gets `OutcomeUnknown`, because the server
+//! cannot know how far the request got.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,12 +21,12 @@ use crate::polis::Polis;
 use crate::port::Outcome;
 use crate::tool::{Ask, Tool};
 
-/// How long an answer is kept: a day.
+/// How long a response is stored: one day.
 pub const KEPT_MS: i64 = 24 * 3_600 * 1_000;
-/// The longest key.
+/// Maximum length of a key in bytes.
 const MAX_KEY: usize = 255;
 
-/// A request that may come again.
+/// A request with an idempotency key that has not been answered yet. As a commit hook it stores the response.
 #[derive(Debug, Clone)]
 struct Once {
     name: RecordName,
@@ -35,24 +34,24 @@ struct Once {
     expect: Expect,
 }
 
-/// What is kept of a request.
+/// Stored record of a request.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept<'a> {
-    /// What was asked: the same key with another request is a mistake.
+    /// Fingerprint of the request: using the same key for a different request is an error.
     request: &'a str,
-    /// When it is forgotten (milliseconds).
+    /// When the record expires (milliseconds).
     until: i64,
-    /// The answer; none while nobody knows it.
+    /// The response; `None` while the outcome is unknown.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     answer: Option<&'a RawValue>,
 }
 
-/// An answer, and whether it was given before.
+/// A response, and whether it was replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replied {
-    /// The tool's document, or `{"error":…}` of a deed outside of the store that was refused.
+    /// The tool's document, or `{"error":…}` if an operation outside the store was refused.
     pub document: Value,
-    /// Whether it is the answer of an earlier request.
+    /// Whether this is the stored response of an earlier request.
     pub replayed: bool,
 }
 
@@ -67,7 +66,7 @@ impl Once {
     }
 }
 
-/// The answer to the request is kept in the commit that carries it out.
+/// Stores the response in the commit that carries out the request.
 impl Alongside for Once {
     fn join(&self, changes: Changeset, now: i64, answer: AnswerOf) -> Changeset {
         let request = self.request.clone();
@@ -83,18 +82,18 @@ impl Alongside for Once {
     fn committed(&self, _: &Receipt) {}
 }
 
-/// An answer as it is kept.
+/// Serializes a response for storage.
 pub(crate) fn kept(answer: &impl Serialize) -> String {
-    // Our own types serialise; should one not, the caller hears that nobody knows.
+    // Our own types always serialize; if one did not, a retry would get `OutcomeUnknown`.
     serde_json::to_string(answer).unwrap_or_default()
 }
 
-/// Whether a conflict is about a request that came a second time.
+/// Returns whether a conflict is about the record of an idempotency key, that is, a duplicate request.
 fn is_reply(key: &RecordKey) -> bool {
     matches!(key, RecordKey::Record(name) if name.kind == RecordKind::Reply)
 }
 
-/// What is told when an earlier request is not finished.
+/// The refusal for a retry while the earlier request is not finished.
 fn unknown() -> Refusal {
     Refusal::new(
         Code::OutcomeUnknown,
@@ -113,7 +112,7 @@ fn body(request: &str, until: i64, answer: Option<&str>) -> String {
     serde_json::to_string(&kept).unwrap_or_default()
 }
 
-/// Calls a tool, unless a request with this key was answered before: then that answer is given.
+/// Calls a tool, or returns the stored response if a request with this key was answered before.
 pub async fn call_once(
     polis: &Polis,
     tool: &'static Tool,
@@ -131,8 +130,9 @@ pub async fn call_once(
     within(polis, once, call).await
 }
 
-/// Does something in one commit, unless a request with this key was answered before: then that answer is given.
-/// For whoever has an operation and no tool for it; `asked` is all that is asked for.
+/// Runs an operation that makes one commit, or returns the stored response if a request with this key was answered
+/// before. For callers that have an operation but no tool for it. `asked` must contain everything that identifies the
+/// request.
 pub async fn do_once<V, F>(
     polis: &Polis,
     by: &AgentId,
@@ -155,7 +155,7 @@ where
     within(polis, once, deed).await
 }
 
-/// Carries out what is in the store's commit, together with its answer.
+/// Runs an operation whose effect is a store commit; the response is stored in the same commit.
 async fn within<F>(
     polis: &Polis,
     once: Once,
@@ -170,7 +170,7 @@ where
             document,
             replayed: false,
         }),
-        // Its twin was faster.
+        // A concurrent request with the same key committed first.
         Err(error) if error.code() == Code::OutcomeUnknown => {
             match look(polis, &name, &request).await? {
                 Looked::Answered(replied) => Ok(replied),
@@ -181,7 +181,7 @@ where
     }
 }
 
-/// Carries out what is not in the store's commit: the key first, then the deed, then its answer.
+/// Runs a tool whose effect is outside the store: stores the key first, then calls the tool, then stores the response.
 async fn outside(
     polis: &Polis,
     tool: &'static Tool,
@@ -210,7 +210,7 @@ async fn outside(
     let answer = body(&once.request, until, Some(&document.to_string()));
     let answered = once.put(until, RecordBody::Text(answer));
     let answered = Changeset::by(&caller, polis.now()).write(answered);
-    // The deed is done and told; should this fail, a second request hears that nobody knows.
+    // The effect has happened and its response is returned anyway. If this commit fails, a retry gets `OutcomeUnknown`.
     let _ = polis.store.commit(answered).await;
     done.map(|_| Replied {
         document,
@@ -218,15 +218,15 @@ async fn outside(
     })
 }
 
-/// What is known of a key.
+/// Result of looking up a key.
 enum Looked<F> {
-    /// It was used for this request, and answered.
+    /// The key was used for this request, and the response is stored.
     Answered(Replied),
-    /// It may be used, with this.
+    /// The key may be used, with this data.
     Free(F),
 }
 
-/// Looks at the key of a request that is about to be carried out.
+/// Looks up the key of a request that is about to be carried out.
 async fn take(
     polis: &Polis,
     by: &AgentId,
@@ -245,7 +245,7 @@ async fn take(
     })
 }
 
-/// Whether a key may be used, and what its record has to be like when it is.
+/// Checks whether a key may be used, and returns the expected state of its record for the commit.
 async fn look(polis: &Polis, name: &RecordName, request: &str) -> Result<Looked<Expect>, OpError> {
     let Some(stored) = polis.store.record(name).await? else {
         return Ok(Looked::Free(Expect::Absent));
@@ -277,7 +277,7 @@ async fn look(polis: &Polis, name: &RecordName, request: &str) -> Result<Looked<
     }))
 }
 
-/// Forgets the answers whose time is up. A server does this now and then.
+/// Deletes expired responses. A server calls this periodically.
 pub async fn forget_replies(polis: &Polis) -> Result<(), OpError> {
     let caller = polis.caller(&AgentId::user()).await?;
     let forget = Write::ForgetRecords {
@@ -300,7 +300,7 @@ fn check_key(key: &str) -> Result<(), Refusal> {
     ))
 }
 
-/// What was asked, short: another tool or other parameters give another one.
+/// Hash of the request: a different tool or different parameters give a different fingerprint.
 fn fingerprint(tool: &str, ask: &Ask<'_>) -> String {
     let params: BTreeMap<&String, &Value> = ask.params.iter().collect();
     let params = serde_json::to_string(&params).unwrap_or_default();

@@ -1,8 +1,9 @@
-//! The operations of polis.
+//! The operations of polis (application layer).
 //!
-//! An operation loads what its rule needs through a port, lets `polis-core` decide, and commits.
-//! Every surface (command line, MCP, HTTP, society) calls these functions, so a permission is
-//! decided in one place. No SQL, no HTTP, no file system, no runtime here: those are ports.
+//! An operation loads the data that its rule needs through a port, calls a decision function of `polis-core`, and
+//! commits the resulting changes. Every surface (command line, MCP, HTTP, society) calls these functions, so
+//! permissions are checked in one place. This crate contains no SQL, HTTP, file system access or runtime: those are
+//! ports.
 
 mod claim_hints;
 pub mod commit_hook;

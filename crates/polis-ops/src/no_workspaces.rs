@@ -1,7 +1,7 @@
-//! A ground without workspaces: every file and every command is refused.
+//! Implementation of the file and terminal ports that refuses every call with `NotInitialized`.
 //!
-//! What [`Polis::new`](crate::Polis::new) begins with, so that whoever needs no files need not
-//! choose a directory for them.
+//! [`Polis::new`](crate::Polis::new) starts with it, so that callers that need no files do not have to choose a
+//! directory.
 
 use polis_core::Code;
 use polis_core::workspace::command::CommandRun;
@@ -12,7 +12,7 @@ use polis_core::workspace::file::{
 
 use crate::port::{CommandOrder, Files, PortError, PortFuture, SandboxReport, Site, Terminal};
 
-/// Neither files nor a terminal.
+/// Null implementation of [`Files`] and [`Terminal`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWorkspaces;
 

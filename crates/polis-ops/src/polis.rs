@@ -1,4 +1,5 @@
-//! The ground itself: a store, a clock and the settings, and how an operation commits.
+//! Application state of the operations: ports, settings and caches, the context of the current request, and the
+//! decide-then-commit loop with its retries on conflict.
 
 use polis_core::event::kind;
 use serde::Serialize;
@@ -27,54 +28,54 @@ use crate::no_workspaces::NoWorkspaces;
 use crate::op::{OpenDecisions, TimeKeeper};
 use crate::port::{Chance, Clock, Files, Outcome, PortError, Processes, Receipt, Store, Terminal};
 
-/// What an installation has set.
+/// Settings of an installation.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Its roles.
     pub roles: RoleSet,
     /// Its permissions.
     pub policy: Policy,
-    /// Whether a name that is not registered may act.
+    /// Whether only registered agents may act.
     pub registered_only: bool,
-    /// Types whose completion needs approval.
+    /// Task types whose completion needs approval.
     pub approval_required: Vec<TaskType>,
-    /// The lease of claims that do not name one, in milliseconds.
+    /// Lease of claims that do not specify one, in milliseconds.
     pub default_lease_ms: Option<u64>,
-    /// How long an operation tries before it gives up, in milliseconds.
+    /// How long an operation retries before it fails, in milliseconds.
     pub patience_ms: i64,
-    /// What is set about boards.
+    /// Board settings.
     pub boards: BoardSettings,
-    /// What commands may do.
+    /// Command policies by role.
     pub commands: CommandPolicies,
-    /// What is set about the society.
+    /// Society settings.
     pub society: SocietyRules,
 }
 
-/// What an installation has set about the society.
+/// Settings of an installation for the society.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SocietyRules {
-    /// How many may be hired for a run.
+    /// Limits on hiring in a run.
     pub hire: HireLimits,
-    /// Tools that a person has to allow call by call.
+    /// Tools that need a person's approval for each call.
     pub approve: Vec<String>,
-    /// The budget of a run that names none.
+    /// Default budget of a run.
     pub limits: Limits,
 }
 
-/// What an installation has set about boards.
+/// Settings of an installation for boards.
 #[derive(Debug, Clone)]
 pub struct BoardSettings {
-    /// The language of templates and entries.
+    /// Language of templates and entries.
     pub language: Language,
-    /// What the global board's template names.
+    /// Project name in the global board's template.
     pub project: String,
-    /// Who may do what, beyond the matrix.
+    /// Access rules in addition to the access matrix.
     pub access: AccessRules,
-    /// How many versions history keeps.
+    /// How many versions the history keeps.
     pub max_versions: u32,
-    /// How many signatures a decision needs.
+    /// Number of signatures that a decision needs.
     pub quorum: Quorum,
-    /// Whose signatures count; every active top-layer agent's if there are none.
+    /// Names whose signatures count; if empty, all active top-layer agents.
     pub signers: Vec<String>,
     /// How long a blackboard write waits for a lock, in milliseconds.
     pub lock_wait_ms: u64,
@@ -113,40 +114,40 @@ impl Default for Settings {
     }
 }
 
-/// The ground the operations stand on.
+/// Application state and request context: the first argument of every operation.
 #[derive(Debug, Clone)]
 pub struct Polis {
-    /// Where state is.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// What time it is.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// What nobody can guess.
+    /// Source of random tokens.
     pub chance: Arc<dyn Chance>,
-    /// The files of workspaces.
+    /// File access to workspaces.
     pub files: Arc<dyn Files>,
-    /// Where commands run.
+    /// Sandboxed command execution.
     pub terminal: Arc<dyn Terminal>,
-    /// Which processes hold sessions.
+    /// Identity and state of the processes that hold sessions.
     pub processes: Arc<dyn Processes>,
-    /// What is set.
+    /// The settings.
     pub settings: Arc<Settings>,
-    /// What is committed together with the operation.
+    /// Commit hook: writes that join the operation's commit.
     alongside: Option<Arc<dyn Alongside>>,
     /// The run in which `root` acts.
     run: Option<RunId>,
-    /// What claimers of this process are about to take.
+    /// Tasks that claimers of this process are about to take.
     pub(crate) claiming: Arc<Claiming>,
-    /// The open decisions that were found last.
+    /// Cache of open decisions.
     pub(crate) open_decisions: Arc<OpenDecisions>,
-    /// How the time of tasks was spent, as it was found last.
+    /// Cache of the time spent on tasks.
     pub(crate) times: Arc<TimeKeeper>,
-    /// Whose entry of the registry was looked up for this request already.
+    /// Registry entry of the caller, if it was already loaded for this request.
     known: Option<Arc<(AgentId, Option<Registered>)>>,
     /// The session in which the caller acts.
     session: Option<Arc<str>>,
 }
 
-/// Processes of which nothing is known: sessions end by their time alone.
+/// Implementation without process information: sessions end only by expiry.
 #[derive(Debug)]
 struct UnknownProcesses;
 
@@ -161,7 +162,7 @@ impl Processes for UnknownProcesses {
 }
 
 impl Polis {
-    /// A ground with its adapters, but without workspaces.
+    /// Creates the application state from its ports, without workspaces.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -186,7 +187,7 @@ impl Polis {
         }
     }
 
-    /// The same ground for requests of a session: what it claims is bound to it.
+    /// Returns a copy for requests of a session: tasks claimed through it are bound to the session.
     #[must_use]
     pub fn in_session(&self, id: &str) -> Self {
         let mut ground = self.clone();
@@ -194,13 +195,13 @@ impl Polis {
         ground
     }
 
-    /// The session in which the caller acts, if it acts in one.
+    /// Returns the session in which the caller acts, if any.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The same ground for one request of a caller whose entry was looked up when it was admitted, so that
-    /// it is not looked up again and again.
+    /// Returns a copy for one request of a caller whose registry entry was loaded during authentication, to avoid
+    /// repeated lookups.
     #[must_use]
     pub fn knowing(&self, agent: AgentId, entry: Option<Registered>) -> Self {
         let mut ground = self.clone();
@@ -208,7 +209,7 @@ impl Polis {
         ground
     }
 
-    /// The same ground for one operation, whose commit takes this along.
+    /// Returns a copy for one operation, whose commit includes the writes of this hook.
     #[must_use]
     pub fn alongside(&self, joined: Arc<dyn Alongside>) -> Self {
         let mut ground = self.clone();
@@ -216,8 +217,8 @@ impl Polis {
         ground
     }
 
-    /// The same ground for `root` of this run, or for somebody outside who means this run's `root`. Members have
-    /// their run by their entry in the registry.
+    /// Returns a copy for `root` of this run, or for an outside caller that addresses this run's `root`. Members get
+    /// their run from their registry entry.
     #[must_use]
     pub fn within(&self, run: RunId) -> Self {
         let mut ground = self.clone();
@@ -225,12 +226,12 @@ impl Polis {
         ground
     }
 
-    /// The run in which `root` acts, if one is set.
+    /// Returns the run in which `root` acts, if one is set.
     pub fn run_of_root(&self) -> Option<&RunId> {
         self.run.as_ref()
     }
 
-    /// The same ground with files and a terminal.
+    /// Adds the file and terminal ports.
     #[must_use]
     pub fn with_workspaces(mut self, files: Arc<dyn Files>, terminal: Arc<dyn Terminal>) -> Self {
         self.files = files;
@@ -238,19 +239,19 @@ impl Polis {
         self
     }
 
-    /// The same ground in a process that others can tell from its identity.
+    /// Adds the port that identifies processes.
     #[must_use]
     pub fn with_processes(mut self, processes: Arc<dyn Processes>) -> Self {
         self.processes = processes;
         self
     }
 
-    /// The moment.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.clock.now_millis())
     }
 
-    /// The installation's rules.
+    /// Returns the installation's rules.
     pub fn rules(&self) -> Rules<'_> {
         Rules {
             roles: &self.settings.roles,
@@ -259,7 +260,7 @@ impl Polis {
         }
     }
 
-    /// The registry's entry of a name, if it has one.
+    /// Returns the registry entry of a name, if it has one.
     pub async fn entry(&self, id: &AgentId) -> Result<Option<Registered>, OpError> {
         if id.as_str() == AgentId::USER {
             return Ok(None);
@@ -270,13 +271,13 @@ impl Polis {
         }
     }
 
-    /// Who a name is.
+    /// Resolves a name to a caller.
     pub async fn caller(&self, id: &AgentId) -> Result<Caller, OpError> {
         let entry = self.entry(id).await?;
         self.resolve(id, entry.as_ref())
     }
 
-    /// Who a name is, given its entry.
+    /// Resolves a name to a caller, given its registry entry.
     pub(crate) fn resolve(
         &self,
         id: &AgentId,
@@ -291,7 +292,7 @@ impl Polis {
         Ok(caller)
     }
 
-    /// Refuses a name that is not registered, where only registered ones count.
+    /// Fails for an unregistered name if only registered agents are allowed.
     pub(crate) fn may_own(&self, id: &AgentId, entry: Option<&Registered>) -> Result<(), Refusal> {
         let known = entry.is_some() || id.as_str() == AgentId::USER;
         if known || !self.settings.registered_only {
@@ -304,11 +305,11 @@ impl Polis {
         ))
     }
 
-    /// Loads, decides and commits, again and again until it is done or refused.
+    /// Loads, decides and commits, with retries on conflict until it succeeds, is refused or reaches the deadline.
     ///
-    /// `attempt` loads everything the decision rests on and answers with what to commit; `finish` makes
-    /// the operation's answer of it and of what the store adds. Each conflict is somebody else's success,
-    /// so there is nothing to wait for before the next attempt; only the deadline ends them.
+    /// `attempt` loads all data that the decision depends on and returns the changes to commit. `finish` builds the
+    /// operation's response from the decision and the store's receipt. There is no backoff: each conflict means that
+    /// another commit succeeded, so there is nothing to wait for. Only the deadline ends the retries.
     pub(crate) async fn settle<'a, T, V, F>(
         &self,
         attempt: impl Fn() -> Attempt<'a, T> + Send,
@@ -330,7 +331,7 @@ impl Polis {
         }
     }
 
-    /// Commits what was decided, with what goes alongside; `None` on a conflict.
+    /// Commits the changes together with the commit hook's writes. Returns `None` on a conflict.
     pub(crate) async fn commit<T, V, F>(
         &self,
         changes: Changeset,
@@ -367,14 +368,14 @@ impl Polis {
         }
     }
 
-    /// When an operation that begins now gives up (milliseconds).
+    /// Returns the deadline of an operation that starts now (milliseconds).
     pub(crate) fn deadline(&self) -> i64 {
         self.clock
             .now_millis()
             .saturating_add(self.settings.patience_ms)
     }
 
-    /// Whether an operation may decide again after a conflict.
+    /// Fails with `StoreBusy` if the deadline has passed; otherwise the operation may retry after a conflict.
     pub(crate) fn may_go_on(&self, until: i64) -> Result<(), OpError> {
         if self.clock.now_millis() < until {
             return Ok(());
@@ -386,8 +387,8 @@ impl Polis {
         )))
     }
 
-    /// Writes a refused attempt on a task into the log, for the success figures, and passes the
-    /// answer on. The refusal stands even if the log cannot be written.
+    /// Logs a refused attempt on a task, for the statistics, and returns the answer unchanged. The refusal is returned
+    /// even if logging fails.
     pub(crate) async fn audited<T>(
         &self,
         op: &str,
@@ -412,12 +413,12 @@ impl Polis {
     }
 }
 
-/// One attempt at an operation: what to answer, and what to commit. Boxed, because the future of an
-/// `async` closure cannot be promised to be `Send`, and servers need that.
+/// One attempt at an operation: its result and the changes to commit. Boxed, because the future of an `async` closure
+/// cannot be declared `Send`, which servers need.
 pub(crate) type Attempt<'a, T> =
     Pin<Box<dyn Future<Output = Result<(T, Changeset), OpError>> + Send + 'a>>;
 
-/// Refusals that say something about how the team works together; a typing mistake does not.
+/// Returns whether a refusal is relevant for the team's statistics; a typing error is not.
 fn is_audited(code: Code) -> bool {
     matches!(
         code,

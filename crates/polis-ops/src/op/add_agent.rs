@@ -1,4 +1,4 @@
-//! Registering an agent.
+//! Operation that registers an agent, including the workspace of a team head.
 
 use polis_core::agent::{self, AgentAdd, Known};
 use polis_core::workspace::record::Binding;
@@ -7,8 +7,8 @@ use polis_core::{Agent, AgentId};
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 
-/// Registers an agent. The head of a team gets its workspace in the same commit, bound to a
-/// directory if one is named.
+/// Registers an agent. The head of a team gets its workspace in the same commit, bound to a directory if
+/// `workspace_path` is given.
 pub async fn add_agent(
     polis: &Polis,
     caller: &AgentId,
@@ -38,7 +38,7 @@ pub async fn add_agent(
             };
             let resolved = polis.files.resolve(directory).await?;
             let mut binding = polis.binding(resolved).await?;
-            // Nothing is made for a request that is refused.
+            // No directory is created for a request that is refused.
             decide(Some(&binding))?;
             binding.directory = polis.files.bind(directory).await?;
             Ok(decide(Some(&binding))?)

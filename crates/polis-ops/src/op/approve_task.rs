@@ -1,4 +1,4 @@
-//! `TaskApprove`.
+//! Operation behind the `TaskApprove` tool: approves the completion of a task.
 
 use polis_core::task::approve;
 use polis_core::{AgentId, Caller, TaskId, TaskRecord, Timestamp};

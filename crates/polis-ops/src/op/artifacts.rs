@@ -1,4 +1,4 @@
-//! `put_artifact` and `get_artifact`.
+//! Operations behind the `put_artifact` and `get_artifact` tools: storing and reading content-addressed artifacts.
 
 use polis_core::artifact::{self, Artifact, PutArtifact};
 use polis_core::record::{RecordKind, RecordName};
@@ -69,7 +69,7 @@ impl KeptArtifact {
     }
 }
 
-/// Keeps an artifact; the same one is kept once.
+/// Stores an artifact; storing the same artifact again has no effect and returns `existed`.
 pub async fn put_artifact(
     polis: &Polis,
     caller: &AgentId,
@@ -95,7 +95,7 @@ pub async fn put_artifact(
         .await
 }
 
-/// An artifact.
+/// Returns an artifact, or a part of its content. Fails if it does not exist or is not visible to the caller.
 pub async fn get_artifact(
     polis: &Polis,
     caller: &AgentId,

@@ -1,7 +1,7 @@
-//! Binding a workspace to a directory.
+//! Operation that binds a workspace to a directory of this machine.
 //!
-//! Only for the command line: who types a directory of this machine there has its user's rights
-//! already. Surfaces that others reach over a network do not offer it.
+//! Only the command line offers it: a person who types a directory there already has the rights of the local user.
+//! Surfaces that are reachable over a network do not offer it.
 
 use polis_core::changeset::Fence;
 use polis_core::workspace::record::{self, AssignedWorkspace, Binding, Target};
@@ -13,14 +13,14 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Site;
 
-/// A request to bind a workspace.
+/// Parameters of [`bind_workspace`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceBind {
-    /// The directory; made if it is not there.
+    /// The directory; created if it does not exist.
     pub directory: String,
-    /// Whose workspace; the caller's own if left out.
+    /// The agent whose workspace is bound; the caller if `None`.
     pub of: Option<AgentId>,
-    /// Whether a directory that was in use is left behind.
+    /// Whether the workspace may be moved away from a directory that is already in use.
     pub force: bool,
 }
 
@@ -38,7 +38,7 @@ pub async fn bind_workspace(
             let agent = agent.ok_or_else(|| record::not_assigned(of, false))?.agent;
             let policy = &polis.settings.policy;
             record::check_bind(&agent, policy, caller)?;
-            // The fence before the rest: what is read after it is no older.
+            // Read the fence first: everything read after it is at least as new.
             let resolved = polis.files.resolve(&params.directory).await?;
             let mut binding = polis.binding(resolved).await?;
             let current = polis.store.workspace(of).await?;
@@ -48,7 +48,7 @@ pub async fn bind_workspace(
                 current: current.as_ref(),
                 force: params.force,
             };
-            // Nothing is made for a request that is refused.
+            // No directory is created for a request that is refused.
             record::decide_bind(target, &binding, policy, caller, polis.now())?;
             binding.directory = polis.files.bind(&params.directory).await?;
             let decided = record::decide_bind(target, &binding, policy, caller, polis.now())?;
@@ -60,7 +60,7 @@ pub async fn bind_workspace(
 }
 
 impl Polis {
-    /// A directory to bind, with all workspaces there are.
+    /// Returns a directory to bind, together with all existing workspaces.
     pub(super) async fn binding(&self, directory: String) -> Result<Binding, OpError> {
         let fence = self.store.fence(Fence::Workspaces).await?;
         Ok(Binding {
@@ -70,7 +70,7 @@ impl Polis {
         })
     }
 
-    /// Whether an agent's workspace has a directory already.
+    /// Returns whether an agent's workspace already has a directory.
     async fn in_use(
         &self,
         agent: &AgentId,

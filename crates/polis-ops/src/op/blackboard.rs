@@ -1,4 +1,4 @@
-//! `blackboard_read` and `blackboard_write`: files by path, on the boards' engine.
+//! Operations behind the `blackboard_read` and `blackboard_write` tools: files by path, stored by the board engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub struct BlackboardWritten {
     pub version: u64,
 }
 
-/// Reads a file.
+/// Returns a file of the blackboard, or a part of it. Fails with `FileNotFound` if it was never written.
 pub async fn read_blackboard(
     polis: &Polis,
     caller: &AgentId,
@@ -112,8 +112,8 @@ pub async fn read_blackboard(
     })
 }
 
-/// Writes a file. Somebody else's lock on it, a lease or one that another program took on the file
-/// itself, is waited for.
+/// Writes a file of the blackboard. Waits for a lock of another writer, which is either a lease or a lock that another
+/// program took on the file itself.
 pub async fn write_blackboard(
     polis: &Polis,
     caller: &AgentId,
@@ -135,7 +135,7 @@ pub async fn write_blackboard(
             continue;
         };
         let written = write(polis, &caller, board, params).await;
-        // Whoever has the lease must be able to write while we wait for its end.
+        // Release our lock while waiting, so that the lease holder can write.
         drop(held);
         match written {
             Err(OpError::Refused(refusal)) if refusal.code == Code::BoardLocked => {
@@ -146,7 +146,7 @@ pub async fn write_blackboard(
                 locked = Some(refusal);
             }
             Ok(written) => return Ok(written),
-            // Another program created the file meanwhile and has it locked: now there is one to wait for.
+            // Another program created and locked the file in the meantime; the next attempt waits for its lock.
             Err(OpError::Failed(failure)) if failure.code == Code::BoardLocked => {}
             Err(error) => return Err(error),
         }
@@ -161,7 +161,7 @@ pub async fn write_blackboard(
     Err(refusal.into())
 }
 
-/// How long to wait for somebody's lease: until it ends, at most `wait`.
+/// Returns how long to wait for another writer's lease: until it expires, at most `wait`.
 async fn lease_left(polis: &Polis, board: &BoardName, wait: Duration) -> Result<Duration, OpError> {
     let head = polis.board_state(board).await?.head;
     let now = polis.clock.now_millis();

@@ -1,4 +1,5 @@
-//! Decisions and milestones: reading them off a board, and the operations that write them there.
+//! Operations on decisions and milestones: reading them from a board's text, proposing, signing, vetoing and appealing
+//! decisions, and adding or completing milestones. Every change is written to the board's text and to the event log.
 
 use polis_core::board::access::Act;
 use polis_core::board::decision::{
@@ -33,41 +34,41 @@ pub struct Milestones {
     pub milestones: Vec<Milestone>,
 }
 
-/// What to do about a decision.
+/// An act on a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionAct {
-    /// Propose a new one.
+    /// Propose a new decision.
     Propose {
-        /// What is to be decided.
+        /// The text of the decision.
         content: String,
-        /// The milestone it declares reached, by its title; such a decision needs more signatures.
+        /// The milestone that it declares reached, by title; such a decision needs more signatures.
         milestone: Option<String>,
     },
-    /// Sign it.
+    /// Sign a decision.
     Sign {
-        /// Which.
+        /// Its id.
         id: String,
     },
-    /// Veto it.
+    /// Veto a decision.
     Veto {
-        /// Which.
+        /// Its id.
         id: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Ask for a second vote on a rejected one.
+    /// Request a second vote on a rejected decision.
     Appeal {
-        /// Which.
+        /// Its id.
         id: String,
     },
 }
 
-/// What to do about a decision, and on which board.
+/// Parameters of [`decide`]: an act and its board.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decide {
     /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
-    /// What to do.
+    /// The act.
     pub act: DecisionAct,
 }
 
@@ -201,7 +202,7 @@ pub struct MilestoneView {
     pub milestone: Milestone,
 }
 
-/// The decisions on a board.
+/// Returns the decisions on a board.
 pub async fn board_decisions(
     polis: &Polis,
     caller: &AgentId,
@@ -213,7 +214,7 @@ pub async fn board_decisions(
     })
 }
 
-/// The milestones on a board.
+/// Returns the milestones on a board.
 pub async fn board_milestones(
     polis: &Polis,
     caller: &AgentId,
@@ -230,10 +231,10 @@ async fn readable(polis: &Polis, caller: &AgentId, board: &BoardName) -> Result<
     polis.load_board(board).await
 }
 
-/// Proposes, signs, vetoes or appeals.
+/// Proposes, signs, vetoes or appeals a decision.
 ///
-/// Whoever may append to the board may propose on it; who may sign is a matter of the signers,
-/// whether they may write the board or not.
+/// Proposing requires append permission on the board. Signing requires only read permission: the list of signers
+/// decides, regardless of write permission.
 pub async fn decide(
     polis: &Polis,
     caller: &AgentId,
@@ -265,7 +266,7 @@ pub async fn decide(
     polis.settle(attempt, view).await
 }
 
-/// Whether somebody's signature counts, on whatever board they may read.
+/// Returns whether the caller's signature counts, on any board that it may read.
 pub async fn may_sign(polis: &Polis, caller: &AgentId) -> Result<bool, OpError> {
     if polis.caller(caller).await?.standing == Standing::Human {
         return Ok(true);
@@ -274,7 +275,7 @@ pub async fn may_sign(polis: &Polis, caller: &AgentId) -> Result<bool, OpError> 
     Ok(signers.iter().any(|name| name == caller.as_str()))
 }
 
-/// Whose signatures count.
+/// Returns the configured signers, or the active top-layer agents if none are configured.
 async fn signers(polis: &Polis) -> Result<Vec<String>, OpError> {
     let named = &polis.settings.boards.signers;
     if !named.is_empty() {
@@ -288,8 +289,8 @@ async fn signers(polis: &Polis) -> Result<Vec<String>, OpError> {
         .collect())
 }
 
-/// The decision after an act, and the change of the board that says so. An approved milestone is
-/// ticked off along with it.
+/// Returns the decision after an act, and the splice that writes it to the board. An approved milestone is marked done
+/// in the same splice.
 fn apply(
     polis: &Polis,
     loaded: &Loaded,
@@ -341,13 +342,13 @@ fn apply(
         return Ok((decision, splice));
     };
     let signed = splice.apply(board);
-    // A milestone that nobody has listed, or that is gone, is not the decision's concern.
+    // A missing milestone does not make the decision fail.
     let ticked = milestone::set_done(&signed, title).map(|done| done.apply(&signed));
     let splice = ticked.map_or(splice, |ticked| Splice::between(0, board, &ticked));
     Ok((decision, splice))
 }
 
-/// What the log tells of an act: beside the board's change, the decision's.
+/// Adds the decision's event to the changes, in addition to the board's own event.
 fn told(
     mut changes: Changeset,
     board: &BoardName,
@@ -378,7 +379,7 @@ fn told(
     changes
 }
 
-/// Adds a milestone, or ticks one off.
+/// Adds a milestone, or marks one as done.
 pub async fn change_milestone(
     polis: &Polis,
     caller: &AgentId,

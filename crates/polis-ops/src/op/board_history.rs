@@ -1,4 +1,4 @@
-//! Older versions of a board: listing, showing, comparing, bringing back.
+//! Operations on older versions of a board: list, show, diff and restore.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Receipt;
 
-/// The longest diff that is answered, in bytes.
+/// Maximum size of a returned diff, in bytes.
 const MAX_DIFF: usize = 16 << 20;
 
 /// A board, named.
@@ -117,7 +117,7 @@ pub struct VersionDiff {
     pub diff: String,
 }
 
-/// Lists a board's versions.
+/// Lists a board's versions, newest first.
 pub async fn board_history(
     polis: &Polis,
     caller: &AgentId,
@@ -125,7 +125,7 @@ pub async fn board_history(
 ) -> Result<BoardVersions, OpError> {
     let board = &params.board;
     polis.board_caller(caller, Act::Read, board).await?;
-    // Looks at the file, so that what was changed there is in the list.
+    // Checks the board's file, so that changes made directly in the file are in the list.
     polis.board_state(board).await?;
     let kept = polis.settings.boards.max_versions;
     let limit = params.limit.map_or(kept, |most| most.clamp(1, kept.max(1)));
@@ -133,7 +133,7 @@ pub async fn board_history(
     Ok(BoardVersions { versions })
 }
 
-/// Shows a version.
+/// Returns the text of a version, or a part of it.
 pub async fn show_version(
     polis: &Polis,
     caller: &AgentId,
@@ -151,7 +151,7 @@ pub async fn show_version(
     })
 }
 
-/// Compares two versions.
+/// Returns a unified diff of two versions.
 pub async fn diff_board(
     polis: &Polis,
     caller: &AgentId,
@@ -182,7 +182,7 @@ pub async fn diff_board(
     })
 }
 
-/// Brings an older version back, as a new version: nothing is lost by it.
+/// Restores an older version as a new version, so no version is lost.
 pub async fn restore_board(
     polis: &Polis,
     caller: &AgentId,
@@ -216,7 +216,8 @@ pub async fn restore_board(
     polis.settle(decide, view).await
 }
 
-/// The refusal of who had read another version than the current one, as a write has it.
+/// Returns the conflict for a caller that has read a version other than the current one, in the same form as for a
+/// write.
 async fn read_another(polis: &Polis, board: &BoardName, expected: u64) -> Result<OpError, OpError> {
     let loaded = polis.load_board(board).await?;
     let had = polis.text_had(board, expected).await?;

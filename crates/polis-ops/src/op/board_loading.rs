@@ -1,4 +1,5 @@
-//! What every operation on boards begins with: who may, and what is there.
+//! Helpers shared by all board operations: permission check, loading the current head and text, loading an older
+//! version, and the template text of a board that was never written.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{BoardState, Noticed, PortError};
 
-/// A board with its text.
+/// A board's head and its text.
 #[derive(Debug, Clone)]
 pub(super) struct Loaded {
     pub(super) head: BoardHead,
@@ -30,7 +31,7 @@ impl Loaded {
 }
 
 impl Polis {
-    /// Resolves a caller and refuses what the matrix does not allow it.
+    /// Resolves a caller and fails if the access matrix does not allow it the act on the board.
     pub(super) async fn board_caller(
         &self,
         caller: &AgentId,
@@ -44,7 +45,7 @@ impl Polis {
         Ok(caller)
     }
 
-    /// The agents that deciding about a board needs: the caller, or all of them.
+    /// Returns the agents that the access decision needs: only the caller, or all agents.
     pub(super) async fn known_agents(
         &self,
         entry: Option<Registered>,
@@ -57,7 +58,7 @@ impl Polis {
         Ok(entry.into_iter().map(|found| found.agent).collect())
     }
 
-    /// Where a board stands.
+    /// Returns the current head of a board; version 0 if it was never written.
     pub(super) async fn board_state(&self, board: &BoardName) -> Result<BoardState, OpError> {
         let found = self.store.board(board).await?;
         Ok(found.unwrap_or_else(|| BoardState {
@@ -66,7 +67,7 @@ impl Polis {
         }))
     }
 
-    /// A board and its text; while nobody has written to it, its template's.
+    /// Returns a board with its text, or with its template text if it was never written.
     pub(super) async fn load_board(&self, board: &BoardName) -> Result<Loaded, OpError> {
         let until = self.deadline();
         let mut before = None;
@@ -86,8 +87,8 @@ impl Polis {
                     noticed,
                 });
             }
-            // It moved on so far, between the two reads, that its log was cut. If it did not move, rows
-            // are missing.
+            // Between the two reads the board advanced so far that its log was truncated, so retry. If the version did
+            // not change, rows are missing from the store.
             if before.replace(head.version) == Some(head.version) {
                 return Err(PortError::new(
                     Code::StoreCorrupt,
@@ -100,7 +101,7 @@ impl Polis {
         }
     }
 
-    /// The text of a version a caller had read, if it can still be put together.
+    /// Returns the text of a version that a caller has read, or `None` if it can no longer be reconstructed.
     pub(super) async fn text_had(
         &self,
         board: &BoardName,
@@ -113,7 +114,7 @@ impl Polis {
         Ok(found.map(|found| found.text))
     }
 
-    /// The same of a version that was asked for.
+    /// Returns the text of a requested version. Fails with `VersionNotFound` if it can no longer be reconstructed.
     pub(super) async fn text_of(
         &self,
         board: &BoardName,
@@ -154,7 +155,7 @@ impl Polis {
         Ok(template(of, &facts))
     }
 
-    /// Who changes a board now.
+    /// Returns the author and time of a board change made now.
     pub(super) fn by<'a>(&self, caller: &'a Caller) -> By<'a> {
         By {
             caller,

@@ -1,4 +1,4 @@
-//! `TaskClaim`: one task by its number, or the best ready one.
+//! Operation behind the `TaskClaim` tool: claims a task by number, or the best ready task.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::Receipt;
 
-/// Claims a task: exactly one of any number of claimers gets it.
+/// Claims a task. Of any number of concurrent claimers, exactly one gets it.
 pub async fn claim_task(
     polis: &Polis,
     caller: &AgentId,
@@ -38,8 +38,8 @@ pub async fn claim_task(
     }
 }
 
-/// Decides on the task that was named, or on the highest-ranked one; when somebody else was first,
-/// it is looked for again.
+/// Decides the claim of the given task, or of the highest-ranked one. If another claimer was faster, the retry looks
+/// for the best task again.
 async fn attempt(
     polis: &Polis,
     caller: &AgentId,
@@ -61,14 +61,15 @@ async fn attempt(
         &caller,
         &polis.now(),
     )?;
-    // Also where nothing else changes: a session that takes over from one that ended holds the task from now on.
+    // Written even if nothing else changes: a session that takes over from one that has ended becomes the holder of the
+    // task.
     let claimant = polis.write_claimant(&decided.record.task).await?;
     decided.changes.writes.extend(claimant);
     Ok((decided.record, decided.changes))
 }
 
-/// The highest-ranked task that nobody else here is about to take; should they be about to take all there
-/// are, one of those, because they may not get it.
+/// Returns the highest-ranked task that no other claimer of this process is about to take. If all ready tasks have a
+/// claim in flight, returns one of those, because that claim may fail.
 async fn first_untaken(
     polis: &Polis,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! `TaskComment`, and reading comments.
+//! Operations on task comments: the `TaskComment` tool, and reading comments in pages.
 
 use polis_core::task::NewComment;
 use polis_core::task::comment::{self, Comment};
@@ -36,7 +36,7 @@ pub struct CommentView {
     pub comment: Comment,
 }
 
-/// Comments on a task; its version does not change.
+/// Adds a comment to a task; the task's version does not change.
 pub async fn comment_task(
     polis: &Polis,
     caller: &AgentId,
@@ -113,7 +113,7 @@ pub struct TaskComments {
 }
 
 impl TaskComments {
-    /// A request for all comments of a task.
+    /// Creates a request for all comments of a task.
     pub fn of(task_id: TaskId) -> Self {
         Self {
             task_id,
@@ -139,7 +139,7 @@ pub struct Comments {
     pub earlier: Option<u64>,
 }
 
-/// A task's comments: all, or a page of them from either end.
+/// Returns a task's comments: all, or a page from either end.
 pub async fn task_comments(polis: &Polis, params: &TaskComments) -> Result<Comments, OpError> {
     load(polis, params.task_id).await?;
     let backwards = params.newest || params.before.is_some();
@@ -172,7 +172,7 @@ pub async fn task_comments(polis: &Polis, params: &TaskComments) -> Result<Comme
     })
 }
 
-/// One comment of a task, whole.
+/// Returns one comment of a task, untruncated.
 pub async fn task_comment(polis: &Polis, id: TaskId, number: u64) -> Result<Comment, OpError> {
     load(polis, id).await?;
     let query = CommentQuery {

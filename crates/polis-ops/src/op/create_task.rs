@@ -1,4 +1,5 @@
-//! `TaskCreate`.
+//! Operation behind the `TaskCreate` tool. A task with dependencies gets its number reserved first, because the other
+//! tasks refer to it in the same commit.
 
 use polis_core::changeset::Write;
 use polis_core::task::create::{self, TaskCreate};
@@ -20,7 +21,7 @@ pub async fn create_task(
     let number = if params.edges().is_empty() {
         None
     } else {
-        // Only a request that would be granted takes a number out of the sequence.
+        // Check the request first: only one that would be granted consumes a number of the sequence.
         decide(polis, caller, params, Some(TaskId::UNASSIGNED)).await?;
         reserve(polis, caller).await?
     };
@@ -56,9 +57,9 @@ async fn decide(
     Ok(decided)
 }
 
-/// Takes a number for a task that others will name in the same commit.
+/// Reserves a number for a task that other tasks refer to in the same commit.
 async fn reserve(polis: &Polis, caller: &Caller) -> Result<Option<TaskId>, OpError> {
-    // Not the deed itself: a request that may come again keeps its answer with the task.
+    // Committed without the commit hook: the response of an idempotent request is stored with the task itself.
     let changes = Changeset::by(caller, polis.now()).write(Write::ReserveTaskNumber);
     Ok(match polis.store.commit(changes).await? {
         Outcome::Committed(receipt) => receipt.created,

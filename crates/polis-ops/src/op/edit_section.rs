@@ -1,4 +1,6 @@
-//! `whiteboard_section`: changing one section of a board and no other byte.
+//! Operation behind the `whiteboard_section` tool: changes one section of a board and leaves every other byte
+//! unchanged. Conflicts are detected on the board's version or on the section's digest; a stale edit can be merged
+//! (three-way merge).
 
 use polis_core::board::access::Act;
 use polis_core::board::edit::{SectionEdit, edit_section as edit, find};
@@ -54,7 +56,7 @@ pub struct SectionChange {
     pub merge: bool,
 }
 
-/// Changes a section.
+/// Sets, appends to or deletes a section.
 pub async fn edit_section(
     polis: &Polis,
     caller: &AgentId,
@@ -122,10 +124,10 @@ async fn attempt(
     Ok((false, text::decide_splice(loaded.current(), splice, by)?))
 }
 
-/// What stands for the version of a section that there is not.
+/// Expected section version that means "the section does not exist".
 const ABSENT: &str = "absent";
 
-/// Refuses if the section is not the one the caller had read.
+/// Fails with a version conflict if the section is not the one that the caller has read.
 fn check_section(loaded: &Loaded, params: &SectionChange, expected: &str) -> Result<(), Refusal> {
     let outline = outline(&loaded.text);
     let found = find(&loaded.text, &outline, &params.title, params.nth);

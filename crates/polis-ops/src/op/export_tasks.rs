@@ -1,4 +1,4 @@
-//! Writing tasks out as files.
+//! Operation that exports all tasks with their comments as JSON files.
 
 use polis_core::Raw;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub struct Exported {
     pub exported: u64,
 }
 
-/// Exports every task, deleted ones too, each with its comments; `tell` hears of the progress.
+/// Exports every task, including deleted ones, each with its comments. `tell` is the progress callback.
 pub async fn export_tasks(
     polis: &Polis,
     sink: &mut dyn TaskFileSink,

@@ -1,4 +1,4 @@
-//! Reading one task.
+//! Operation behind the `TaskGet` tool: reads one task. Also defines [`TaskView`], the task as all surfaces show it.
 
 use polis_core::task::not_found;
 use polis_core::{Task, TaskId, TaskRecord};
@@ -48,13 +48,13 @@ impl TaskView {
     }
 }
 
-/// `TaskGet`. A deleted task can still be read; lists do not show it.
+/// Returns a task. Deleted tasks can be read here, although lists do not show them.
 pub async fn get_task(polis: &Polis, id: TaskId) -> Result<TaskView, OpError> {
     let record = load(polis, id).await?;
     Ok(TaskView::of(record, polis.clock.now_millis(), Vec::new()))
 }
 
-/// Loads a task or says that it is not there.
+/// Loads a task, or fails with a "not found" refusal.
 pub(super) async fn load(polis: &Polis, id: TaskId) -> Result<TaskRecord, OpError> {
     polis
         .store

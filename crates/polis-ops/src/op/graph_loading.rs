@@ -1,4 +1,4 @@
-//! Loading what a change of dependencies is decided on.
+//! Loads the part of the dependency graph that a change of dependencies is decided on.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use polis_core::task::depend::{Edges, Neighbours};
 use crate::error::OpError;
 use crate::polis::Polis;
 
-/// Loads the named tasks and everything downstream of the new edges' waiting ends.
+/// Loads the named tasks and everything downstream of the waiting ends of the new edges.
 ///
-/// The fence is read first: an edge that appears while the graph is being walked moves it on, and
-/// the commit conflicts.
+/// The fence is read first: an edge that is added while the graph is being walked advances the fence, so the commit
+/// conflicts.
 pub(super) async fn load(
     polis: &Polis,
     own: TaskId,

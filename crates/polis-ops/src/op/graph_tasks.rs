@@ -1,4 +1,5 @@
-//! The dependency graph.
+//! Operations that read the task dependency graph: the whole graph, the component of one task, or a bounded
+//! neighbourhood.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::polis::Polis;
 
 const PAGE: u32 = 1_000;
 
-/// The graph of all tasks that have dependencies, or of those connected with `around`.
+/// Returns the graph of all tasks that have dependencies, or of the tasks connected with `around`.
 pub async fn graph_tasks(polis: &Polis, around: Option<TaskId>) -> Result<Graph, OpError> {
     match around {
         Some(id) => connected(polis, id).await,
@@ -19,17 +20,17 @@ pub async fn graph_tasks(polis: &Polis, around: Option<TaskId>) -> Result<Graph,
     }
 }
 
-/// A task and those nearest to it.
+/// A task and its nearest neighbours in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Near {
-    /// The tasks, the nearest first.
+    /// The tasks, nearest first.
     pub tasks: Vec<Node>,
-    /// Whether others are connected that were left out.
+    /// Whether further connected tasks were omitted.
     pub more: bool,
 }
 
-/// The part of the graph around a task, at most so many tasks of it: however large the graph is, only those
-/// are read.
+/// Returns the part of the graph around a task, at most `most` tasks. Only those tasks are read, regardless of the size
+/// of the graph.
 pub async fn graph_near(polis: &Polis, id: TaskId, most: usize) -> Result<Near, OpError> {
     super::get_task::load(polis, id).await?;
     let mut seen = BTreeSet::from([id]);

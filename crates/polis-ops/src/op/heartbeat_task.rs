@@ -1,4 +1,4 @@
-//! Keeping a claim alive.
+//! Operation that renews the lease of a claimed task (heartbeat).
 
 use polis_core::task::claim::decide_heartbeat;
 use polis_core::{AgentId, Caller, TaskId, TaskRecord, Timestamp};
@@ -21,7 +21,7 @@ pub struct TaskHeartbeat {
     pub lease_ms: Option<u64>,
 }
 
-/// Lets the lease run on from now.
+/// Renews the lease, counted from now.
 pub async fn heartbeat_task(
     polis: &Polis,
     caller: &AgentId,

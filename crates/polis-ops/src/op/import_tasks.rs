@@ -1,7 +1,7 @@
-//! Reading task files in: all of them in one commit, or none.
+//! Operation that imports task files: all of them in one commit, or none.
 //!
-//! Files are read twice. The first pass keeps only an outline of each, enough to number them and to
-//! make their edges agree; the second streams the tasks into the commit. So a hundred thousand
+//! The files are read twice. The first pass keeps only an outline of each file, enough to assign numbers and to make
+//! the dependency edges consistent. The second pass streams the tasks into the commit. This way a hundred thousand
 //! files need little memory.
 
 use polis_core::event::kind;
@@ -22,13 +22,13 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{ChangesetSource, Outcome, PortError, TaskFile, TaskFiles};
 
-/// Tasks in one changeset of the stream.
+/// Number of tasks per changeset of the stream.
 const CHUNK: usize = 256;
 
-/// How to import.
+/// Import options.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TaskImport {
-    /// Change nothing if any file has a fault.
+    /// Fail without changing anything if any file has a fault.
     pub strict: bool,
 }
 
@@ -45,7 +45,7 @@ pub struct Imported {
     pub skipped: Vec<Skip>,
 }
 
-/// Imports task files; `tell` hears of the progress as (done, of).
+/// Imports task files. `tell` is the progress callback, called with (done, total).
 pub async fn import_tasks(
     polis: &Polis,
     caller: &AgentId,
@@ -107,7 +107,7 @@ pub async fn import_tasks(
     }
 }
 
-/// What the first pass over the files found.
+/// Result of the first pass over the files.
 struct Survey {
     listed: Vec<TaskFile>,
     outlines: Vec<Outline>,
@@ -187,7 +187,7 @@ fn read(files: &dyn TaskFiles, file: &TaskFile) -> Result<Result<ReadTask, Strin
     }))
 }
 
-/// Reads a file again, as the task it will be.
+/// Reads a file again and returns the task in its final form.
 fn build(files: &dyn TaskFiles, file: &TaskFile, outline: &Outline) -> Result<ReadTask, PortError> {
     let mut read = read(files, file)?.map_err(|why| {
         PortError::new(
@@ -240,18 +240,17 @@ fn refuse_faults(report: &Imported) -> Result<(), Refusal> {
     ))
 }
 
-/// What one attempt will do.
+/// Plan of one commit attempt.
 struct Plan {
     report: Imported,
-    /// The places of the outlines whose tasks are not in the store yet.
+    /// Indexes of the outlines whose tasks are not in the store yet.
     new: Vec<usize>,
-    /// Tasks that are in the store with other content; they stay as they are.
+    /// Tasks that are in the store with different content; they are not changed.
     differing: HashSet<TaskId>,
 }
 
 impl Plan {
-    /// Sorts the tasks into new ones, those that are there just so, and those that are there
-    /// differently.
+    /// Classifies the tasks into new ones, unchanged ones, and ones that are in the store with different content.
     async fn sort_out(
         &mut self,
         polis: &Polis,
@@ -308,7 +307,7 @@ impl Plan {
     }
 }
 
-/// The second pass: the tasks, as changesets.
+/// Second pass: streams the tasks as changesets.
 struct Stream<'a> {
     files: &'a dyn TaskFiles,
     survey: &'a Survey,
@@ -338,7 +337,7 @@ impl ChangesetSource for Stream<'_> {
             read.task
                 .blocked_by
                 .retain(|other| !differing.contains(other));
-            // A blocker that was left out is none any more, whether it was open or not.
+            // A skipped blocker no longer counts as a blocker, whether it was open or not.
             let open = if read.task.blocked_by.len() == before {
                 self.open[n]
             } else {

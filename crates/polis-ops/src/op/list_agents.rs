@@ -1,4 +1,4 @@
-//! Reading the registry.
+//! Operations that read the agent registry: lists agents in pages, and shows one agent.
 
 use polis_core::{Agent, AgentId, Code, Refusal};
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ pub struct AgentList {
     pub next: Option<AgentId>,
 }
 
-/// Lists the agents.
+/// Lists the agents, ordered by id.
 pub async fn list_agents(polis: &Polis, params: &ListAgents) -> Result<AgentList, OpError> {
     let mut agents = polis.store.agents().await?;
     agents.retain(|agent| params.cursor.as_ref().is_none_or(|after| agent.id > *after));
@@ -38,7 +38,7 @@ pub async fn list_agents(polis: &Polis, params: &ListAgents) -> Result<AgentList
     Ok(AgentList { agents, next })
 }
 
-/// One agent.
+/// Returns one agent. Fails with `AgentNotFound` if it is not registered.
 pub async fn show_agent(polis: &Polis, id: &AgentId) -> Result<Agent, OpError> {
     polis
         .entry(id)

@@ -1,4 +1,4 @@
-//! Which boards there are, and who may do what to one.
+//! Operations that list the boards visible to a caller, and explain its access rights to one board.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ pub struct BoardRights {
     pub append: Verdict,
 }
 
-/// The board that an active agent may begin: its role's, or its own.
+/// Returns the board that an active agent may start: its role's board, its own board, or none.
 fn of_agent(agent: &Agent) -> Option<BoardName> {
     if agent.status != AgentStatus::Active {
         return None;
@@ -86,8 +86,7 @@ fn of_agent(agent: &Agent) -> Option<BoardName> {
     }
 }
 
-/// Lists the boards that the caller may read: those that were begun, and those that anybody registered
-/// may begin.
+/// Lists the boards that the caller may read: those that exist, and those that registered agents may start.
 pub async fn list_boards(
     polis: &Polis,
     caller: &AgentId,

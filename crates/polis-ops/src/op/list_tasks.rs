@@ -1,4 +1,4 @@
-//! `TaskList`.
+//! Operation behind the `TaskList` tool: filtered and paginated task lists, their total count, and the load per agent.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::TaskQuery;
 
-/// The most tasks one page may have.
+/// Maximum number of tasks per page.
 const MAX_PAGE: u32 = 1_000;
 
 /// The parameters of `TaskList`.
@@ -75,23 +75,23 @@ fn query(params: &TaskList, now: i64) -> Result<TaskQuery, Refusal> {
     })
 }
 
-/// How many tasks a list has on all of its pages.
+/// Returns the number of tasks in a list over all of its pages.
 pub async fn count_tasks(polis: &Polis, params: &TaskList) -> Result<u64, OpError> {
     let query = query(params, polis.clock.now_millis())?;
     Ok(polis.store.count_list(&query).await?)
 }
 
-/// How many unfinished tasks each agent holds, by its name; who holds none is not there.
+/// Returns the number of unfinished tasks per owner, by name. Agents without such tasks are not included.
 pub async fn task_loads(polis: &Polis) -> Result<BTreeMap<String, u64>, OpError> {
     Ok(polis.store.loads().await?.into_iter().collect())
 }
 
-/// Lists a page of tasks. Deleted ones never show.
+/// Lists a page of tasks. Deleted tasks are never included.
 pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, OpError> {
     let now = polis.clock.now_millis();
     let limit = params.limit.unwrap_or(MAX_PAGE).clamp(1, MAX_PAGE);
     let mut query = query(params, now)?;
-    // One more than asked for tells whether there is a next page.
+    // Fetch one more than requested to detect a next page.
     query.limit = limit + 1;
     let mut tasks = polis.store.list_tasks(&query).await?;
     let page = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -106,7 +106,7 @@ pub async fn list_tasks(polis: &Polis, params: &TaskList) -> Result<TaskPage, Op
     Ok(TaskPage { tasks, next })
 }
 
-/// Says of each task whether its lease has run out; stores do not.
+/// Sets `stale` on tasks whose lease has expired; stores do not set it.
 pub(super) fn mark_stale(tasks: &mut [TaskSummary], now: i64) {
     for task in tasks {
         let end = task.lease_expires_at.as_ref().and_then(Timestamp::millis);

@@ -1,4 +1,4 @@
-//! What workspaces there are, and how much is in one.
+//! Operations that list all workspaces, and report the contents of one.
 
 use polis_core::workspace::file::WorkspaceInfo;
 use polis_core::workspace::record::Workspace;
@@ -49,7 +49,7 @@ pub struct WorkspaceList {
     pub workspaces: Vec<WorkspaceEntry>,
 }
 
-/// How much is in a workspace.
+/// Returns a summary of the contents of a workspace.
 pub async fn get_workspace_info(polis: &Polis, desk: Desk<'_>) -> Result<WorkspaceReport, OpError> {
     let worker = polis.at_desk(desk, "get_workspace_info", None).await?;
     let info = polis.files.info(&worker.site).await?;
@@ -61,7 +61,7 @@ pub async fn get_workspace_info(polis: &Polis, desk: Desk<'_>) -> Result<Workspa
     })
 }
 
-/// All workspaces.
+/// Lists all workspaces.
 pub async fn list_workspaces(polis: &Polis, caller: &AgentId) -> Result<WorkspaceList, OpError> {
     let caller = polis.caller(caller).await?;
     let shown = caller.standing == Standing::Human;
@@ -79,7 +79,7 @@ pub(super) async fn entry(polis: &Polis, workspace: Workspace, shown: bool) -> W
         bound: workspace.workspace_path,
     };
     WorkspaceEntry {
-        // Whatever keeps us from looking, we do not see it: another machine's, for instance.
+        // If the directory cannot be checked, for example because it is on another machine, it counts as missing.
         created: polis.files.exists(&site).await.unwrap_or(false),
         workspace_path: shown.then(|| polis.files.location(&site)),
         workspace_id: site.workspace,

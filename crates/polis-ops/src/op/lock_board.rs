@@ -1,4 +1,4 @@
-//! Locking a board: `whiteboard_lock`.
+//! Operation behind the `whiteboard_lock` tool: acquires, renews and releases the lease of a board.
 
 use polis_core::board::access::Act;
 use polis_core::board::{BoardName, Lease, lease};
@@ -63,7 +63,7 @@ impl From<Lease> for BoardLocked {
     }
 }
 
-/// Takes, or for its holder prolongs, the lock of a board.
+/// Acquires the lock of a board, or renews it for its holder.
 pub async fn lock_board(
     polis: &Polis,
     caller: &AgentId,
@@ -85,7 +85,7 @@ pub async fn lock_board(
     polis.settle(decide, |lease, _| lease.into()).await
 }
 
-/// Gives the lock of a board back.
+/// Releases the lock of a board.
 pub async fn unlock_board(
     polis: &Polis,
     caller: &AgentId,

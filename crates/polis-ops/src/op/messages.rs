@@ -1,4 +1,5 @@
-//! `send_message` and `check_messages`.
+//! Operations behind the `send_message` and `check_messages` tools: delivery to mailboxes, and reading with long
+//! polling.
 
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::{MailboxQuery, Receipt};
 
-/// The most messages at once.
+/// Maximum number of messages per call.
 const MAX_PAGE: u32 = 100;
-/// How many are given if nothing is said.
+/// Default number of messages per call.
 const USUAL_PAGE: u32 = 20;
-/// The longest that is waited for a message.
+/// Maximum time to wait for a message.
 const MAX_WAIT_MS: u64 = 60_000;
 
 /// The parameters of `check_messages`.
@@ -62,7 +63,7 @@ pub struct SentTo {
     pub to: AgentId,
 }
 
-/// Sends a message: it is in every recipient's mailbox, or in none.
+/// Sends a message atomically: it is delivered to every recipient's mailbox, or to none.
 pub async fn send_message(
     polis: &Polis,
     caller: &AgentId,
@@ -99,8 +100,8 @@ pub async fn send_message(
     polis.settle(decide, sent).await
 }
 
-/// Whom a message may be for: the agents that are named, those of the roles that are named, and the run whose
-/// `root` is meant. However many others there are, they are not looked at.
+/// Loads the possible recipients: the named agents, the agents of the named roles, and the run whose `root` is
+/// addressed. No other agents are loaded, regardless of their number.
 async fn addressed(
     polis: &Polis,
     caller: &Caller,
@@ -113,7 +114,7 @@ async fn addressed(
     };
     let run = caller.run.as_ref().or(polis.run_of_root());
     for role in roles {
-        // Those of the sender's run; without one, those that are in none.
+        // Agents of the sender's run; for a sender without a run, agents without a run.
         agents.extend(polis.store.agents_of_run(run, Some(role)).await?);
     }
     if let Some(run) = run
@@ -125,8 +126,8 @@ async fn addressed(
     Ok((agents, run.cloned()))
 }
 
-/// The caller's unread messages, which are marked as read in the same step: of two that ask at the same
-/// moment, each message goes to one. They stay in the mailbox and can be read again.
+/// Returns the caller's unread messages and marks them as read in the same commit: of two concurrent callers, each
+/// message goes to one. The messages stay in the mailbox and can be read again.
 pub async fn check_messages(
     polis: &Polis,
     caller: &AgentId,
@@ -162,7 +163,7 @@ pub async fn check_messages(
         if now >= until {
             return polis.settle(decide, |mail, _| mail).await;
         }
-        // A request that may come again must not keep an empty answer while it waits.
+        // Do not commit while waiting: with an idempotency key, that would store an empty response.
         let (mail, _) = decide().await?;
         if !mail.messages.is_empty() {
             return polis.settle(decide, |mail, _| mail).await;
@@ -174,7 +175,7 @@ pub async fn check_messages(
     }
 }
 
-/// A page of a mailbox, and whether there is more.
+/// Returns a page of a mailbox, and whether there are more messages.
 async fn page(
     polis: &Polis,
     of: &Caller,
@@ -184,7 +185,7 @@ async fn page(
 ) -> Result<(Vec<Message>, bool), OpError> {
     let query = MailboxQuery {
         recipient: of.id.clone(),
-        // Root has a mailbox in every run.
+        // Root has a separate mailbox in every run.
         run: of.run.clone().filter(|_| of.id.is_root()),
         unread,
         now: polis.clock.now_millis(),

@@ -1,4 +1,5 @@
-//! One file for each operation. Parameters are typed once; surfaces project them.
+//! The operations, one file each, with their typed parameters and results. Surfaces derive their interfaces from these
+//! types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! Which decisions are open, over all boards.
+//! Cache of the open decisions of all boards.
 //!
-//! Decisions stand in the boards' texts, and reading all boards takes long. So what was found is kept, with the
-//! place in the log up to which it holds, and only boards that changed since are read again.
+//! Decisions are part of the boards' texts, and reading all boards takes long. The cache stores the decisions found and
+//! the log sequence number up to which they are valid. Only boards that changed since then are read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;
 
-/// How far behind the log it may be before all boards are read again.
+/// If the cache is this many events behind the log, all boards are read again.
 const MOST_BEHIND: u32 = 2_000;
 
 /// A decision that waits for signatures.
@@ -28,7 +28,7 @@ pub struct OpenDecision {
     pub decision: Decision,
 }
 
-/// The open decisions that were found.
+/// The cache.
 #[derive(Debug, Default)]
 pub(crate) struct OpenDecisions(Mutex<Option<Found>>);
 
@@ -45,7 +45,7 @@ impl OpenDecisions {
 }
 
 impl Polis {
-    /// The decisions that wait for signatures, by board, of the boards that `reads` admits.
+    /// Returns the decisions that need signatures, by board, for the boards that `reads` accepts.
     pub(super) async fn open_decisions(
         &self,
         reads: impl Fn(&BoardName) -> bool + Send,
@@ -101,7 +101,7 @@ impl Polis {
         Ok(found)
     }
 
-    /// All boards that were begun, to be read.
+    /// Returns an empty cache entry and all existing boards, for a full rebuild.
     async fn all_boards(&self) -> Result<(Found, BTreeSet<BoardName>), OpError> {
         let through = self.store.last_sequence().await?;
         let heads = self.store.boards().await?;

@@ -1,4 +1,4 @@
-//! How much there is of everything.
+//! Operation that counts tasks by status, active agents, and events.
 
 use polis_core::AgentStatus;
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
-//! Pages of lists that are read whole.
+//! Pagination of lists that are loaded completely.
 
-/// Keeps the first `limit` entries; the last of them, if there are more.
+/// Truncates the list to `limit` entries. Returns the last remaining entry if any were removed.
 pub(super) fn page<T>(all: &mut Vec<T>, limit: Option<u32>) -> Option<&T> {
     let most = limit.map_or(usize::MAX, |most| {
         usize::try_from(most.max(1)).unwrap_or(usize::MAX)

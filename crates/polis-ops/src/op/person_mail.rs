@@ -1,4 +1,4 @@
-//! The person's letters: reading them without marking anything, and laying them aside.
+//! Operations on the person's mailbox: reading messages without marking them as read, and dismissing them.
 
 use polis_core::message::{self, Message};
 use polis_core::{AgentId, Caller, Changeset, Code, Refusal, RunId, Standing, Timestamp};
@@ -10,9 +10,9 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::PersonMailQuery;
 
-/// The most letters of one page, and the most that are laid aside at once.
+/// Maximum number of messages per page, and per dismissal.
 const MAX_PAGE: u32 = 200;
-/// How many are given if nothing is said.
+/// Default number of messages per page.
 const USUAL_PAGE: u32 = 50;
 
 /// The parameters of reading the person's letters.
@@ -61,7 +61,7 @@ pub struct LaidAside {
     pub ids: Vec<u64>,
 }
 
-/// The letters to and from the person, the newest page first. Nothing is marked as read.
+/// Returns the messages to and from the person, starting with the newest page. Does not mark messages as read.
 pub async fn person_mail(
     polis: &Polis,
     caller: &AgentId,
@@ -89,7 +89,7 @@ pub async fn person_mail(
     Ok(Letters { messages, earlier })
 }
 
-/// One letter to or from the person. Nothing is marked as read.
+/// Returns one message to or from the person. Does not mark it as read.
 pub async fn letter(polis: &Polis, caller: &AgentId, id: u64) -> Result<Message, OpError> {
     check_person(polis, caller).await?;
     let now = polis.clock.now_millis();
@@ -116,7 +116,7 @@ async fn check_person(polis: &Polis, caller: &AgentId) -> Result<(), OpError> {
     }
 }
 
-/// Marks letters of the caller's mailbox as read, without reading others.
+/// Marks the given messages of the caller's mailbox as read.
 pub async fn read_mail(
     polis: &Polis,
     caller: &AgentId,
@@ -152,7 +152,7 @@ pub async fn read_mail(
     polis.settle(decide, |laid, _| laid).await
 }
 
-/// Whether a message is in the caller's mailbox; root has one in every run.
+/// Returns whether a message is in the caller's mailbox; root has a separate mailbox in every run.
 fn is_of(message: &Message, caller: &Caller) -> bool {
     message.to == caller.id && (!caller.id.is_root() || message.run == caller.run)
 }

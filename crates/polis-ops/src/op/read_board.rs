@@ -1,4 +1,4 @@
-//! `whiteboard_read`.
+//! Operation behind the `whiteboard_read` tool: returns a board, one of its sections, or a byte range of either.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct BoardRead {
 }
 
 impl BoardRead {
-    /// A request for the whole of a board.
+    /// Creates a request for the whole board.
     pub fn of(board: BoardName) -> Self {
         Self {
             board,
@@ -113,7 +113,7 @@ impl From<Noticed> for Notice {
     }
 }
 
-/// Reads a board.
+/// Reads a board. The content is omitted if the caller already has the current version (`if_newer_than`).
 pub async fn read_board(
     polis: &Polis,
     caller: &AgentId,

@@ -1,4 +1,4 @@
-//! Reading the commit log.
+//! Operation that reads the event log in pages, in either direction, with filters and visibility rules.
 
 use polis_core::visibility::Sight;
 use polis_core::workspace::record;
@@ -10,10 +10,10 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;
 
-/// The most events one page may have.
+/// Maximum number of events per page.
 const MAX_PAGE: u32 = 1_000;
 
-/// How many pages are looked at for one answer, if not all events are wanted.
+/// Maximum number of store pages read for one response when filtering.
 const MOST_PAGES: u32 = 50;
 
 /// The parameters of reading the log.
@@ -44,12 +44,12 @@ pub struct LogRead {
 }
 
 impl LogRead {
-    /// Whether it is said which events are wanted, other than by their subject.
+    /// Returns whether a filter other than the subject is set.
     fn is_choosy(&self) -> bool {
         self.kind.is_some() || self.actor.is_some() || self.text.is_some()
     }
 
-    /// Whether an event is wanted. `text` is the text that is looked for, with small letters.
+    /// Returns whether an event matches the filters. `text` is the lowercased search text.
     fn wants(&self, event: &Event, text: Option<&str>) -> bool {
         let has = |part: &str, text: &str| part.to_ascii_lowercase().contains(text);
         self.kind
@@ -80,8 +80,8 @@ pub struct LogPage {
     pub through: u64,
 }
 
-/// The events after a place in the log, or before one, in commit order; those the caller may not see are left
-/// out.
+/// Returns the events after or before a position in the log, in commit order. Events that are not visible to the caller
+/// are omitted.
 pub async fn read_log(
     polis: &Polis,
     caller: &AgentId,
@@ -105,7 +105,7 @@ pub async fn read_log(
         except: &[],
     };
     let mut found: Vec<Event> = Vec::new();
-    // In the order of reading, which is backwards if that is wanted.
+    // In reading order, which is reversed when reading backwards.
     let mut through = params.before.unwrap_or(params.since);
     for _ in 0..pages {
         let mut events = polis.store.events(&query).await?;
@@ -144,7 +144,7 @@ fn answer(mut events: Vec<Event>, next: Option<u64>, through: u64, backwards: bo
     }
 }
 
-/// What a caller may see of the log, as of now.
+/// Returns the current event visibility of a caller.
 pub async fn event_sight(polis: &Polis, caller: &AgentId) -> Result<Sight, OpError> {
     let caller = polis.caller(caller).await?;
     let mut sight = Sight {

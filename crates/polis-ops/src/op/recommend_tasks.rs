@@ -1,4 +1,4 @@
-//! `TaskRecommend`: the ready tasks for an agent, best first, with reasons.
+//! Operation behind the `TaskRecommend` tool: ranks the tasks that are ready for an agent, best first, with reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::CandidateQuery;
 
-/// The most recommendations at once.
+/// Maximum number of recommendations.
 const MAX_RECOMMENDED: u32 = 100;
-/// How many of the agent's completed tasks count as its history.
+/// Number of the agent's completed tasks that are considered as its history.
 const HISTORY: u32 = 200;
 
-/// How many there are if nobody says how many.
+/// Default number of recommendations.
 const USUALLY_RECOMMENDED: u32 = 5;
 
 /// The parameters of `TaskRecommend`.
@@ -35,7 +35,7 @@ pub struct Recommendations {
     pub recommendations: Vec<Recommendation>,
 }
 
-/// Ranks what the caller could claim.
+/// Ranks the tasks that the caller could claim.
 pub async fn recommend_tasks(
     polis: &Polis,
     caller: &AgentId,
@@ -52,7 +52,7 @@ pub async fn recommend_tasks(
     Ok(Recommendations { recommendations })
 }
 
-/// The first `limit` of the ranking, each with its record; free tasks in `skip` are looked past.
+/// Returns the first `limit` entries of the ranking with their records; unclaimed tasks in `skip` are ignored.
 pub(super) async fn ranked(
     polis: &Polis,
     caller: &Caller,
@@ -106,8 +106,8 @@ pub(super) async fn ranked(
         .collect())
 }
 
-/// Whether a task that requires `role` is for the caller. A name counts as its own role only while
-/// nobody has registered it with another.
+/// Returns whether a task that requires `role` is for the caller. A name counts as its own role only while it is not
+/// registered with another role.
 fn admits(caller: &Caller, role: &str) -> bool {
     let named = caller.standing == Standing::Unregistered && role == caller.id.as_str();
     role == caller.role || named

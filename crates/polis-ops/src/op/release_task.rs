@@ -1,4 +1,4 @@
-//! Giving a task back.
+//! Operation that releases a claimed task.
 
 use polis_core::task::claim::decide_release;
 use polis_core::{AgentId, Caller, TaskId, TaskRecord, Timestamp};
@@ -21,7 +21,7 @@ pub struct TaskRelease {
     pub expected_version: Option<u64>,
 }
 
-/// Releases a task; it stays in progress and may be claimed again.
+/// Releases a task; it stays in progress and can be claimed again.
 pub async fn release_task(
     polis: &Polis,
     caller: &AgentId,

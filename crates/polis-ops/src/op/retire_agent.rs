@@ -1,4 +1,4 @@
-//! Retiring an agent.
+//! Operation that retires an agent, and the permission check for managing agents.
 
 use polis_core::agent::{self, AgentStatus};
 use polis_core::{Agent, AgentId, Permission, TaskId, TaskStatus};
@@ -18,7 +18,7 @@ pub struct OfAgent {
     pub id: AgentId,
 }
 
-/// Retires an agent that holds no unfinished task and supervises nobody.
+/// Retires an agent. Fails if it has unfinished tasks or active direct reports.
 pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Result<Agent, OpError> {
     let caller = &polis.caller(caller).await?;
     let decide = || -> Attempt<'_, _> {
@@ -39,14 +39,14 @@ pub async fn retire_agent(polis: &Polis, caller: &AgentId, id: &AgentId) -> Resu
     polis.settle(decide, |agent, _| agent).await
 }
 
-/// Whether somebody may register and retire agents.
+/// Returns whether the caller may register and retire agents.
 pub async fn may_manage_agents(polis: &Polis, caller: &AgentId) -> Result<bool, OpError> {
     let caller = polis.caller(caller).await?;
     let policy = &polis.settings.policy;
     Ok(policy.check(&caller, Permission::ManageAgents).is_ok())
 }
 
-/// Unfinished tasks of an agent; the first hundred of each state will do.
+/// Returns unfinished tasks of an agent; the first hundred of each status are enough.
 async fn unfinished(polis: &Polis, id: &AgentId) -> Result<Vec<TaskId>, OpError> {
     let mut open = Vec::new();
     for status in [TaskStatus::InProgress, TaskStatus::Pending] {

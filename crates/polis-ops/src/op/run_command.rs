@@ -1,4 +1,5 @@
-//! Running a command in a workspace.
+//! Operation that runs a shell command in a workspace: checks policy and blocklist, runs it in the sandbox, and records
+//! it in the command history and the event log.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -21,18 +22,18 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{CommandOrder, OutputWatcher, PortError, SandboxReport};
 
-/// How much of a command's text the log keeps, in bytes.
+/// How much of a command's text is stored in the event log, in bytes.
 const LOGGED_TEXT: usize = 4_096;
 
-/// Resolves when nobody wants a command's result any more.
+/// Future that resolves when the result of a command is no longer needed.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Who follows a command while it runs.
+/// Observers of a running command.
 #[derive(Default)]
 pub struct Follow {
-    /// Sees its output as it comes.
+    /// Receives the output as it is written.
     pub watcher: Option<Arc<dyn OutputWatcher>>,
-    /// Ends it early.
+    /// Cancels the command.
     pub stop: Option<Stop>,
 }
 
@@ -91,14 +92,14 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What the log tells of a command that ran.
+/// Event payload of a command that ran.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Ran<'a> {
-    /// By which it is remembered.
+    /// Its id in the command history.
     id: &'a str,
     command: &'a str,
-    /// Whether the text above is not all of it.
+    /// Whether `command` is truncated.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     command_cut: bool,
     agent: &'a AgentId,
@@ -121,7 +122,7 @@ struct Ran<'a> {
     sandbox: Option<Tier>,
 }
 
-/// What the log tells of a command that was not run.
+/// Event payload of a command that was not run.
 #[derive(Debug, Serialize)]
 struct NotRun<'a> {
     command: &'a str,
@@ -129,10 +130,10 @@ struct NotRun<'a> {
     reason: &'a str,
 }
 
-/// Runs a command to its end.
+/// Runs a command and waits until it ends.
 ///
-/// A timeout is an error that comes with what was written so far; any other ending is an answer,
-/// whatever the exit code. Every command is in the log, as are those that were refused.
+/// A timeout is an error that includes the output so far; any other ending is a successful result, regardless of the
+/// exit code. Every command is logged, including refused ones.
 pub async fn run_command(
     polis: &Polis,
     desk: Desk<'_>,
@@ -144,7 +145,7 @@ pub async fn run_command(
     let policy = polis.settings.commands.of(&worker.caller.role);
     let timeout_ms = timeout(params.timeout_ms, policy)?;
     if let Err(refusal) = blocklist::check(command) {
-        // What is no command at all is a typing mistake, and not noted.
+        // Input that is not a command at all is a typing error and is not logged.
         if let Some(Details::Blocked { reason }) = refusal.details.as_deref() {
             not_run(polis, &worker, command, refusal.code, reason).await;
         }
@@ -177,7 +178,7 @@ pub async fn run_command(
                 .now_millis()
                 .saturating_sub(started)
                 .unsigned_abs(),
-            // Not told of a command that was not waited for.
+            // Placeholder: the tier of a cancelled command is not reported.
             tier: Tier::Bare,
             spool: None,
         },
@@ -190,13 +191,13 @@ pub async fn run_command(
     })
 }
 
-/// What this system's sandbox consists of.
+/// Describes the sandbox of this system.
 pub async fn sandbox_report(polis: &Polis, caller: &AgentId) -> Result<SandboxReport, OpError> {
     polis.caller(caller).await?;
     Ok(polis.terminal.report().await?)
 }
 
-/// Waits for the first of two; `None` if it was the stop. Meanwhile somebody looks on.
+/// Waits for `running` or `stop`, whichever is first; returns `None` for `stop`. Also polls `onlooker`.
 async fn until<T>(
     mut running: impl Future<Output = T> + Unpin,
     mut stop: Option<Stop>,
@@ -225,7 +226,7 @@ async fn not_run(polis: &Polis, worker: &Worker, command: &str, code: Code, reas
     polis.note_event(worker, event).await;
 }
 
-/// The event of a command that was not run.
+/// Creates the event of a command that was not run.
 fn refused(worker: &Worker, command: &str, code: Code, reason: &str) -> NewEvent {
     let data = NotRun {
         command: cut(command, LOGGED_TEXT),
@@ -276,7 +277,7 @@ async fn note_run(
     recorder.finish(ended, &said, event).await
 }
 
-/// The exit code, and the signal if one ended it.
+/// Returns the exit code, and the signal if one ended the command.
 fn exit_of(ending: &Ending) -> (Option<i32>, Option<&str>) {
     const KILLED: &str = "SIGKILL";
     let by = |name| Some(128 + signal::number(name).unwrap_or(0));

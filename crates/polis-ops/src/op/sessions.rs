@@ -1,6 +1,7 @@
-//! Sessions of agents: opening, renewing and closing them, and refusing a claim that another live session holds.
+//! Sessions of agents: opens, renews and closes them, and refuses a claim that another live session holds.
 //!
-//! The surfaces call these for their own connections; they are no operation of an agent, so they take no caller.
+//! The surfaces call these functions for their own connections. They are not operations of an agent, so they take no
+//! caller.
 
 use polis_core::changeset::{Expect, Write};
 use polis_core::session::{self, ProcessState, Session, TaskClaimant};
@@ -11,12 +12,12 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::Outcome;
 
-/// How long a session lives without being renewed (milliseconds). A process of this machine that ended is noticed
-/// before that by its identity.
+/// How long a session lives without being renewed (milliseconds). If a process of this machine has ended, that is
+/// detected earlier by its process identity.
 pub const SESSION_MS: i64 = 90_000;
-/// How often a session is renewed (milliseconds).
+/// Interval at which a session is renewed (milliseconds).
 pub const RENEW_SESSION_MS: u64 = 30_000;
-/// How often a write of a session is tried again when others change it.
+/// Maximum number of retries of a session write on conflict.
 const MAX_TRIES: u32 = 16;
 
 /// A session that this process holds.
@@ -27,7 +28,7 @@ pub struct OpenSession {
 }
 
 impl OpenSession {
-    /// Its id, for [`Polis::in_session`].
+    /// Returns its id, for [`Polis::in_session`].
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -42,8 +43,8 @@ impl OpenSession {
         Self::open_numbered(polis, id, agent, holder, None).await
     }
 
-    /// The same under a name that polis makes for a further session of an agent. That is remembered, so that the name is
-    /// told from one that a team gave to an agent of its own.
+    /// Like [`Self::open`], under a name that polis generated for an additional session of an agent. This is recorded,
+    /// to distinguish the name from one that a team gave to an agent of its own.
     pub async fn open_numbered(
         polis: &Polis,
         id: String,
@@ -83,14 +84,14 @@ impl OpenSession {
         Ok(None)
     }
 
-    /// Moves its end on. Returns whether this process still holds it.
+    /// Extends the session. Returns whether this process still holds it.
     pub async fn renew(&mut self, polis: &Polis) -> Result<bool, OpError> {
         let until = polis.clock.now_millis() + SESSION_MS;
         self.write(polis, until).await
     }
 
-    /// Closes it, so that another process can open it at once. Its record is removed, unless it remembers what its name
-    /// was made for.
+    /// Closes the session, so that another process can open it at once. Removes its record, unless the record stores
+    /// which agent the name was generated for.
     pub async fn close(mut self, polis: &Polis) -> Result<(), OpError> {
         let agent = self.kept.value.agent.clone();
         let remove = Write::DeleteRecord {
@@ -118,7 +119,7 @@ impl OpenSession {
             };
             return Ok(true);
         }
-        // The answer to an earlier write may have got lost; then the record is still ours.
+        // The response to an earlier write may have been lost; then the record is still ours.
         let found: Option<Kept<Session>> = polis.kept(&session::record_name(&self.id)).await?;
         let ours = found.filter(|found| found.value.holder == self.kept.value.holder);
         let is_ours = ours.is_some();
@@ -141,7 +142,7 @@ async fn is_committed(polis: &Polis, agent: &AgentId, write: Write) -> Result<bo
 }
 
 impl Polis {
-    /// Returns the agent whose further sessions act under a name, if polis made the name for them.
+    /// Returns the agent whose additional sessions act under a name, if polis generated the name for them.
     pub async fn session_numbered_for(&self, name: &AgentId) -> Result<Option<AgentId>, OpError> {
         let record = session::record_name(&session::stdio_id(name));
         let found: Option<Kept<Session>> = self.kept(&record).await?;
@@ -155,7 +156,7 @@ impl Polis {
         caller: &AgentId,
     ) -> Result<(), OpError> {
         let now = self.clock.now_millis();
-        // Once its lease has run out, anyone may take the task.
+        // Once the lease has expired, any agent may take the task.
         let is_held = task.owner == caller.as_str() && !task.is_stale(now);
         let Some(session) = self.session().filter(|_| is_held) else {
             return Ok(());
@@ -172,7 +173,7 @@ impl Polis {
         let name = session::record_name(&claimant.session);
         let other: Option<Kept<Session>> = self.kept(&name).await?;
         let is_live = |other: Session| {
-            // A process that was killed closes nothing.
+            // A killed process does not close its session.
             other.is_live(now) && self.processes.state_of(&other.holder) != ProcessState::Ended
         };
         if other.is_some_and(|other| is_live(other.value)) {
@@ -181,7 +182,7 @@ impl Polis {
         Ok(())
     }
 
-    /// The write that records which session claims a task, if a session does.
+    /// Returns the write that records which session claims a task, or `None` outside a session.
     pub(super) async fn write_claimant(&self, task: &Task) -> Result<Option<Write>, OpError> {
         let (Some(session), Some(claimed_at)) = (self.session(), &task.claimed_at) else {
             return Ok(None);

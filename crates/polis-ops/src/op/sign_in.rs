@@ -1,4 +1,4 @@
-//! Signing a browser in and out.
+//! Operations that sign a browser in and out: one-time sign-in keys, sessions from a key or a token, and logout.
 
 use polis_core::AgentId;
 use polis_core::Code;
@@ -21,16 +21,16 @@ pub struct OfferedSignIn {
     pub expires_at: polis_core::Timestamp,
 }
 
-/// What somebody shows at the door.
+/// Credential presented at login.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown<'a> {
-    /// The key of a link.
+    /// The one-time key of a sign-in link.
     Key(&'a str),
-    /// A token.
+    /// An API token.
     Token(&'a str),
 }
 
-/// Makes a key that begins one session of the person.
+/// Creates a one-time key that starts one session of the person.
 pub async fn offer_sign_in(polis: &Polis, caller: &AgentId) -> Result<OfferedSignIn, OpError> {
     let caller = &polis.caller(caller).await?;
     let key = &new_secret(polis)?;
@@ -46,8 +46,7 @@ pub async fn offer_sign_in(polis: &Polis, caller: &AgentId) -> Result<OfferedSig
     })
 }
 
-/// Begins a session. A key is used up by it, in the same commit; of two who use it at the same moment, one
-/// is refused.
+/// Starts a session. A key is consumed in the same commit; of two concurrent uses, one is refused.
 pub async fn sign_in(polis: &Polis, shown: Shown<'_>) -> Result<IssuedToken, OpError> {
     let session = &new_secret(polis)?;
     let now = polis.clock.now_millis();

@@ -1,4 +1,4 @@
-//! The success figures, kept up to date: the log is folded once, and then only what is new.
+//! Incremental cache of the task statistics: the event log is folded once, and later calls fold only new events.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use crate::polis::Polis;
 use crate::port::EventQuery;
 
 const PAGE: u32 = 1_000;
-/// How many periods are kept of each length; older ones are forgotten.
+/// Maximum number of periods cached per length; older ones are dropped.
 const MOST_PERIODS: usize = 1_000;
 
-/// Folds the log for one who asks for figures again and again, such as a screen.
+/// Cached fold of the event log, for callers that request the statistics repeatedly, such as a dashboard.
 #[derive(Debug, Default)]
 pub struct StatsKeeper(Mutex<Folded>);
 
@@ -56,7 +56,7 @@ impl StatsKeeper {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The figures over all, and by period if asked: the newest 1,000 periods in which something happened.
+    /// Returns the total figures, and the figures by period if requested: the newest 1,000 periods with any activity.
     pub async fn figures(&self, polis: &Polis, by: Option<StatsBy>) -> Result<TaskStats, OpError> {
         loop {
             let after = self.folded().through;
@@ -67,7 +67,7 @@ impl StatsKeeper {
             };
             let events = polis.store.events(&query).await?;
             let mut folded = self.folded();
-            // Somebody else may have added them meanwhile.
+            // A concurrent call may have added them in the meantime.
             let new = events.iter().filter(|event| event.seq > after);
             if folded.through == after {
                 new.for_each(|event| folded.add(event));

@@ -1,4 +1,4 @@
-//! The way of every operation that changes one task and needs nothing but that task.
+//! Shared implementation of operations that change one task and need no other data than that task.
 
 use polis_core::task::update::Decided;
 use polis_core::{AgentId, Caller, Refusal, TaskId, TaskRecord, Timestamp};
@@ -8,7 +8,7 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Receipt;
 
-/// Loads the task, lets `decide` decide, and commits; a refused attempt is noted in the log as `op`.
+/// Loads the task, calls `decide` and commits. A refused attempt is recorded in the event log as `op`.
 pub(super) async fn change_task(
     polis: &Polis,
     op: &str,

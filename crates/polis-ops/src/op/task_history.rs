@@ -1,4 +1,4 @@
-//! Everything a task ever was.
+//! Operations that read the history of a task from the event log: the complete history in pages, or its newest entries.
 
 use polis_core::task::history::{Fold, HistoryEntry, history};
 use polis_core::{Event, TaskId};
@@ -10,11 +10,11 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;
 
-/// How many events are read at once: they may be long.
+/// Page size of forward reads. Small, because events may be large.
 const PAGE: u32 = 200;
-/// The same, backwards.
+/// Page size of backward reads.
 const STEP: u32 = 20;
-/// About how much is read for the newest entries.
+/// Approximate maximum number of bytes read for the newest entries.
 const NEWEST_BYTES: usize = 4 << 20;
 
 /// The parameters of reading a task's history.
@@ -41,19 +41,19 @@ pub struct History {
     pub next: Option<u64>,
 }
 
-/// The newest of a task's history, newest first.
+/// The newest part of a task's history, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewestHistory {
-    /// The entries. What a field was before is told where these tell it.
+    /// The entries. The previous value of a field is included only if an entry in this list sets it.
     pub history: Vec<HistoryEntry>,
-    /// Whether there are earlier ones.
+    /// Whether there are earlier entries.
     pub earlier: bool,
 }
 
-/// A task's history.
+/// Returns a task's history, oldest first.
 pub async fn task_history(polis: &Polis, params: &TaskHistory) -> Result<History, OpError> {
     super::get_task::load(polis, params.task_id).await?;
-    // An entry tells what a field was before, so all of them are folded, whichever are wanted.
+    // An entry contains the previous value of a field, so all entries are folded, including those before the cursor.
     let mut fold = Fold::default();
     let mut history = Vec::new();
     each_event(polis, params.task_id, |event| {
@@ -67,7 +67,7 @@ pub async fn task_history(polis: &Polis, params: &TaskHistory) -> Result<History
     Ok(History { history, next })
 }
 
-/// Reads a task's events, oldest first, some at a time.
+/// Reads a task's events page by page, oldest first.
 async fn each_event(
     polis: &Polis,
     id: TaskId,
@@ -88,8 +88,8 @@ async fn each_event(
     }
 }
 
-/// The newest entries of a task's history, at most so many, read backwards: what it costs does not grow with
-/// the task's age.
+/// Returns the newest entries of a task's history, at most `most`. Reads backwards, so the cost does not grow with the
+/// age of the task.
 pub async fn newest_history(
     polis: &Polis,
     id: TaskId,

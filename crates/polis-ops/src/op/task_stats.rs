@@ -1,4 +1,4 @@
-//! The success figures.
+//! Operation that computes the task statistics (success figures) from the event log, optionally by hour, day or week.
 
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ impl StatsBy {
         }
     }
 
-    /// Where the period begins that a moment is in; weeks begin on Monday.
+    /// Returns the start of the period that contains `at`; weeks start on Monday.
     pub(super) fn start_of(self, at: i64) -> i64 {
-        // 1970 began on a Thursday.
+        // 1970-01-01 was a Thursday.
         let first = if self == Self::Week {
             4 * 86_400_000
         } else {
@@ -74,7 +74,7 @@ pub struct TaskStats {
     pub periods: Option<Vec<Period>>,
 }
 
-/// Computes the figures from the commit log.
+/// Computes the figures from the event log.
 pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, OpError> {
     let moment = |of: &Option<Timestamp>| of.as_ref().and_then(Timestamp::millis);
     let (since, until) = (moment(&query.since), moment(&query.until));
@@ -107,7 +107,7 @@ pub async fn task_stats(polis: &Polis, query: &StatsQuery) -> Result<TaskStats, 
     })
 }
 
-/// The figures of periods, oldest first.
+/// Returns the figures of periods, oldest first.
 pub(super) fn periods(tallies: &BTreeMap<i64, Tally>) -> Vec<Period> {
     let period = |(from, tally): (&i64, &Tally)| Period {
         from: Timestamp::from_millis(*from),

@@ -1,4 +1,5 @@
-//! How a task's time was spent, kept up to date: its events are folded once, and then only what is new.
+//! Operation that reports how a task's time was spent, with an incremental LRU cache: a task's events are folded once,
+//! and later calls fold only new events.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,12 +11,12 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::EventQuery;
 
-/// How many events are read at once: they may be long.
+/// Page size of event reads. Small, because events may be large.
 const PAGE: u32 = 200;
-/// How many tasks are remembered.
+/// Maximum number of tasks in the cache.
 const MOST: usize = 200;
 
-/// What is known of the tasks that were asked for last.
+/// LRU cache of the folds of recently requested tasks.
 #[derive(Debug, Default)]
 pub(crate) struct TimeKeeper(Mutex<Known>);
 
@@ -28,9 +29,9 @@ struct Known {
 #[derive(Debug, Clone, Default)]
 struct Folded {
     spending: Spending,
-    /// Everything up to this place in the log is in it.
+    /// All events up to this sequence number are folded.
     through: u64,
-    /// The number of the question it was last asked for.
+    /// Value of the request counter when the entry was last used.
     asked: u64,
 }
 
@@ -48,7 +49,7 @@ impl TimeKeeper {
         known.asked += 1;
         folded.asked = known.asked;
         let before = known.tasks.get(&id).map_or(0, |kept| kept.through);
-        // Somebody else may know more meanwhile.
+        // A concurrent call may have stored a newer fold in the meantime.
         if before <= folded.through {
             known.tasks.insert(id, folded);
         }
@@ -61,11 +62,12 @@ impl TimeKeeper {
     }
 }
 
-/// Who worked on a task from when to when, and how long it waited.
+/// Returns who worked on a task and when, and how long it waited.
 pub async fn task_time(polis: &Polis, id: TaskId) -> Result<TimeSpent, OpError> {
     super::get_task::load(polis, id).await?;
     let mut folded = polis.times.recall(id);
-    // What is left out of the answers is passed over as well, once.
+    // Taken before reading: the fold counts as valid up to here, so that events excluded by the query are skipped only
+    // once.
     let end = polis.store.last_sequence().await?;
     let mut query = EventQuery {
         after: folded.through,

@@ -1,4 +1,4 @@
-//! A part of a long text: from where, how much, and where the rest begins.
+//! Byte ranges of long texts: returns a part of a text, and the offset at which the next part begins.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use polis_core::Raw;
 pub(super) struct Window {
     /// The part.
     pub(super) text: Arc<String>,
-    /// Where the rest begins, if there is more.
+    /// Offset of the next part, if there is one.
     pub(super) next: Option<u64>,
-    /// How long the whole text is, if this is not all of it.
+    /// Length of the whole text, if this is only a part of it.
     pub(super) size: Option<u64>,
 }
 
 impl Window {
-    /// The part as a JSON text; none if it is the whole.
+    /// Returns the part as a JSON string, or `None` if it is the whole text.
     pub(super) fn as_json(&self) -> Option<Raw> {
         self.size?;
         Raw::of(self.text.as_ref()).ok()
     }
 }
 
-/// The same of a JSON value: of the text it is, or of the JSON that it is written in.
+/// Like [`window`], for a JSON value: of the string if it is one, otherwise of its JSON text.
 pub(super) fn window_of(value: &Raw, offset: Option<u64>, most: Option<u64>) -> Window {
     let text = value.to::<String>();
     let text = text.unwrap_or_else(|| value.text().to_owned());
     window(Arc::new(text), offset, most)
 }
 
-/// The part of `text` that begins at byte `offset` and has about `most` bytes.
+/// Returns the part of `text` that begins at byte `offset` and has about `most` bytes.
 ///
-/// It ends at the end of a line if there is one in its second half, and never within a character. It
-/// is never empty while there is more, so whoever goes on where it ends gets to the end of the text.
+/// The part ends at a line break if there is one in its second half, and never within a character. It is never empty
+/// while text remains, so reading part after part always reaches the end of the text.
 pub(super) fn window(text: Arc<String>, offset: Option<u64>, most: Option<u64>) -> Window {
     let bytes = |number: Option<u64>, none| {
         number.map_or(none, |n| usize::try_from(n).unwrap_or(usize::MAX))
@@ -56,13 +56,14 @@ pub(super) fn window(text: Arc<String>, offset: Option<u64>, most: Option<u64>) 
     }
 }
 
-/// A text from byte `offset` on, or from the character that it is in.
+/// Returns the text from byte `offset` on, rounded down to a character boundary.
 pub(crate) fn from(text: &str, offset: u64) -> &str {
     let start = text.floor_char_boundary(usize::try_from(offset).unwrap_or(usize::MAX));
     text.get(start..).unwrap_or_default()
 }
 
-/// The beginning of a text, of about `most` bytes: whole lines if that is not too little.
+/// Returns the first `most` bytes of a text, approximately: rounded down to whole lines if that does not remove too
+/// much.
 pub(crate) fn cut(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;

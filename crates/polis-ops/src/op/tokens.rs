@@ -1,4 +1,4 @@
-//! Tokens: issuing, listing, revoking, and asking whose one is.
+//! Operations on API tokens: authenticating a bearer token, issuing, listing and revoking.
 
 use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::token::{self, Scopes, Secret, Token, TokenIssue, TokenStatus, TokenView};
@@ -11,21 +11,21 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::PortError;
 
-/// How many tokens are read at a time.
+/// Number of tokens read per page.
 const PAGE: u32 = 500;
 
-/// Whose token it is, and what it is good for.
+/// Result of authenticating a token: its agent and scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admitted {
-    /// Who acts.
+    /// The authenticated agent.
     pub agent: AgentId,
-    /// What the token is good for.
+    /// The token's scopes.
     pub scopes: Scopes,
     /// The token's id.
     pub token: String,
-    /// The agent's entry of the registry; none for the person.
+    /// The agent's registry entry; `None` for the person.
     pub entry: Option<Registered>,
-    /// Whether it is a browser's session, which counts for pages alone.
+    /// Whether it is a browser session, which is valid for web pages only.
     pub session: bool,
 }
 
@@ -46,11 +46,11 @@ pub struct TokenList {
     pub tokens: Vec<TokenView>,
 }
 
-/// Whose token this is. Everything that is wrong with one is answered alike. Asked for every request: a
-/// token revoked anywhere is worth nothing from that commit on.
+/// Authenticates a bearer token. All invalid tokens give the same error. Called for every request, so a token revoked
+/// by any process is invalid from that commit on.
 pub async fn admit(polis: &Polis, bearer: &str) -> Result<Admitted, OpError> {
     let token = presented(polis, bearer).await?;
-    // A retired agent's token is worth nothing.
+    // The token of a retired agent is invalid.
     let entry = polis.entry(&token.agent).await?;
     if polis.resolve(&token.agent, entry.as_ref()).is_err() {
         return Err(token::unauthorized().into());
@@ -64,7 +64,7 @@ pub async fn admit(polis: &Polis, bearer: &str) -> Result<Admitted, OpError> {
     })
 }
 
-/// The token of a text, if it counts.
+/// Returns the token for a bearer text. Fails with `Unauthorized` if it is invalid.
 pub(super) async fn presented(polis: &Polis, bearer: &str) -> Result<Token, OpError> {
     let secret = Secret::parse(bearer).ok_or_else(token::unauthorized)?;
     let found = token_of(polis, &secret.id).await?;
@@ -75,7 +75,7 @@ pub(super) async fn presented(polis: &Polis, bearer: &str) -> Result<Token, OpEr
     Ok(token)
 }
 
-/// Whether a token still counts, by its id.
+/// Returns whether the token with this id is still valid.
 pub async fn token_counts(polis: &Polis, id: &str) -> Result<bool, OpError> {
     let Some((token, _)) = token_of(polis, id).await? else {
         return Ok(false);
@@ -84,14 +84,14 @@ pub async fn token_counts(polis: &Polis, id: &str) -> Result<bool, OpError> {
     Ok(token.status(now) == TokenStatus::Active && stands(polis, &token).await?)
 }
 
-/// When a token ends by itself (milliseconds), if it does.
+/// Returns when a token expires (milliseconds), if it does.
 pub async fn token_end(polis: &Polis, id: &str) -> Result<Option<i64>, OpError> {
     let token = token_of(polis, id).await?.map(|(token, _)| token);
     Ok(token.and_then(|token| token.expires_at?.millis()))
 }
 
-/// Whether the token that a session was begun with still counts; what was not begun with one stands by
-/// itself.
+/// Returns whether the token that a session was started with is still valid; true for tokens that were not started with
+/// another token.
 async fn stands(polis: &Polis, token: &Token) -> Result<bool, OpError> {
     let Some(with) = &token.begun_with else {
         return Ok(true);
@@ -101,14 +101,14 @@ async fn stands(polis: &Polis, token: &Token) -> Result<bool, OpError> {
     Ok(with.is_some_and(|(with, _)| with.status(now) == TokenStatus::Active))
 }
 
-/// A token by its id, with its revision.
+/// Returns a token by its id, with its revision.
 pub(super) async fn token_of(polis: &Polis, id: &str) -> Result<Option<(Token, u64)>, OpError> {
     let name = RecordName::new(RecordKind::Token, id);
     let stored = polis.store.record(&name).await?;
     stored.as_ref().map(read).transpose()
 }
 
-/// Randomness for a token's text.
+/// Creates a random secret for a token.
 pub(super) fn new_secret(polis: &Polis) -> Result<Secret, OpError> {
     let digits: String = (0..3).map(|_| polis.chance.token()).collect();
     let secret = Secret::from_random(&digits);
@@ -158,7 +158,7 @@ pub async fn revoke_token(polis: &Polis, caller: &AgentId, id: &str) -> Result<T
     polis.settle(decide, move |token, _| token.view(now)).await
 }
 
-/// All tokens, or those of an agent; never their secrets.
+/// Lists all tokens, or those of one agent; never their secrets.
 pub async fn list_tokens(
     polis: &Polis,
     caller: &AgentId,

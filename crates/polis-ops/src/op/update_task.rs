@@ -1,4 +1,4 @@
-//! `TaskUpdate`.
+//! Operation behind the `TaskUpdate` tool: changes fields, status, owner and dependencies of a task.
 
 use polis_core::task::update::{self, Surroundings, TaskUpdate};
 use polis_core::{AgentId, Caller};
@@ -9,7 +9,7 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::Receipt;
 
-/// Changes a task, or nothing.
+/// Changes a task atomically: all of the requested changes are applied, or none.
 pub async fn update_task(
     polis: &Polis,
     caller: &AgentId,
@@ -51,7 +51,7 @@ async fn attempt(polis: &Polis, caller: &Caller, params: &TaskUpdate) -> Result<
                 update::decide(params, &current, near, polis.rules(), caller, &polis.now())?;
             let task = &decided.record.task;
             if is_claim && task.owner == caller.id.as_str() {
-                // Also where nothing else changes, as for a claim.
+                // Written even if nothing else changes, as for a claim.
                 decided
                     .changes
                     .writes

@@ -1,4 +1,4 @@
-//! Webhooks: registering, listing and removing. Sending is the server's matter.
+//! Operations that register, list and remove webhooks. Delivery is done by the server.
 
 use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::webhook::{self, Fresh, Webhook, WebhookAdd, WebhookView};
@@ -10,7 +10,7 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::{PortError, Receipt};
 
-/// The most webhooks there may be: each is called for every event.
+/// Maximum number of webhooks: each is called for every event.
 const MAX_WEBHOOKS: u32 = 100;
 
 /// A webhook just registered, with the secret that is shown this once.
@@ -56,7 +56,8 @@ pub async fn add_webhook(
     let (id, secret) = (polis.chance.token(), polis.chance.token());
     let fresh = &Fresh {
         id: id.get(20..).unwrap_or(&id).to_owned(),
-        // As Standard Webhooks writes it: libraries take it as it is. Digits are base64 as well.
+        // In the format of Standard Webhooks, so that libraries accept it unchanged. Hexadecimal digits are valid
+        // base64.
         secret: format!("whsec_{secret}{}", polis.chance.token()),
         head: polis.store.last_sequence().await?,
     };
@@ -106,7 +107,7 @@ pub async fn remove_webhook(
         .await
 }
 
-/// All webhooks.
+/// Lists all webhooks.
 pub async fn list_webhooks(polis: &Polis, caller: &AgentId) -> Result<WebhookList, OpError> {
     webhook::check_list(&polis.caller(caller).await?)?;
     let stored = polis

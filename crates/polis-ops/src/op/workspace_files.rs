@@ -1,4 +1,4 @@
-//! Reading and writing the files of a workspace.
+//! Operations on the files of a workspace: read, write, edit, delete, move, list and search. Every change is logged.
 
 use polis_core::event::kind;
 use polis_core::workspace::file::{
@@ -11,7 +11,7 @@ use super::workspace_resolution::{Desk, Noted};
 use crate::error::OpError;
 use crate::polis::Polis;
 
-/// What the log tells of a change; never what is in the file.
+/// Event payload of a change; never includes the file's content.
 #[derive(Debug, Default, Serialize)]
 struct Change<'a> {
     path: &'a str,
@@ -38,7 +38,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// A file's content.
+/// Returns a file's content.
 pub async fn read_file(
     polis: &Polis,
     desk: Desk<'_>,
@@ -51,7 +51,7 @@ pub async fn read_file(
     polis.guarded(&worker, OP, path, answer).await
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 pub async fn write_file(
     polis: &Polis,
     desk: Desk<'_>,
@@ -131,7 +131,7 @@ pub async fn move_file(
     Ok(Noted { answer, logged })
 }
 
-/// Makes a directory and those on the way.
+/// Creates a directory and its missing parents.
 pub async fn make_dir(
     polis: &Polis,
     desk: Desk<'_>,
@@ -149,7 +149,7 @@ pub async fn make_dir(
     Ok(Noted { answer, logged })
 }
 
-/// A directory's entries.
+/// Lists a directory's entries.
 pub async fn list_files(
     polis: &Polis,
     desk: Desk<'_>,
@@ -162,7 +162,7 @@ pub async fn list_files(
     polis.guarded(&worker, OP, path, answer).await
 }
 
-/// The lines of files that match.
+/// Returns the matching lines of files.
 pub async fn search_files(
     polis: &Polis,
     desk: Desk<'_>,

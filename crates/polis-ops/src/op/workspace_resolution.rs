@@ -1,8 +1,7 @@
-//! What the operations on workspaces share: in which one a caller acts, and what the log is told.
+//! Helpers shared by the workspace operations: resolving the workspace a caller acts in, and logging its actions.
 //!
-//! A file is changed first and the log told after, because the file cannot be part of the store's
-//! commit. Should the log fail then, the answer is still the truth about the file, and says that
-//! the log lacks it.
+//! A file is changed first and logged afterwards, because the file cannot be part of the store's commit. If logging
+//! then fails, the response still reports the change of the file, and states that it is not in the log.
 
 use polis_core::workspace::record::{self, AssignedWorkspace, Climb};
 use polis_core::{AgentId, Caller, Changeset, Code, NewEvent, Registered, Standing, Subject};
@@ -14,18 +13,18 @@ use crate::polis::Polis;
 use crate::port::{Outcome, PortError, Site};
 use polis_core::event::kind;
 
-/// Who acts, and in whose workspace.
+/// Selects a workspace: the acting agent, and whose workspace it uses.
 #[derive(Debug, Clone, Copy)]
 pub struct Desk<'a> {
-    /// Who acts.
+    /// The acting agent.
     pub by: &'a AgentId,
-    /// Whose workspace; the one that `by` works in if it is left out. Only the person may name one
-    /// it does not work in itself.
+    /// Whose workspace; the one that `by` works in if `None`. Only the person may name a workspace that it does not
+    /// work in.
     pub of: Option<&'a AgentId>,
 }
 
 impl<'a> Desk<'a> {
-    /// An agent in the workspace it works in.
+    /// Selects the workspace that an agent works in.
     pub fn own(by: &'a AgentId) -> Self {
         Self { by, of: None }
     }
@@ -42,14 +41,14 @@ pub struct Noted<T> {
     pub logged: bool,
 }
 
-/// A caller at work in a workspace.
+/// A caller with its resolved workspace.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) caller: Caller,
     pub(super) site: Site,
 }
 
-/// What the log tells of a refused attempt.
+/// Event payload of a refused attempt.
 #[derive(Debug, Serialize)]
 struct RefusedUse<'a> {
     op: &'static str,
@@ -65,13 +64,13 @@ pub(super) fn site_of(found: &AssignedWorkspace) -> Site {
     }
 }
 
-/// As much of a text as the log keeps.
+/// Truncates a text for the log.
 pub(super) fn cut(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 impl Polis {
-    /// Who acts and where, or why not. `op` and `path` are for the log.
+    /// Resolves the caller and its workspace, or fails. `op` and `path` are used to log a refusal.
     pub(super) async fn at_desk(
         &self,
         desk: Desk<'_>,
@@ -96,7 +95,7 @@ impl Polis {
         Ok(Worker { caller, site })
     }
 
-    /// The workspace an agent works in: its own, or that of the first above it that has one.
+    /// Returns the workspace an agent works in: its own, or that of its nearest supervisor that has one.
     async fn workspace_of(
         &self,
         agent: &AgentId,
@@ -118,7 +117,7 @@ impl Polis {
         Err(record::not_assigned(agent, registered).into())
     }
 
-    /// Tells the log what was done in a workspace; whether it was told.
+    /// Logs an action in a workspace. Returns whether it was committed.
     pub(super) async fn note(
         &self,
         worker: &Worker,
@@ -129,7 +128,7 @@ impl Polis {
         self.note_event(worker, event).await
     }
 
-    /// The same of an event that is made already.
+    /// Like [`Self::note`], for an existing event.
     pub(super) async fn note_event(&self, worker: &Worker, event: NewEvent) -> bool {
         let told = self
             .store
@@ -151,8 +150,8 @@ impl Polis {
         self.note(worker, kind::FILE_REFUSED, &data).await;
     }
 
-    /// Passes an answer on. An attempt to leave the workspace is written into the log; the refusal
-    /// stands even if that fails.
+    /// Returns the answer unchanged. An attempt to escape from the workspace is logged; it is refused even if logging
+    /// fails.
     pub(super) async fn guarded<T>(
         &self,
         worker: &Worker,
@@ -170,12 +169,12 @@ impl Polis {
 }
 
 impl Worker {
-    /// What events about what it does here are about.
+    /// Returns the subject of this caller's events.
     pub(super) fn subject(&self) -> Subject {
         Subject::Workspace(self.site.workspace.clone())
     }
 
-    /// Whether it may be told where on the machine a workspace is.
+    /// Returns whether the caller may see the location of a workspace on this machine.
     pub(super) fn owns_the_machine(&self) -> bool {
         self.caller.standing == Standing::Human
     }

@@ -1,4 +1,5 @@
-//! `whiteboard_write` and `whiteboard_append`.
+//! Operations behind the `whiteboard_write` and `whiteboard_append` tools: replacing a board's text, with optimistic
+//! concurrency and three-way merge, and appending an entry.
 
 use std::sync::Arc;
 
@@ -58,7 +59,7 @@ pub struct BoardChanged {
     pub merged: bool,
 }
 
-/// Writes a board's whole text.
+/// Replaces a board's whole text.
 pub async fn write_board(
     polis: &Polis,
     caller: &AgentId,
@@ -93,7 +94,7 @@ pub async fn write_board(
     polis.settle(decide, view).await
 }
 
-/// A new text for a board whose version the caller had read; whether it had to be merged.
+/// Decides the new text of a board whose version `expected` the caller has read. Returns whether a merge was necessary.
 pub(super) async fn replace(
     polis: &Polis,
     loaded: &Loaded,
@@ -127,10 +128,10 @@ pub(super) async fn replace(
     }
 }
 
-/// Adds an entry to a board's end.
+/// Appends an entry to a board.
 ///
-/// Commits first and looks only if that is in vain: an addition goes with any version, so usually
-/// nothing has to be read, whatever the board's size.
+/// Commits first and reads the board only after a conflict: an append is valid for any version, so usually nothing has
+/// to be read, regardless of the board's size.
 pub async fn append_board(
     polis: &Polis,
     caller: &AgentId,
@@ -169,8 +170,8 @@ pub async fn append_board(
     add(polis, &caller, board, &entry, false, view).await
 }
 
-/// Adds a text to a board's end; a board that nobody has written to begins with its template. `view` makes
-/// the answer of the new version.
+/// Appends a text to a board; a board that was never written starts with its template. `view` builds the response from
+/// the new version.
 pub(super) async fn add<V: Serialize>(
     polis: &Polis,
     caller: &Caller,

@@ -1,23 +1,24 @@
-//! Reading the registry of agents.
+//! Store port that reads the agent registry.
 
 use polis_core::society::RunId;
 use polis_core::{Agent, AgentId, Registered};
 
 use super::PortFuture;
 
-/// The registry.
+/// Read access to the registry.
 pub trait Agents {
-    /// An agent of the registry.
+    /// Returns a registered agent.
     fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>>;
 
-    /// All agents, retired ones too, by id.
+    /// Returns all agents, including retired ones, ordered by id.
     fn agents(&self) -> PortFuture<'_, Vec<Agent>>;
 
-    /// Those of these names that there are, by id, each once.
+    /// Returns the agents with these names that exist, ordered by id, without duplicates.
     fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>>;
 
-    /// The agents that were hired for this run, or for none; of all roles or of this one. Retired ones
-    /// too, by id. Takes as long as there are such agents, however many others there are.
+    /// Returns the agents that were hired for this run, or without a run for `None`; optionally only of one role.
+    /// Includes retired ones, ordered by id. The cost depends only on the number of such agents, not on the number of
+    /// others.
     fn agents_of_run<'a>(
         &'a self,
         run: Option<&'a RunId>,

@@ -1,13 +1,13 @@
-//! The time, from outside.
+//! Port for the current time and for sleeping.
 
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Tells the time, and lets it pass.
+/// Clock that returns the time and sleeps.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     fn now_millis(&self) -> i64;
 
-    /// Waits.
+    /// Sleeps for the given time.
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }

@@ -1,29 +1,28 @@
-//! A failure below the rules: the store, the disk, the network.
+//! Error type of the ports: a failure of the store, the disk or the network.
 
 use polis_core::{Code, Details, Refusal};
 
-/// Why a port could not do its work.
+/// Failure of a port.
 ///
-/// The message is for whoever called; the source, with its paths and addresses, is for the
-/// operator's log only.
+/// The message is for the caller. The source, with its paths and addresses, is only for the operator's log.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct PortError {
-    /// For programs.
+    /// Machine-readable error code.
     pub code: Code,
-    /// For people: what failed.
+    /// Message for people.
     pub message: String,
-    /// For people: what to do next.
+    /// Suggested next step.
     pub hint: String,
-    /// What else a program may want to know.
+    /// Further machine-readable details.
     pub details: Option<Box<Details>>,
-    /// For the operator.
+    /// Cause, for the operator.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl PortError {
-    /// A failure with its sentence and next step.
+    /// Creates an error with a message and a next step.
     pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code,
@@ -34,14 +33,14 @@ impl PortError {
         }
     }
 
-    /// The same, with the cause.
+    /// Adds the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// A failure nobody foresaw.
+    /// Creates an unexpected internal error.
     pub fn internal(
         what: &str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,

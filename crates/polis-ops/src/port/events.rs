@@ -1,4 +1,4 @@
-//! Reading the commit log.
+//! Store port that reads the event log.
 
 use std::time::Duration;
 
@@ -6,33 +6,33 @@ use polis_core::Event;
 
 use super::PortFuture;
 
-/// Which events to read.
+/// Selection of events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventQuery {
-    /// Only those after this place in the log.
+    /// Only events after this sequence number.
     pub after: u64,
-    /// Only those before this place.
+    /// Only events before this sequence number.
     pub before: Option<u64>,
-    /// The newest of them, if there are more than so many; the oldest otherwise.
+    /// If more than `limit` events match: whether to return the newest instead of the oldest.
     pub newest: bool,
-    /// At most so many.
+    /// Maximum number of events.
     pub limit: u32,
-    /// Only those about this subject, such as `task/5`.
+    /// Only events about this subject, such as `task/5`.
     pub subject: Option<String>,
-    /// None of these kinds.
+    /// Excluded event kinds.
     pub except: &'static [&'static str],
 }
 
-/// The commit log.
+/// Read access to the event log.
 pub trait Events {
-    /// Events in commit order. Sequence numbers have no gaps, and an event that can be read is
-    /// preceded by all earlier ones.
+    /// Returns events in commit order. Sequence numbers have no gaps, and all events before a readable event are
+    /// readable.
     fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>>;
 
-    /// The place of the newest event; 0 if there is none.
+    /// Returns the sequence number of the newest event; 0 if there is none.
     fn last_sequence(&self) -> PortFuture<'_, u64>;
 
-    /// Waits until there is an event after `after`, from whatever process, or the time is up.
-    /// Answers the place of the newest event.
+    /// Waits until there is an event after `after`, from any process, or until the timeout. Returns the sequence number
+    /// of the newest event.
     fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64>;
 }

@@ -1,4 +1,4 @@
-//! Where every change to shared state goes.
+//! Store port for writing: every change of shared state is a commit to the ledger.
 
 use polis_core::changeset::Fence;
 pub use polis_core::changeset::Receipt;
@@ -6,34 +6,33 @@ use polis_core::{Changeset, RecordKey};
 
 use super::{PortError, PortFuture};
 
-/// What became of a changeset.
+/// Result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// All of it is durable.
+    /// The whole changeset is durable.
     Committed(Receipt),
-    /// None of it was applied: this record was not as expected.
+    /// Nothing was applied: this record was not in the expected state.
     Conflict(RecordKey),
 }
 
-/// Gives changesets one after another, so that a large import need not fit in memory.
+/// Stream of changesets, so that a large import does not have to fit in memory.
 pub trait ChangesetSource: Send {
-    /// The next one; `None` at the end. An error undoes everything.
+    /// Returns the next changeset; `None` at the end. An error rolls back everything.
     fn next(&mut self) -> Result<Option<Changeset>, PortError>;
 }
 
-/// Where every change goes.
+/// The single write port.
 pub trait Ledger {
     /// Commits a changeset.
     ///
-    /// All its writes and events become visible together, or none does. Of two changesets that
-    /// expect the same revision of a record, at most one is committed. When this answers
-    /// `Committed`, a crash of anything cannot undo it.
+    /// All its writes and events become visible together, or none does. Of two changesets that expect the same revision
+    /// of a record, at most one is committed. Once `Committed` is returned, no crash can undo the commit.
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome>;
 
-    /// Commits many changesets as one: all or none. May keep the calling thread busy until it is
-    /// done: whoever serves others meanwhile gives it a thread of its own.
+    /// Commits many changesets as one: all or none. May block the calling thread until it is done; a server must call
+    /// it on a separate thread.
     fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome>;
 
-    /// A fence's revision; 0 if it was never touched.
+    /// Returns a fence's revision; 0 if it was never touched.
     fn fence(&self, fence: Fence) -> PortFuture<'_, u64>;
 }

@@ -1,4 +1,4 @@
-//! Reading mailboxes.
+//! Store port that reads mailboxes.
 
 use polis_core::AgentId;
 use polis_core::message::Message;
@@ -6,68 +6,69 @@ use polis_core::society::RunId;
 
 use super::PortFuture;
 
-/// Which messages of a mailbox to read.
+/// Selection of messages of a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailboxQuery {
-    /// Whose mailbox.
+    /// Owner of the mailbox.
     pub recipient: AgentId,
-    /// Only those that belong to this run.
+    /// Only messages of this run.
     pub run: Option<RunId>,
-    /// Only those not yet read.
+    /// Only unread messages.
     pub unread: bool,
-    /// Only those delivered by this moment (milliseconds).
+    /// Only messages delivered by this time (milliseconds).
     pub now: i64,
-    /// Only those with a greater number.
+    /// Only messages with a greater number.
     pub after: u64,
-    /// At most so many.
+    /// Maximum number of messages.
     pub limit: u32,
 }
 
-/// Which messages of the person to read.
+/// Selection of the person's messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PersonMailQuery {
-    /// Only those to or from this agent.
+    /// Only messages to or from this agent.
     pub with: Option<AgentId>,
-    /// Only those that belong to this run.
+    /// Only messages of this run.
     pub run: Option<RunId>,
-    /// Only those that wait for the person, who has neither read nor answered them
+    /// Only messages that need the person's attention: neither read nor answered
     /// ([`answers`](polis_core::society::question::answers)).
     pub open: bool,
-    /// Only those with a smaller number.
+    /// Only messages with a smaller number.
     pub before: Option<u64>,
-    /// Only those to the person that are delivered by this moment (milliseconds).
+    /// Only messages to the person that are delivered by this time (milliseconds).
     pub now: i64,
-    /// At most so many.
+    /// Maximum number of messages.
     pub limit: u32,
 }
 
-/// A mailbox, or the part of it that belongs to a run. By run first; those of no run come before all.
+/// A mailbox, or the part of it that belongs to a run. Ordered by run first; mailboxes without a run sort before all
+/// others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mailbox {
-    /// The run its messages belong to.
+    /// The run that its messages belong to.
     pub run: Option<RunId>,
-    /// Whose it is.
+    /// Owner of the mailbox.
     pub recipient: AgentId,
 }
 
-/// The mailboxes.
+/// Read access to mailboxes.
 pub trait Messages {
-    /// Messages of a mailbox, by number. Those whose delivery is still to come are not among them.
+    /// Returns messages of a mailbox, ordered by number. Messages with a future delivery time are not included.
     fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>>;
 
-    /// Messages to and from the person, the newest first.
+    /// Returns messages to and from the person, newest first.
     fn person_mail<'a>(&'a self, query: &'a PersonMailQuery) -> PortFuture<'a, Vec<Message>>;
 
-    /// A message.
+    /// Returns a message.
     fn message(&self, id: u64) -> PortFuture<'_, Option<Message>>;
 
-    /// When the next unread message that is still to come will be delivered (milliseconds).
+    /// Returns the delivery time of the next unread message that is still to be delivered (milliseconds).
     fn next_delivery<'a>(&'a self, recipient: &'a AgentId, now: i64)
     -> PortFuture<'a, Option<i64>>;
 
-    /// The mailboxes with unread messages that are delivered by `now`, in order, those after `after`, at
-    /// most `limit`. The person's is not among them: nobody drives a person. Takes as long as the answer
-    /// is, however many messages wait in each.
+    /// Returns the mailboxes with unread messages that are delivered by `now`, in order, after `after`, at most
+    /// `limit`. The person's mailbox is not included, because no driver runs for a person. The cost depends only on the
+    /// size of the result, not on the number of messages in each mailbox.
     fn waiting<'a>(
         &'a self,
         now: i64,
@@ -75,7 +76,7 @@ pub trait Messages {
         limit: u32,
     ) -> PortFuture<'a, Vec<Mailbox>>;
 
-    /// When the next unread message of any mailbox that is still to come will be delivered
+    /// Returns the delivery time of the next unread message of any mailbox that is still to be delivered
     /// (milliseconds).
     fn next_delivery_of_any(&self, now: i64) -> PortFuture<'_, Option<i64>>;
 }

@@ -1,8 +1,8 @@
-//! What the operations need from outside: where changes go, where reads come from, the time.
+//! Ports: the interfaces that operations need from outside, implemented by adapters. They cover the store (one write
+//! port and several read ports), workspace files, the sandboxed terminal, processes, randomness and time.
 //!
-//! Object-safe, without default bodies: an adapter cannot inherit a wrong answer. Each sentence
-//! that promises something has a test of its name in `polis_testkit::conformance`, run over every
-//! store.
+//! The traits are object-safe and have no default bodies, so an adapter cannot inherit a wrong result. Each guarantee
+//! in the documentation has a test with its name in `polis_testkit::conformance`, which runs against every store.
 
 mod agents;
 mod boards;
@@ -40,10 +40,10 @@ pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Str
 pub use turns::{StoredTurn, Turns};
 pub use workspaces::Workspaces;
 
-/// What a port's method answers, some time.
+/// Future returned by a port's method.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
 
-/// Everything a store offers.
+/// All store ports together.
 pub trait Store:
     Ledger
     + Tasks

@@ -1,7 +1,7 @@
-//! Randomness, from outside.
+//! Port for random tokens.
 
-/// Makes what nobody can guess.
+/// Source of unguessable random tokens.
 pub trait Chance: Send + Sync + std::fmt::Debug {
-    /// A text that was never made before: 32 hexadecimal digits.
+    /// Returns a new unique token: 32 hexadecimal digits.
     fn token(&self) -> String;
 }

@@ -1,15 +1,15 @@
-//! Reading records of the plain kinds.
+//! Store port that reads generic records (id, revision and JSON body), grouped by kind.
 
 use polis_core::record::{RecordKind, RecordName, Stored};
 
 use super::PortFuture;
 
-/// Records of the plain kinds.
+/// Read access to generic records.
 pub trait Records {
-    /// A record. One whose time is up may be there still.
+    /// Returns a record. An expired record may still be returned.
     fn record<'a>(&'a self, name: &'a RecordName) -> PortFuture<'a, Option<Stored>>;
 
-    /// The records of a kind, by id (as bytes), those after `after`, at most `limit`.
+    /// Returns the records of a kind, ordered by id (bytewise), after `after`, at most `limit`.
     fn records<'a>(
         &'a self,
         kind: RecordKind,
@@ -17,7 +17,7 @@ pub trait Records {
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>>;
 
-    /// The records of a kind whose id is `OWNER/…`, by id (as bytes), those after the id `after`, at most
+    /// Returns the records of a kind whose id is `OWNER/…`, ordered by id (bytewise), after the id `after`, at most
     /// `limit`.
     fn records_of<'a>(
         &'a self,
@@ -27,7 +27,7 @@ pub trait Records {
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>>;
 
-    /// Commands of all owners, by what follows `OWNER/` in their ids (as bytes), those after `after`, at most
-    /// `limit`. Takes as long as the answer is, however many owners there are.
+    /// Returns commands of all owners, ordered by the part of the id after `OWNER/` (bytewise), after `after`, at most
+    /// `limit`. The cost depends only on the size of the result, not on the number of owners.
     fn commands_of_all<'a>(&'a self, after: &'a str, limit: u32) -> PortFuture<'a, Vec<Stored>>;
 }

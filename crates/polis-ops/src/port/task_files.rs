@@ -1,35 +1,35 @@
-//! Task files to import from and export to.
+//! Ports for task files: the source of an import and the target of an export.
 
 use polis_core::TaskId;
 
 use super::PortError;
 
-/// A file that holds a task.
+/// A file that contains a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFile {
     /// Its name, such as `5.json`.
     pub name: String,
-    /// The number it is named by.
+    /// The number in its name.
     pub number: Option<TaskId>,
 }
 
 /// A directory of task files.
 pub trait TaskFiles: Send + Sync {
-    /// The files, by number.
+    /// Returns the files, ordered by number.
     fn list(&self) -> Result<Vec<TaskFile>, PortError>;
 
-    /// A file's text; the inner error says why a single file cannot be read.
+    /// Returns a file's text; the inner error is the reason why this file cannot be read.
     fn read(&self, file: &TaskFile) -> Result<Result<String, String>, PortError>;
 
-    /// The highest number that was ever given out there, if it is written down.
+    /// Returns the highest number that was ever assigned there, if it is recorded.
     fn highest_number(&self) -> Option<u64>;
 }
 
-/// Where exported task files go.
+/// Target of an export.
 pub trait TaskFileSink: Send {
-    /// Writes a task's file whole, or not at all.
+    /// Writes a task's file atomically.
     fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError>;
 
-    /// Writes down the highest number given out, and makes everything durable.
+    /// Records the highest assigned number, and makes everything durable.
     fn finish(&mut self, highest: u64) -> Result<(), PortError>;
 }

@@ -1,4 +1,4 @@
-//! Reading tasks.
+//! Store port that reads tasks, their comments and their dependencies.
 
 use std::collections::BTreeSet;
 
@@ -8,63 +8,63 @@ use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
 
 use super::PortFuture;
 
-/// Which tasks to list. Deleted tasks are never listed.
+/// Selection of tasks. Deleted tasks are never listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskQuery {
-    /// Only what this role sees: its own, those without a role, and those its members hold.
+    /// Only tasks visible to this role: its own, those without a role, and those held by its members.
     pub role: Option<String>,
-    /// Only in this state.
+    /// Only tasks with this status.
     pub status: Option<TaskStatus>,
-    /// Only those held by this agent.
+    /// Only tasks held by this agent.
     pub owner: Option<String>,
-    /// Only of this type.
+    /// Only tasks of this type.
     pub task_type: Option<TaskType>,
-    /// Only what could be claimed at this moment (milliseconds).
+    /// Only tasks that could be claimed at this time (milliseconds).
     pub claimable_at: Option<i64>,
-    /// Only those that require exactly this role; the empty text is none.
+    /// Only tasks that require exactly this role; an empty string matches tasks that require none.
     pub required_role: Option<String>,
-    /// Only those that have these words.
+    /// Only tasks that contain these words.
     pub search: Search,
-    /// The highest number first.
+    /// Whether to sort by descending number.
     pub newest: bool,
-    /// Only those that come after this number.
+    /// Only tasks after this number in the sort order.
     pub after: Option<TaskId>,
-    /// At most so many.
+    /// Maximum number of tasks.
     pub limit: u32,
 }
 
-/// Which tasks to consider for an agent.
+/// Selection of candidate tasks for an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateQuery {
-    /// Its name.
+    /// The agent's name.
     pub agent: String,
-    /// Its role.
+    /// The agent's role.
     pub role: String,
-    /// The moment (milliseconds).
+    /// The current time (milliseconds).
     pub now: i64,
-    /// At most so many of each group.
+    /// Maximum number of tasks per group.
     pub per_group: u32,
-    /// Free tasks to look past: others are about to take them.
+    /// Unclaimed tasks to skip, because other claimers are about to take them.
     pub skip: BTreeSet<TaskId>,
 }
 
-/// Which comments of a task to read.
+/// Selection of comments of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommentQuery {
     /// The task.
     pub task: TaskId,
-    /// Only those with a greater number.
+    /// Only comments with a greater number.
     pub after: u64,
-    /// Only those with a smaller number.
+    /// Only comments with a smaller number.
     pub before: Option<u64>,
-    /// The newest of them, if there are more than so many; the oldest otherwise.
+    /// If more than `limit` comments match: whether to return the newest instead of the oldest.
     pub newest: bool,
-    /// At most so many.
+    /// Maximum number of comments.
     pub limit: u32,
 }
 
 impl CommentQuery {
-    /// A query of all comments of a task.
+    /// Creates a query for all comments of a task.
     pub fn of(task: TaskId) -> Self {
         Self {
             task,
@@ -76,61 +76,62 @@ impl CommentQuery {
     }
 }
 
-/// How many tasks there are in each state.
+/// Number of tasks by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusCounts {
-    /// Not begun.
+    /// Not started.
     pub pending: u64,
-    /// Being worked on.
+    /// In progress.
     pub in_progress: u64,
-    /// Done.
+    /// Completed.
     pub completed: u64,
     /// Deleted.
     pub deleted: u64,
 }
 
-/// The task board.
+/// Read access to tasks.
 pub trait Tasks {
-    /// The tasks of these numbers that exist, by number.
+    /// Returns the tasks with these numbers that exist, ordered by number.
     fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>>;
 
-    /// Tasks after `after`, deleted ones too, by number, at most `limit`.
+    /// Returns tasks after `after`, including deleted ones, ordered by number, at most `limit`.
     fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>>;
 
-    /// A page of a list, by number, or the other way round.
+    /// Returns a page of a list, ordered by number, ascending or descending.
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>>;
 
-    /// Tasks the agent could claim, without those that its rank among their like excludes: of the
-    /// pending ones assigned to it, of the stale ones and of the free ones, which require its role,
-    /// its name or nothing, for each type and required role the first `per_group` by
-    /// [`standing`](polis_core::task::recommend::standing), the oldest first among equals.
+    /// Returns the tasks that the agent could claim, reduced to those that can be ranked first. The groups are the
+    /// pending tasks assigned to it, the stale ones, and the unclaimed ones that require its role, its name or nothing.
+    /// Of each group, for each type and required role, the result contains the first `per_group` by
+    /// [`standing`](polis_core::task::recommend::standing), oldest first among equals.
     fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>>;
 
-    /// For each of these tasks that is not deleted, those that wait for it.
+    /// Returns, for each of these tasks that is not deleted, the tasks that wait for it.
     fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>>;
 
-    /// Comments of a task, in order. Takes as long as the answer is, however many there are.
+    /// Returns comments of a task, in order. The cost depends only on the size of the result, not on the number of
+    /// comments.
     fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>>;
 
-    /// The types of the tasks an agent completed, the newest `limit`.
+    /// Returns the types of the newest `limit` tasks that an agent completed.
     fn completed_types<'a>(
         &'a self,
         owner: &'a str,
         limit: u32,
     ) -> PortFuture<'a, Vec<Option<TaskType>>>;
 
-    /// The highest number given to a task so far; 0 if none was.
+    /// Returns the highest number assigned to a task so far; 0 if there is none.
     fn last_task_number(&self) -> PortFuture<'_, u64>;
 
-    /// How many tasks a list has on all of its pages: `after` and `limit` do not count.
+    /// Returns the number of tasks in a list over all of its pages: `after` and `limit` are ignored.
     fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64>;
 
-    /// How many unfinished tasks each agent holds, by its name; who holds none is not there.
+    /// Returns the number of unfinished tasks per owner, by name. Agents without such tasks are not included.
     fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>>;
 
-    /// Of each agent that holds tasks in progress the newest of them, the highest number first, at most `limit`.
+    /// Returns the newest task in progress of each agent that holds any, highest number first, at most `limit`.
     fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>>;
 
-    /// How many tasks there are in each state.
+    /// Returns the number of tasks by status.
     fn count_tasks(&self) -> PortFuture<'_, StatusCounts>;
 }

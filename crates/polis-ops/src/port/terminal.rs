@@ -1,4 +1,4 @@
-//! Running commands in workspaces.
+//! Port for running commands in workspaces, in a sandbox.
 
 use std::sync::Arc;
 
@@ -7,62 +7,62 @@ use polis_core::workspace::policy::CommandPolicy;
 
 use super::{PortFuture, Site};
 
-/// Which stream a piece of output is of.
+/// Output stream of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// What the command writes.
+    /// Standard output.
     Stdout,
-    /// What it complains.
+    /// Standard error.
     Stderr,
 }
 
-/// Somebody who watches a command's output as it comes. Must not block.
+/// Callback that receives a command's output as it is written. Must not block.
 pub trait OutputWatcher: Send + Sync + std::fmt::Debug {
-    /// A piece of output, in the order it was read.
+    /// Receives a chunk of output, in the order in which it was read.
     fn output(&self, stream: Stream, bytes: &[u8]);
 }
 
-/// What is to be run.
+/// A command to run.
 #[derive(Debug, Clone)]
 pub struct CommandOrder {
-    /// The line of shell.
+    /// The shell command line.
     pub command: String,
-    /// How long it may run.
+    /// The timeout.
     pub timeout_ms: u64,
-    /// What it may do.
+    /// The policy: its permissions and limits.
     pub policy: CommandPolicy,
-    /// Who watches.
+    /// Receiver of the output.
     pub watcher: Option<Arc<dyn OutputWatcher>>,
 }
 
-/// A part of the sandbox, and whether this system has it.
+/// A layer of the sandbox, and whether it is available on this system.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct SandboxLayer {
     /// Its name.
     pub name: &'static str,
-    /// Whether it is there.
+    /// Whether it is available.
     pub active: bool,
     /// What it does, or why it is missing.
     pub detail: String,
 }
 
-/// What this system's sandbox consists of.
+/// Description of this system's sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct SandboxReport {
-    /// How strong it is, with everything that is there.
+    /// The tier reached with all available layers.
     pub tier: polis_core::workspace::policy::Tier,
     /// Its layers.
     pub layers: Vec<SandboxLayer>,
 }
 
-/// A terminal that is a sandbox.
+/// Sandboxed terminal.
 ///
-/// Whatever a command starts is gone when it has ended, was ended, or polis itself died. A sandbox
-/// weaker than the policy's weakest is refused, never used.
+/// All processes that a command starts are gone when the command has ended, was killed, or polis itself died. If the
+/// available sandbox is weaker than the policy's minimum, the command is refused and never run.
 pub trait Terminal: Send + Sync + std::fmt::Debug {
-    /// Runs a command in a workspace to its end. Dropping the future ends the command.
+    /// Runs a command in a workspace and waits until it ends. Dropping the future kills the command.
     fn run<'a>(&'a self, site: &'a Site, order: CommandOrder) -> PortFuture<'a, CommandRun>;
 
-    /// What the sandbox consists of here, found by trying.
+    /// Reports the layers of the sandbox on this system, determined by probing.
     fn report(&self) -> PortFuture<'_, SandboxReport>;
 }

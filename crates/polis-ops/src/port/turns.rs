@@ -1,21 +1,21 @@
-//! Reading conversations.
+//! Store port that reads the conversations (turns) of society members.
 
 use polis_core::society::MemberKey;
 
 use super::PortFuture;
 
-/// A turn as a store has it.
+/// A stored turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTurn {
     /// Its number.
     pub turn: u64,
-    /// What it says: the JSON of a [`Turn`](polis_core::society::turn::Turn).
+    /// JSON of a [`Turn`](polis_core::society::turn::Turn).
     pub body: String,
 }
 
-/// The conversations of members.
+/// Read access to the conversations of members.
 pub trait Turns {
-    /// Turns of a conversation by number, from this one on, at most `limit`.
+    /// Returns turns of a conversation, ordered by number, starting with `from`, at most `limit`.
     fn turns<'a>(
         &'a self,
         member: &'a MemberKey,
@@ -23,7 +23,7 @@ pub trait Turns {
         limit: u32,
     ) -> PortFuture<'a, Vec<StoredTurn>>;
 
-    /// The newest turns of a conversation, at most `limit`, by number.
+    /// Returns the newest turns of a conversation, at most `limit`, ordered by number.
     fn last_turns<'a>(
         &'a self,
         member: &'a MemberKey,

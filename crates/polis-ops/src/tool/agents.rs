@@ -1,4 +1,4 @@
-//! The tools of the registry.
+//! Tools for the agent registry: definitions and text rendering.
 
 use polis_core::agent::{Agent, AgentAdd, AgentStatus};
 
@@ -7,7 +7,7 @@ use super::registry::{Call, Reply, Told, tool};
 use super::truncation::{PAGE, fit, join, more};
 use crate::op::{self, AgentList, ListAgents, OfAgent};
 
-/// The tools of agents.
+/// The registry tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("list_agents", Agents, Look, ListAgents => AgentList, list, { listed },
         "List who is on the team."),

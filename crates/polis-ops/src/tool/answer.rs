@@ -1,4 +1,4 @@
-//! What a tool answers: a document for programs, and a short text for a model.
+//! Result of a tool call: a JSON document for programs, and a short text for a model.
 
 use serde_json::Value;
 
@@ -6,22 +6,23 @@ use super::hint::hint_for_tools;
 use super::truncation;
 use crate::error::OpError;
 
-/// About how many bytes of each long particular of a refusal (a diff, a command's output) are shown to a model.
+/// Approximate maximum number of bytes shown to a model for each long detail of a refusal (a diff, a command's output).
 const MAX_PARTICULAR_BYTES: usize = 12_000;
 
-/// An answer.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// The same document as the command line's `--json`.
     pub document: Value,
-    /// The same in a few words.
+    /// Short text with the same content.
     pub text: String,
 }
 
 impl Answer {
-    /// Describes a refused or failed request: the command line's error document with the next step in the words of
-    /// tools, and a text with all that the document says: the code, the sentence, the next step and the particulars. MCP sends only the text, because a refusal's document does not match the tool's output schema.
-    /// Long particulars are cut if it is to be `brief`.
+    /// Describes a refused or failed request: the command line's error document, with the hint rewritten in terms of
+    /// tools, and a text with everything in the document: code, message, next step and details. MCP sends only the
+    /// text, because an error document does not match the tool's output schema. Long details are truncated if `brief`
+    /// is set.
     pub fn refused(error: &OpError, brief: bool) -> Self {
         let mut told = error.document();
         let hint = hint_for_tools(told.error.hint);
@@ -30,7 +31,7 @@ impl Answer {
         if !hint.is_empty() {
             text.push_str(&format!("\nNext: {hint}"));
         }
-        // Our own document serialises; should it not, the text still says what is wrong.
+        // Our own document always serializes; if it did not, the text would still contain the error.
         let details = told.error.details.map(serde_json::to_value);
         if let Some(Ok(details)) = details {
             push_particulars(&mut text, &details, brief);
@@ -46,8 +47,8 @@ impl Answer {
     }
 }
 
-/// Adds a refusal's particulars to its text under the names they have in the document: short ones on a line
-/// each, then texts of several lines.
+/// Adds a refusal's details to its text under their names in the document: first the short ones, one per line, then the
+/// multi-line texts.
 fn push_particulars(text: &mut String, details: &Value, brief: bool) {
     let particulars = details.as_object().into_iter().flatten();
     let mut blocks = String::new();

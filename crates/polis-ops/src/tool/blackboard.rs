@@ -1,11 +1,11 @@
-//! The tools of the blackboard's files.
+//! Tools for the blackboard's files: definitions and text rendering.
 
 use super::Tool;
 use super::registry::{Call, Reply, Told, tool};
 use super::truncation::{at_most, rest};
 use crate::op::{self, BlackboardFile, BlackboardRead, BlackboardWrite, BlackboardWritten};
 
-/// The tools of the blackboard.
+/// The blackboard tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("blackboard_read", Blackboard, Look, BlackboardRead => BlackboardFile, read, { usual, listed },
         "Read a shared file, such as tasks/5/status.md."),

@@ -1,4 +1,4 @@
-//! The tools of whiteboards, decisions and milestones.
+//! Tools for whiteboards, decisions and milestones: definitions and text rendering.
 
 use polis_core::board::decision::Decision;
 
@@ -13,7 +13,7 @@ use crate::op::{
     cut_text,
 };
 
-/// The tools of boards.
+/// The whiteboard tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("whiteboard_list", Boards, Look, ListBoards => BoardList, list, { listed },
         "List the boards and blackboard files you may read."),
@@ -184,7 +184,7 @@ async fn diff(call: Call<'_>, given: BoardDiff) -> Told<VersionDiff> {
     Ok(Reply::new(compared, text).cut(cut))
 }
 
-/// Where entries of a board are that are not shown.
+/// Note for a truncated list: the omitted entries are on the board.
 fn on_the_board(shown: usize) -> String {
     format!("{shown} shown; read the others on the board with whiteboard_read")
 }

@@ -1,4 +1,4 @@
-//! The tools of commands: running one, and looking at those that ran.
+//! Tools for commands: running one, and reading the command history.
 
 use polis_core::workspace::command::RunCommand;
 
@@ -10,7 +10,7 @@ use crate::op::{
     ShowCommand,
 };
 
-/// The tools of commands.
+/// The command tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("run_command", Commands, Change, RunCommand => Noted<CommandResult>, run, { usual, listed, outside },
         "Run a shell line in your workspace, sandboxed."),
@@ -20,7 +20,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "Read what a command wrote, while it runs too."),
 ];
 
-/// How many bytes of a command's output are answered at once, and of its complaints.
+/// Maximum number of bytes of stdout and stderr in a result for a model.
 const STDOUT: usize = 16_000;
 const STDERR: usize = 8_000;
 
@@ -75,7 +75,7 @@ async fn show(call: Call<'_>, given: ShowCommand) -> Told<CommandView> {
     Ok(Reply::new(view, text).cut(cut))
 }
 
-/// A command on a line.
+/// Renders a command on one line.
 fn line(entry: &CommandEntry) -> String {
     let stands = match entry.exit_code {
         _ if entry.running => "runs".to_owned(),
@@ -88,7 +88,7 @@ fn line(entry: &CommandEntry) -> String {
     format!("{} {}: {first} ({stands})", entry.id, entry.agent)
 }
 
-/// Leaves the middle of long output out: what went wrong stands at the end, what was done at the beginning.
+/// Omits the middle of long output: errors are at the end, the command's own progress is at the beginning.
 fn shorten(result: &mut CommandResult) {
     if let Some((shown, left_out)) = ends(&result.stdout, STDOUT) {
         result.stdout = shown;

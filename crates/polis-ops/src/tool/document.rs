@@ -1,8 +1,8 @@
-//! An answer as a JSON document.
+//! Serializes a tool result as a JSON document.
 //!
-//! What agents keep with a task, and what they send, is theirs to the letter: it may hold numbers that no
-//! double holds, and nest deeper than most readers follow. A document holds such a part as the text it is
-//! written in.
+//! The content that agents store with a task or send in messages is kept byte for byte. It may contain numbers that do
+//! not fit into a double, and nest deeper than most JSON readers support. The document contains such a part as a string
+//! with its JSON text.
 
 use polis_core::{Fields, Raw};
 use serde::Serialize;
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 use crate::error::OpError;
 use crate::port::PortError;
 
-/// How deep a document nests.
+/// Maximum nesting depth of a document.
 const MAX_DEPTH: usize = 100;
 
-/// An answer as JSON.
+/// Returns a tool result as JSON.
 pub(super) fn of(answer: &impl Serialize) -> Result<Value, OpError> {
     if let Ok(value) = serde_json::to_value(answer) {
         return Ok(value);
@@ -24,7 +24,7 @@ pub(super) fn of(answer: &impl Serialize) -> Result<Value, OpError> {
     Ok(lenient(&text, MAX_DEPTH))
 }
 
-/// JSON of any numbers and depth.
+/// Parses JSON with arbitrary numbers and nesting depth.
 fn lenient(text: &str, depth: usize) -> Value {
     let kept = || Value::String(text.to_owned());
     let Some(deeper) = depth.checked_sub(1) else {

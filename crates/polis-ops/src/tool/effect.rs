@@ -1,25 +1,26 @@
-//! What a tool may do to the world, and the hints that MCP clients decide by whether to ask a person.
+//! Effect of a tool, and the MCP annotations (hints) by which clients decide whether to ask a person.
 //!
-//! Every tool has all four hints: a client takes a missing one for the worst case, and some (Codex) refuse a tool then
-//! where no person can be asked. The hints are truthful, so [`REASONS`] says why where a name does not.
+//! Every tool has all four hints: a client assumes the worst case for a missing hint, and some clients (Codex) then
+//! refuse the tool if no person can be asked. The hints are truthful; [`REASONS`] gives the reason where the tool's
+//! name does not make it obvious.
 
 use serde_json::{Value, json};
 
 use super::{Installation, Tool};
 
-/// What a tool may do to the world.
+/// Effect of a tool on stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Reads only.
     Look,
-    /// Adds something, or changes it so that nothing is lost: what was there stays readable in a history, or the change
-    /// can be taken back.
+    /// Adds data, or changes it without loss: the previous state stays readable in a history, or the change can be
+    /// undone.
     Add,
-    /// May replace or remove something for good.
+    /// May permanently replace or remove data.
     Change,
 }
 
-/// Why a tool's hints are what they are, where that is not plain from what it does.
+/// Reasons for a tool's hints, where they are not obvious from what it does.
 const REASONS: &[(&str, &str)] = &[
     (
         "TaskUpdate",
@@ -91,13 +92,13 @@ const REASONS: &[(&str, &str)] = &[
 ];
 
 impl Tool {
-    /// Why its hints are what they are, where that is not plain.
+    /// Returns the reason for its hints, where they are not obvious.
     pub fn effect_reason(&self) -> Option<&'static str> {
         let found = REASONS.iter().find(|(name, _)| *name == self.name);
         found.map(|(_, reason)| *reason)
     }
 
-    /// MCP's hints.
+    /// Returns the MCP annotations.
     pub fn hints(&self, installation: Installation<'_>) -> Value {
         json!({
             "readOnlyHint": self.effect == Effect::Look,
@@ -107,7 +108,7 @@ impl Tool {
         })
     }
 
-    /// Whether it starts commands.
+    /// Returns whether the tool runs commands.
     pub fn runs_commands(&self) -> bool {
         self.area == polis_core::token::Area::Commands && self.effect != Effect::Look
     }

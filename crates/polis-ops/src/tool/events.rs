@@ -1,4 +1,4 @@
-//! The tools of the commit log, and of the server itself.
+//! Tools for the event log, the overview and webhooks.
 
 use polis_core::webhook::{WebhookAdd, WebhookView};
 
@@ -10,7 +10,7 @@ use crate::op::{
     WebhookRemove,
 };
 
-/// The tools of the log and the server.
+/// The log and server tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("read_log", Events, Look, LogRead => LogPage, read, { listed },
         "Read what happened, oldest first."),
@@ -31,7 +31,7 @@ async fn read(call: Call<'_>, mut given: LogRead) -> Told<LogPage> {
     let mut page = op::read_log(call.polis, call.by, &given).await?;
     let backwards = given.before.is_some();
     if call.brief {
-        // What is left out is what would be read last.
+        // Drop the events that would be read last.
         if backwards {
             page.events.reverse();
         }

@@ -1,4 +1,4 @@
-//! The tools of a workspace's files.
+//! Tools for a workspace's files: definitions and text rendering.
 
 use polis_core::workspace::file::{
     DeleteFile, Done, EditFile, Edited, Encoding, EntryType, FileContent, FileList, ListFiles,
@@ -10,16 +10,16 @@ use super::registry::{Call, Reply, Told, tool};
 use super::truncation::{PAGE, at_most, fit, fit_bytes, join, more};
 use crate::op::{self, Noted, Nothing, WorkspaceReport};
 
-/// How many entries of a directory are answered at once: they are short.
+/// Default number of directory entries in a result for a model: they are short.
 const LISTED: u32 = 200;
 
-/// The most entries of one answer where the caller may ask for all.
+/// Maximum number of directory entries in a result for a program.
 const MAX_LISTED: u32 = 10_000;
 
-/// The most bytes of JSON that such an answer has: an answer is held several times while it is made.
+/// Maximum size of such a result in bytes of JSON: a result is in memory several times while it is built.
 const MAX_LISTED_BYTES: usize = 2 * 1024 * 1024;
 
-/// The tools of files.
+/// The file tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("read_file", Files, Look, ReadFile => FileContent, read, { usual, listed, outside },
         "Read a workspace file or a range of its lines."),
@@ -45,7 +45,7 @@ async fn read(call: Call<'_>, mut given: ReadFile) -> Told<FileContent> {
     if call.brief {
         given.max_bytes = at_most(given.max_bytes);
         if given.encoding == Encoding::Base64 {
-            // Three bytes are four characters.
+            // Three bytes are four base64 characters.
             given.max_bytes = given.max_bytes.map(|most| most / 4 * 3);
         }
     }
@@ -61,7 +61,7 @@ async fn read(call: Call<'_>, mut given: ReadFile) -> Told<FileContent> {
     Ok(Reply::new(file, text).cut(cut))
 }
 
-/// Lets a part of a file end with a line, and says how to get the rest.
+/// Truncates a part of a file to whole lines, and returns how to get the rest.
 fn end_with_line(file: &mut FileContent) -> String {
     let Some(end) = file.content.rfind('\n') else {
         return "one line is longer than what is answered at once: read it with run_command"

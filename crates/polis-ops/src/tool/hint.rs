@@ -1,13 +1,14 @@
-//! Translates next steps for callers of tools: rules name commands and their options, a model has tools and parameters.
+//! Translates hints for callers of tools: rules name CLI commands and options, but a model has tools and parameters.
 //!
-//! A catalogue of phrases. A test holds every hint of the crates against it, so a new command or option in a hint needs
-//! a phrase here. Tools stand in backquotes, so that a surface with other names for them (the HTTP API) can replace them.
-//! What only a person can do is said as such: a model has no command line.
+//! The translation is a catalogue of phrases. A test checks every hint of the crates against it, so a new command or
+//! option in a hint needs a phrase here. Tool names are in backquotes, so that a surface with other names for them (the
+//! HTTP API) can replace them. Actions that only a person can do are worded accordingly, because a model has no command
+//! line.
 
 use super::{Effect, Tool};
 use crate::error::OpError;
 
-/// Phrases of hints, each with its translation; `{}` matches any text. Longer phrases come before the ones they contain.
+/// Phrases of hints with their translations; `{}` matches any text. Longer phrases precede phrases that they contain.
 const PHRASES: &[(&str, &str)] = &[
     // Tasks.
     (
@@ -175,7 +176,7 @@ const PHRASES: &[(&str, &str)] = &[
         "run `polis webhook list` to see those there are",
         "see those there are with `list_webhooks`",
     ),
-    // What only a person can do.
+    // Actions that only a person can do.
     (
         "issues one with `polis agent token issue AGENT`",
         "issues one",
@@ -233,9 +234,9 @@ const PHRASES: &[(&str, &str)] = &[
     ("; with --verbose the cause is shown", ""),
 ];
 
-/// Returns a hint in the words of tools.
+/// Returns a hint translated for callers of tools.
 pub fn hint_for_tools(hint: &str) -> String {
-    // Most hints name no command.
+    // Fast path: most hints name no command.
     if !hint.contains("polis ") && !hint.contains("--") {
         return hint.to_owned();
     }
@@ -246,9 +247,9 @@ pub fn hint_for_tools(hint: &str) -> String {
     told
 }
 
-/// The error of a call with its next step in the words of tools.
+/// Returns the error of a call with its hint translated for callers of tools.
 ///
-/// A tool that reads does not name itself: calling it again does not show why it refused.
+/// A hint of a reading tool must not name the tool itself: calling it again does not show why it was refused.
 pub(super) fn translate(tool: &Tool, mut error: OpError) -> OpError {
     let hint = match &mut error {
         OpError::Refused(refusal) => &mut refusal.hint,
@@ -261,7 +262,7 @@ pub(super) fn translate(tool: &Tool, mut error: OpError) -> OpError {
     error
 }
 
-/// Replaces every occurrence of a phrase; what each `{}` matched takes the place of the `{}` in the replacement.
+/// Replaces every occurrence of a phrase; the text that each `{}` matched replaces the `{}` in the translation.
 fn replace_phrase(text: &str, phrase: &str, instead: &str) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
@@ -280,14 +281,14 @@ fn replace_phrase(text: &str, phrase: &str, instead: &str) -> String {
     told
 }
 
-/// Finds a phrase: the text before it, what each `{}` matched, and the text after it.
+/// Finds a phrase. Returns the text before it, the text that each `{}` matched, and the text after it.
 fn find_phrase<'t>(text: &'t str, phrase: &str) -> Option<(&'t str, Vec<&'t str>, &'t str)> {
     let mut parts = phrase.split("{}");
     let (before, mut rest) = text.split_once(parts.next()?)?;
     let mut captured = Vec::new();
     for part in parts {
         let found = match part {
-            // At the end of a phrase it matches all the rest.
+            // At the end of a phrase, `{}` matches the rest of the text.
             "" => (rest, ""),
             part => rest.split_once(part)?,
         };
@@ -301,7 +302,7 @@ fn find_phrase<'t>(text: &'t str, phrase: &str) -> Option<(&'t str, Vec<&'t str>
 mod tests {
     use super::*;
 
-    /// The texts in backquotes.
+    /// Returns the texts in backquotes.
     fn quoted(text: &str) -> impl Iterator<Item = &str> {
         text.split('`').skip(1).step_by(2)
     }
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn every_phrase_is_used_by_the_text_it_is_for() {
-        // A phrase behind one that it contains would never be seen.
+        // A phrase after another one that it contains would never match.
         for (phrase, instead) in PHRASES {
             let hint = phrase.replace("{}", "X");
             let told = hint_for_tools(&hint);

@@ -1,4 +1,4 @@
-//! What of an installation shows in how its tools are described: its roles, and whether commands reach the network.
+//! Installation-specific parts of the tool descriptions: the roles, and whether commands have network access.
 
 use polis_core::TaskType;
 use polis_core::role::RoleSet;
@@ -7,21 +7,21 @@ use serde_json::Value;
 use super::Tool;
 use crate::polis::Settings;
 
-/// The tool in which roles and types of tasks are listed: here a model has to choose one. Elsewhere they would take more
-/// room than they are worth.
+/// The tool whose schema lists roles and task types: there a model has to choose one. In other tools the lists would
+/// not be worth their size.
 const LISTING: &str = "TaskCreate";
 
-/// What of an installation shows in how its tools are described.
+/// Settings of an installation that appear in its tool descriptions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Installation<'a> {
-    /// Whether commands reach the network.
+    /// Whether commands have network access.
     pub network: bool,
-    /// The roles that a task may require; without them none are listed.
+    /// The roles that a task may require; `None` lists no roles.
     pub roles: Option<&'a RoleSet>,
 }
 
 impl<'a> Installation<'a> {
-    /// The installation with these settings.
+    /// Creates it from the settings.
     pub fn new(settings: &'a Settings) -> Self {
         Self {
             network: settings.commands.reach_network(),
@@ -29,12 +29,12 @@ impl<'a> Installation<'a> {
         }
     }
 
-    /// Whether the parameters of a tool are described differently in different installations.
+    /// Returns whether the tool's parameter schema depends on the installation.
     pub fn shapes(self, tool: &Tool) -> bool {
         self.roles.is_some() && tool.name == LISTING
     }
 
-    /// Lists the values of parameters that a tool's own schema does not list.
+    /// Adds the allowed values of parameters that the tool's own schema does not list.
     pub(super) fn list_values(self, tool: &Tool, schema: &mut Value) {
         if tool.name != LISTING {
             return;

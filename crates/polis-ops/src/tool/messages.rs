@@ -1,4 +1,4 @@
-//! The tools of messages and artifacts: what agents hand to each other.
+//! Tools for messages and artifacts, by which agents exchange data.
 
 use polis_core::Raw;
 use polis_core::artifact::PutArtifact;
@@ -9,7 +9,7 @@ use super::registry::{Call, Reply, Told, tool};
 use super::truncation::{at_most, fit, join, rest, shorten};
 use crate::op::{self, ArtifactView, CheckMessages, GetArtifact, KeptArtifact, Mail, Sent};
 
-/// The tools of messages and artifacts.
+/// The message and artifact tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("send_message", Messages, Add, SendMessage => Sent, send, { usual, listed },
         "Send a message."),
@@ -44,7 +44,7 @@ async fn check(call: Call<'_>, given: CheckMessages) -> Told<Mail> {
         for (n, message) in mail.messages.iter_mut().enumerate() {
             cut_payload(message, offset.filter(|_| n == 0).unwrap_or(0));
         }
-        // What does not fit was marked as read, but is in the mailbox still.
+        // Messages that do not fit were marked as read, but are still in the mailbox.
         if fit(&mut mail.messages) {
             again = mail.messages.last().map(|message| message.id);
         }
@@ -75,7 +75,7 @@ fn said(value: &Raw) -> String {
         .unwrap_or_else(|| value.text().to_owned())
 }
 
-/// Cuts a long payload, and says in its place how to go on.
+/// Truncates a long payload and appends how to read the rest.
 fn cut_payload(message: &mut Message, offset: u64) {
     let whole = said(&message.payload);
     let mut shown = whole.clone();

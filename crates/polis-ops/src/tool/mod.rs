@@ -1,8 +1,8 @@
-//! The operations as tools: one table that MCP, HTTP and the society read.
+//! Tool registry: the operations as tools, in one table that MCP, HTTP and the society use.
 //!
-//! A tool has a name, schemas derived from the operation's own types, and a way to call it with JSON.
-//! Whatever a surface adds (a protocol, addresses, tokens) is that surface's matter; what a caller may do
-//! is decided inside the operations, as everywhere.
+//! A tool has a name, JSON schemas derived from the operation's own types, and a function that calls it with JSON.
+//! Protocol, addresses and tokens are handled by each surface. Permissions are checked inside the operations, as for
+//! all other callers.
 
 mod agents;
 mod answer;
@@ -43,54 +43,54 @@ use crate::error::OpError;
 use crate::op::Follow;
 use crate::polis::Polis;
 
-/// A call's future.
+/// Future of a tool call.
 pub type Calling<'a> = Pin<Box<dyn Future<Output = Result<Answer, OpError>> + Send + 'a>>;
 
 /// An operation as a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool {
-    /// Its name, as the source documents name it.
+    /// Its name, as in the source documents.
     pub name: &'static str,
-    /// What it is about.
+    /// Its area, for scopes and grouping.
     pub area: Area,
-    /// What it may do.
+    /// Its effect.
     pub effect: Effect,
-    /// Whether doing it twice with the same arguments does no more than doing it once.
+    /// Whether calling it twice with the same arguments has the same effect as calling it once.
     pub idempotent: bool,
-    /// Whether what it does happens outside of the store's commit (files, commands).
+    /// Whether its effect is outside the store's commit (files, commands).
     pub outside: bool,
-    /// Whether it reaches what is outside of this installation by itself. Commands do only if they are let.
+    /// Whether the tool itself reaches beyond this installation. Commands do so only if network access is enabled.
     pub open_world: bool,
-    /// Whether it is shown to agents that did not ask for certain tools.
+    /// Whether it is in the default selection for agents.
     pub usual: bool,
-    /// Whether it is shown to agents at all; the others are for programs.
+    /// Whether it is offered to agents at all; the other tools are for programs.
     pub listed: bool,
-    /// What it does, for a model: short.
+    /// Short description for a model.
     pub about: &'static str,
-    /// The names of its parameters, other accepted spellings included.
+    /// Returns the names of its parameters, including serde aliases.
     pub parameters: fn() -> &'static [&'static str],
-    /// The schema of its parameters.
+    /// Returns the schema of its parameters.
     pub input: fn() -> Map<String, Value>,
-    /// The schema of its answer.
+    /// Returns the schema of its result.
     pub output: fn() -> Map<String, Value>,
     call: for<'a> fn(&'a Polis, Ask<'a>) -> Calling<'a>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug)]
 pub struct Ask<'a> {
-    /// Who calls. Never a part of the parameters.
+    /// The caller. Never part of the parameters.
     pub by: &'a AgentId,
     /// The parameters, a JSON object.
     pub params: Map<String, Value>,
-    /// Who follows a command.
+    /// Observers of a command.
     pub follow: Follow,
-    /// Whether the answer goes into a model's context, and long ones are cut or paged.
+    /// Whether the result goes into a model's context, so that long results are truncated or paginated.
     pub brief: bool,
 }
 
 impl<'a> Ask<'a> {
-    /// A call that nobody follows.
+    /// Creates a call without observers.
     pub fn new(by: &'a AgentId, params: Map<String, Value>) -> Self {
         Self {
             by,
@@ -102,13 +102,13 @@ impl<'a> Ask<'a> {
 }
 
 impl Tool {
-    /// The tool of this name.
+    /// Returns the tool with this name. Fails with `ToolNotFound` if there is none.
     pub fn find(name: &str) -> Result<&'static Self, Refusal> {
         let found = TOOLS.iter().find(|tool| tool.name == name);
         found.ok_or_else(|| not_found(name))
     }
 
-    /// Whether it only looks.
+    /// Returns whether it needs read or write access.
     pub fn access(&self) -> Access {
         match self.effect {
             Effect::Look => Access::Read,
@@ -116,14 +116,14 @@ impl Tool {
         }
     }
 
-    /// Calls it. What it refuses has a next step in the words of tools.
+    /// Calls the tool. Hints of errors are translated for callers of tools.
     pub fn call<'a>(&self, polis: &'a Polis, ask: Ask<'a>) -> Calling<'a> {
         let tool = *self;
         let calling = (tool.call)(polis, ask);
         Box::pin(async move { calling.await.map_err(|error| hint::translate(&tool, error)) })
     }
 
-    /// Its definition for a client: the `Tool` object of MCP, as small as it can be.
+    /// Returns its definition for a client: the `Tool` object of MCP, as small as possible.
     pub fn definition(&self, installation: Installation<'_>) -> Value {
         json!({
             "name": self.name,
@@ -134,20 +134,20 @@ impl Tool {
         })
     }
 
-    /// The schema of its parameters as a model is shown it.
+    /// Returns the schema of its parameters in the short form for a model.
     pub fn small_input(&self, installation: Installation<'_>) -> Value {
         let mut small = schema::small_input(&(self.input)());
         installation.list_values(self, &mut small);
         small
     }
 
-    /// The schema of its answer, with no more than what an answer always has.
+    /// Returns the schema of its result, reduced to the required members.
     pub fn small_output(&self) -> Value {
         schema::small_output(&(self.output)())
     }
 }
 
-/// There is no such tool, or not for this caller.
+/// The refusal for a tool that does not exist or is not available to this caller.
 pub fn not_found(name: &str) -> Refusal {
     Refusal::new(
         Code::ToolNotFound,

@@ -1,7 +1,7 @@
-//! A tool's parameters, from JSON to what its operation takes.
+//! Deserializes a tool's parameters from JSON into the operation's type.
 //!
-//! Reading them is serde's work. What is here keeps two things that serde's usual way over JSON values loses:
-//! which field is wrong, and the code with which a field's own type refuses.
+//! This is serde's work. The deserializer here preserves two things that serde_json loses: which field is invalid, and
+//! the error code with which a field's own type refuses a value.
 
 use std::fmt;
 
@@ -14,20 +14,20 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-/// A tool's parameters as its operation wants them.
+/// Deserializes a tool's parameters.
 pub(super) fn read<T: DeserializeOwned>(given: Map<String, Value>) -> Result<T, Refusal> {
     T::deserialize(Given(Value::Object(given))).map_err(Fault::refusal)
 }
 
-/// The names that a tool's parameters are read by. A schema does not have the other spellings that serde accepts.
+/// Returns the field names that a tool's parameters are deserialized from. A schema does not contain serde's aliases.
 pub(super) fn names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // Reading ends with an error as soon as the names are known.
+    // Deserialization ends with an error as soon as the names are known.
     let _ = T::deserialize(FieldNames(&mut names));
     names
 }
 
-/// Reads no value: it keeps the names of the fields that a struct asks for.
+/// Deserializer that reads no value, but records the field names that a struct requests.
 struct FieldNames<'a>(&'a mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for FieldNames<'_> {
@@ -53,12 +53,12 @@ impl<'de> Deserializer<'de> for FieldNames<'_> {
     }
 }
 
-/// What is wrong with parameters, and where.
+/// Deserialization error with its location.
 #[derive(Debug)]
 struct Fault {
-    /// The way to it, innermost first.
+    /// Path to the value, innermost first.
     path: Vec<String>,
-    /// The refusal of the field's own type, if it has one.
+    /// The refusal of the field's own type, if any.
     refusal: Option<Refusal>,
     message: String,
 }
@@ -102,7 +102,7 @@ impl std::error::Error for Fault {}
 
 impl de::Error for Fault {
     fn custom<T: fmt::Display>(told: T) -> Self {
-        // A refusal shows all of itself to whoever asks like this.
+        // The alternate format of a refusal contains the complete refusal.
         let text = format!("{told:#}");
         match refusal_serde::unpack(&text) {
             Some(refusal) => Self {
@@ -119,11 +119,10 @@ impl de::Error for Fault {
     }
 }
 
-/// A value as serde reads it.
+/// A JSON value as a serde deserializer.
 struct Given(Value);
 
-/// A number that is whole although it is written with a point, as JSON Schema counts it: such a number is
-/// an integer, whoever wrote it.
+/// Returns the value of an integer written with a decimal point. JSON Schema counts such a number as an integer.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -195,7 +194,7 @@ impl<'de> Deserializer<'de> for Given {
         }
     }
 
-    /// Only JSON that is kept to the letter comes in such a wrapping, and serde_json knows how.
+    /// Only raw JSON that is kept byte for byte uses such a newtype, and serde_json handles it.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

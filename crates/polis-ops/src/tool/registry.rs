@@ -1,4 +1,4 @@
-//! Every tool there is, and what the files beside this one make tools with.
+//! The table of all tools, and the `tool!` macro and types with which the sibling modules define them.
 
 use polis_core::AgentId;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::error::OpError;
 use crate::op::{Desk, Follow};
 use crate::polis::Polis;
 
-/// What a tool's function gets beside its parameters.
+/// Context of a tool call, passed to the tool's function with its parameters.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub(super) polis: &'a Polis,
@@ -22,25 +22,25 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The caller, in the workspace it works in.
+    /// Selects the workspace that the caller works in.
     pub(super) fn desk(&self) -> Desk<'_> {
         Desk::own(self.by)
     }
 }
 
-/// What a tool's function answers.
+/// Result of a tool's function.
 #[derive(Debug)]
 pub(super) struct Reply<T> {
-    /// The operation's answer.
+    /// The operation's result.
     answer: T,
-    /// The same in a few words.
+    /// Short text with the same content.
     text: String,
-    /// If it was cut for a model: how to get the rest.
+    /// If it was truncated for a model: how to get the rest.
     cut: Option<String>,
 }
 
 impl<T> Reply<T> {
-    /// An answer and its text.
+    /// Creates a reply from a result and its text.
     pub(super) fn new(answer: T, text: impl Into<String>) -> Self {
         Self {
             answer,
@@ -49,17 +49,17 @@ impl<T> Reply<T> {
         }
     }
 
-    /// The same, with how to get the rest.
+    /// Adds how to get the rest of a truncated result.
     pub(super) fn cut(mut self, how: Option<String>) -> Self {
         self.cut = how;
         self
     }
 }
 
-/// What comes of a call.
+/// Return type of tool functions.
 pub(super) type Told<T> = Result<Reply<T>, OpError>;
 
-/// A tool. Its function takes a [`Call`] and the parameters, and answers [`Told`].
+/// Defines a tool. Its function takes a [`Call`] and the parameters, and returns [`Told`].
 macro_rules! tool {
     ($name:literal, $area:ident, $effect:ident, $params:ty => $answer:ty, $run:path,
      { $($field:ident),* $(,)? }, $about:literal $(,)?) => {
@@ -91,7 +91,7 @@ macro_rules! tool {
 }
 pub(super) use tool;
 
-/// A reply as it leaves us; bounded if it goes into a model's context.
+/// Converts a reply to an [`Answer`]; its size is bounded if it goes into a model's context.
 pub(super) fn answer<T: Serialize>(reply: Reply<T>, brief: bool) -> Result<Answer, OpError> {
     let mut answer = Answer {
         document: document::of(&reply.answer)?,
@@ -127,7 +127,7 @@ const COUNT: usize = {
     count
 };
 
-/// Every tool, in the order they are listed.
+/// All tools, in the order in which they are listed.
 pub static TOOLS: &[Tool] = &{
     let mut all = [AREAS[0][0]; COUNT];
     let (mut area, mut at) = (0, 0);

@@ -1,15 +1,15 @@
-//! Schemas: whole ones derived from the types, and small ones that stand in a model's context.
+//! JSON schemas of tools: complete ones derived from the types, and reduced ones for a model's context.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema of parameters.
+/// Returns the schema of parameters.
 pub(super) fn input<T: JsonSchema>() -> Map<String, Value> {
     of::<T>(settings().for_deserialize())
 }
 
-/// The schema of an answer.
+/// Returns the schema of a result.
 pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
     of::<T>(settings().for_serialize())
 }
@@ -31,7 +31,7 @@ fn of<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     }
 }
 
-/// Says in numbers how large our integers get: their `format` tells it to few readers.
+/// Adds a numeric `maximum` to integers: few readers know their `format`.
 fn say_bounds(schema: &mut Value) {
     match schema {
         Value::Array(all) => all.iter_mut().for_each(say_bounds),
@@ -50,8 +50,8 @@ fn say_bounds(schema: &mut Value) {
     }
 }
 
-/// A schema of parameters without what a model does not need: it accepts what the whole one accepts, and describes each
-/// parameter, but says nothing of patterns, bounds and fields that are not there.
+/// Reduces a schema of parameters to what a model needs. It accepts everything that the complete schema accepts and
+/// describes each parameter, but omits patterns, bounds and the rejection of unknown fields.
 pub(super) fn small_input(whole: &Map<String, Value>) -> Value {
     let mut small = Map::new();
     small.insert("type".to_owned(), "object".into());
@@ -65,7 +65,7 @@ pub(super) fn small_input(whole: &Map<String, Value>) -> Value {
     Value::Object(small)
 }
 
-/// A parameter's schema with its description on one line.
+/// Returns a parameter's reduced schema with its description on one line.
 fn described(schema: &Value) -> Value {
     let mut small = plain(schema);
     let about = schema.get("description").and_then(Value::as_str);
@@ -76,7 +76,7 @@ fn described(schema: &Value) -> Value {
     small
 }
 
-/// A schema of an answer that says no more than what the answer always has.
+/// Reduces a schema of a result to its required members.
 pub(super) fn small_output(whole: &Map<String, Value>) -> Value {
     let mut small = Map::new();
     small.insert("type".to_owned(), "object".into());
@@ -94,7 +94,7 @@ fn copy(from: &Map<String, Value>, to: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// The type that a schema names beside null.
+/// Returns the type that a schema allows in addition to null.
 fn type_of(schema: &Map<String, Value>) -> Option<Value> {
     match schema.get("type")? {
         Value::Array(types) => {
@@ -108,7 +108,7 @@ fn type_of(schema: &Map<String, Value>) -> Option<Value> {
     }
 }
 
-/// A schema without what a model does not need, null among it.
+/// Removes from a schema what a model does not need, including null.
 fn plain(schema: &Value) -> Value {
     let Some(schema) = schema.as_object() else {
         return Value::Object(Map::new());
@@ -132,7 +132,7 @@ fn plain(schema: &Value) -> Value {
     Value::Object(small)
 }
 
-/// One of several schemas: that which is not null, the values if each is one, or any of them.
+/// Reduces a choice of schemas: to the only one that is not null, to an enum if all are constants, or to `anyOf`.
 fn choice(choices: &[Value]) -> Value {
     let is_null = |schema: &Value| schema.get("type").is_some_and(|t| t == "null");
     let left: Vec<&Value> = choices.iter().filter(|schema| !is_null(schema)).collect();
@@ -147,7 +147,7 @@ fn choice(choices: &[Value]) -> Value {
     json!({ "anyOf": any })
 }
 
-/// One of several names. A long list is not worth its room: who guesses wrong is told all of them.
+/// Returns an enum of names. A long list is not worth its size: the error for an invalid value lists all of them.
 fn names(values: Vec<Value>) -> Value {
     const MOST: usize = 8;
     if values.len() > MOST {

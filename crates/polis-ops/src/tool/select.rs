@@ -1,18 +1,18 @@
-//! Which tools an agent is shown: by group.
+//! Selection of the tools that an agent is offered, by group.
 
 use polis_core::token::Area;
 use polis_core::{Code, Refusal, id};
 
 use super::{TOOLS, Tool};
 
-/// What everybody is shown who did not ask for something else.
+/// The default group.
 const USUAL: &str = "usual";
-/// What the runtime of a society offers by itself.
+/// Tools that the runtime of a society provides itself.
 const RUNTIME: [&str; 2] = ["compress_context", "get_context_status"];
-/// Whatever is shown to agents at all.
+/// The group of all tools that are offered to agents.
 const ALL: &str = "all";
 
-/// The groups there are: `usual`, `all`, and one for each area that has tools.
+/// Returns all groups: `usual`, `all`, and one for each area that has tools.
 pub fn groups() -> Vec<&'static str> {
     let has_tools = |area: Area| TOOLS.iter().any(|tool| tool.listed && tool.area == area);
     let areas = Area::ALL.into_iter().filter(|(area, _)| has_tools(*area));
@@ -22,7 +22,7 @@ pub fn groups() -> Vec<&'static str> {
         .collect()
 }
 
-/// The tools of these groups, each once, in the table's order; the usual ones if no group is named.
+/// Returns the tools of these groups without duplicates, in the table's order; the default group if none is named.
 pub fn select(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Refusal> {
     let known = groups();
     for name in names.iter().map(AsRef::as_ref) {
@@ -44,8 +44,8 @@ pub fn select(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Refusal> 
     Ok(TOOLS.iter().filter(shown).collect())
 }
 
-/// Refuses what is neither the name of a tool nor, where `grouped`, of a group. A misspelt tool in a list of those that
-/// need a person's approval would otherwise be a door that stands open.
+/// Fails if a name is neither a tool nor, with `grouped`, a group. Otherwise a misspelt name in the list of tools that
+/// need a person's approval would silently allow that tool.
 pub fn check_names(names: &[String], grouped: bool) -> Result<(), Refusal> {
     let groups = groups();
     let known = |name: &str| {

@@ -1,4 +1,4 @@
-//! The tools of the society: hiring and dismissing for its members, and looking on and steering for people's programs.
+//! Tools for the society: hiring and dismissing for its members, and monitoring and control for programs of people.
 
 use polis_core::society::approval::Approval;
 use polis_core::society::budget::{Amount, Limits, Resource};
@@ -18,7 +18,7 @@ use crate::op::{
     TurnView,
 };
 
-/// The tools of the society.
+/// The society tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("create_role", Society, Add, CreateRole => MadeRole, create_role, { listed, idempotent },
         "Make a role: a name and the prompt of whoever holds it."),

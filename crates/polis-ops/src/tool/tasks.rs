@@ -1,4 +1,4 @@
-//! The tools of tasks.
+//! Tools for tasks: definitions and text rendering.
 
 use polis_core::TaskId;
 use polis_core::task::claim::TaskClaim;
@@ -15,7 +15,7 @@ use crate::op::{
     TaskRelease, TaskStats, TaskView, cut_text, text_from,
 };
 
-/// The tools of tasks.
+/// The task tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool!("TaskCreate", Tasks, Add, TaskCreate => TaskView, create, { usual, listed },
         "Create a task."),
@@ -166,7 +166,7 @@ async fn comments(call: Call<'_>, mut given: TaskComments) -> Told<Comments> {
         }
     }
     if call.brief && (given.newest || given.before.is_some()) {
-        // The newest are what was asked for: the oldest of the page are left out.
+        // The newest comments were requested, so the oldest of the page are dropped.
         page.comments.reverse();
         if fit(&mut page.comments) {
             page.earlier = page.comments.last().map(|comment| comment.id);
@@ -231,7 +231,7 @@ async fn stats(call: Call<'_>, given: StatsQuery) -> Told<TaskStats> {
     Ok(Reply::new(stats, text))
 }
 
-/// Leaves of a task's description what begins at `offset` and fits; how to get the rest.
+/// Truncates a task's description to the part that begins at `offset` and fits. Returns how to get the rest.
 fn cut_description(view: &mut TaskView, brief: bool, offset: Option<u64>) -> Option<String> {
     let task = &mut view.task;
     let offset = offset.unwrap_or(0);
@@ -252,7 +252,7 @@ fn cut_description(view: &mut TaskView, brief: bool, offset: Option<u64>) -> Opt
     })
 }
 
-/// What was done to a task, in one line.
+/// Renders the result of a change on one line.
 fn done(view: &TaskView, did: &str) -> String {
     let task = &view.task;
     format!(
@@ -261,7 +261,7 @@ fn done(view: &TaskView, did: &str) -> String {
     )
 }
 
-/// A task of a list, in one line.
+/// Renders a task of a list on one line.
 fn line(task: &TaskSummary) -> String {
     let mut text = format!("{} {}", task.id, task.status.as_str());
     if !task.owner.is_empty() {
@@ -277,7 +277,7 @@ fn line(task: &TaskSummary) -> String {
     text
 }
 
-/// A task at length.
+/// Renders a task with all its fields.
 fn whole(view: &TaskView) -> String {
     let task = &view.task;
     let mut text = format!(
@@ -311,7 +311,7 @@ fn whole(view: &TaskView) -> String {
     text
 }
 
-/// Numbers of tasks; many are counted, not listed.
+/// Renders task numbers; a long list is abbreviated with a count.
 fn numbers(ids: &[TaskId]) -> String {
     const SHOWN: usize = 20;
     let first: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();

@@ -1,7 +1,7 @@
-//! Answers that go into a model's context: never more than it can read.
+//! Truncation of tool results that go into a model's context.
 //!
-//! Each tool pages or cuts what it answers as suits it, and says how to get the rest; [`bound`] is the net
-//! below that holds whatever is in the store.
+//! Each tool paginates or truncates its own result in a suitable way and includes how to get the rest. [`bound`] is the
+//! safety net: it enforces the size limits for any stored content.
 
 use std::fmt::Display;
 
@@ -11,36 +11,36 @@ use serde_json::{Map, Value};
 use super::Answer;
 use crate::op::cut_text;
 
-/// How many entries a list has, if nobody says how many.
+/// Default number of entries of a list.
 pub(super) const PAGE: u32 = 50;
-/// About how many bytes of a text are answered at once.
+/// Approximate maximum number of bytes of a text per result.
 pub(super) const TEXT: u64 = 24_000;
-/// About how many bytes of one text of several are answered at once.
+/// Approximate maximum number of bytes per text if a result contains several.
 const PART: usize = 8_000;
-/// How many bytes a text may have before the net cuts it: a page of a board, and what is said about it.
+/// Text size above which the safety net truncates, in bytes: a page of a board and its description fit.
 const MAX_TEXT: usize = 28_000;
-/// How many bytes of JSON a document may have before the net cuts it. A text of the usual size has room even
-/// if every other character of it is escaped.
+/// Document size above which the safety net truncates, in bytes of JSON. A text of the usual size fits even if every
+/// other character of it is escaped.
 const MAX_DOCUMENT: usize = 60_000;
-/// What the net leaves of texts and lists, the first that is enough.
+/// Limits of the safety net as (bytes per text, entries per list); the first pair that is sufficient is used.
 const NET: [(usize, usize); 4] = [(8_000, 200), (2_000, 50), (500, 20), (100, 5)];
-/// How many members of an object the net leaves at least: those that we name ourselves are fewer.
+/// Minimum number of object members that the safety net keeps; our own types have fewer.
 const MEMBERS: usize = 40;
 
-/// The member of a document that says that it is cut, and how to get the rest.
+/// Member of a document that states that it is truncated, and how to get the rest.
 const CUT: &str = "cut";
 
-/// How many bytes of a text are answered, whatever was asked for.
+/// Returns how many bytes of a text to return: the requested number, at most [`TEXT`].
 pub(super) fn at_most(asked: Option<u64>) -> Option<u64> {
     Some(asked.unwrap_or(TEXT).min(TEXT))
 }
 
-/// Keeps as many entries as fit into an answer, at least one; whether some were left out.
+/// Keeps as many entries as fit into a result, at least one. Returns whether some were removed.
 pub(super) fn fit<T: Serialize>(entries: &mut Vec<T>) -> bool {
     fit_bytes(entries, usize::try_from(TEXT).unwrap_or(usize::MAX))
 }
 
-/// Keeps as many entries as fit into so many bytes of JSON, at least one; whether some were left out.
+/// Keeps as many entries as fit into `max_bytes` of JSON, at least one. Returns whether some were removed.
 pub(super) fn fit_bytes<T: Serialize>(entries: &mut Vec<T>, max_bytes: usize) -> bool {
     let mut room = max_bytes;
     let mut kept = 0;
@@ -57,7 +57,7 @@ pub(super) fn fit_bytes<T: Serialize>(entries: &mut Vec<T>, max_bytes: usize) ->
     cut
 }
 
-/// Lines, or what stands for none.
+/// Joins lines; returns `none` if there are no lines.
 pub(super) fn join(lines: impl Iterator<Item = String>, none: &str) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() {
@@ -66,12 +66,12 @@ pub(super) fn join(lines: impl Iterator<Item = String>, none: &str) -> String {
     lines.join("\n")
 }
 
-/// That a list goes on, and how to get on with it.
+/// Note that a list continues, with the parameter that gets the next page.
 pub(super) fn more<T: Display>(shown: usize, parameter: &str, next: Option<&T>) -> Option<String> {
     next.map(|next| format!("{shown} shown; for more pass {parameter}={next}"))
 }
 
-/// That a text is not all there is, and how to get on with it.
+/// Note that a text is truncated, with the offset of the rest.
 pub(super) fn rest(next: Option<u64>, size: Option<u64>) -> Option<String> {
     let (next, size) = (next?, size?);
     Some(format!(
@@ -79,7 +79,7 @@ pub(super) fn rest(next: Option<u64>, size: Option<u64>) -> Option<String> {
     ))
 }
 
-/// Cuts a long text in its place, and says there how to get the rest; `how` is told where it begins.
+/// Truncates a long text in place and appends how to get the rest; `how` gets the offset of the rest.
 pub(super) fn shorten(text: &mut String, offset: u64, how: impl Fn(u64) -> String) {
     let part = cut_text(text, PART);
     if part.len() < text.len() {
@@ -88,7 +88,7 @@ pub(super) fn shorten(text: &mut String, offset: u64, how: impl Fn(u64) -> Strin
     }
 }
 
-/// The beginning and the end of a text of more than `most` bytes, and how many are left out between them.
+/// Returns the beginning and the end of a text of more than `most` bytes, and the number of bytes omitted between them.
 pub(super) fn ends(text: &str, most: usize) -> Option<(String, usize)> {
     if text.len() <= most {
         return None;
@@ -96,7 +96,7 @@ pub(super) fn ends(text: &str, most: usize) -> Option<(String, usize)> {
     let head = cut_text(text, most / 2);
     let from = text.ceil_char_boundary(text.len() - most / 2);
     let tail = text.get(from..).unwrap_or_default();
-    // From the beginning of a line, if that is near.
+    // Start at a line break if one is near.
     let line = tail.find('\n').map_or(0, |at| at + 1);
     let tail = tail
         .get(line..)
@@ -107,7 +107,7 @@ pub(super) fn ends(text: &str, most: usize) -> Option<(String, usize)> {
     Some((shown, left_out))
 }
 
-/// Cuts what is still too long.
+/// Truncates a result that is still too long.
 pub(super) fn bound(answer: &mut Answer) {
     if answer.text.len() > MAX_TEXT {
         let part = cut_text(&answer.text, usize::try_from(TEXT).unwrap_or(MAX_TEXT));
@@ -135,7 +135,7 @@ pub(super) fn bound(answer: &mut Answer) {
     body.insert(CUT.to_owned(), note.into());
 }
 
-/// Says in an answer that it is cut, and how to get the rest.
+/// Adds a note to a result that it is truncated, with how to get the rest.
 pub(super) fn note(answer: &mut Answer, how: String) {
     answer.text.push_str(&format!("\n[{how}]"));
     if let Some(document) = answer.document.as_object_mut() {
@@ -147,7 +147,7 @@ pub(super) fn note(answer: &mut Answer, how: String) {
     }
 }
 
-/// What the net cuts: the members of a document, or of the error it tells of.
+/// Returns the members that the safety net truncates: those of the document, or of the error in it.
 fn body_of(document: &mut Value) -> Option<&mut Map<String, Value>> {
     let refused = document.get("error").is_some_and(Value::is_object);
     match refused {
@@ -182,7 +182,7 @@ fn shrink(value: &mut Value, text: usize, list: usize) {
     }
 }
 
-/// Empties what holds others: the last resort, for what nests without end.
+/// Clears arrays and objects: the last resort, for very deep nesting.
 fn empty(value: &mut Value) {
     match value {
         Value::Array(all) => all.clear(),

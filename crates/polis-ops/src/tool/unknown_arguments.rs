@@ -1,8 +1,9 @@
-//! Unknown arguments in a model's calls: ignored and named in the answer, unless one is a misspelt parameter.
+//! Handling of unknown arguments in a model's calls: they are ignored and named in the result, unless one is a misspelt
+//! parameter.
 //!
 //! Some clients add arguments of their own to every call (Gemini CLI's `wait_for_previous`), so refusing them would
-//! refuse every call. A misspelt parameter is refused all the same: `version` meant as `expectedVersion` and ignored
-//! would overwrite what it was meant to protect. The HTTP API is used by programs and refuses both.
+//! refuse every call. A misspelt parameter is still refused: `version` instead of `expectedVersion`, if ignored, would
+//! overwrite what it was meant to protect. The HTTP API is used by programs and refuses both.
 
 use polis_core::id::quoted;
 use polis_core::{Code, Refusal};
@@ -10,23 +11,23 @@ use serde_json::{Map, Value};
 
 use super::{Answer, Tool};
 
-/// The member of an answer's document that lists the arguments that were ignored.
+/// Member of a result's document that lists the ignored arguments.
 const IGNORED: &str = "ignored";
-/// How many ignored arguments are named.
+/// Maximum number of ignored arguments that are named.
 const MAX_NAMED: usize = 20;
-/// How many unknown arguments are compared with the parameters, and how many characters of each: a call may have
+/// Maximum number of unknown arguments compared with the parameters, and characters compared of each: a call may have
 /// millions of them.
 const MAX_COMPARED: usize = 100;
 const MAX_NAME_CHARS: usize = 64;
 
-/// The arguments of a call that the tool does not have.
+/// Arguments of a call that the tool does not have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IgnoredArguments(Vec<String>);
 
 impl Tool {
-    /// Takes the arguments out of a model's call that this tool does not have.
+    /// Removes the arguments that this tool does not have from a model's call.
     ///
-    /// Fails with `invalid_input` if one of them is a misspelt parameter that is not given.
+    /// Fails with `invalid_input` if one of them is a misspelling of a parameter that is not given.
     pub fn take_unknown(
         &self,
         arguments: &mut Map<String, Value>,
@@ -58,7 +59,7 @@ impl Tool {
 }
 
 impl IgnoredArguments {
-    /// The sentence that names them, if there are any.
+    /// Returns a sentence that names them, if there are any.
     pub fn note(&self) -> Option<String> {
         if self.0.is_empty() {
             return None;
@@ -74,7 +75,7 @@ impl IgnoredArguments {
         ))
     }
 
-    /// Names them in an answer: in the text, and in the document, since some clients show only one of the two.
+    /// Names them in a result: in the text and in the document, since some clients show only one of the two.
     pub fn add_to(&self, answer: &mut Answer) {
         let Some(note) = self.note() else {
             return;
@@ -85,7 +86,8 @@ impl IgnoredArguments {
         }
     }
 
-    /// Their names, as many as are shown. A name that is no identifier is quoted, as it may say anything.
+    /// Returns the names to show, up to the maximum. A name that is not an identifier is quoted, since its content is
+    /// untrusted.
     fn named(&self) -> Vec<String> {
         let is_identifier = |name: &str| {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -99,7 +101,7 @@ impl IgnoredArguments {
     }
 }
 
-/// The parameter that an unknown argument is a misspelling of, if it is one.
+/// Returns the parameter that an unknown argument is a misspelling of, if any.
 fn meant_parameter<'a>(name: &str, parameters: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let given = words(name);
     parameters
@@ -109,8 +111,8 @@ fn meant_parameter<'a>(name: &str, parameters: impl Iterator<Item = &'a str>) ->
         })
 }
 
-/// Whether one name is the other in another style (`task_id`), with words left out or added (`version` for
-/// `expectedVersion`), or within a slip of the finger or two.
+/// Returns whether one name is the other in a different style (`task_id`), with words missing or added (`version` for
+/// `expectedVersion`), or with one or two typing errors.
 fn is_misspelling(given: &[String], parameter: &[String]) -> bool {
     let all_in = |some: &[String], others: &[String]| {
         !some.is_empty() && some.iter().all(|word| others.contains(word))
@@ -119,7 +121,7 @@ fn is_misspelling(given: &[String], parameter: &[String]) -> bool {
         return true;
     }
     let (given, parameter) = (given.concat(), parameter.concat());
-    // Names of three or four letters are near to each other by chance.
+    // Names of three or four letters are similar by coincidence.
     let slips = match parameter.len() {
         0..5 => 0,
         5..8 => 1,
@@ -128,7 +130,7 @@ fn is_misspelling(given: &[String], parameter: &[String]) -> bool {
     strsim::damerau_levenshtein(&given, &parameter) <= slips
 }
 
-/// The words of a name, in lower case: `expectedVersion` and `expected_version` have the same.
+/// Returns the words of a name in lower case: `expectedVersion` and `expected_version` give the same words.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut begins = true;

@@ -1,4 +1,4 @@
-//! Each tool does what it is for, and what it answers is what its schema says.
+//! Tests that each tool works, and that its result matches its output schema.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use crate::json_schema::fault;
 use crate::world::{World, value};
 
-/// A call: by whom, of which tool, with which parameters, and what is said of it begins like this.
+/// A call: the caller, the tool, its parameters, and the expected beginning of the result's text.
 type Scene = (&'static str, &'static str, Value, &'static str);
 
-/// One call after the other.
+/// All calls, in order.
 fn story() -> Vec<Scene> {
     [tasks(), boards(), files(), others(), society(), steering()].concat()
 }
 
-/// What happens to tasks.
+/// Calls of the task tools.
 fn tasks() -> Vec<Scene> {
     vec![
         (
@@ -99,7 +99,7 @@ fn tasks() -> Vec<Scene> {
     ]
 }
 
-/// What happens to boards.
+/// Calls of the board tools.
 fn boards() -> Vec<Scene> {
     let global = || json!({ "board": "global" });
     vec![
@@ -188,7 +188,7 @@ fn boards() -> Vec<Scene> {
     ]
 }
 
-/// What happens to files.
+/// Calls of the file and command tools.
 fn files() -> Vec<Scene> {
     vec![
         (
@@ -262,7 +262,7 @@ fn files() -> Vec<Scene> {
     ]
 }
 
-/// What else happens.
+/// Calls of the remaining tools.
 fn others() -> Vec<Scene> {
     vec![
         (
@@ -325,7 +325,7 @@ fn others() -> Vec<Scene> {
     ]
 }
 
-/// What happens in the society.
+/// Calls of the society tools for members.
 fn society() -> Vec<Scene> {
     let brief = json!({ "objective": "build it", "constraints": "none" });
     vec![
@@ -392,7 +392,7 @@ fn society() -> Vec<Scene> {
     ]
 }
 
-/// How people look on and steer.
+/// Calls of the society tools for monitoring and control.
 fn steering() -> Vec<Scene> {
     vec![
         (
@@ -459,7 +459,7 @@ fn steering() -> Vec<Scene> {
     ]
 }
 
-/// A call that waits to be allowed, as the runtime writes it.
+/// Stores a pending approval, as the runtime does.
 async fn ask_for_a_call(world: &World) {
     use polis_core::society::approval::{Approval, record_name};
     use polis_core::{AgentId, Caller, Changeset, MemberKey, Raw};

@@ -1,4 +1,4 @@
-//! Bringing a version of a board back: what a caller had read, and what it is told.
+//! Tests for restoring a version of a board: version conflicts, and what the caller learns from them.
 
 use polis_core::Code;
 use polis_testkit::test_store::run;
@@ -55,7 +55,7 @@ fn text_is_not_replaced_without_its_version() {
             ),
             "{hint}"
         );
-        // Not a parameter: a model does not get around it.
+        // Not a parameter of the tool: a model cannot bypass the version check.
         let mut forced = write;
         forced["force"] = json!(true);
         let (code, _) = world.refused("lead", "whiteboard_write", forced).await;

@@ -1,4 +1,5 @@
-//! Whatever there is, a model gets no more than it can read, and can get all of it.
+//! Tests for truncation: regardless of the stored content, a model's results stay within their limits, and everything
+//! can be read in parts.
 
 use polis_ops::tool::Answer;
 use polis_testkit::run;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// The most that an answer may have, in bytes of text and of JSON.
+/// Asserts that a result is within the limits, in bytes of text and of JSON.
 fn small(answer: &Answer) {
     assert!(
         answer.text.len() <= 28_500,
@@ -24,7 +25,7 @@ fn cut(answer: &Answer) -> &str {
     note
 }
 
-/// A long text of lines, not all of them ASCII.
+/// Creates a long text of lines, not all of them ASCII.
 fn long(bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 100);
     let mut line = 0;
@@ -35,7 +36,7 @@ fn long(bytes: usize) -> String {
     text
 }
 
-/// Reads all parts of something, following the offsets.
+/// Reads all parts of a text by following the offsets.
 async fn follow(world: &World, tool: &str, mut params: Value, parts: &mut usize) -> String {
     let mut read = String::new();
     loop {
@@ -73,7 +74,7 @@ fn a_board_of_any_size_is_read_in_parts() {
             "{}",
             shown.len()
         );
-        // Without a model to protect it is whole.
+        // Without `brief` the result is complete.
         let whole = world
             .does("lead", "whiteboard_read", json!({ "board": "global" }))
             .await;
@@ -120,7 +121,7 @@ fn parts_put_together_are_the_whole() {
             );
             assert!(parts > 2, "{tool}");
         }
-        // JSON is given as the text it is written in, so that its parts can be put together.
+        // JSON is returned as its source text, so that its parts can be concatenated.
         let list: Vec<u32> = (0..20_000).collect();
         let params = json!({ "type": "list", "content": list });
         let kept = world.does("lead", "put_artifact", params).await;
@@ -170,7 +171,7 @@ fn a_file_is_read_by_lines() {
     });
 }
 
-/// Reads all pages of a list; the names of what is on them.
+/// Reads all pages of a list and returns the names of the entries.
 async fn pages(world: &World, tool: &str, list: &str, name: &str, cursor: &str) -> Vec<Value> {
     let (mut found, mut params) = (Vec::new(), json!({}));
     if tool.starts_with("Task") && tool != "TaskList" {
@@ -342,7 +343,7 @@ fn long_descriptions_comments_and_messages_can_be_read_to_the_end() {
                     break;
                 };
                 read.push_str(part);
-                // The end of a line that the note stands behind.
+                // Restore the line break before the note.
                 if part.ends_with("plain") {
                     read.push('\n');
                 }

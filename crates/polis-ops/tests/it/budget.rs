@@ -1,11 +1,11 @@
-//! What the tools cost in a model's context: the numbers are pinned, so that a change is noticed.
+//! Cost of the tools in a model's context: the numbers are pinned, so that a change is noticed.
 
 use polis_core::role::RoleSet;
 use polis_ops::tool::{self, Installation, Tool};
 use serde_json::{Value, json};
 
-/// Tokens of what a client passes on to its model, as OpenAI's newer models count them. Hints and output schemas stay
-/// with the client.
+/// Returns the number of tokens that a client passes to its model, as counted by OpenAI's newer models. Hints and
+/// output schemas stay in the client.
 fn tokens(tools: &[&Tool]) -> usize {
     let roles = RoleSet::default();
     let told = tools.iter().map(|tool| {
@@ -30,7 +30,7 @@ fn the_tools_are_small_in_a_models_context() {
         ("all", all.len(), tokens(&all)),
     ];
     println!("{costs:?}");
-    // About half of it is what parameters mean.
+    // About half of it is the descriptions of the parameters.
     assert!(tokens(&usual) < 3_200, "{costs:?}");
     assert!(tokens(&all) < 5_500, "{costs:?}");
     assert_eq!(costs, [("usual", 23, 3_143), ("all", 47, 5_471)]);

@@ -1,4 +1,4 @@
-//! Parameters of a wrong shape are refused with the code of what they should have been.
+//! Tests that malformed parameters are refused with the error code of the expected type.
 
 use polis_core::Code;
 use polis_testkit::run;

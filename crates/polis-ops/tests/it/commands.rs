@@ -1,4 +1,4 @@
-//! Commands as they are remembered: while they run, and when they have ended.
+//! Tests for the command history, while commands run and after they have ended.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::world::World;
 
-/// A terminal whose commands write and end when a test says so.
+/// A terminal whose commands write and end under the test's control.
 #[derive(Debug, Default)]
 struct Stage(Mutex<Option<Actor>>);
 
@@ -55,8 +55,8 @@ impl Terminal for Stage {
     }
 }
 
-/// A clock that only a test moves on. Who sleeps waits a moment: were the time simply later, a command that is
-/// looked at while it runs could seem not to have been heard of for long.
+/// A clock that only the test advances. A sleeper waits a moment of real time: if sleeping advanced the clock, a
+/// running command that is being observed could appear not to have been renewed for a long time.
 #[derive(Debug, Default)]
 struct Still(FixedClock);
 
@@ -70,7 +70,7 @@ impl Clock for Still {
     }
 }
 
-/// A world in which commands take as long as a test wants.
+/// Creates a world in which commands take as long as the test wants.
 async fn staged() -> (World, Arc<Stage>, Arc<Still>) {
     let mut world = World::new().await;
     let (stage, clock) = (Arc::<Stage>::default(), Arc::<Still>::default());
@@ -101,7 +101,7 @@ impl World {
         shown.map_err(|error| error.code())
     }
 
-    /// Waits until the newest command is as it should be.
+    /// Waits until the newest command satisfies a condition.
     async fn until(&self, is: impl Fn(&CommandView) -> bool) -> CommandView {
         loop {
             let newest = self.commands("user", &ListCommands::default()).await;
@@ -211,7 +211,7 @@ fn a_long_command_is_looked_at_while_it_runs() {
     });
 }
 
-/// What somebody else wrote there, or a store that failed once, is no reason to say nothing any more.
+/// Recording continues after a conflicting write or a failed commit.
 #[test]
 fn a_command_is_said_to_run_again_after_that_was_in_vain() {
     run(async {
@@ -304,7 +304,7 @@ fn an_agent_sees_the_commands_of_its_workspace_and_the_person_all() {
     });
 }
 
-/// All commands that a person is shown, page by page.
+/// Returns all commands visible to a person, page by page.
 async fn in_pages(world: &World, mut ask: ListCommands) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
@@ -344,7 +344,7 @@ fn pages_of_commands_join_and_not_all_are_kept() {
     });
 }
 
-/// Pages over all workspaces join too, and those of one agent among many others'.
+/// Pagination also works across all workspaces, and when filtering by an agent among many others.
 #[test]
 fn commands_of_all_workspaces_come_in_one_order() {
     run(async {

@@ -1,9 +1,9 @@
-//! As much of JSON Schema as our schemas use; what it does not know it refuses to judge.
+//! Validator for the subset of JSON Schema that our schemas use; it panics on what it does not know.
 
 use polis_core::Timestamp;
 use serde_json::{Map, Value};
 
-/// Why an instance does not match a schema; nothing if it does.
+/// Returns why an instance does not match a schema, or `None` if it does.
 pub(crate) fn fault(schema: &Value, instance: &Value) -> Option<String> {
     let schema = match schema {
         Value::Bool(true) => return None,
@@ -16,7 +16,7 @@ pub(crate) fn fault(schema: &Value, instance: &Value) -> Option<String> {
         .find_map(|(keyword, wanted)| judge(schema, keyword, wanted, instance))
 }
 
-/// Whether an instance matches a schema.
+/// Returns whether an instance matches a schema.
 pub(crate) fn accepts(schema: &Value, instance: &Value) -> bool {
     fault(schema, instance).is_none()
 }
@@ -54,7 +54,7 @@ fn judge(
             } else if let Some(exact) = instance.as_u64() {
                 exact <= wanted.as_u64().unwrap()
             } else {
-                // The bounds are one less than a power of two, which a double takes for that power.
+                // The bounds are one less than a power of two, which a double rounds to that power.
                 number < bound.max(4_294_967_296.0)
             })
         }

@@ -1,4 +1,4 @@
-//! Reading the log: forwards, backwards, and only what is wanted.
+//! Tests for reading the event log: forwards, backwards, and filtered.
 
 use polis_core::AgentId;
 use polis_ops::op::{self, LogPage, LogRead};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::world::World;
 
-/// A world with ninety tasks, the odd ones made by `lead`.
+/// Creates a world with ninety tasks, the odd ones created by `lead`.
 async fn busy() -> World {
     let world = World::new().await;
     for n in 1..=90_u64 {

@@ -1,4 +1,4 @@
-//! The table of tools: what it costs, what it promises, what it answers.
+//! Integration tests of the tool table: its cost, its guarantees and its results.
 
 #![expect(
     clippy::unwrap_used,

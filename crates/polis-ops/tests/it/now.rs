@@ -1,4 +1,4 @@
-//! Looking around: who does what, what waits for a person, what happened last.
+//! Tests for the dashboard operation: who works on what, what needs a person's attention, and the latest events.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl World {
             .unwrap()
     }
 
-    /// A world in which testing has to be approved, and whose clock can be moved.
+    /// Creates a world in which testing tasks need approval, with a clock that the test can advance.
     async fn strict() -> (Self, Arc<FixedClock>) {
         let mut world = Self::new().await;
         let clock = Arc::new(FixedClock::default());
@@ -95,7 +95,7 @@ fn who_holds_a_task_in_progress_is_at_work_and_comes_first() {
     });
 }
 
-/// Whoever holds a task is at work, however many tasks were begun since by others.
+/// An agent that holds a task counts as working, regardless of how many tasks others have started since.
 #[test]
 fn who_holds_an_old_task_is_at_work_too() {
     run(async {
@@ -288,7 +288,8 @@ fn a_question_is_open_until_it_is_answered_or_laid_aside() {
         assert_eq!(world.letters(PersonMail::default()).await, [1, 2, 4]);
         let answer = json!({ "to": "dev", "payload": "so", "replyTo": 4 });
         world.does("user", "send_message", answer).await;
-        // A reply answers what it names; a message that replies to nothing answers all that the agent asked.
+        // A reply answers the message it refers to; a message that is not a reply answers all open messages of the
+        // agent.
         assert_eq!(open().await, [2, 1]);
         let word = json!({ "to": "dev", "payload": "and so" });
         world.does("user", "send_message", word).await;

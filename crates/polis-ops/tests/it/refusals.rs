@@ -1,4 +1,4 @@
-//! Refusals as a model reads them: the text alone says everything, in the words of tools.
+//! Tests for refusals in the form that a model reads: the text alone is complete, and hints refer to tools.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn at() -> Timestamp {
     Timestamp::parse("2026-11-18T01:02:03.004Z").unwrap()
 }
 
-/// One refusal with each kind of particulars.
+/// Returns one refusal for each kind of details.
 fn with_particulars() -> Vec<Refusal> {
     let details = [
         Details::Version {
@@ -47,7 +47,7 @@ fn with_particulars() -> Vec<Refusal> {
     details.into_iter().map(refusal).collect()
 }
 
-/// A value as a line of text has it.
+/// Formats a value as it appears in a line of text.
 fn leaf(value: &Value) -> String {
     match value {
         Value::String(text) => text.trim_end().to_owned(),
@@ -90,7 +90,7 @@ fn long_particulars_are_shortened_one_by_one() {
     }
 }
 
-/// Files whose texts are not for callers of tools: what is said when a server starts, and the OpenAPI document.
+/// Files whose texts are not for callers of tools: messages at server start, and the OpenAPI document.
 const NOT_FOR_TOOLS: [&str; 3] = [
     "polis-serve/src/http/listen.rs",
     "polis-serve/src/http/tls.rs",
@@ -119,7 +119,7 @@ fn rust_files(directory: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The string literals of a Rust file before its unit tests, as the program has them; comments left out.
+/// Returns the string literals of a Rust file before its unit tests, unescaped; comments are skipped.
 fn literals(source: &str) -> Vec<String> {
     let source = source.split("#[cfg(test)]\nmod ").next().unwrap();
     let mut found = Vec::new();
@@ -130,7 +130,7 @@ fn literals(source: &str) -> Vec<String> {
                 rest.by_ref().find(|c| *c == '\n');
             }
             '\'' => {
-                // A character; the name of a lifetime has no second quote where one would be.
+                // A character literal; a lifetime has no second quote at that position.
                 let ahead: Vec<char> = rest.clone().take(3).collect();
                 let length = match ahead.as_slice() {
                     ['\\', _, '\''] => 3,
@@ -160,7 +160,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// A command or an option of the command line in a text, if it has one.
+/// Returns a command or an option of the command line in a text, if there is one.
 pub(crate) fn command_line_words(text: &str) -> Option<&str> {
     let command = text.find("`polis ");
     let mut options = text.match_indices("--").map(|(at, _)| at);
@@ -172,7 +172,7 @@ pub(crate) fn command_line_words(text: &str) -> Option<&str> {
     text.get(command.into_iter().chain(option).min()?..)
 }
 
-/// Every sentence of the crates that names a command or an option is said to callers of tools in their own words.
+/// Every sentence of the crates that names a command or an option is translated for callers of tools.
 #[test]
 fn no_hint_names_a_command_or_an_option_to_callers_of_tools() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -188,7 +188,7 @@ fn no_hint_names_a_command_or_an_option_to_callers_of_tools() {
             continue;
         }
         for literal in literals(&std::fs::read_to_string(&file).unwrap()) {
-            // A single word is no sentence: the block-list names options of other programs.
+            // A single word is not a sentence: the blocklist names options of other programs.
             if !literal.contains(' ') || command_line_words(&literal).is_none() {
                 continue;
             }
@@ -200,7 +200,7 @@ fn no_hint_names_a_command_or_an_option_to_callers_of_tools() {
         }
     }
     assert!(left.is_empty(), "{}", left.join("\n"));
-    // Were the literals not found, nothing would have been held against the catalogue.
+    // Guards against finding no literals, in which case nothing would have been checked.
     assert!(checked > 70, "{checked}");
 }
 

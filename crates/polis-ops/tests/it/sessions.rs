@@ -1,4 +1,4 @@
-//! Sessions of one agent: whose claims are respected, and for how long.
+//! Tests for several sessions of one agent: whose claims are respected, and for how long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use polis_testkit::test_store::{agent, polis};
 use polis_testkit::{MemoryStore, run};
 use serde_json::json;
 
-/// Knows of the process `killed` that it has ended.
+/// Reports the process `killed` as ended.
 #[derive(Debug)]
 struct TestProcesses;
 
@@ -94,7 +94,7 @@ fn closed_session_leaves_a_record_only_for_a_numbered_name() {
                 polis.session_numbered_for(name).await.unwrap().as_ref(),
                 numbered_for
             );
-            // Whoever opens it next needs not know what it was made for.
+            // The next process that opens it does not need to know what the name was generated for.
             let again = OpenSession::open(&polis, id, name, "other").await;
             assert!(again.unwrap().is_some(), "{name}");
             assert_eq!(

@@ -1,5 +1,5 @@
-//! Schemas and what is accepted agree, and nothing that is sent makes a tool fail in another way than by
-//! refusing.
+//! Property tests: schemas and accepted parameters agree, and no input makes a tool fail in any way other than a
+//! refusal.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::json_schema::{accepts, fault};
 use crate::refusals::command_line_words;
 use crate::world::{World, value};
 
-/// What a tool says of itself, made once.
+/// A tool with its schemas and definition, built once.
 struct Said {
     tool: &'static Tool,
     input: Value,
@@ -34,10 +34,10 @@ static SAID: LazyLock<Vec<Said>> = LazyLock::new(|| {
     TOOLS.iter().map(said).collect()
 });
 
-/// What the reader of parameters says of a wrong shape.
+/// Message of the parameter deserializer for malformed parameters.
 const SHAPE: &str = "The parameters do not form a request";
 
-/// Texts that mean something somewhere, and some that mean nothing.
+/// Texts that are valid values for some parameters, and some that are not.
 const TEXTS: &[&str] = &[
     "",
     "1",
@@ -71,7 +71,7 @@ const TEXTS: &[&str] = &[
     "# A\n\ntext\n",
 ];
 
-/// Any JSON.
+/// Returns arbitrary JSON.
 fn anything(dice: &mut Dice, depth: u64) -> Value {
     match dice.below(if depth == 0 { 6 } else { 8 }) {
         0 => Value::Null,
@@ -100,7 +100,7 @@ fn anything(dice: &mut Dice, depth: u64) -> Value {
     }
 }
 
-/// Something that a schema accepts.
+/// Returns a value that a schema accepts.
 fn fitting(schema: &Value, dice: &mut Dice) -> Value {
     for several in ["anyOf", "oneOf"] {
         if let Some(choices) = schema.get(several).and_then(Value::as_array) {
@@ -141,7 +141,7 @@ fn fitting(schema: &Value, dice: &mut Dice) -> Value {
     }
 }
 
-/// Parameters for a tool, some of them right.
+/// Returns parameters for a tool, some of them valid.
 fn params(input: &Value, dice: &mut Dice) -> Map<String, Value> {
     let required = input["required"].as_array().cloned().unwrap_or_default();
     let mut made = Map::new();
@@ -162,14 +162,14 @@ fn params(input: &Value, dice: &mut Dice) -> Map<String, Value> {
     if wrong == 1 && dice.once_in(8) {
         made.insert("another".to_owned(), anything(dice, 1));
     }
-    // Nobody has time for that here.
+    // Do not wait in tests.
     if made.get("waitMs").is_some_and(Value::is_number) {
         made.insert("waitMs".to_owned(), 0.into());
     }
     made
 }
 
-/// Whether what came of a call goes with what the schema says of it.
+/// Returns whether the result of a call agrees with the tool's schemas.
 fn agrees(
     said: &Said,
     given: &Map<String, Value>,
@@ -199,7 +199,7 @@ fn agrees(
     Ok(why.is_none())
 }
 
-/// Whether a refusal's next step is one that a caller of tools can take.
+/// Checks that a caller of tools can follow a refusal's next step.
 fn helps(tool: &Tool, refused: &Answer) -> Result<(), TestCaseError> {
     let hint = refused.document["error"]["hint"].as_str().unwrap();
     prop_assert!(refused.text.contains(hint), "{}", refused.text);

@@ -1,4 +1,4 @@
-//! What is read for a task's sheet: its comments in pages, its newest history, its time and its neighbours.
+//! Tests for the data of a task's page: comments in pages, newest history, time spent and graph neighbours.
 
 use polis_core::task::time_tracking::Spending;
 use polis_core::{Code, TaskId};
@@ -14,7 +14,7 @@ fn id(number: u64) -> TaskId {
 }
 
 impl World {
-    /// A task with comments, numbered from 1.
+    /// Creates a task with comments, numbered from 1.
     async fn talked_about(&self, comments: u64) -> TaskId {
         let made = self.does("user", "TaskCreate", json!({ "subject": "S" }));
         let id: TaskId = made.await.document["id"].as_str().unwrap().parse().unwrap();
@@ -74,7 +74,7 @@ fn a_comment_is_found_by_its_number() {
     });
 }
 
-/// A model's page that is cut keeps its newest comments if those were asked for.
+/// A truncated page for a model keeps the newest comments if those were requested.
 #[test]
 fn a_page_that_is_too_long_keeps_the_end_that_was_asked_for() {
     run(async {
@@ -98,7 +98,7 @@ fn a_page_that_is_too_long_keeps_the_end_that_was_asked_for() {
     });
 }
 
-/// The same as folding everything anew, after every step, whoever asked before.
+/// The cached result equals a complete fold after every step, regardless of earlier calls.
 #[test]
 fn time_is_told_as_if_all_events_were_read() {
     run(async {
@@ -193,7 +193,7 @@ fn the_newest_history_is_the_end_of_all_of_it() {
     });
 }
 
-/// A chain 1 - 2 - … - 9, of which 5 is in the middle, and 10 apart.
+/// A chain 1 - 2 - … - 9 with 5 in the middle, and 10 unconnected.
 #[test]
 fn the_nearest_tasks_are_found_first() {
     run(async {

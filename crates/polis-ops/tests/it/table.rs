@@ -1,4 +1,4 @@
-//! Every row of the table, as it should be.
+//! Tests that pin every row of the tool table.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::world::value;
 
-/// What a row says of itself: `!` something may be lost, `+` nothing is, nothing: it reads; `=` twice is once;
-/// `~` outside of the store; `@` outside of polis; `*` usual; `-` not shown to agents.
+/// Flags of a row: `!` destructive, `+` adds without loss, neither: read-only; `=` idempotent; `~` outside the store;
+/// `@` open world; `*` in the default selection; `-` not offered to agents.
 const ROWS: &[(&str, Area, &str)] = &[
     ("TaskCreate", Area::Tasks, "+*"),
     ("TaskList", Area::Tasks, "*"),
@@ -143,7 +143,7 @@ fn a_definition_is_what_mcp_calls_a_tool() {
         for schema in ["inputSchema", "outputSchema"] {
             assert_eq!(told[schema]["type"], "object", "{} {schema}", tool.name);
         }
-        // What a description says is in its own words.
+        // Descriptions are free text, so they are excluded from the check below.
         let properties = told.pointer_mut("/inputSchema/properties");
         let properties = properties.and_then(serde_json::Value::as_object_mut);
         for schema in properties.into_iter().flat_map(|all| all.values_mut()) {
@@ -179,7 +179,7 @@ fn every_parameter_has_a_description() {
                 "{} {name}: {about}",
                 tool.name
             );
-            // Said in one breath: they stand in every request to a model.
+            // Kept short, because they are part of every request to a model.
             assert!(about.len() <= 160, "{} {name}: {about}", tool.name);
         }
     }

@@ -1,4 +1,4 @@
-//! A ground with real files, and agents on it.
+//! Test harness: an installation with real files and registered agents.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// `lead` leads the team, `dev` works under it, `cto` is in the top layer.
+    /// Creates a world: `lead` leads the team, `dev` works under it, `cto` is in the top layer.
     pub(crate) async fn new() -> Self {
         let data = tempfile::tempdir().unwrap();
         let polis = polis(Arc::new(MemoryStore::default())).with_workspaces(
@@ -36,7 +36,7 @@ impl World {
         world
     }
 
-    /// Calls a tool as MCP would, if it is `brief`, and as HTTP would otherwise.
+    /// Calls a tool as MCP does if `brief` is set, otherwise as HTTP does.
     pub(crate) async fn ask(
         &self,
         by: &AgentId,
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// What a model is answered.
+    /// Returns the result that a model gets.
     pub(crate) async fn tells(&self, by: &str, tool: &str, params: Value) -> Answer {
         let told = shown(tool, &params);
         match self.ask(&agent(by), tool, params, true).await {
@@ -89,12 +89,12 @@ impl World {
     }
 }
 
-/// A schema as a value.
+/// Converts a schema to a value.
 pub(crate) fn value(schema: Map<String, Value>) -> Value {
     Value::Object(schema)
 }
 
-/// A call as a failed test tells of it.
+/// Formats a call for the message of a failed test.
 fn shown(tool: &str, params: &Value) -> String {
     let told = format!("{tool} {params}");
     told.chars().take(300).collect()

@@ -1,4 +1,4 @@
-//! Looking at commands: which ran, which run, and what they wrote.
+//! Operations that read recorded commands: lists finished and running commands, and shows the output of one.
 
 use polis_core::id::quoted;
 use polis_core::record::{RecordKind, Stored};
@@ -13,16 +13,16 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::PortError;
 
-/// The most commands of one page.
+/// Maximum number of commands per page.
 const MAX_PAGE: u32 = 200;
-/// How many are given if nothing is said.
+/// Default number of commands per page.
 const USUAL_PAGE: u32 = 50;
-/// How many pages are looked at for one answer, if only one agent's are wanted.
+/// Maximum number of pages read for one response when filtering by agent.
 const MOST_PAGES: u32 = 20;
-/// How many running commands are looked at.
+/// Maximum number of running commands read.
 const MOST_RUNNING: u32 = 1_000;
-/// After how long a running command that was not heard of is taken for interrupted, in milliseconds. It is heard of
-/// every five seconds.
+/// A running command whose record was not renewed for this long counts as interrupted, in milliseconds. The record is
+/// renewed every five seconds.
 const UNHEARD: i64 = 15_000;
 
 /// The parameters of listing commands.
@@ -127,7 +127,7 @@ pub struct CommandView {
     pub omitted: u64,
 }
 
-/// The commands that the caller may see, the newest first.
+/// Returns the commands visible to the caller, newest first.
 pub async fn list_commands(
     polis: &Polis,
     caller: &AgentId,
@@ -142,7 +142,7 @@ pub async fn list_commands(
         None => "",
         Some(id) => split(id)?.1,
     };
-    // Those that were lost are among them.
+    // Interrupted commands are included.
     let mut found = polis.running_commands().await?;
     found.retain(|entry| (workspace.as_ref()).is_none_or(|named| *named == entry.workspace));
     let mut through = None;
@@ -179,7 +179,7 @@ pub async fn list_commands(
     })
 }
 
-/// A command, and the end of what it wrote.
+/// Returns a command and the end of its output.
 pub async fn show_command(
     polis: &Polis,
     caller: &AgentId,
@@ -191,7 +191,7 @@ pub async fn show_command(
     let Ok(_) = seen else {
         return Err(not_found(id).into());
     };
-    // One that ends meanwhile is found in the other place.
+    // A command that ends during the search moves from `RunningCommand` to `Command`, so `Command` is read again.
     for kind in [
         RecordKind::Command,
         RecordKind::RunningCommand,
@@ -206,7 +206,7 @@ pub async fn show_command(
             Some(stored) => read(&stored)?,
             None => Output::default(),
         };
-        // What was written between the two looks counts too.
+        // Include output that was written between the two reads.
         let there = u64::try_from(output.text.len()).unwrap_or(u64::MAX);
         entry.output_bytes = (entry.output_bytes).max(output.omitted.saturating_add(there));
         return Ok(CommandView {
@@ -219,7 +219,7 @@ pub async fn show_command(
 }
 
 impl Polis {
-    /// The commands that run, and those that were lost.
+    /// Returns the running and the interrupted commands.
     pub(in crate::op) async fn running_commands(&self) -> Result<Vec<CommandEntry>, OpError> {
         let kind = RecordKind::RunningCommand;
         let found = self.store.records(kind, None, MOST_RUNNING).await?;
@@ -259,8 +259,8 @@ impl Polis {
         })
     }
 
-    /// Commands that have ended, the newest first: more than `limit` of them if there are, of one workspace or of
-    /// all, of one agent or of all. Answers up to which one was looked, if there are more.
+    /// Collects finished commands into `found`, newest first, until there are more than `limit`; optionally only of one
+    /// workspace or one agent. Returns the id of the last record read if there may be more.
     async fn ended_commands(
         &self,
         workspace: Option<&AgentId>,
@@ -304,7 +304,8 @@ impl Polis {
         Ok(through)
     }
 
-    /// The workspace whose commands a caller sees; none if it sees those of all, being the person and naming none.
+    /// Returns the workspace whose commands the caller may see, or `None` for all workspaces (a human caller that names
+    /// none).
     async fn workspace_seen(
         &self,
         caller: &AgentId,
@@ -323,7 +324,7 @@ impl Polis {
     }
 }
 
-/// A command's workspace, and its name there.
+/// Splits a command id into its workspace and its name there.
 fn split(id: &str) -> Result<(AgentId, &str), Refusal> {
     let parts = id.split_once('/').filter(|(_, rest)| !rest.is_empty());
     let (workspace, rest) = parts.ok_or_else(|| not_found(id))?;
@@ -331,7 +332,7 @@ fn split(id: &str) -> Result<(AgentId, &str), Refusal> {
     Ok((workspace, rest))
 }
 
-/// A command's name in its workspace, by which commands of all workspaces are ordered.
+/// Returns a command's name within its workspace, which is the sort key across workspaces.
 fn place(id: &str) -> &str {
     id.split_once('/').map_or("", |(_, rest)| rest)
 }

@@ -1,8 +1,9 @@
-//! Commands as they are remembered: what ran, how it ended, and the end of what it wrote.
+//! Command history: which commands ran in a workspace, how they ended, and the end of their output.
 //!
-//! A command is in up to three records of the same id. While it runs, and has run for some time: one that says
-//! so and is renewed (`RunningCommand`). When it has ended: how (`Command`). In both cases its output apart
-//! (`CommandOutput`), so that a list reads none. What is written when is in `recorder`, reading them in `list`.
+//! A command has up to three records with the same id. A `RunningCommand` record exists while a command runs that has
+//! already run for some time, and is renewed periodically. A `Command` record is written when the command has ended and
+//! contains the result. In both cases the output is in a separate record (`CommandOutput`), so that listing commands
+//! reads no output. `recorder` writes the records, `list` reads them.
 
 mod list;
 mod recorder;
@@ -17,35 +18,35 @@ use polis_core::workspace::policy::Tier;
 use polis_core::{AgentId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How much of a command's output is kept, in bytes.
+/// How much of a command's output is stored, in bytes.
 const KEPT_OUTPUT: usize = 64 << 10;
-/// How many commands of a workspace are kept, at least.
+/// Minimum number of commands stored per workspace.
 const KEPT: u32 = 500;
-/// Of how many commands one looks whether too many are kept.
+/// One in this many commands triggers the removal of old commands.
 const SWEEP_EACH: u8 = 32;
 
-/// What is remembered of a command.
+/// Stored record of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Remembered {
     pub(super) agent: AgentId,
     pub(super) command: String,
-    /// Whether the text above is not all of it.
+    /// Whether `command` is truncated.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) command_cut: bool,
     pub(super) started_at: Timestamp,
-    /// How many bytes it wrote, complaints too.
+    /// Number of bytes written to stdout and stderr.
     #[serde(default)]
     pub(super) output_bytes: u64,
-    /// How it ended; none while it runs.
+    /// The result; `None` while the command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ended: Option<Ended>,
-    /// While it runs: when this was last said (milliseconds).
+    /// When the record of a running command was last renewed (milliseconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) renewed_at: Option<i64>,
 }
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Ended {
@@ -64,16 +65,16 @@ pub(super) struct Ended {
     pub(super) sandbox: Option<Tier>,
 }
 
-/// The end of what a command wrote.
+/// The stored end of a command's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Output {
     text: String,
-    /// How many bytes before it are left out.
+    /// Number of bytes omitted before `text`.
     #[serde(default)]
     omitted: u64,
 }
 
-/// The name of a command within its workspace: in the order of these texts the newest command is first.
+/// Creates a command's name within its workspace. Names sort with the newest command first.
 fn fresh(started: i64, chance: &str) -> String {
     const END: u64 = 0xffff_ffff_ffff;
     let left = END.saturating_sub(started.unsigned_abs()) & END;

@@ -1,8 +1,8 @@
-//! Writing down a command: while it runs, if that takes long, and when it has ended.
+//! Records a command in the store: periodically while it runs, and when it has ended.
 //!
-//! A short command is written once, in the commit of its event. One that takes longer is said to be running, and
-//! what it wrote is written down from time to time, so that others can look on; should its process end without
-//! a word, that stops, and tells.
+//! A short command is written once, in the commit of its event. A longer one gets a `RunningCommand` record, and its
+//! output is stored periodically, so that others can follow it. If the process that runs it dies, the record is no
+//! longer renewed, which is how readers detect an interrupted command.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,18 +19,18 @@ use super::{Ended, KEPT, KEPT_OUTPUT, Output, Remembered, SWEEP_EACH, fresh, nam
 use crate::polis::Polis;
 use crate::port::{Outcome, OutputWatcher, Stream};
 
-/// After how long a command is said to be running.
+/// A command that runs longer than this is recorded as running.
 const LONG: Duration = Duration::from_millis(300);
-/// How often its output is written down.
+/// Interval at which new output is stored.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How often it is said that it runs, if it writes nothing, in milliseconds.
+/// Interval at which the running record is renewed if there is no output, in milliseconds.
 const STILL: i64 = 5_000;
-/// How long a command that was not heard of any more is remembered, in milliseconds.
+/// How long the record of an interrupted command is kept, in milliseconds.
 const FORGOTTEN: i64 = 24 * 3_600 * 1_000;
-/// How often the last word is tried.
+/// How often the final commit is attempted.
 const TRIES: u32 = 5;
 
-/// Writes down one command.
+/// Records one command.
 #[derive(Debug)]
 pub(in crate::op) struct Recorder<'a> {
     polis: &'a Polis,
@@ -38,11 +38,11 @@ pub(in crate::op) struct Recorder<'a> {
     id: String,
     what: Remembered,
     tail: Arc<Tail>,
-    /// Whether it was, or may have been, said to be running.
+    /// Whether a running record was, or may have been, written.
     begun: AtomicBool,
 }
 
-/// What the log tells of a command that runs long.
+/// Payload of the event for a long-running command.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Started<'a> {
@@ -52,7 +52,7 @@ struct Started<'a> {
     started_at: &'a Timestamp,
 }
 
-/// The revisions of what is written about a command that runs; 0 if nothing is.
+/// Revisions of a running command's records; 0 if the record does not exist.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stands {
     running: u64,
@@ -60,7 +60,7 @@ struct Stands {
 }
 
 impl<'a> Recorder<'a> {
-    /// For a command that begins now. `next` watches its output, too.
+    /// Creates a recorder for a command that starts now. `next` also receives the output.
     pub(in crate::op) fn new(
         polis: &'a Polis,
         worker: &'a Worker,
@@ -92,18 +92,18 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// The command's id.
+    /// Returns the command's id.
     pub(in crate::op) fn id(&self) -> &str {
         &self.id
     }
 
-    /// Who is to see the command's output.
+    /// Returns the watcher that receives the command's output.
     pub(in crate::op) fn watcher(&self) -> Arc<dyn OutputWatcher> {
         Arc::<Tail>::clone(&self.tail) as Arc<dyn OutputWatcher>
     }
 
-    /// Says again and again that the command runs, and what it wrote. Never ends; dropped when the command has.
-    /// Looking on is a courtesy: what cannot be said now is said the next time, and the command goes on.
+    /// Periodically records that the command runs, and its output. Never returns; dropped when the command has ended.
+    /// Recording is best effort: a failed write is retried at the next interval and never stops the command.
     pub(in crate::op) async fn look_on(&self) -> std::convert::Infallible {
         let clock = &self.polis.clock;
         clock.sleep(LONG).await;
@@ -115,7 +115,7 @@ impl<'a> Recorder<'a> {
             let total = self.tail.kept().total;
             let silent = now.saturating_sub(said.load(Ordering::Relaxed)) < STILL;
             if seen != Some(total) || !silent {
-                // What was not acknowledged may stand there all the same.
+                // A write that was not acknowledged may still have been committed, so read the revisions again.
                 let found = match stands {
                     Some(stands) => Some(stands),
                     None => self.stands().await,
@@ -134,7 +134,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What is written about the command; none if that cannot be read.
+    /// Returns the current revisions of the command's records, or `None` if they cannot be read.
     async fn stands(&self) -> Option<Stands> {
         let mut found = Stands::default();
         for (kind, revision) in [
@@ -147,7 +147,7 @@ impl<'a> Recorder<'a> {
         Some(found)
     }
 
-    /// Writes down that it runs; what stands there then, if that was written.
+    /// Writes the running record and the output. Returns the new revisions, or `None` if the commit failed.
     async fn say(&self, stands: Stands, now: i64) -> Option<Stands> {
         self.begun.store(true, Ordering::Release);
         let expect = |revision: u64| match revision {
@@ -199,8 +199,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Writes down how it ended, in one commit with the event that tells of it; whether that was written. `said`
-    /// is what it wrote, if nobody watched.
+    /// Records the result in one commit with its event. Returns whether it was committed. `said` is the output, used if
+    /// nothing was streamed to the watcher.
     pub(in crate::op) async fn finish(&self, ended: Ended, said: &str, event: NewEvent) -> bool {
         self.tail.fill(said);
         let (output, total) = self.tail.so_far();
@@ -222,7 +222,7 @@ impl<'a> Recorder<'a> {
         told
     }
 
-    /// The command was not run after all: the event tells why.
+    /// Records that the command was not run after all; the event contains the reason.
     pub(in crate::op) async fn fail(&self, event: NewEvent) -> bool {
         let gone = |expect: Expect| match expect {
             Expect::Absent => Vec::new(),
@@ -234,8 +234,8 @@ impl<'a> Recorder<'a> {
         self.last_word(event, gone).await
     }
 
-    /// The last word on a command. That it runs is said no more; what stands there about that was written by
-    /// this recorder, and what it began to write before may still come to stand there.
+    /// Final commit for a command: removes the running record. The existing records were written by this recorder, and
+    /// a write that it started earlier may still be committed concurrently, hence the retries.
     async fn last_word(
         &self,
         event: NewEvent,
@@ -269,11 +269,11 @@ impl<'a> Recorder<'a> {
                 Err(_) => return false,
             }
         }
-        // The log is worth more than the output.
+        // The event matters more than the output, so the last attempt commits the event alone.
         matches!(store.commit(plain()).await, Ok(Outcome::Committed(_)))
     }
 
-    /// Also forgets commands that were not heard of any more.
+    /// Also deletes expired records of interrupted commands.
     fn forget(&self, changes: Changeset) -> Changeset {
         let before = self.polis.clock.now_millis();
         [RecordKind::RunningCommand, RecordKind::CommandOutput]
@@ -283,14 +283,14 @@ impl<'a> Recorder<'a> {
             })
     }
 
-    /// Whether it is this command's turn to see that not too many are kept.
+    /// Returns whether this command triggers the removal of old commands.
     fn is_to_sweep(&self) -> bool {
         let last = self.id.get(self.id.len().saturating_sub(2)..);
         let last = last.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         last.is_some_and(|last| last % SWEEP_EACH == 0)
     }
 
-    /// Removes the oldest commands of this workspace. What cannot be removed now will be another time.
+    /// Removes the oldest commands of this workspace. Failures are ignored; a later command tries again.
     async fn sweep(&self) {
         let (store, kind) = (&self.polis.store, RecordKind::Command);
         let workspace = self.worker.site.workspace.as_str();
@@ -319,7 +319,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The end of what a command writes, in the order it comes.
+/// Keeps the end of a command's output, in the order of arrival.
 #[derive(Debug)]
 struct Tail {
     kept: Mutex<Kept>,
@@ -329,7 +329,7 @@ struct Tail {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: Vec<u8>,
-    /// How many bytes there were.
+    /// Total number of bytes written.
     total: u64,
 }
 
@@ -341,7 +341,7 @@ impl Kept {
         let from = bytes.len().saturating_sub(KEPT_OUTPUT);
         self.bytes
             .extend_from_slice(bytes.get(from..).unwrap_or_default());
-        // Moved seldom, so that many small pieces cost no more than one large one.
+        // Truncated only at twice the limit, so that many small chunks cost no more than one large chunk.
         if self.bytes.len() > 2 * KEPT_OUTPUT {
             self.cut();
         }
@@ -349,7 +349,7 @@ impl Kept {
 
     fn cut(&mut self) {
         let mut from = self.bytes.len().saturating_sub(KEPT_OUTPUT);
-        // Not within a character.
+        // Do not cut within a UTF-8 character.
         while self.bytes.get(from).is_some_and(|byte| byte & 0xc0 == 0x80) {
             from += 1;
         }
@@ -362,7 +362,7 @@ impl Tail {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is kept, and how many bytes there were.
+    /// Returns the stored output and the total number of bytes.
     fn so_far(&self) -> (Output, u64) {
         let mut kept = self.kept();
         if kept.bytes.len() > KEPT_OUTPUT {
@@ -376,7 +376,7 @@ impl Tail {
         (output, kept.total)
     }
 
-    /// What was written, if nothing of it was seen.
+    /// Adds the output at once if none was streamed.
     fn fill(&self, said: &str) {
         let mut kept = self.kept();
         if kept.total == 0 {
@@ -394,7 +394,7 @@ impl OutputWatcher for Tail {
     }
 }
 
-/// Lets others go on, where a clock's sleep takes no time.
+/// Yields to other tasks once, for clocks whose sleep returns immediately.
 async fn yield_once() {
     let mut yielded = false;
     std::future::poll_fn(|cx| {
