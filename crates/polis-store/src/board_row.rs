@@ -1,4 +1,7 @@
-//! A board's head and its log as columns, the same in both stores.
+//! Columns of a board's head and of its log, shared by both stores.
+//!
+//! A board's head is one row: version, size, last change, lease. Its log (`board_log`) stores each version as
+//! a whole text, an addition or a splice; [`assemble`] rebuilds the text of a version from these rows.
 
 use polis_core::board::{Action, BoardHead, BoardName, Lease, Logged, VersionEntry};
 use polis_core::{Code, Timestamp};
@@ -13,12 +16,12 @@ pub(crate) const HEAD_COLUMNS: &str = "name, version, bytes, ends_line, changed_
 /// The columns of a version in a board's history, in order.
 pub(crate) const VERSION_COLUMNS: &str = "version, changed_by, changed_at, bytes, action";
 
-/// The rows of the log that version `$2` of board `$1` is put together from, in order.
+/// Selects, in order, the log rows from which version `$2` of board `$1` is assembled.
 pub(crate) const ROWS_OF_VERSION: &str = "SELECT kind, start, removed, text, version FROM board_log \
      WHERE board = $1 AND version <= $2 AND version >= (SELECT max(version) FROM board_log \
      WHERE board = $1 AND kind = 'whole' AND version <= $2) ORDER BY version";
 
-/// The mark that says when the store began.
+/// Name of the mark that stores when the store was created.
 pub(crate) const BEGAN_AT: &str = "began-at";
 
 /// The columns of a board's head.
@@ -40,7 +43,7 @@ pub(crate) struct HeadRow {
 }
 
 impl HeadRow {
-    /// The row of a head; `floor` and `stamp` are the store's own.
+    /// Creates the row of a head; `floor` and `stamp` are private to the store.
     pub(crate) fn of(head: &BoardHead, floor: i64, stamp: i64) -> Result<Self, PortError> {
         let lease = head.lease.as_ref();
         Ok(Self {
@@ -60,7 +63,7 @@ impl HeadRow {
         })
     }
 
-    /// The head of a row.
+    /// Converts the row into a board head.
     pub(crate) fn head(self) -> Result<BoardHead, PortError> {
         let name = BoardName::from_stored(&self.name).ok_or_else(|| damaged(&self.name))?;
         let lease = match (self.lease_holder, self.lease_token, self.lease_until) {
@@ -85,7 +88,7 @@ impl HeadRow {
     }
 }
 
-/// A version in a board's history, from its columns.
+/// Builds an entry of a board's history from its columns.
 pub(crate) fn version_entry(
     version: i64,
     by: String,
@@ -102,7 +105,7 @@ pub(crate) fn version_entry(
     }
 }
 
-/// A row of the log.
+/// A row of a board's log.
 pub(crate) struct LogRow {
     pub(crate) kind: String,
     pub(crate) start: i64,
@@ -111,7 +114,7 @@ pub(crate) struct LogRow {
     pub(crate) version: i64,
 }
 
-/// Puts a version together from the rows of [`ROWS_OF_VERSION`]; `None` if the log does not have it.
+/// Assembles a version from the rows of [`ROWS_OF_VERSION`]. Returns `None` if the log does not contain it.
 pub(crate) fn assemble(
     board: &BoardName,
     version: u64,
@@ -135,7 +138,7 @@ pub(crate) fn assemble(
     Ok(Some(text).filter(|_| reached == Some(version)))
 }
 
-/// What is said of a board whose rows make no sense.
+/// Returns the error for a board whose rows are inconsistent.
 pub(crate) fn damaged(board: &str) -> PortError {
     PortError::new(
         Code::StoreCorrupt,

@@ -1,8 +1,8 @@
-//! Where polis keeps its state.
+//! Persistent storage for polis.
 //!
-//! [`embedded`] is SQLite in one file, shared safely by any number of processes; [`postgres`] is
-//! the same tables in PostgreSQL. Both fill in the ports of `polis-ops`; what they share (rows,
-//! the shape of queries) is written once, beside them.
+//! [`embedded`] is SQLite in a single file, safely shared by any number of processes; [`postgres`] uses the
+//! same tables in PostgreSQL. Both implement the ports of `polis-ops`. The parts they share (row conversion,
+//! query building) are in the private modules of this crate.
 
 mod board_row;
 pub mod embedded;

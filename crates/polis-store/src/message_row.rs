@@ -1,4 +1,4 @@
-//! A message as columns, and the questions about mailboxes, the same in both stores.
+//! Columns of a message and the mailbox queries, shared by both stores.
 
 use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
@@ -12,22 +12,22 @@ use crate::sql::{Param, Query};
 /// The columns of a message, in the order of [`MessageRow`].
 const COLUMNS: &str = "id, sender, recipient, at, deliver_at, reply_to, payload, read_at, task";
 
-/// When the next unread message of `$1` that is still to come at `$2` will be delivered.
+/// When the next undelivered unread message of `$1` after time `$2` will be delivered.
 pub(crate) const NEXT_DELIVERY: &str = "SELECT min(deliver_at) FROM messages WHERE recipient = $1 AND read_at IS NULL AND deliver_at > $2";
 
-/// Message `$1`.
+/// Returns the query for message `$1`.
 pub(crate) fn one() -> String {
     format!("SELECT {COLUMNS} FROM messages WHERE id = $1")
 }
 
-/// When the next unread message that is still to come at `$1` will be delivered.
+/// When the next undelivered unread message after time `$1` will be delivered, in any mailbox.
 pub(crate) const NEXT_DELIVERY_OF_ANY: &str =
     "SELECT min(deliver_at) FROM messages WHERE read_at IS NULL AND deliver_at > $1";
 
-/// What the index of those to be woken is of.
+/// Condition of the partial index over mailboxes with unread messages for agents.
 pub(crate) const WAITING: &str = "read_at IS NULL AND recipient <> 'user'";
 
-/// A row of [`Messages::waiting`](polis_ops::port::Messages::waiting).
+/// Converts a row of [`Messages::waiting`](polis_ops::port::Messages::waiting).
 pub(crate) fn waiting_mailbox(task: &str, recipient: &str) -> Result<Mailbox, PortError> {
     let run = (!task.is_empty()).then(|| task.parse()).transpose();
     let damaged = || damaged_row("The row of a message is damaged.".to_owned());
@@ -37,7 +37,7 @@ pub(crate) fn waiting_mailbox(task: &str, recipient: &str) -> Result<Mailbox, Po
     })
 }
 
-/// The key after which mailboxes are sought.
+/// Returns the key (run, recipient) after which the next page of mailboxes starts.
 pub(crate) fn mailbox_key(after: Option<&Mailbox>) -> (&str, &str) {
     after.map_or(("", ""), |mailbox| {
         let run = mailbox.run.as_ref().map_or("", RunId::as_str);
@@ -45,8 +45,9 @@ pub(crate) fn mailbox_key(after: Option<&Mailbox>) -> (&str, &str) {
     })
 }
 
-/// Messages of mailbox `$1` after number `$2` that are delivered by `$3`; those of run `$4` if one is asked
-/// for; at most so many as the last parameter says. Parameters stand in their order: SQLite counts them so.
+/// Returns the query for messages of mailbox `$1` after number `$2` that are delivered by `$3`, restricted to
+/// run `$4` if the query names one. The last parameter is the limit. Parameters appear in numerical order,
+/// because SQLite counts them that way.
 pub(crate) fn mailbox(query: &MailboxQuery) -> String {
     let mut unread = match (query.unread, &query.run) {
         (true, Some(_)) if query.recipient.as_str() != AgentId::USER => format!("AND {WAITING}"),
@@ -60,15 +61,16 @@ pub(crate) fn mailbox(query: &MailboxQuery) -> String {
         }
         None => "$4",
     };
-    // The sum keeps the condition from being looked up in an index by delivery, which would have to be
-    // sorted by number.
+    // `+ 0` prevents the planner from using the index by delivery time, whose result would have to be sorted
+    // by number.
     format!(
         "SELECT {COLUMNS} FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 {unread} \
          ORDER BY id LIMIT {limit}"
     )
 }
 
-/// The person's messages. One arm for each direction, because each has an index of its own.
+/// Returns the query for the user's messages. It has one arm per direction, because each direction has its
+/// own index.
 pub(crate) fn person_mail(query: &PersonMailQuery) -> Query {
     let mut q = Query::default();
     let mut arms = vec![person_arm(&mut q, query, "recipient", "sender")];
@@ -83,7 +85,7 @@ pub(crate) fn person_mail(query: &PersonMailQuery) -> Query {
     q
 }
 
-/// The messages with the person at one end.
+/// Returns the arm for messages with the user as sender or as recipient.
 fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str) -> String {
     let mut words = vec![format!("{person} = 'user'")];
     match person {
@@ -91,7 +93,7 @@ fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str)
             let now = q.bind(Param::Int(query.now));
             words.push(format!("deliver_at + 0 <= {now}"));
         }
-        // What it wrote to itself is in the other arm.
+        // Messages from the user to itself are in the other arm.
         _ => words.push("recipient <> 'user'".to_owned()),
     }
     if let Some(with) = &query.with {
@@ -123,7 +125,7 @@ fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str)
     )
 }
 
-/// The columns of a message.
+/// Columns of a message.
 #[derive(Debug)]
 pub(crate) struct MessageRow {
     pub(crate) id: i64,
@@ -138,7 +140,7 @@ pub(crate) struct MessageRow {
 }
 
 impl MessageRow {
-    /// The message of a row.
+    /// Converts the row into a message.
     pub(crate) fn message(self) -> Result<Message, PortError> {
         let id = self.id;
         let agent = |name: &str| name.parse().map_err(|_| damaged(id));

@@ -1,6 +1,6 @@
-//! A changeset as rows, the same for both stores.
+//! Changesets converted to rows, shared by both stores.
 //!
-//! Made by the caller of a commit, so that the one who writes has nothing left to compute.
+//! The caller of a commit does the conversion, so that the writer has nothing left to compute.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use polis_ops::PortError;
 
 use crate::row::{TaskRow, number};
 
-/// The mark that says which task numbers were given out elsewhere.
+/// Name of the mark with the highest task number that was assigned outside of this store.
 pub(crate) const TASK_NUMBER: &str = "task-number";
 
 /// A changeset as rows, ready to be written.
@@ -80,7 +80,7 @@ pub(crate) enum Row {
 pub(crate) struct AgentPut {
     pub(crate) expect: Expect,
     pub(crate) id: AgentId,
-    /// The empty text if it was hired for none.
+    /// Empty if the agent was not hired for a run.
     pub(crate) run: String,
     pub(crate) role: String,
     pub(crate) body: String,
@@ -95,7 +95,7 @@ pub(crate) struct TurnPut {
 }
 
 impl TurnPut {
-    /// What a conflict is named by.
+    /// Returns the key that a conflict reports.
     pub(crate) fn key(&self) -> RecordKey {
         RecordKey::Turn {
             member: self.member.clone(),
@@ -113,7 +113,7 @@ pub(crate) struct RecordPut {
     pub(crate) body: RecordBody,
 }
 
-/// The text to write.
+/// Returns the text to write; a body computed from the receipt is rendered here.
 pub(crate) fn text_of<'a>(body: &'a RecordBody, receipt: &Receipt) -> Cow<'a, str> {
     match body {
         RecordBody::Text(text) => Cow::Borrowed(text),
@@ -121,7 +121,7 @@ pub(crate) fn text_of<'a>(body: &'a RecordBody, receipt: &Receipt) -> Cow<'a, st
     }
 }
 
-/// About how many bytes a body has.
+/// Returns the approximate size of a body in bytes.
 fn size_of(body: &RecordBody) -> usize {
     match body {
         RecordBody::Text(text) => 100 + text.len(),
@@ -149,7 +149,7 @@ impl Prepared {
         })
     }
 
-    /// About how many bytes it takes on the wire.
+    /// Returns the approximate size on the wire in bytes.
     pub(crate) fn size(&self) -> usize {
         let writes = self.writes.iter().map(|write| match write {
             Row::Create(row) | Row::Task { row, .. } => {
@@ -256,7 +256,7 @@ impl Row {
     }
 }
 
-/// Whether an expectation holds against the revision found.
+/// Whether an expectation holds for the revision found.
 pub(crate) fn holds(expect: Expect, found: Option<i64>) -> bool {
     match expect {
         Expect::Absent => found.is_none(),
@@ -264,7 +264,7 @@ pub(crate) fn holds(expect: Expect, found: Option<i64>) -> bool {
     }
 }
 
-/// Whether a write can only be made when its changeset's receipt is complete.
+/// Whether a write needs the complete receipt of its changeset.
 pub(crate) fn waits_for_receipt(write: &Row) -> bool {
     let body = match write {
         Row::Record(put) => &put.body,
@@ -274,7 +274,7 @@ pub(crate) fn waits_for_receipt(write: &Row) -> bool {
     matches!(body, RecordBody::OfReceipt(_))
 }
 
-/// The turn that a changeset adds twice.
+/// Returns the turn that a changeset appends twice, if any.
 pub(crate) fn turn_added_twice(writes: &[Row]) -> Option<RecordKey> {
     let mut before = Vec::new();
     for row in writes {
@@ -290,7 +290,7 @@ pub(crate) fn turn_added_twice(writes: &[Row]) -> Option<RecordKey> {
     None
 }
 
-/// The refusal when the numbers have run out.
+/// Returns the error for exhausted task numbers.
 pub(crate) fn no_numbers_left() -> PortError {
     PortError::new(
         Code::Internal,

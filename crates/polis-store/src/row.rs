@@ -1,4 +1,4 @@
-//! A task as columns, the same in both stores.
+//! Columns of a task and their conversion from and to records, shared by both stores.
 
 use polis_core::task::recommend::standing;
 use polis_core::task::{Approval, Task, TaskSummary};
@@ -6,7 +6,7 @@ use polis_core::{Code, Fields, TaskId, TaskRecord, TaskStatus, TaskType, Timesta
 use polis_ops::PortError;
 use serde::{Deserialize, Serialize};
 
-/// The columns of a task's row, in the order of [`crate::sql::TASK_COLUMNS`].
+/// Columns of a task's row, in the order of [`crate::sql::TASK_COLUMNS`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TaskRow {
     pub(crate) id: i64,
@@ -29,7 +29,7 @@ pub(crate) struct TaskRow {
     pub(crate) description: String,
 }
 
-/// The fields that nothing searches by.
+/// The fields that no query filters by, stored as JSON in one column.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Rest {
@@ -54,7 +54,7 @@ struct Rest {
 }
 
 impl TaskRow {
-    /// The row of a record.
+    /// Creates the row of a record.
     pub(crate) fn of(record: TaskRecord) -> Result<Self, PortError> {
         let standing = standing(&record.task);
         let task = record.task;
@@ -93,7 +93,7 @@ impl TaskRow {
         })
     }
 
-    /// Whether every column that an index covers is the same.
+    /// Whether every indexed column is unchanged.
     pub(crate) fn same_keys(&self, keys: &TaskKeys) -> bool {
         self.status == keys.status
             && self.owner == keys.owner
@@ -104,7 +104,7 @@ impl TaskRow {
             && self.lease_until == keys.lease_until
     }
 
-    /// The record of a row.
+    /// Converts the row into a record.
     pub(crate) fn record(self) -> Result<TaskRecord, PortError> {
         let rest: Rest =
             serde_json::from_str(&self.rest).map_err(|e| damaged(self.id).because(e))?;
@@ -140,7 +140,7 @@ impl TaskRow {
     }
 }
 
-/// What a store reads of a row before it writes it: the revision and the indexed columns.
+/// What a store reads of a row before writing it: the revision and the indexed columns.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskKeys {
     pub(crate) revision: i64,
@@ -153,7 +153,7 @@ pub(crate) struct TaskKeys {
     pub(crate) lease_until: Option<i64>,
 }
 
-/// The columns of a task in a list, in the order of [`crate::sql::SUMMARY_COLUMNS`].
+/// Columns of a task in a list, in the order of [`crate::sql::SUMMARY_COLUMNS`].
 #[derive(Debug, Clone)]
 pub(crate) struct SummaryRow {
     pub(crate) id: i64,
@@ -194,17 +194,17 @@ fn filled(text: String) -> Option<String> {
     Some(text).filter(|t| !t.is_empty())
 }
 
-/// A number as a column.
+/// Converts a number to a column value.
 pub(crate) fn number(n: u64) -> Result<i64, PortError> {
     i64::try_from(n).map_err(|e| PortError::internal("Writing a number", e))
 }
 
-/// A number to compare a column with: no column is beyond the largest.
+/// Converts a number to a bound for comparisons; saturates, because no column exceeds the maximum.
 pub(crate) fn bound(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// A task's number from a column.
+/// Converts a column value to a task number.
 pub(crate) fn task_id(id: i64) -> Result<TaskId, PortError> {
     u64::try_from(id)
         .ok()
@@ -212,7 +212,7 @@ pub(crate) fn task_id(id: i64) -> Result<TaskId, PortError> {
         .ok_or_else(|| damaged(id))
 }
 
-/// Numbers of tasks, as a column: `5,7`.
+/// Formats task numbers for a column: `5,7`.
 pub(crate) fn id_list(ids: &[TaskId]) -> String {
     ids.iter()
         .map(ToString::to_string)
@@ -220,7 +220,7 @@ pub(crate) fn id_list(ids: &[TaskId]) -> String {
         .join(",")
 }
 
-/// The numbers in a column.
+/// Parses the task numbers in a column.
 pub(crate) fn parse_ids(text: &str, of: i64) -> Result<Vec<TaskId>, PortError> {
     if text.is_empty() {
         return Ok(Vec::new());
@@ -238,7 +238,7 @@ pub(crate) fn damaged(id: i64) -> PortError {
     )
 }
 
-/// Between which ids, both left out, the ids `OWNER/…` after this one are: `0` follows `/`.
+/// Returns the exclusive bounds of the ids `OWNER/…` after this one: `0` is the character after `/`.
 pub(crate) fn ids_of(owner: &str, after: Option<&str>) -> (String, String) {
     let first = format!("{owner}/");
     let from = match after {

@@ -1,9 +1,9 @@
-//! What both stores say of a schema they do not know.
+//! Error for a schema version that this build does not know.
 
 use polis_core::Code;
 use polis_ops::PortError;
 
-/// The refusal of a store that a newer polis has written.
+/// Returns the error for a store that a newer polis has written.
 pub(crate) fn too_new(found: usize, known: usize) -> PortError {
     PortError::new(
         Code::StoreTooNew,

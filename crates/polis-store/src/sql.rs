@@ -1,4 +1,4 @@
-//! The shape of queries that both stores ask, written once.
+//! Query building shared by both stores: task lists, claim candidates, comments and events.
 //!
 //! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand.
 
@@ -8,29 +8,29 @@ use polis_ops::port::{CandidateQuery, CommentQuery, EventQuery, TaskQuery};
 
 use crate::row::bound;
 
-/// The columns of a whole task.
+/// Columns of a complete task.
 pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
      standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description";
 
-/// The columns of a task in a list.
+/// Columns of a task in a list.
 pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, created_at, updated_at, subject";
 
-/// Tasks whose lease ended by `$1`. Apart and materialised, because among several equalities a
-/// planner without statistics picks the index of the least selective one.
+/// Tasks whose lease expired by `$1`. A materialized CTE, because with several equality conditions a planner
+/// without statistics picks the index of the least selective one.
 const STALE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
 const IS_FREE: &str = "free = 1";
 const IS_STALE: &str = "id IN (SELECT id FROM stale)";
 
-/// What the two databases say differently.
+/// Differences between the two SQL dialects.
 #[derive(Debug)]
 pub(crate) struct Dialect {
-    /// Comes between a column and a pattern, if the letters a to z count in either case and no others do.
+    /// Operator between a column and a pattern that ignores the case of ASCII letters only.
     like: &'static str,
 }
 
-/// SQLite's.
+/// SQLite.
 pub(crate) const EMBEDDED: Dialect = Dialect { like: "LIKE" };
-/// PostgreSQL's.
+/// PostgreSQL.
 pub(crate) const POSTGRES: Dialect = Dialect {
     like: "COLLATE \"C\" ILIKE",
 };
@@ -56,11 +56,11 @@ impl Query {
     }
 }
 
-/// The query of a list.
+/// Builds the query of a task list.
 ///
-/// "For this role" is an either-or over different columns, and a task is listed in one of three
-/// states. One index serves each combination in order of number, so each becomes an arm that stops
-/// after a page, and the arms are merged: the time depends on the page, not on the board.
+/// "For this role" is a disjunction over different columns, and a task is listed in one of three states. For
+/// each combination there is an index in order of task number, so each becomes an arm that stops after one
+/// page, and the arms are merged: the time depends on the page size, not on the number of tasks.
 pub(crate) fn list(query: &TaskQuery, dialect: &Dialect) -> Query {
     let mut q = Query::default();
     let (stale, arms) = arms(&mut q, query, dialect, Some(query.limit));
@@ -72,7 +72,7 @@ pub(crate) fn list(query: &TaskQuery, dialect: &Dialect) -> Query {
     q
 }
 
-/// The query that counts what a list has on all of its pages.
+/// Builds the query that counts a list over all of its pages.
 pub(crate) fn count_of_list(query: &TaskQuery, dialect: &Dialect) -> Query {
     let whole = TaskQuery {
         after: None,
@@ -84,11 +84,11 @@ pub(crate) fn count_of_list(query: &TaskQuery, dialect: &Dialect) -> Query {
     q
 }
 
-/// How many unfinished tasks each agent holds.
+/// The number of unfinished tasks per agent.
 pub(crate) const LOADS: &str = "SELECT owner, count(*) FROM tasks WHERE owner <> '' AND status IN ('pending', 'in_progress') \
      GROUP BY owner ORDER BY owner";
 
-/// Of each agent that holds tasks in progress the newest of them.
+/// Builds the query for the newest task in progress of each agent.
 pub(crate) fn held(limit: u32) -> Query {
     let mut q = Query::default();
     let limit = q.bind(Param::Int(i64::from(limit)));
@@ -99,8 +99,8 @@ pub(crate) fn held(limit: u32) -> Query {
     q
 }
 
-/// What comes before the query, and the numbers of the tasks that a list has, each once; of each arm at
-/// most `limit`.
+/// Returns the CTE to put before the query, and the query for the distinct task numbers of a list; each arm
+/// is limited to `limit`.
 fn arms(
     q: &mut Query,
     query: &TaskQuery,
@@ -114,7 +114,7 @@ fn arms(
     let mut arms = Vec::new();
     for by_role in role_conditions(query) {
         for by_state in state_conditions(query) {
-            // What is free has no owner.
+            // A free task has no owner.
             let by_owner = by_role
                 .iter()
                 .any(|(column, _)| column.starts_with("owner"));
@@ -132,7 +132,7 @@ fn order(query: &TaskQuery) -> &'static str {
     if query.newest { "id DESC" } else { "id" }
 }
 
-/// A condition on a column, or one in words.
+/// Conditions: a column with the value it must equal, or a literal expression.
 type Condition = Vec<(&'static str, Option<Param>)>;
 
 fn role_conditions(query: &TaskQuery) -> Vec<Condition> {
@@ -153,7 +153,7 @@ fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     if query.claimable_at.is_some() {
         let free: Condition = vec![(IS_FREE, None)];
         let stale: Condition = vec![(IS_STALE, None)];
-        // Concatenated, so that no planner prefers the index by status to that of free tasks.
+        // Concatenated, so that no planner prefers the index by status to the index of free tasks.
         let is = |status: TaskStatus| {
             (
                 "status || '' =",
@@ -232,7 +232,7 @@ fn number(id: TaskId) -> Param {
     Param::Int(i64::try_from(id.number()).unwrap_or(i64::MAX))
 }
 
-/// The condition that a task has a word.
+/// Builds the condition that a task contains a word.
 fn has_word(q: &mut Query, word: &Word, dialect: &Dialect) -> String {
     let mut pattern = String::from("%");
     for letter in word.text.chars() {
@@ -253,8 +253,8 @@ fn has_word(q: &mut Query, word: &Word, dialect: &Dialect) -> String {
     format!("({either})")
 }
 
-/// The query of events, in the order of the columns of an [`Event`](polis_core::Event). The newest come first if
-/// they are asked for.
+/// Builds the query of events, in the column order of an [`Event`](polis_core::Event); newest first if
+/// requested.
 pub(crate) fn events(query: &EventQuery) -> Query {
     let mut q = Query::default();
     let mut words = Vec::new();
@@ -284,7 +284,7 @@ pub(crate) fn events(query: &EventQuery) -> Query {
     q
 }
 
-/// The query of a task's comments. The newest come first if they are asked for.
+/// Builds the query of a task's comments; newest first if requested.
 pub(crate) fn comments(query: &CommentQuery) -> Query {
     let mut q = Query::default();
     let mut words = vec![format!("task_id = {}", q.bind(number(query.task)))];
@@ -301,7 +301,7 @@ pub(crate) fn comments(query: &CommentQuery) -> Query {
     q
 }
 
-/// The first free tasks of one group, for `$1` = required role, `$2` = type, `$3` = how many.
+/// Builds the query for the first free tasks of one group: `$1` = required role, `$2` = type, `$3` = limit.
 pub(crate) fn free_of_group() -> String {
     format!(
         "SELECT {TASK_COLUMNS} FROM tasks WHERE free = 1 AND required_role = $1 AND task_type = $2 \
@@ -309,7 +309,7 @@ pub(crate) fn free_of_group() -> String {
     )
 }
 
-/// Pending tasks assigned to `$1`, of each type and required role at most `$2`.
+/// Builds the query for pending tasks assigned to `$1`, at most `$2` per type and required role.
 pub(crate) fn assigned_to() -> String {
     first_of_each(
         "",
@@ -318,8 +318,8 @@ pub(crate) fn assigned_to() -> String {
     )
 }
 
-/// Tasks whose lease ended by `$1` and that an agent of role `$2` and name `$3` may take, of each
-/// type, required role and owner at most `$4`.
+/// Builds the query for tasks whose lease expired by `$1` and that the agent with role `$2` and name `$3` may
+/// claim, at most `$4` per type, required role and owner.
 pub(crate) fn stale_for() -> String {
     first_of_each(
         STALE,
@@ -336,12 +336,12 @@ fn first_of_each(with: &str, condition: &str, limit: usize) -> String {
     )
 }
 
-/// The types of the newest `$2` tasks that `$1` completed.
+/// The types of the newest `$2` tasks completed by `$1`.
 pub(crate) const COMPLETED_TYPES: &str = "SELECT task_type FROM tasks WHERE owner = $1 AND owner <> '' \
      AND status = 'completed' ORDER BY id DESC LIMIT $2";
 
-/// The groups of free tasks for an agent: those that require its role, its name or nothing, of
-/// every type.
+/// Returns the groups of free tasks for an agent: those that require its role, its name or nothing, for every
+/// type.
 pub(crate) fn groups(query: &CandidateQuery) -> Vec<(&str, &'static str)> {
     let mut required = vec![query.role.as_str(), ""];
     if query.agent != query.role {

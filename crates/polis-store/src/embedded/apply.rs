@@ -1,4 +1,8 @@
-//! Applying changesets inside a transaction.
+//! Applies changesets inside an SQLite transaction.
+//!
+//! [`Batch`] holds the open transaction of a group commit. Each changeset is first checked against the
+//! revisions it expects and against the boards it writes; on a conflict none of it is applied. Board writes
+//! are collected in `BoardBatch` and written when the batch is closed.
 
 use polis_core::board::BoardName;
 use polis_core::record::RecordName;
@@ -16,7 +20,7 @@ use crate::prepared::{
 };
 use crate::row::{TaskKeys, TaskRow, number};
 
-/// An open transaction that changesets are applied to, one after another.
+/// An open transaction to which changesets are applied one after another.
 #[derive(Debug)]
 pub(super) struct Batch<'a> {
     connection: &'a Connection,
@@ -33,13 +37,13 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The same, while the caller keeps other programs from writing to the file of a board.
+    /// Marks a board whose file the caller has already locked against other programs.
     pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
         self.boards = self.boards.with_guarded(name);
         self
     }
 
-    /// Looks at a board's file, and notes what was found out about it.
+    /// Reconciles a board's file with the store and logs an external edit if there was one.
     pub(super) fn meet(&mut self, name: &BoardName) -> Result<(), PortError> {
         if let Some(News { event, at }) = self.boards.meet(name)? {
             let subject = event.subject.text(None);
@@ -49,7 +53,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Ends the batch, just before the commit.
+    /// Writes the collected board changes; call just before the commit.
     pub(super) fn close(self) -> Result<Closed, PortError> {
         self.boards.close()
     }
@@ -72,7 +76,7 @@ impl<'a> Batch<'a> {
             .map_err(from_sqlite)
     }
 
-    /// Applies a changeset, or finds a conflict and applies nothing of it.
+    /// Applies a changeset, or returns a conflict and applies none of it.
     pub(super) fn apply(&mut self, changes: &Prepared) -> Result<Outcome, PortError> {
         for write in &changes.writes {
             match write {
@@ -125,7 +129,7 @@ impl<'a> Batch<'a> {
         Ok(Outcome::Committed(receipt))
     }
 
-    /// Whether a write's expectation holds; with the keys of the row it replaces.
+    /// Checks whether a write's expectation holds. Returns the index keys of the row it replaces.
     fn check(&self, write: &Row) -> Result<Result<Option<TaskKeys>, RecordKey>, PortError> {
         Ok(match write {
             Row::Task { expect, id, .. } => {
@@ -257,7 +261,8 @@ impl<'a> Batch<'a> {
                 Ok(())
             }
             Row::Turn(put) => turns::append(self.connection, put, receipt),
-            // Boards are written at the end of the batch, see `BoardBatch`; marking needs the time.
+            // Boards are written when the batch is closed, see `BoardBatch`. Marking messages as read needs
+            // the commit time and is done by `apply`.
             Row::Board(_) | Row::Lease(_) | Row::Read { .. } => Ok(()),
         }
     }
@@ -267,7 +272,7 @@ fn to_sqlite(error: PortError) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
-/// The revision of a named record, if it is there.
+/// Returns the revision of the record with this id, or `None` if it does not exist.
 fn revision_of(connection: &Connection, sql: &str, id: &AgentId) -> Result<Option<i64>, PortError> {
     connection
         .prepare_cached(sql)
@@ -335,7 +340,7 @@ fn insert_task(
         .map(|_| ())
 }
 
-/// Writes a row none of whose indexed columns changed: no index has to be touched.
+/// Updates a row whose indexed columns are unchanged, so no index has to be updated.
 fn update_content(connection: &Connection, row: &TaskRow) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -440,12 +445,12 @@ fn add_comment(
     Ok(())
 }
 
-/// The place of the newest event.
+/// Returns the sequence number of the newest event.
 pub(super) fn last_sequence(connection: &Connection) -> Result<u64, PortError> {
     one(connection, "SELECT coalesce(max(seq), 0) FROM events")
 }
 
-/// The highest task number given out.
+/// Returns the highest task number assigned so far.
 pub(super) fn last_task_number(connection: &Connection) -> Result<u64, PortError> {
     let here = one(connection, "SELECT coalesce(max(id), 0) FROM tasks")?;
     let last = here.max(mark(connection, TASK_NUMBER)?);
@@ -463,7 +468,7 @@ fn one(connection: &Connection, sql: &str) -> Result<u64, PortError> {
     Ok(value.unsigned_abs())
 }
 
-/// A mark's value; 0 if it was never set.
+/// Returns the value of a mark, 0 if it was never set.
 pub(super) fn mark(connection: &Connection, name: &str) -> Result<u64, PortError> {
     let value: Option<i64> = connection
         .prepare_cached("SELECT value FROM marks WHERE name = ?")

@@ -1,9 +1,9 @@
-//! Work that may take long, or wait, is kept off the threads that serve others.
+//! Policy for blocking work: what runs inline and what goes to `spawn_blocking`; also per-board async locks.
 //!
-//! A look-up takes 2 to 20 µs and runs where it is asked: sending it to another thread would cost 16 µs
-//! more. A hundred rows take 120 µs. What may take longer than that, and whatever waits for a lock,
-//! goes to one of tokio's threads for blocking work, if the process is a server. A command serves
-//! nobody else, and does all of it itself.
+//! A lookup takes 2 to 20 µs and runs on the calling thread: moving it to another thread would cost 16 µs
+//! more. A hundred rows take 120 µs. In a server, anything that may take longer, and anything that waits for
+//! a lock, runs on tokio's blocking thread pool. A command has no other requests to serve and runs everything
+//! inline.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -17,20 +17,20 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{EmbeddedStore, Shared, Use};
 
-/// How many long reads run at once. More would only share the same processors, and each has a
-/// connection; they wait without a thread.
+/// Maximum number of long reads that run concurrently. More would only compete for the same processors, and
+/// each holds a connection; waiting reads occupy no thread.
 pub(super) const LONG_READS: usize = 4;
 
-/// How many rows a short read has at the most.
+/// Maximum number of rows of a read that runs inline.
 pub(super) const SHORT: u32 = 100;
 
-/// A finished answer as a future.
+/// Wraps a result in a future that is ready immediately.
 pub(super) fn ready<'a, T: Send + 'a>(answer: Result<T, PortError>) -> PortFuture<'a, T> {
     Box::pin(std::future::ready(answer))
 }
 
 impl EmbeddedStore {
-    /// A read that is short: run here and now.
+    /// Runs a short read inline.
     pub(super) fn read<'a, T: Send + 'a>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, PortError>,
@@ -38,7 +38,7 @@ impl EmbeddedStore {
         ready(self.shared.read(work))
     }
 
-    /// A read of so many rows at the most.
+    /// Runs a read of at most `rows` rows: inline if it is short, else as a long read.
     pub(super) fn read_rows<'a, T: Send + 'static>(
         &'a self,
         rows: u32,
@@ -51,7 +51,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// A read that may be long.
+    /// Runs a read that may take long.
     pub(super) fn read_long<'a, T: Send + 'static>(
         &'a self,
         work: impl FnOnce(&Connection) -> Result<T, PortError> + Send + 'static,
@@ -59,7 +59,7 @@ impl EmbeddedStore {
         self.long(move |shared| shared.read(work))
     }
 
-    /// Work that may be long, and waits for nobody.
+    /// Runs work that may take long but waits for no lock.
     pub(super) fn long<'a, T: Send + 'static>(
         &'a self,
         work: impl FnOnce(&Shared) -> Result<T, PortError> + Send + 'static,
@@ -79,14 +79,14 @@ impl EmbeddedStore {
 }
 
 impl Shared {
-    /// Whether the thread that asks may have others to serve.
+    /// Whether the calling thread may have other tasks to serve: a server, inside a tokio runtime.
     pub(super) fn serves_others(&self) -> bool {
         self.usage == Use::Long && Handle::try_current().is_ok()
     }
 }
 
-/// Runs what may take long or wait: elsewhere if this thread has others to serve. Once begun it runs to
-/// its end, even if nobody waits for it any more.
+/// Runs work that may take long or block: with `spawn_blocking` if this thread serves other tasks, else
+/// inline. Once started it runs to completion, even if the caller's future is dropped.
 pub(super) async fn aside<T: Send + 'static>(
     shared: &Arc<Shared>,
     work: impl FnOnce(&Shared) -> Result<T, PortError> + Send + 'static,
@@ -100,12 +100,13 @@ pub(super) async fn aside<T: Send + 'static>(
         .unwrap_or_else(|e| Err(PortError::internal("A thread of the store", e)))
 }
 
-/// Those who want the same board's file take turns, waiting for each other without keeping a thread.
+/// Per-board async mutexes: tasks that need the same board's file wait for each other without occupying a
+/// thread.
 #[derive(Debug, Default)]
 pub(super) struct Turns(Mutex<BTreeMap<BoardName, Weak<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
-    /// Waits for one's turn, which lasts until it is dropped.
+    /// Waits for the lock of a board, which is held until the guard is dropped.
     pub(super) async fn take(&self, name: &BoardName) -> OwnedMutexGuard<()> {
         let turn = {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

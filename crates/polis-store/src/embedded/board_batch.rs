@@ -1,4 +1,8 @@
-//! The boards of one transaction: each looked at once, changed in memory, written at the end.
+//! Board changes of one transaction.
+//!
+//! Each board is reconciled with its file once, on first use ([`BoardBatch::meet`]), then changed in memory.
+//! Heads and files are written when the batch is closed: what needs disk space before the commit, the rest
+//! after it ([`Closed::finish`]).
 
 use std::collections::BTreeMap;
 
@@ -13,13 +17,13 @@ use super::boards::{self, Kept};
 use super::mirror::{Disk, Examined, Finding, Mirror, Pending, Work, examine, now, prepare, stamp};
 use crate::prepared::Row;
 
-/// The boards that a transaction has to do with.
+/// The boards that a transaction touches.
 #[derive(Debug)]
 pub(super) struct BoardBatch<'a> {
     connection: &'a Connection,
     mirror: &'a Mirror,
     touched: BTreeMap<BoardName, Touched>,
-    /// The board that the caller keeps other programs from writing to.
+    /// The board whose file the caller has locked against other programs.
     guarded: Option<&'a BoardName>,
 }
 
@@ -27,11 +31,11 @@ pub(super) struct BoardBatch<'a> {
 struct Touched {
     pending: Pending,
     noticed: Option<Noticed>,
-    /// Whether the head has to be written.
+    /// Whether the head row has to be written.
     changed: bool,
 }
 
-/// Something that was found out about a file, for the log.
+/// An event about a board's file, to be logged with the transaction.
 pub(super) struct News {
     pub(super) event: NewEvent,
     pub(super) at: Timestamp,
@@ -47,14 +51,14 @@ impl<'a> BoardBatch<'a> {
         }
     }
 
-    /// The same, while the caller keeps other programs from writing to the file of a board.
+    /// Marks a board whose file the caller has already locked against other programs.
     pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
         self.guarded = name;
         self
     }
 
-    /// Looks at a board before its first use in this transaction: a change made outside becomes a
-    /// version, and a file that is not what it should be is marked to be written again.
+    /// Reconciles a board with its file before its first use in this transaction: an external edit becomes a
+    /// new version, and a missing or outdated file is marked to be rewritten.
     pub(super) fn meet(&mut self, name: &BoardName) -> Result<Option<News>, PortError> {
         if self.touched.contains_key(name) {
             return Ok(None);
@@ -105,7 +109,7 @@ impl<'a> BoardBatch<'a> {
         Ok(news)
     }
 
-    /// Makes a change from outside a version of its own.
+    /// Imports an external edit as a version of its own.
     fn take_over(
         &self,
         touched: &mut Touched,
@@ -119,7 +123,7 @@ impl<'a> BoardBatch<'a> {
             self.mirror.keep_before(name, version, &text, pending.keep);
         }
         self.mirror.end_writing(&pending.kept.head.name);
-        // A file may say any time; nothing happened in the future.
+        // A file's mtime can be arbitrary; clamp it so that no change lies in the future.
         let at = Timestamp::from_millis(stamp.min(now()).div_euclid(1_000_000));
         let kept = &mut pending.kept;
         let logged = kept
@@ -136,14 +140,14 @@ impl<'a> BoardBatch<'a> {
         })
     }
 
-    /// A board met before.
+    /// Returns a board that was reconciled before.
     fn get(&mut self, name: &BoardName) -> Result<&mut Touched, PortError> {
         let missing = || PortError::internal("Changing a board", "it was not looked at");
         self.touched.get_mut(name).ok_or_else(missing)
     }
 
-    /// The first conflict of a changeset's writes with the boards as they are; each write is judged on
-    /// what those before it leave behind.
+    /// Returns the first conflict of a changeset's writes with the current boards. Each write is checked
+    /// against the state that the writes before it produce.
     pub(super) fn conflict(
         &mut self,
         writes: &[Row],
@@ -188,7 +192,7 @@ impl<'a> BoardBatch<'a> {
         Ok(None)
     }
 
-    /// Applies a change; the new version.
+    /// Applies a change and returns the new version.
     pub(super) fn change(
         &mut self,
         write: &BoardWrite,
@@ -222,7 +226,7 @@ impl<'a> BoardBatch<'a> {
         Ok(())
     }
 
-    /// Writes heads, and what files need before the commit.
+    /// Writes the heads and prepares the files before the commit.
     pub(super) fn close(self) -> Result<Closed, PortError> {
         let mut all = Vec::with_capacity(self.touched.len());
         for (_, mut touched) in self.touched {
@@ -238,12 +242,13 @@ impl<'a> BoardBatch<'a> {
     }
 }
 
-/// What is left to do after the commit.
+/// File work to do after the commit.
 #[derive(Debug)]
 pub(super) struct Closed(Vec<(Pending, Work, Option<Noticed>)>);
 
 impl Closed {
-    /// Brings the files to what was committed; where the boards stand.
+    /// Brings the files to the committed versions. Returns the resulting heads, and what was noticed about
+    /// their files.
     pub(super) fn finish(self, mirror: &Mirror) -> Vec<(BoardHead, Option<Noticed>)> {
         let finish = |(pending, work, noticed): (Pending, Work, _)| {
             work.finish(mirror, &pending);
@@ -292,7 +297,8 @@ mod tests {
         }
     }
 
-    /// Writes a board; `meanwhile` comes between what is committed and its file. What was noticed first.
+    /// Writes a board and returns what was noticed about its file. `meanwhile` runs between the commit and
+    /// the write to the file.
     fn commit(
         connection: &Connection,
         mirror: &Mirror,
@@ -308,7 +314,7 @@ mod tests {
         closed.finish(mirror).pop().unwrap().1
     }
 
-    /// A store's directory and its parts.
+    /// Creates a store's directory with its connection and mirror.
     fn begun() -> (tempfile::TempDir, Connection, Mirror) {
         let directory = tempfile::tempdir().unwrap();
         let patience = Duration::from_secs(1);
@@ -347,8 +353,8 @@ mod tests {
         );
     }
 
-    /// Two crashes upon each other: the first after an addition was written and before the file got its time stamp, the
-    /// second after an overwrite was committed and before its file was put in place.
+    /// Two crashes in a row: the first after an addition was written but before the file got its mtime, the
+    /// second after an overwrite was committed but before its file was put in place.
     #[test]
     fn file_of_an_older_version_without_its_stamp_is_no_external_edit() {
         let (directory, connection, mirror) = begun();
@@ -409,7 +415,7 @@ mod tests {
         assert_eq!(text.as_deref(), Some(both));
     }
 
-    /// Another program that locks the file it has created, reads it, and writes it whole.
+    /// Simulates another program that locks the file it has created, reads it and rewrites it.
     #[test]
     fn file_that_another_program_creates_and_locks_is_not_written() {
         use std::io::Write as _;
@@ -432,7 +438,7 @@ mod tests {
             theirs.lock().unwrap();
             theirs
         };
-        // Created before the board is looked at, and after.
+        // Created before the board is reconciled, and after.
         for is_there in [true, false] {
             let mut batch = BoardBatch::new(&connection, &mirror);
             let before = is_there.then(create);
@@ -449,7 +455,7 @@ mod tests {
             assert_eq!(text, "theirs\n", "{is_there}");
             std::fs::remove_file(&file).unwrap();
         }
-        // Created and written in between, and not locked any more.
+        // Created and written in between, and already unlocked.
         let mut batch = BoardBatch::new(&connection, &mirror);
         connection.execute_batch("BEGIN").unwrap();
         batch.meet(&name).unwrap();
@@ -457,7 +463,7 @@ mod tests {
         std::fs::write(&file, "theirs\n").unwrap();
         assert_eq!(batch.close().unwrap_err().code, Code::BoardLocked);
         connection.execute_batch("ROLLBACK").unwrap();
-        // The next try has both.
+        // The retry has both texts.
         let mut batch = BoardBatch::new(&connection, &mirror);
         batch.meet(&name).unwrap();
         batch.change(&add, &AgentId::user(), &at).unwrap();

@@ -1,8 +1,8 @@
-//! Boards as their readers find them: the store's word, after a look at the file.
+//! Board reads: the store's state, after checking the board's file for external edits.
 //!
-//! A look that finds nothing new is short. One that does may wait, for another program that is writing
-//! to the file and for the right to write to the store; in a server those who wait keep no thread but
-//! one for each board.
+//! A check that finds the file unchanged (size and mtime match) is short and runs inline. If the file
+//! differs, the read may have to wait, for another program that is writing to the file and for the write lock
+//! of the store; in a server, at most one thread per board is blocked by that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use super::{EmbeddedStore, Shared, boards, writer};
 /// How long a reader waits for another program that is writing to a blackboard file.
 const OTHERS_WRITE: Duration = Duration::from_secs(1);
 
-/// What a glance at a board's file says.
+/// Result of a cheap check of a board's file.
 struct Glance {
-    /// The board as the store has it.
+    /// The board's state in the store.
     known: Option<BoardState>,
-    /// Whether the file is what the store wrote.
+    /// Whether the file is the one the store wrote.
     in_step: bool,
 }
 
@@ -39,7 +39,7 @@ impl Shared {
         Ok(Glance { known, in_step })
     }
 
-    /// Every board as the store has it, and those whose files differ.
+    /// Returns every board in the store, and the names of those whose files differ.
     fn glance_at_all(&self) -> Result<(BTreeMap<String, BoardHead>, Vec<BoardName>), PortError> {
         let known = self.read(boards::heads)?;
         let mut names: BTreeSet<BoardName> = known.iter().map(|head| head.name.clone()).collect();
@@ -50,13 +50,13 @@ impl Shared {
         Ok((all.collect(), differing))
     }
 
-    /// Finds out what became of a board's file. `waited` is taken off the time that this may take.
+    /// Reconciles a board's file with the store. `waited` is subtracted from the time this may take.
     fn look_closer(
         &self,
         name: &BoardName,
         waited: Duration,
     ) -> Result<Option<BoardState>, PortError> {
-        // Somebody else may have done it while we waited.
+        // Another task may have done it while we waited.
         let Glance { known, in_step } = self.glance(name)?;
         if in_step {
             return Ok(known);
@@ -71,15 +71,15 @@ impl Shared {
             Ok(found) => Ok(found
                 .filter(|(head, _)| head.version > 0 || known.is_some())
                 .map(|(head, noticed)| BoardState { head, noticed })),
-            // What is in the store can be read even where nothing can be mended.
+            // A board in the store can be read even if its file cannot be repaired.
             Err(error) if known.is_some() && cannot_write(error.code) => Ok(known),
-            // Another program has begun to write to it meanwhile; the next one to look sees the result.
+            // Another program has started writing to it; the next reader sees the result.
             Err(error) if error.code == Code::BoardLocked => Ok(known),
             Err(error) => Err(error),
         }
     }
 
-    /// A text that is not in memory.
+    /// Returns a text that is not in the cache.
     fn board_text(&self, name: &BoardName, version: u64) -> Result<Option<BoardText>, PortError> {
         self.read(|connection| {
             let kept = boards::head(connection, name)?;
@@ -114,7 +114,7 @@ impl EmbeddedStore {
     async fn all_boards(&self) -> Result<Vec<BoardHead>, PortError> {
         let (mut all, differing) = self.long(Shared::glance_at_all).await?;
         for name in differing {
-            // A board whose file cannot be used is listed as the store has it; using it tells why.
+            // A board whose file is unusable is listed with the store's state; using the board reports why.
             if let Ok(Some(state)) = self.look_closer(name.clone()).await {
                 all.insert(name.to_string(), state.head);
             }
@@ -122,8 +122,8 @@ impl EmbeddedStore {
         Ok(all.into_values().collect())
     }
 
-    /// Compares every board's file with the log, to the letter; the answer names those that differ.
-    /// Looking at a board compares only size and time, as it is done often.
+    /// Compares every board's file with the log byte by byte and returns the names of those that differ.
+    /// Ordinary reads compare only size and mtime, because they are frequent.
     pub async fn check_boards(&self) -> Result<Vec<String>, PortError> {
         let mut faults = Vec::new();
         for head in self.all_boards().await? {
@@ -190,7 +190,7 @@ impl Boards for EmbeddedStore {
                 return Ok(None);
             };
             let name = name.clone();
-            // Waits for another program, so not on a thread that serves others.
+            // Waits for another program, so not on a thread that serves other tasks.
             let held = aside(&self.shared, move |shared| {
                 let left = at_most.saturating_sub(begun.elapsed());
                 shared.mirror.hold(&name, left)

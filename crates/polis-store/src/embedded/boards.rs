@@ -1,4 +1,5 @@
-//! The tables of boards: heads and logs.
+//! SQL access to the board tables: heads, version logs, pruning of old versions, and lookup of a version by
+//! the mtime of its file.
 
 use polis_core::board::{Action, BoardHead, BoardName, Logged, VersionEntry};
 use polis_core::{Code, Timestamp};
@@ -31,13 +32,13 @@ fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
     })
 }
 
-/// A board's head, and what only this store keeps of it.
+/// A board's head, plus the columns that only the embedded store uses.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) head: BoardHead,
-    /// The oldest version the log holds.
+    /// The oldest version in the log.
     pub(super) floor: i64,
-    /// The modification time of its file.
+    /// The modification time of its file, in nanoseconds.
     pub(super) stamp: i64,
 }
 
@@ -98,7 +99,7 @@ pub(super) fn put_head(connection: &Connection, kept: &Kept) -> Result<(), PortE
         .map_err(from_sqlite)
 }
 
-/// Writes the row of the version the head is at.
+/// Inserts the log row of the head's current version.
 pub(super) fn insert_version(
     connection: &Connection,
     kept: &Kept,
@@ -131,11 +132,11 @@ pub(super) fn insert_version(
         .map_err(from_sqlite)
 }
 
-/// Drops what no version of the newest `keep` is put together from. What is looked at does not
-/// depend on how long the log is.
+/// Deletes log rows that none of the newest `keep` versions is assembled from. The number of rows examined
+/// does not depend on the length of the log.
 pub(super) fn prune(connection: &Connection, kept: &mut Kept, keep: u32) -> Result<(), PortError> {
     let oldest = bound(kept.head.oldest_kept(keep));
-    // Only additions since the last time: the whole text they follow is needed as before.
+    // Only additions since the last whole text: they are assembled from it, so it is still needed.
     if bound(kept.head.base) == kept.floor {
         return Ok(());
     }
@@ -157,7 +158,7 @@ pub(super) fn prune(connection: &Connection, kept: &mut Kept, keep: u32) -> Resu
     Ok(())
 }
 
-/// The text of a version, from the log.
+/// Returns the text of a version, assembled from the log.
 pub(super) fn text(
     connection: &Connection,
     name: &BoardName,
@@ -207,22 +208,22 @@ pub(super) fn versions(
         .map_err(from_sqlite)
 }
 
-/// What a file's modification time says about it.
+/// The version that a file's modification time identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamped {
-    /// The version that has this time.
+    /// The version whose file was given this mtime.
     pub(super) version: u64,
-    /// The size of its text.
+    /// The size of its text in bytes.
     pub(super) bytes: u64,
 }
 
-/// The version whose file has this modification time.
+/// Returns the version whose file was given this modification time.
 pub(super) fn stamped(
     connection: &Connection,
     name: &BoardName,
     stamp: i64,
 ) -> Result<Option<Stamped>, PortError> {
-    // Only asked when a file is not as it should be; the newest rows are the likely ones.
+    // Only runs when a file is out of step; the newest rows are the likely match.
     connection
         .prepare_cached(
             "SELECT version, bytes FROM (SELECT version, bytes, stamp FROM board_log WHERE board = ?1 \
@@ -244,10 +245,11 @@ pub(super) fn stamped(
         })
 }
 
-/// The mark that the blackboard's files are beside the store's directory, not in it.
+/// Name of the mark for a store whose blackboard files are next to its directory instead of inside it.
 pub(super) const BLACKBOARD_BESIDE: &str = "blackboard_beside";
 
-/// Says that the blackboard's files are beside the store's directory, unless there are some in it.
+/// Records that the blackboard's files are next to the store's directory, unless the store already has
+/// blackboards.
 pub(super) fn put_blackboard_beside(connection: &Connection) -> Result<(), PortError> {
     if mark(connection, BLACKBOARD_BESIDE)? > 0 {
         return Ok(());
@@ -267,7 +269,7 @@ pub(super) fn began_at(connection: &Connection) -> Result<Timestamp, PortError> 
     Ok(Timestamp::from_millis(number(millis)?))
 }
 
-/// The refusal of a text that a board cannot hold, as a failure below the rules.
+/// Returns the error for a file whose content no board can hold.
 pub(super) fn unfit(code: Code, message: String) -> PortError {
     PortError::new(
         code,

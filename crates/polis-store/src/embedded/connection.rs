@@ -1,4 +1,4 @@
-//! Opening the database file: settings, and migrations that run themselves.
+//! Opens the database file: connection settings (WAL, fsync on every commit) and automatic schema migrations.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::error::from_sqlite;
 use super::lock::{self, WriteLock};
 use crate::schema::too_new;
 
-/// The tables' history: each step is applied once, in order. Append only.
+/// The schema migrations: each is applied once, in order. Append only.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/sqlite/0002_boards.sql"),
@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0007_over_all.sql"),
 ];
 
-/// Opens a connection to tables that are known to be current.
+/// Opens a connection to a database whose schema is known to be current.
 pub(super) fn open(directory: &Path, patience: Duration) -> Result<Connection, PortError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection =
@@ -34,17 +34,19 @@ pub(super) fn open(directory: &Path, patience: Duration) -> Result<Connection, P
 }
 
 fn configure(connection: &Connection, patience: Duration) -> rusqlite::Result<()> {
-    // For a program that is not polis and holds SQLite's own lock.
+    // Applies when a program other than polis holds SQLite's own lock.
     connection.busy_timeout(patience)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
-    // The writer copies the log back when it is long (see `writer`); closing must not, it would
-    // synchronise twice more.
+    // The writer checkpoints the WAL when it is long (see `writer`). Closing must not, because it would cost
+    // two more fsyncs.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // `synchronous = FULL`: SQLite calls fsync on the WAL at each commit, so an acknowledged commit is
+    // durable.
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0;")
 }
 
-/// Creates the database file if there is none; [`open_current`] fills it.
+/// Creates the database file if it is missing; [`open_current`] creates the tables.
 pub(super) fn create(directory: &Path, patience: Duration) -> Result<(), PortError> {
     lock::prepare(directory)?;
     if directory.join(DATABASE).exists() {
@@ -69,8 +71,8 @@ fn use_write_ahead_log(connection: &Connection) -> Result<(), PortError> {
     ))
 }
 
-/// Opens a connection and brings the tables up to date. A database without tables is a new one only
-/// for `create`; for everybody else it has lost them.
+/// Opens a connection and applies missing migrations. A database without tables counts as new only for the
+/// `Create` purposes; otherwise its tables were lost.
 pub(super) fn open_current(
     directory: &Path,
     patience: Duration,
@@ -96,14 +98,14 @@ pub(super) fn open_current(
     Ok(connection)
 }
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To begin an empty one, unless there is one.
+    /// Create an empty store unless one exists.
     Create,
-    /// The same, with the blackboard's files beside it.
+    /// Like `Create`, with the blackboard's files next to the directory.
     CreateBeside,
-    /// To use what is there.
+    /// Use an existing store.
     Open,
 }
 
@@ -118,7 +120,7 @@ fn migrate(connection: &mut Connection) -> Result<(), PortError> {
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Exclusive)
         .map_err(from_sqlite)?;
-    // Another process may have been faster while we waited.
+    // Another process may have migrated while we waited for the lock.
     let version = schema_version(&transaction)?;
     if version >= MIGRATIONS.len() {
         return if version == MIGRATIONS.len() {

@@ -1,12 +1,12 @@
-//! What SQLite says, in our words.
+//! Maps SQLite errors to [`PortError`]s with a polis error code, a message and a hint.
 
 use polis_core::Code;
 use polis_ops::PortError;
 use rusqlite::{Error, ErrorCode};
 
-/// Translates a failure. The cause, which may name paths, stays in the source.
+/// Converts an SQLite error. The cause, which may contain paths, is kept only as the error source.
 pub(super) fn from_sqlite(error: Error) -> PortError {
-    // An error of ours that travelled inside one of SQLite's.
+    // A `PortError` that was passed through rusqlite as a conversion failure.
     let error = match error {
         Error::ToSqlConversionFailure(inner) => match inner.downcast::<PortError>() {
             Ok(ours) => return *ours,

@@ -1,7 +1,7 @@
-//! Waking those who wait for events, whichever process committed them.
+//! Notifies waiters of new events, regardless of which process committed them.
 //!
-//! Every committer touches the lock file after its commit; a thread watches that file through
-//! inotify. Where there is no inotify, and for writers that are not polis, it looks once a while.
+//! Every committer touches the lock file after its commit; a thread watches that file through inotify. It
+//! also polls once per interval, for platforms without inotify and for writers other than polis.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::Shared;
 use super::apply::last_sequence;
 use super::lock::LOCK;
 
-/// How long to sleep when nothing tells of changes.
+/// Polling interval when no notification arrives.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The news; its thread ends when nobody listens any more.
+/// Publishes the newest event's sequence number; its thread ends when there are no subscribers left.
 #[derive(Debug)]
 pub(super) struct Feed {
     receiver: watch::Receiver<u64>,
@@ -25,7 +25,7 @@ impl Feed {
     pub(super) fn start(shared: Arc<Shared>) -> Self {
         let (sender, receiver) = watch::channel(0);
         let watcher = Watcher::new(&shared);
-        // Without the thread waiting still ends, at its time limit.
+        // If the thread cannot be started, waiting still ends at its timeout.
         let _ = std::thread::Builder::new()
             .name("polis-feed".to_owned())
             .spawn(move || {

@@ -1,8 +1,8 @@
-//! The queue between processes: a kernel lock on a file of its own.
+//! Write lock between processes: a kernel lock (`flock`) on a separate file, `polis.lock`.
 //!
-//! SQLite's own answer to contention is to sleep and try again, which is slow and unfair with many
-//! writers. Waiters on a kernel lock are woken when it is released. The file also carries the news
-//! of a commit: touching it wakes the watchers of other processes (see [`super::feed`]).
+//! SQLite handles contention by sleeping and retrying, which is slow and unfair with many writers. Waiters on
+//! a kernel lock are woken when it is released. The file also carries commit notifications: touching it wakes
+//! the watchers of other processes (see [`super::feed`]).
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -14,15 +14,16 @@ use polis_core::Code;
 use polis_ops::PortError;
 use rustix::fs::{FlockOperation, flock};
 
-/// The lock's file name.
+/// File name of the lock.
 pub(super) const LOCK: &str = "polis.lock";
 
-/// The right to write, held until dropped.
+/// The write lock, held until dropped.
 #[derive(Debug)]
 pub(super) struct WriteLock(File);
 
 impl WriteLock {
-    /// Waits for the right to write, in the kernel's queue, at most `patience`.
+    /// Acquires the write lock, waiting in the kernel's queue for at most `patience`. Fails with `StoreBusy`
+    /// after that.
     pub(super) fn acquire(directory: &Path, patience: Duration) -> Result<Self, PortError> {
         let file = open(directory)?;
         match flock_within(file, patience)? {
@@ -35,20 +36,20 @@ impl WriteLock {
         }
     }
 
-    /// Tells watchers in other processes that there is something new.
+    /// Notifies watchers in other processes of a commit.
     pub(super) fn announce(&self) {
-        // Only the touch matters, not what is written; a watcher that misses it looks once a second.
+        // Only the modification matters, not the content; a watcher that misses it polls once a second.
         let _ = rustix::io::pwrite(&self.0, b".", 0);
     }
 }
 
-/// Locks a file exclusively, waiting in the kernel's queue at most so long; `None` if it was in vain.
+/// Locks a file exclusively, waiting in the kernel's queue for at most `at_most`. Returns `None` on timeout.
 fn flock_within(file: File, at_most: Duration) -> Result<Option<File>, PortError> {
     if try_flock(&file, FlockOperation::NonBlockingLockExclusive)? {
         return Ok(Some(file));
     }
-    // A blocking wait has no deadline, so it is done by a thread that we need not outwait. If
-    // it gets the lock too late nobody takes it, and dropping the file gives it back.
+    // A blocking flock has no deadline, so it runs on a thread that we can abandon. If it gets the lock too
+    // late, the result is dropped, and dropping the file releases the lock.
     let (send, receive) = mpsc::sync_channel(1);
     let wait = move || {
         let got = loop {
@@ -70,9 +71,8 @@ fn flock_within(file: File, at_most: Duration) -> Result<Option<File>, PortError
     }
 }
 
-/// Locks a file that other programs lock too, trying again and again at most so long; `None` if it was
-/// in vain. One of them may keep it for ever, and a thread that waits in the kernel could not be
-/// called back.
+/// Locks a file that other programs lock too, polling for at most `at_most`. Returns `None` on timeout.
+/// Another program may hold the lock indefinitely, and a thread blocked in the kernel could not be cancelled.
 pub(super) fn flock_polling(
     file: File,
     how: FlockOperation,
@@ -131,7 +131,7 @@ fn open(directory: &Path) -> Result<File, PortError> {
     })
 }
 
-/// Creates the lock file, so that its first use finds it.
+/// Creates the lock file, so that it exists at its first use.
 pub(super) fn prepare(directory: &Path) -> Result<(), PortError> {
     open(directory)?
         .write_all(b".")

@@ -1,4 +1,4 @@
-//! Messages: putting them into mailboxes and marking them as read inside a transaction, and reading
+//! SQL access to messages: inserting into mailboxes and marking as read inside a transaction, and reading
 //! mailboxes.
 
 use polis_core::AgentId;
@@ -16,8 +16,8 @@ use crate::message_row::{
 };
 use crate::row::bound;
 
-/// Puts a message into its mailbox; its number. Messages are never removed, so the largest number is
-/// the last that was given out.
+/// Inserts a message into its mailbox and returns its number. Messages are never deleted, so the largest
+/// number is the last one assigned.
 pub(super) fn send(
     connection: &Connection,
     message: &NewMessage,
@@ -43,7 +43,7 @@ pub(super) fn send(
     Ok(id.unsigned_abs())
 }
 
-/// The first of these that is not an unread message in this mailbox.
+/// Returns the first of these ids that is not an unread message in this mailbox.
 pub(super) fn not_unread(
     connection: &Connection,
     recipient: &AgentId,
@@ -146,8 +146,8 @@ pub(super) fn next_delivery_of_any(
         .map_err(from_sqlite)
 }
 
-/// The mailboxes that wait. One step of the index for each: it jumps to the next, past all messages of the one
-/// before.
+/// Returns the mailboxes with deliverable unread messages. One index step each: the query jumps to the next
+/// mailbox, past all messages of the previous one.
 pub(super) fn waiting(
     connection: &Connection,
     now: i64,

@@ -1,8 +1,9 @@
-//! The embedded store: one SQLite file that any number of processes share.
+//! The embedded store: one SQLite file shared by any number of processes.
 //!
-//! Write-ahead log with full synchronisation. Reads run at once, on pooled connections. Commits go
-//! through one writer thread for each server (`writer`), which puts what is waiting into one
-//! transaction and one synchronisation; between processes it queues on a kernel lock (`lock`).
+//! It uses a write-ahead log (WAL) with fsync on every commit. Reads run concurrently on pooled connections.
+//! In a server, commits go through one writer thread (`writer`), which combines all pending changesets into
+//! one transaction and one fsync (group commit); between processes, writers queue on a kernel lock (`lock`).
+//! Boards are mirrored as Markdown files (`mirror`).
 
 mod apply;
 mod blocking;
@@ -47,27 +48,27 @@ use mirror::Mirror;
 use records::Sized;
 use writer::Writer;
 
-/// The database's file name inside its directory.
+/// File name of the database inside its directory.
 pub const DATABASE: &str = "polis.db";
 
-/// How many connections are kept for the next who reads.
+/// Maximum number of idle connections kept in the pool.
 const MOST_IDLE: usize = 32;
 
-/// How a process uses the store.
+/// How a process uses the store; decides how the WAL is checkpointed and where commits run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// One command: keep the write-ahead log short, because the next process reads it whole.
+    /// A single command: keeps the WAL short, because the next process has to read all of it.
     Brief,
-    /// A process that serves one client for long: it commits in place like a command, and writes over the
-    /// log like a server, because a file that grows is synchronised more slowly.
+    /// A long-running process with a single client: commits inline like a command, and reuses the WAL like a
+    /// server, because fsync is slower on a growing file.
     Steady,
-    /// A server: let it grow some, because copying it back costs synchronisations, and then write over
-    /// it from the start, because a file that grows is synchronised more slowly.
+    /// A server: lets the WAL grow to some extent, because a checkpoint costs fsyncs, and then overwrites it
+    /// from the start, because fsync is slower on a growing file.
     Long,
 }
 
 impl Use {
-    /// How many bytes of write-ahead log a commit leaves to be copied back, at the most.
+    /// Maximum length of the WAL, in bytes, that a commit leaves without a checkpoint.
     fn log_limit(self) -> u64 {
         match self {
             Self::Brief => 256 << 10,
@@ -83,13 +84,13 @@ pub struct EmbeddedStore {
     shared: Arc<Shared>,
     writer: OnceLock<Writer>,
     feed: OnceLock<Feed>,
-    /// Who mends a board's file.
+    /// Per-board locks for repairing a board's file.
     mending: Turns,
-    /// Who keeps other programs away from a board's file.
+    /// Per-board locks for keeping other programs away from a board's file.
     holding: Turns,
 }
 
-/// What readers, the writer and the feed have in common.
+/// State shared by readers, the writer and the feed.
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
@@ -101,10 +102,10 @@ struct Shared {
 }
 
 impl Shared {
-    /// Runs a read on a pooled connection, here and now (see [`blocking`] for those that take long).
+    /// Runs a read inline on a pooled connection (see [`aside`] for long reads).
     ///
-    /// A connection is taken by a thread, never across a wait, so there are at most as many as threads
-    /// that read at the same moment.
+    /// A connection is used by one thread and never held across an await, so there are at most as many
+    /// connections as threads that read concurrently.
     fn read<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, PortError>,
@@ -125,7 +126,7 @@ impl Shared {
     }
 
     fn give_back(&self, connection: Connection) {
-        // One whose rollback failed would keep its transaction open, and every writer out.
+        // A connection whose rollback failed would keep its transaction open and block every writer.
         if !connection.is_autocommit() {
             return;
         }
@@ -137,14 +138,14 @@ impl Shared {
 }
 
 impl EmbeddedStore {
-    /// Creates the store in a directory, or opens the one that is there.
+    /// Creates the store in a directory, or opens the existing one.
     pub fn create(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
         connection::create(directory, patience)?;
         Self::begin(directory, usage, patience, Purpose::Create)
     }
 
-    /// The same, with the blackboard's files in `blackboard/` beside the directory, unless there are
-    /// some in it already. Whoever opens the store later finds them there.
+    /// Like [`EmbeddedStore::create`], with the blackboard's files in `blackboard/` next to the directory,
+    /// unless it already contains some. The location is stored, so later opens find the files there.
     pub fn create_beside_blackboard(
         directory: &Path,
         usage: Use,
@@ -154,7 +155,7 @@ impl EmbeddedStore {
         Self::begin(directory, usage, patience, Purpose::CreateBeside)
     }
 
-    /// Opens the store of a directory, bringing its tables up to date.
+    /// Opens the existing store of a directory and applies missing migrations.
     pub fn open(directory: &Path, usage: Use, patience: Duration) -> Result<Self, PortError> {
         Self::begin(directory, usage, patience, Purpose::Open)
     }
@@ -187,15 +188,15 @@ impl EmbeddedStore {
         })
     }
 
-    /// Sets how many versions are kept of a board whose file was changed outside; what polis writes
-    /// says it itself.
+    /// Sets how many versions are kept of a board whose file was changed externally. Changes made through
+    /// polis carry their own limit.
     #[must_use]
     pub fn keeping(self, versions: u32) -> Self {
         self.shared.mirror.set_keep(versions);
         self
     }
 
-    /// Checks the whole file; the answer lists what is wrong.
+    /// Checks the integrity of the database file and returns the problems found.
     pub fn check(&self) -> Result<Vec<String>, PortError> {
         self.shared.read(read::integrity)
     }
@@ -208,7 +209,8 @@ impl EmbeddedStore {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // Whoever comes next would have to read the log whole. A server's writer does this itself.
+        // Otherwise the next process would have to read the whole WAL. A server's writer thread does this
+        // itself.
         if self.shared.usage == Use::Steady {
             writer::leave(&self.shared);
         }
@@ -223,7 +225,8 @@ impl Ledger for EmbeddedStore {
     fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
         Box::pin(async move {
             match self.shared.usage {
-                // A command commits once; a thread to group with nobody would only cost time.
+                // A command commits once: a writer thread would have nothing to group and would only cost
+                // time.
                 Use::Brief | Use::Steady => writer::commit_alone(&self.shared, changes),
                 Use::Long => self.writer().commit(changes).await,
             }
@@ -235,7 +238,7 @@ impl Ledger for EmbeddedStore {
     }
 }
 
-/// How many rows are asked for by number.
+/// The number of rows requested by id, for [`EmbeddedStore::read_rows`].
 fn rows(ids: &[TaskId]) -> u32 {
     u32::try_from(ids.len()).unwrap_or(u32::MAX)
 }
@@ -252,7 +255,7 @@ impl Tasks for EmbeddedStore {
 
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
         let query = query.clone();
-        // Words are looked for in every task.
+        // A word search scans every task.
         let weight = match query.search.words() {
             [] => query.limit,
             _ => u32::MAX,
@@ -271,7 +274,7 @@ impl Tasks for EmbeddedStore {
     }
 
     fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>> {
-        // A comment may be long: a row counts as many.
+        // A comment may be long, so a row counts as several.
         let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
         self.read_rows(weight, move |c| read::comments(c, &query))
     }
@@ -360,7 +363,7 @@ impl Records for EmbeddedStore {
         after: Option<&'a str>,
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>> {
-        // A body may be megabytes.
+        // A body may be several megabytes.
         let after = after.map(str::to_owned);
         self.read_long(move |c| records::page(c, kind, after.as_deref(), limit))
     }
@@ -373,7 +376,7 @@ impl Records for EmbeddedStore {
         limit: u32,
     ) -> PortFuture<'a, Vec<Stored>> {
         let (owner, after) = (owner.to_owned(), after.map(str::to_owned));
-        // What is handed over may be megabytes; the other kinds are small.
+        // Bodies of these kinds may be several megabytes; the other kinds are small.
         let weight = match kind {
             RecordKind::Artifact | RecordKind::Reply | RecordKind::CommandOutput => u32::MAX,
             _ => limit.saturating_mul(2),
@@ -391,7 +394,7 @@ impl Records for EmbeddedStore {
 
 impl Messages for EmbeddedStore {
     fn mailbox<'a>(&'a self, query: &'a MailboxQuery) -> PortFuture<'a, Vec<Message>> {
-        // A payload may be large: a row counts as many.
+        // A payload may be large, so a row counts as several.
         let (query, weight) = (query.clone(), query.limit.saturating_mul(4));
         self.read_rows(weight, move |c| messages::mailbox(c, &query))
     }
@@ -466,7 +469,7 @@ impl Events for EmbeddedStore {
             let feed = self
                 .feed
                 .get_or_init(|| Feed::start(Arc::clone(&self.shared)));
-            // Subscribe first, read after: what is committed in between wakes us.
+            // Subscribe before reading, so that a commit in between wakes us.
             let mut signal = feed.subscribe();
             let deadline = tokio::time::Instant::now() + at_most;
             loop {
@@ -476,7 +479,7 @@ impl Events for EmbeddedStore {
                 }
                 match tokio::time::timeout_at(deadline, signal.changed()).await {
                     Ok(Ok(())) => {}
-                    // Without its thread the feed says nothing; the time is waited out all the same.
+                    // Without its thread the feed never notifies; wait until the deadline.
                     Ok(Err(_)) => tokio::time::sleep_until(deadline).await,
                     Err(_) => return Ok(last),
                 }
@@ -488,5 +491,5 @@ impl Events for EmbeddedStore {
     }
 }
 
-/// What a committed changeset's caller is told.
+/// Result of committing a changeset.
 type Answer = Result<Outcome, PortError>;

@@ -1,4 +1,4 @@
-//! Reading the tables.
+//! Read queries of the embedded store: tasks, comments, agents, workspaces, events and the integrity check.
 
 use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
@@ -159,7 +159,7 @@ pub(super) fn candidates(
             .query(params![required, task_type, fetched])
             .map_err(from_sqlite)?;
         let mut taken = 0;
-        // What is skipped is stepped over, not read.
+        // Skipped rows are stepped over without decoding them.
         while taken < most
             && let Some(row) = rows.next().map_err(from_sqlite)?
         {
@@ -263,7 +263,7 @@ pub(super) fn count(connection: &Connection) -> Result<StatusCounts, PortError> 
     })
 }
 
-/// A named record and its revision.
+/// Returns the record with this id and its revision.
 fn body_of<T: serde::de::DeserializeOwned>(
     connection: &Connection,
     sql: &str,

@@ -1,4 +1,4 @@
-//! Records of the plain kinds: writing them inside a transaction, and reading them.
+//! SQL access to generic records (the `records` table): writing inside a transaction, and reading.
 
 use polis_core::changeset::Receipt;
 use polis_core::record::{RecordKind, RecordName, Stored};
@@ -10,7 +10,7 @@ use super::read::rows;
 use crate::prepared::{RecordPut, text_of};
 use crate::row::ids_of;
 
-/// A record's revision, if it is there.
+/// Returns a record's revision, or `None` if it does not exist.
 pub(super) fn revision(
     connection: &Connection,
     name: &RecordName,
@@ -51,7 +51,7 @@ pub(super) fn delete(connection: &Connection, name: &RecordName) -> rusqlite::Re
         .map(|_| ())
 }
 
-/// Removes the records of a kind whose time was up.
+/// Deletes the expired records of a kind.
 pub(super) fn forget(
     connection: &Connection,
     kind: RecordKind,
@@ -71,16 +71,16 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-/// How large a body is read where it is asked for, in bytes: 64 KiB take 16 µs.
+/// Maximum size of a body that is read inline, in bytes: 64 KiB take 16 µs.
 const SMALL: i64 = 64 << 10;
 
-/// A record that is small, or absent; or that there is a large one.
+/// A record that is small or absent, or the fact that its body is large.
 pub(super) enum Sized {
     Small(Option<Stored>),
     Large,
 }
 
-/// Reads a record unless its body is large; telling so does not read it.
+/// Reads a record unless its body is large; the size check does not read the body.
 pub(super) fn small(connection: &Connection, name: &RecordName) -> Result<Sized, PortError> {
     let sql = "SELECT id, revision, CASE WHEN octet_length(body) <= ?3 THEN body END FROM records \
                WHERE kind = ?1 AND id = ?2";
@@ -127,7 +127,7 @@ pub(super) fn page(
     }
 }
 
-/// Commands of all owners. The index has the expression and the kind as they stand here.
+/// Returns commands of all owners. The index is on exactly this expression and kind.
 pub(super) fn commands_of_all(
     connection: &Connection,
     after: &str,
@@ -138,7 +138,7 @@ pub(super) fn commands_of_all(
     rows(connection, sql, params![after, limit], stored)
 }
 
-/// The records of a kind whose id is `OWNER/…`.
+/// Returns the records of a kind whose id is `OWNER/…`.
 pub(super) fn page_of(
     connection: &Connection,
     kind: RecordKind,

@@ -1,4 +1,4 @@
-//! Conversations: adding turns inside a transaction, and reading them.
+//! SQL access to conversations: appending turns inside a transaction, and reading them.
 
 use polis_core::changeset::Receipt;
 use polis_core::society::MemberKey;
@@ -11,7 +11,7 @@ use super::read::rows;
 use crate::prepared::{TurnPut, text_of};
 use crate::row::bound;
 
-/// Whether there is a turn of that number.
+/// Whether this turn number exists.
 pub(super) fn exists(connection: &Connection, put: &TurnPut) -> Result<bool, PortError> {
     connection
         .prepare_cached("SELECT 1 FROM turns WHERE member = ? AND turn = ?")

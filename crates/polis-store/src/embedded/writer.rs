@@ -1,4 +1,7 @@
-//! Group commit: one thread, one transaction and one synchronisation for all that wait.
+//! Group commit: one writer thread combines all pending changesets into one transaction and one fsync.
+//!
+//! Also contains the commit paths without a writer thread (single commands, streams, repairing a board's
+//! file) and the WAL checkpoint policy.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -19,14 +22,14 @@ use super::lock::WriteLock;
 use super::{Answer, Shared, Use};
 use crate::prepared::{Prepared, Row};
 
-/// The size of a frame: a page and its header.
+/// Size of a WAL frame: a page and its header.
 const FRAME: u64 = 4096 + 24;
-/// How long a server's log may become while readers keep it from being written over.
+/// Maximum length of a server's WAL while readers prevent it from being overwritten.
 const LONGEST_LOG: u64 = 64 << 20;
-/// The most changesets in one transaction, and about the most bytes.
+/// Maximum number of changesets in one transaction, and the approximate maximum of their bytes.
 const MOST: usize = 512;
 const MOST_BYTES: usize = 8 << 20;
-/// How much of the database the writer keeps in memory.
+/// Size of the writer's page cache.
 const CACHE_KIB: i64 = 32 << 10;
 /// How many changesets a stream's source may be ahead of the thread that writes them.
 const AHEAD: usize = 16;
@@ -36,7 +39,7 @@ struct Request {
     answer: oneshot::Sender<Answer>,
 }
 
-/// The way to the writer thread, which ends, and is waited for, when this is dropped.
+/// Handle of the writer thread; dropping it ends the thread and joins it.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: Option<Sender<Request>>,
@@ -46,7 +49,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(shared: Arc<Shared>) -> Self {
         let (queue, requests) = channel();
-        // If the thread cannot be started the receiver is gone, and every commit says so.
+        // If the thread cannot be started, the receiver is dropped and every commit fails.
         let thread = std::thread::Builder::new()
             .name("polis-writer".to_owned())
             .spawn(move || serve(&shared, &requests))
@@ -58,7 +61,7 @@ impl Writer {
     }
 
     pub(super) async fn commit(&self, changes: Changeset) -> Answer {
-        // Rows and JSON are made here, by the caller, so that the one thread only writes.
+        // Rows and JSON are built by the caller, so that the writer thread only writes.
         let changes = Prepared::of(changes)?;
         let (answer, answered) = oneshot::channel();
         let gone = || PortError::internal("The writer thread", "it ended");
@@ -73,15 +76,15 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.queue = None;
-        // Nothing is written after this: a directory may be removed.
+        // Joined so that nothing is written afterwards: the directory may be removed.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-/// Lets the one who writes keep more pages: those of a large board's indexes would be read again for
-/// every batch. Without the room it is only slower.
+/// Enlarges the page cache of the writer's connection: with a large database the index pages would be read
+/// again for every batch. If the setting fails, the writer is only slower.
 fn roomy(connection: Connection) -> Connection {
     let _ = connection.pragma_update(None, "cache_size", -CACHE_KIB);
     connection
@@ -109,7 +112,7 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
         match ready {
             Ok((lock, connection)) => {
                 commit_all(shared, &lock, &connection, batch);
-                // One whose rollback failed is dropped, and its transaction with it.
+                // A connection whose rollback failed is dropped, which rolls its transaction back.
                 kept = Some(connection).filter(Connection::is_autocommit);
             }
             Err(error) => refuse_all(batch, &error),
@@ -123,7 +126,8 @@ fn serve(shared: &Shared, requests: &Receiver<Request>) {
     }
 }
 
-/// Commits a batch, and each changeset alone if the batch fails for a reason that may be one's own.
+/// Commits a batch. If it fails for a reason that may concern a single changeset, commits each one
+/// separately.
 fn commit_all(shared: &Shared, lock: &WriteLock, connection: &Connection, mut batch: Vec<Request>) {
     match commit_batch(shared, connection, &mut batch) {
         Ok(()) => {}
@@ -141,7 +145,8 @@ fn commit_all(shared: &Shared, lock: &WriteLock, connection: &Connection, mut ba
     keep_log_short(shared, connection);
 }
 
-/// Whether a failure may come from one changeset, not from the store: a damaged row, a board's file.
+/// Whether an error may be caused by a single changeset rather than by the store: a damaged row or a board's
+/// file.
 fn may_be_ones_own(error: &PortError, batch: &[Request]) -> bool {
     let of_board = |row: &Row| matches!(row, Row::Board(_) | Row::Lease(_));
     error.code == Code::Internal
@@ -162,7 +167,7 @@ fn refuse_all(batch: Vec<Request>, error: &PortError) {
     }
 }
 
-/// Commits a batch and answers it. On an error nothing was committed and nobody answered.
+/// Commits a batch and answers its requests. On an error nothing was committed and no request was answered.
 fn commit_batch(
     shared: &Shared,
     connection: &Connection,
@@ -196,13 +201,13 @@ fn in_transaction<T>(
     let done =
         work(connection).and_then(|answer| run("COMMIT").map_err(from_sqlite).map(|()| answer));
     if done.is_err() && !connection.is_autocommit() {
-        // A failed rollback leaves nothing behind either: the connection's next begin says so.
+        // A failed rollback does no harm: the connection's next BEGIN reports it.
         let _ = run("ROLLBACK");
     }
     done
 }
 
-/// Commits a changeset here and now.
+/// Commits a changeset inline.
 pub(super) fn commit_alone(shared: &Shared, changes: Changeset) -> Answer {
     let changes = Prepared::of(changes)?;
     let lock = WriteLock::acquire(&shared.directory, shared.patience)?;
@@ -222,7 +227,7 @@ pub(super) fn commit_alone(shared: &Shared, changes: Changeset) -> Answer {
     answer
 }
 
-/// Leaves a short log behind, if nobody is writing just now.
+/// Truncates the WAL on exit, unless another process is writing.
 pub(super) fn leave(shared: &Shared) {
     if let Ok(_lock) = WriteLock::acquire(&shared.directory, Duration::ZERO)
         && let Ok(connection) = shared.take()
@@ -232,8 +237,8 @@ pub(super) fn leave(shared: &Shared) {
     }
 }
 
-/// Finds out what became of a board's file and mends it, here and now. `is_guarded`: the caller keeps other programs from
-/// writing to it.
+/// Reconciles a board's file with the store and repairs it, inline. `is_guarded`: the caller has locked the
+/// file against other programs.
 pub(super) fn mend(
     shared: &Shared,
     name: &BoardName,
@@ -259,9 +264,9 @@ pub(super) fn mend(
     answer
 }
 
-/// Commits a stream of changesets in one transaction of its own; in a server, on a thread of its own,
-/// a few changesets behind their source. Whatever ends the stream early undoes it, and so does giving
-/// up waiting for it.
+/// Commits a stream of changesets in one transaction; in a server on a separate thread, at most a few
+/// changesets behind the source. If the stream ends early or the caller's future is dropped, the transaction
+/// is rolled back.
 pub(super) async fn commit_stream(
     shared: &Arc<Shared>,
     source: &mut dyn ChangesetSource,
@@ -281,7 +286,7 @@ pub(super) async fn commit_stream(
     answer
 }
 
-/// Sends all that a source gives, and that it has ended, unless nobody wants it any more.
+/// Sends all changesets of a source, then an end marker; stops if the receiver is gone.
 async fn feed(
     source: &mut dyn ChangesetSource,
     queue: mpsc::Sender<Option<Prepared>>,
@@ -333,11 +338,12 @@ fn commit_all_of(
     answer
 }
 
-/// Copies the write-ahead log back when it is long.
+/// Checkpoints the WAL when it is long.
 ///
-/// SQLite's own checkpoint is no good for commands: it leaves the log as it is, to be overwritten
-/// from the start by a process that remembers how far it was copied back. With one process after
-/// another nobody does, and the log would grow for ever. A server does remember.
+/// SQLite's own (passive) checkpoint does not suit commands: it leaves the WAL file as it is, to be
+/// overwritten from the start by a process that knows how far it was copied back. In a sequence of
+/// short-lived processes none of them knows, and the WAL would grow without bound. A server process does
+/// know.
 fn keep_log_short(shared: &Shared, connection: &Connection) {
     let length = log_length(connection);
     if length <= shared.usage.log_limit() {
@@ -351,9 +357,9 @@ fn keep_log_short(shared: &Shared, connection: &Connection) {
     }
 }
 
-/// How many bytes of the write-ahead log count: those of the last commit and before it. What lies
-/// beyond is left over. Asked of SQLite, which alone may open its files: when a process closes one of
-/// them, it loses every lock that it has on it.
+/// Returns the number of bytes in use in the WAL, up to the last commit; anything after that is left over.
+/// Determined through SQLite, because only SQLite may open its files: when a process closes any descriptor of
+/// such a file, it loses all its POSIX locks on that file.
 fn log_length(connection: &Connection) -> u64 {
     let frames = connection
         .prepare_cached("PRAGMA wal_checkpoint(NOOP)")
@@ -361,8 +367,8 @@ fn log_length(connection: &Connection) -> u64 {
     frames.map_or(0, |frames| u64::try_from(frames).unwrap_or(0) * FRAME)
 }
 
-/// Copies the write-ahead log back and cuts it off, unless somebody is reading from it just now. Not
-/// being able to is no fault; a later commit does it.
+/// Checkpoints and truncates the WAL, unless a reader is using it. Failure is harmless; a later commit
+/// retries.
 fn shorten_log(shared: &Shared, connection: &Connection) {
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));

@@ -1,4 +1,5 @@
-//! What becomes of boards, as statements over one array for each column.
+//! Statements that write boards, their log rows and log pruning, with one array parameter per column
+//! (`unnest`).
 
 use super::board_plan::BoardPlan;
 use super::connection::Parameter;
@@ -20,8 +21,7 @@ pub(super) const INSERT_LOG: &str = "INSERT INTO board_log (board, version, kind
      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], \
      $9::bigint[], $10::text[]) \
      AS n (board, version, kind, action, changed_by, changed_at, bytes, start, removed, text)";
-/// Takes out of a log what comes before the newest whole text that is not younger than the oldest
-/// version in history.
+/// Deletes log rows older than the newest whole text that is at or before the oldest version in history.
 pub(super) const CUT_LOG: &str = "WITH cut AS MATERIALIZED (SELECT n.board, n.floor, (SELECT max(l.version) \
      FROM board_log AS l WHERE l.board = n.board AND l.kind = 'whole' AND l.version <= n.oldest) AS keep \
      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS n (board, floor, oldest)), \
@@ -29,7 +29,7 @@ pub(super) const CUT_LOG: &str = "WITH cut AS MATERIALIZED (SELECT n.board, n.fl
      AND board_log.version >= cut.floor AND board_log.version < cut.keep) \
      UPDATE boards SET floor = cut.keep FROM cut WHERE boards.name = cut.board AND boards.floor < cut.keep";
 
-/// Heads of boards.
+/// Head rows of boards.
 #[derive(Debug, Default)]
 pub(super) struct HeadColumns<'a> {
     name: Vec<&'a str>,
@@ -72,7 +72,7 @@ impl<'a> HeadColumns<'a> {
         self.lease_until.push(head.lease_until);
     }
 
-    /// In the order of [`crate::board_row::HEAD_COLUMNS`].
+    /// Returns the columns in the order of [`crate::board_row::HEAD_COLUMNS`].
     pub(super) fn all(&self) -> [Parameter<'_>; 13] {
         [
             &self.name,
@@ -92,7 +92,7 @@ impl<'a> HeadColumns<'a> {
     }
 }
 
-/// New rows of boards' logs.
+/// New log rows of boards.
 #[derive(Debug, Default)]
 pub(super) struct LogColumns<'a> {
     board: Vec<&'a str>,
@@ -141,7 +141,7 @@ impl<'a> LogColumns<'a> {
     }
 }
 
-/// Where boards' logs may be cut.
+/// Boards whose logs may be pruned.
 #[derive(Debug, Default)]
 pub(super) struct CutColumns<'a> {
     board: Vec<&'a str>,

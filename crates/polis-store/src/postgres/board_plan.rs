@@ -1,7 +1,8 @@
-//! Deciding what a batch comes to for boards: the part of `plan` that is about them.
+//! The board part of `plan`: decides what a batch changes on boards.
 //!
-//! Unlike other writes, several changes of one board fit into one changeset: each sees those before
-//! it. So a changeset's changes are staged while conflicts are sought, and kept if there is none.
+//! Unlike other writes, one changeset may change the same board several times, and each change sees the ones
+//! before it. A changeset's changes are therefore staged while conflicts are checked, and kept if there is
+//! none.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,18 +14,18 @@ use crate::board_row::HeadRow;
 use crate::prepared::Prepared;
 use crate::row::{bound, number};
 
-/// The modification time of a board's file; here boards are not files.
+/// Placeholder for the file mtime; PostgreSQL boards have no files.
 const NO_STAMP: i64 = 0;
 
-/// A board while a batch is decided.
+/// State of a board while a batch is decided.
 #[derive(Debug, Clone)]
 struct Standing {
     head: BoardHead,
     /// The head as columns.
     row: HeadRow,
-    /// The oldest version that history has to show; 0 if the batch leaves it as it was.
+    /// The oldest version that history has to contain; 0 if the batch does not change it.
     oldest: u64,
-    /// Whether the batch wrote it whole.
+    /// Whether the batch wrote a whole text.
     rewritten: bool,
 }
 
@@ -48,11 +49,11 @@ impl Standing {
         })
     }
 
-    /// Whether the log may hold rows that no version in history needs.
+    /// Whether the log may contain rows that no version in history needs.
     ///
-    /// What history needs begins at the newest whole text that is no younger than the oldest version.
-    /// It is looked for only when a whole text was written, or when it is the newest one: rows may
-    /// stay a few versions longer, and an append never searches the log.
+    /// The rows that history needs start at the newest whole text that is not newer than the oldest version.
+    /// It is searched only when a whole text was written, or when it is the newest whole text: rows may stay
+    /// for a few versions longer, and an append never searches the log.
     fn has_superfluous_rows(&self) -> bool {
         let (base, oldest) = (bound(self.head.base), bound(self.oldest));
         if base <= oldest {
@@ -77,24 +78,24 @@ pub(super) struct LogChange<'a> {
     pub(super) logged: Logged,
 }
 
-/// Rows of a board's log that may go.
+/// Log rows of a board that may be deleted.
 #[derive(Debug)]
 pub(super) struct Superfluous<'a> {
     pub(super) board: &'a str,
-    /// The oldest version that the log holds.
+    /// The oldest version in the log.
     pub(super) floor: i64,
-    /// The oldest version that history has to show.
+    /// The oldest version that history has to contain.
     pub(super) oldest: i64,
 }
 
-/// What one changeset does to boards.
+/// Board changes of one changeset.
 #[derive(Debug, Default)]
 pub(super) struct Staged<'a> {
     standing: BTreeMap<String, Standing>,
     log: Vec<LogChange<'a>>,
 }
 
-/// What a batch does to boards.
+/// Board changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct BoardPlan<'a> {
     found: HashMap<String, HeadRow>,
@@ -114,17 +115,17 @@ impl<'a> BoardPlan<'a> {
         self.changed.standing.is_empty()
     }
 
-    /// The heads of all boards that change.
+    /// Returns the heads of all boards that change.
     pub(super) fn heads(&self) -> impl Iterator<Item = &HeadRow> {
         self.changed.standing.values().map(|board| &board.row)
     }
 
-    /// What is added to their logs.
+    /// Returns the rows to add to the logs.
     pub(super) fn log(&self) -> &[LogChange<'a>] {
         &self.changed.log
     }
 
-    /// What may be taken out of their logs.
+    /// Returns the rows that may be deleted from the logs.
     pub(super) fn superfluous(&self) -> impl Iterator<Item = Superfluous<'_>> {
         let boards = self.changed.standing.iter();
         boards
@@ -148,7 +149,7 @@ impl<'a> BoardPlan<'a> {
         }
     }
 
-    /// Stages a change of a board's text, or finds that the board does not admit it.
+    /// Stages a change of a board's text, or returns a conflict if the board does not admit it.
     pub(super) fn change(
         &self,
         staged: &mut Staged<'a>,
@@ -164,7 +165,7 @@ impl<'a> BoardPlan<'a> {
         let logged = board.head.change(write.change.clone(), by, &at);
         board.rewritten |= matches!(logged, Logged::Whole(_));
         board.oldest = board.oldest.max(board.head.oldest_kept(write.keep));
-        // The first version there is.
+        // A board's first version is 1.
         let floor = board.row.floor.max(1);
         board.row = HeadRow::of(&board.head, floor, NO_STAMP)?;
         let (start, removed) = logged.place();
@@ -183,7 +184,7 @@ impl<'a> BoardPlan<'a> {
         Ok(None)
     }
 
-    /// Stages a change of a board's lease, or finds that it is not the one that was decided on.
+    /// Stages a change of a board's lease, or returns a conflict if the lease is not the expected one.
     pub(super) fn lease(
         &self,
         staged: &mut Staged<'a>,
@@ -199,7 +200,7 @@ impl<'a> BoardPlan<'a> {
         Ok(None)
     }
 
-    /// Keeps what a changeset staged; the version of the last board that it changed.
+    /// Adopts the staged changes of a changeset. Returns the version of the last board that it changed.
     pub(super) fn keep(&mut self, staged: Staged<'a>) -> Option<u64> {
         let last = staged.log.last().map(|row| row.version.unsigned_abs());
         self.changed.standing.extend(staged.standing);

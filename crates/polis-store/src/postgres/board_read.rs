@@ -1,4 +1,4 @@
-//! Reading boards.
+//! Read queries for boards: heads, texts and versions.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::board_row::{
 };
 use crate::row::{bound, number};
 
-/// A board's head as columns, in the order of [`HEAD_COLUMNS`].
+/// Reads a board's head, in the order of [`HEAD_COLUMNS`].
 pub(super) fn head_row(row: &Row) -> Result<HeadRow, Error> {
     Ok(HeadRow {
         name: row.try_get(0)?,

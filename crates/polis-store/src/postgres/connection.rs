@@ -1,5 +1,5 @@
-//! Connections: opening them, their settings, prepared statements, and migrations that run
-//! themselves.
+//! PostgreSQL connections: address parsing, session settings, prepared statements and automatic schema
+//! migrations.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,7 +17,7 @@ use tokio_postgres::{Client, Config, Connection, Error, NoTls, Row, Socket, Stat
 use super::error::{from_postgres, is_broken, silent, unreachable};
 use crate::schema::too_new;
 
-/// The tables' history: each step is applied once, in order. Append only.
+/// The schema migrations: each is applied once, in order. Append only.
 const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/postgres/0002_boards.sql"),
@@ -28,35 +28,35 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0007_over_all.sql"),
 ];
 
-/// The advisory lock that whoever migrates holds ("polis" in ASCII).
+/// Advisory lock held while migrating ("polis" in ASCII).
 const MIGRATION_LOCK: i64 = 0x70_6f6c_6973;
 
-/// How long to wait before asking a server again that is just starting.
+/// Delay before reconnecting to a server that is just starting.
 const STARTING: Duration = Duration::from_millis(100);
 
 /// A parameter of a statement.
 pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
 
-/// Where the server is, and how long to wait for it.
+/// Address of the server, and how long to wait for it.
 #[derive(Debug)]
 pub(super) struct Address {
     config: Config,
     pub(super) patience: Duration,
 }
 
-/// What a connection is for.
+/// Purpose of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Looking things up.
+    /// Queries.
     Read,
-    /// Committing.
+    /// Commits.
     Write,
 }
 
 impl Address {
-    /// Reads an address such as `postgres://user:password@host/database`.
+    /// Parses an address such as `postgres://user:password@host/database`.
     pub(super) fn parse(url: &str, patience: Duration) -> Result<Self, PortError> {
-        // The parser's own words may quote the address, and with it the password.
+        // The parser's own error message may quote the address, and with it the password.
         let mut config: Config = url.parse().map_err(|_| {
             PortError::new(
                 Code::InvalidConfig,
@@ -72,7 +72,7 @@ impl Address {
                 "connect over a local socket, a private network or a tunnel, without sslmode=require",
             ));
         }
-        // Without TLS there is nothing to prefer; this saves the question.
+        // Without TLS support `prefer` is equivalent to `disable`; this saves the negotiation.
         config.ssl_mode(SslMode::Disable);
         if config.get_application_name().is_none() {
             config.application_name("polis");
@@ -85,14 +85,14 @@ impl Address {
         Instant::now() + self.patience
     }
 
-    /// The settings of a connection, which the server takes with its opening.
+    /// Returns the session settings, which are sent with the connection's startup message.
     ///
-    /// All our statements are look-ups through an index, and stay so while tables grow: a plan made
-    /// when a table was small must not read it whole for ever after.
+    /// All our statements are index lookups, and must stay so while tables grow: a plan made when a table was
+    /// small must not keep scanning the whole table.
     fn settings(&self, purpose: Purpose) -> String {
         let wait = self.patience.as_millis().clamp(1, 2_000_000_000);
         let of_purpose = match purpose {
-            // Where an index has the order, nothing is sorted, even before the first statistics.
+            // Where an index provides the order, do not sort, even before the first statistics exist.
             Purpose::Read => " -c enable_sort=off",
             Purpose::Write => {
                 " -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan"
@@ -106,7 +106,7 @@ impl Address {
         )
     }
 
-    /// Opens a connection whose messages somebody else will drive.
+    /// Opens a connection whose message loop the caller has to drive.
     pub(super) async fn dial(
         &self,
         purpose: Purpose,
@@ -146,7 +146,7 @@ impl Address {
         deadline: Instant,
     ) -> Result<Session, PortError> {
         let (client, connection) = self.dial(purpose, deadline).await?;
-        // Ends with the client. Its error reaches whoever waits for an answer.
+        // Ends with the client. Its error reaches the callers that wait for an answer.
         tokio::spawn(connection);
         Ok(Session {
             client,
@@ -175,7 +175,7 @@ impl Session {
             .contains_key(sql)
     }
 
-    /// Prepares a statement, once.
+    /// Prepares a statement, or returns the one prepared earlier.
     pub(super) async fn statement(&self, sql: &str) -> Result<Statement, Error> {
         let known = self
             .statements
@@ -194,7 +194,7 @@ impl Session {
         Ok(statement)
     }
 
-    /// Runs a statement. One that is prepared is sent when this is first polled.
+    /// Runs a statement. If it is already prepared, it is sent on the first poll.
     pub(super) async fn query(
         &self,
         sql: &str,
@@ -204,17 +204,17 @@ impl Session {
         self.client.query(&statement, parameters).await
     }
 
-    /// Runs statements without parameters and without an answer.
+    /// Runs statements without parameters and without a result.
     pub(super) async fn run(&self, sql: &str) -> Result<Vec<Row>, Error> {
         self.client.batch_execute(sql).await.map(|()| Vec::new())
     }
 }
 
-/// Brings the tables up to date.
+/// Applies missing migrations.
 pub(super) async fn migrate(session: &Session, deadline: Instant) -> Result<(), PortError> {
     timeout_at(deadline, async {
         let version = match schema_version(session).await {
-            // There is no such table yet.
+            // The table does not exist yet.
             Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => 0,
             other => other.map_err(from_postgres)?,
         };
@@ -241,7 +241,7 @@ async fn schema_version(session: &Session) -> Result<usize, Error> {
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-/// Takes the steps that are missing, in one transaction; others who start now wait for it.
+/// Applies the missing migrations in one transaction; other processes that start now wait for it.
 async fn apply_missing(session: &Session) -> Result<(), PortError> {
     let run = |sql: String| async move { session.run(&sql).await.map_err(cannot_create) };
     run(format!(
@@ -249,7 +249,7 @@ async fn apply_missing(session: &Session) -> Result<(), PortError> {
          CREATE TABLE IF NOT EXISTS polis_schema (version BIGINT PRIMARY KEY)"
     ))
     .await?;
-    // Another process may have been faster while we waited.
+    // Another process may have migrated while we waited for the lock.
     let version = schema_version(session).await.map_err(from_postgres)?;
     known(version)?;
     for (step, number) in MIGRATIONS.iter().zip(1..).skip(version) {

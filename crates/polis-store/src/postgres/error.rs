@@ -1,4 +1,4 @@
-//! What PostgreSQL says, in our words.
+//! Maps PostgreSQL errors to [`PortError`]s with a polis error code, a message and a hint.
 
 use std::error::Error as _;
 use std::io;
@@ -8,7 +8,7 @@ use polis_ops::PortError;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-/// Translates a failure. The cause stays in the source; a connection's address is in neither.
+/// Converts an error. The cause is kept as the error source; neither contains the connection's address.
 pub(super) fn from_postgres(error: Error) -> PortError {
     if is_broken(&error) {
         return unreachable().because(error);
@@ -54,7 +54,7 @@ pub(super) fn from_postgres(error: Error) -> PortError {
     failure.because(error)
 }
 
-/// Whether the connection is gone with this, as opposed to a statement that was refused.
+/// Whether the error means that the connection is lost, as opposed to a rejected statement.
 pub(super) fn is_broken(error: &Error) -> bool {
     match error.code() {
         Some(code) => {
@@ -69,13 +69,13 @@ pub(super) fn is_broken(error: &Error) -> bool {
         None => error.source().is_none_or(|cause| {
             cause
                 .downcast_ref::<io::Error>()
-                // A message too large to be sent says so with this kind.
+                // Sending a message that is too large fails with this kind.
                 .is_some_and(|e| e.kind() != io::ErrorKind::InvalidInput)
         }),
     }
 }
 
-/// The server cannot be reached.
+/// Returns the error for a server that cannot be reached.
 pub(super) fn unreachable() -> PortError {
     PortError::new(
         Code::StoreUnavailable,
@@ -84,7 +84,7 @@ pub(super) fn unreachable() -> PortError {
     )
 }
 
-/// The server is there but does not answer.
+/// Returns the error for a server that does not answer in time.
 pub(super) fn silent() -> PortError {
     PortError::new(
         Code::StoreBusy,
@@ -93,7 +93,7 @@ pub(super) fn silent() -> PortError {
     )
 }
 
-/// The connection broke before anything was committed.
+/// Returns the error for a connection that broke before anything was committed.
 pub(super) fn not_committed(error: PortError) -> PortError {
     PortError {
         message: "The connection to the PostgreSQL server broke. Nothing was changed.".to_owned(),
@@ -102,7 +102,7 @@ pub(super) fn not_committed(error: PortError) -> PortError {
     }
 }
 
-/// The connection broke while committing, and nobody can say what became of it.
+/// Returns the error for a connection that broke during the commit, so that its outcome is unknown.
 pub(super) fn unknown() -> PortError {
     PortError::new(
         Code::CommitUnknown,
@@ -112,7 +112,7 @@ pub(super) fn unknown() -> PortError {
     )
 }
 
-/// Something in the tables is not as polis writes it.
+/// Returns the error for a row that polis cannot have written.
 pub(super) fn damaged() -> PortError {
     PortError::new(
         Code::StoreCorrupt,
@@ -121,7 +121,7 @@ pub(super) fn damaged() -> PortError {
     )
 }
 
-/// The same failure for another of those it hit.
+/// Clones an error, for each further request that it affects.
 pub(super) fn copy(error: &PortError) -> PortError {
     let copied = PortError::new(error.code, error.message.clone(), error.hint.clone());
     let mut causes = Vec::new();

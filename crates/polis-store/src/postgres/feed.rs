@@ -1,8 +1,8 @@
-//! Waking those who wait for events, whichever process committed them.
+//! Notifies waiters of new events, regardless of which process committed them.
 //!
-//! Every committer notifies a channel in its transaction; a task of each process that has somebody
-//! waiting listens to it. Other boards in the same database use the same channel, so a notification
-//! says no more than "look". In case one is lost it looks once a while anyway.
+//! Every committer sends a NOTIFY in its transaction; each process that has waiters runs a task that LISTENs.
+//! Other schemas in the same database use the same channel, so a notification only means "check". The task
+//! also polls once per interval, in case a notification is lost.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use tokio_postgres::AsyncMessage;
 use super::connection::{Address, Purpose};
 use super::plan::LOG_HEAD;
 
-/// How long to sleep when nothing tells of changes.
+/// Polling interval when no notification arrives.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// How long to wait before connecting again.
+/// Delay before reconnecting.
 const CONNECT_AGAIN: Duration = Duration::from_millis(250);
 
-/// The news; its task ends when nobody listens any more.
+/// Publishes the newest event's sequence number; its task ends when there are no subscribers left.
 #[derive(Debug)]
 pub(super) struct Feed {
     receiver: watch::Receiver<u64>,
@@ -44,10 +44,10 @@ impl Feed {
     }
 }
 
-/// Listens, and connects again when that ends. While it cannot, those who wait look for themselves.
+/// Listens, and reconnects when the connection ends. While it cannot connect, waiters poll for themselves.
 async fn follow(address: &Address, sender: &watch::Sender<u64>) {
     loop {
-        // Whatever broke it, the answer is to connect again.
+        // Any failure is handled by reconnecting.
         let _ = listen(address, sender).await;
         sleep(CONNECT_AGAIN).await;
     }

@@ -1,4 +1,4 @@
-//! Messages: deciding what a batch comes to for them, and reading mailboxes.
+//! Messages: plans the message writes of a batch, and reads mailboxes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,28 +18,28 @@ use crate::message_row::{
 };
 use crate::row::bound;
 
-/// The mark that is the number of the newest message. Only who has locked the head of the log moves it,
-/// so messages become visible in the order of their numbers.
+/// Mark with the number of the newest message. It is only changed while holding the lock on the log head, so
+/// messages become visible in the order of their numbers.
 pub(super) const MESSAGE_NUMBER: &str = "message-number";
 
-/// Which of these are unread messages of these mailboxes.
+/// Selects which of these ids are unread messages of these mailboxes.
 pub(super) const UNREAD: &str = "SELECT m.id, m.recipient FROM unnest($1::text[], $2::bigint[]) AS n (recipient, id) \
      JOIN messages AS m ON m.recipient = n.recipient AND m.id = n.id WHERE m.read_at IS NULL";
 pub(super) const INSERT_MESSAGES: &str = "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload, task) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])";
-// After the new ones: a batch may hold who sent a message and who read it.
+// Runs after the inserts: a batch may contain both the sending and the reading of a message.
 pub(super) const READ_MESSAGES: &str = "UPDATE messages SET read_at = n.at \
      FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n (recipient, id, at) \
      WHERE messages.recipient = n.recipient AND messages.id = n.id";
 
-/// The answer to [`UNREAD`].
+/// Decodes the result of [`UNREAD`].
 pub(super) fn found(rows: &[Row]) -> Result<HashMap<i64, String>, Error> {
     rows.iter()
         .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .collect()
 }
 
-/// A message to be added.
+/// A message to be inserted.
 #[derive(Debug)]
 struct Sent<'a> {
     id: i64,
@@ -47,13 +47,13 @@ struct Sent<'a> {
     reply_to: Option<i64>,
 }
 
-/// What becomes of the messages.
+/// The message writes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct MessagePlan<'a> {
-    /// The unread ones, and whose each is.
+    /// The unread messages by id, with their recipient.
     unread: HashMap<i64, String>,
     sent: Vec<Sent<'a>>,
-    /// Those that were read: whose, and when.
+    /// The messages marked as read by id, with recipient and time.
     read: BTreeMap<i64, (&'a str, &'a str)>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> MessagePlan<'a> {
         self.sent.is_empty() && self.read.is_empty()
     }
 
-    /// The first of these that is not an unread message in this mailbox.
+    /// Returns the first of these ids that is not an unread message in this mailbox.
     pub(super) fn conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
         let unread = |id: &u64| {
             let whose = self.unread.get(&bound(*id));
@@ -88,7 +88,7 @@ impl<'a> MessagePlan<'a> {
         });
     }
 
-    /// The last that was sent, and its number.
+    /// Returns the last message sent, with its number.
     pub(super) fn last_sent(&self) -> Option<(i64, &NewMessage)> {
         self.sent.last().map(|sent| (sent.id, sent.message))
     }
@@ -101,7 +101,7 @@ impl<'a> MessagePlan<'a> {
     }
 }
 
-/// What becomes of the messages, as one array for each column.
+/// The message writes as one array per column.
 #[derive(Debug, Default)]
 pub(super) struct MessageColumns<'a> {
     id: Vec<i64>,
@@ -223,8 +223,8 @@ pub(super) async fn next_delivery_of_any(pool: &Pool, now: i64) -> Result<Option
     rows.first().map_or(Ok(None), |row| column(row, 0))
 }
 
-/// The mailboxes that wait. One step of the index for each: it jumps to the next, past all messages of the one
-/// before; the limit ends the recursion.
+/// Returns the mailboxes with deliverable unread messages. One index step each: the recursive query jumps to
+/// the next mailbox, past all messages of the previous one; the limit ends the recursion.
 pub(super) async fn waiting(
     pool: &Pool,
     now: i64,

@@ -1,10 +1,10 @@
-//! The PostgreSQL store: any number of processes on any number of machines.
+//! The PostgreSQL store: shared by any number of processes on any number of machines.
 //!
-//! Commits go through one writer task for each process (`writer`), which puts what is waiting
-//! into one transaction of two round trips (`transaction`), decided in between (`plan`). All
-//! committers lock the head of the log first, so they come one after another, and the log is in
-//! commit order without gaps. Reads share a few connections (`pool`). Broken connections are
-//! replaced; what was under way on them is repeated if that is safe, and else answered honestly.
+//! Commits go through one writer task per process (`writer`), which combines all pending changesets into one
+//! transaction of two round trips (`transaction`), with the decision in between (`plan`). All committers lock
+//! the head of the log first, so they are serialized, and the log is in commit order without gaps. Reads
+//! share a few connections (`pool`). Broken connections are replaced; operations in flight on them are
+//! retried if that is safe, and otherwise reported as failed or unknown.
 
 mod board_columns;
 mod board_plan;
@@ -48,7 +48,7 @@ use feed::Feed;
 use pool::Pool;
 use writer::Writer;
 
-/// How long somebody who waits for events trusts the feed before looking for themselves.
+/// How long a waiter relies on the feed before it polls itself.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// The PostgreSQL store.
@@ -61,10 +61,11 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to a server, bringing the tables up to date.
+    /// Connects to a server and applies missing migrations.
     ///
-    /// The tables are in the first schema of the connection's `search_path`. `patience` is how long
-    /// to wait for the server, and for others' locks. Runs inside a tokio runtime, and belongs to it.
+    /// The tables are in the first schema of the connection's `search_path`. `patience` is how long to wait
+    /// for the server and for locks held by others. Must be called inside a tokio runtime, and the store is
+    /// bound to it.
     pub async fn connect(url: &str, patience: Duration) -> Result<Self, PortError> {
         let address = Arc::new(Address::parse(url, patience)?);
         let deadline = address.deadline();
@@ -78,8 +79,8 @@ impl PostgresStore {
         })
     }
 
-    /// The server's time, in milliseconds since 1970. Many machines share one board, and leases must
-    /// end for all of them at the same moment: who judges them asks the server how late it is.
+    /// Returns the server's time, in milliseconds since 1970. Many machines share one store, and leases must
+    /// expire for all of them at the same moment, so lease decisions use the server's clock.
     pub async fn server_millis(&self) -> Result<i64, PortError> {
         read::server_millis(&self.pool).await
     }
@@ -322,7 +323,7 @@ impl Events for PostgresStore {
             let feed = self
                 .feed
                 .get_or_init(|| Feed::start(Arc::clone(&self.address)));
-            // Subscribe first, read after: what is committed in between wakes us.
+            // Subscribe before reading, so that a commit in between wakes us.
             let mut signal = feed.subscribe();
             let deadline = Instant::now() + at_most;
             loop {

@@ -1,8 +1,8 @@
-//! Deciding, without a database at hand, what a batch of changesets comes to.
+//! Decides, without database access, what a batch of changesets writes.
 //!
-//! A batch is applied in two round trips: one reads all that its changesets expect, the other
-//! writes all that they come to. In between, here, they are applied one after another to what was
-//! read, so that each sees what those before it did.
+//! A batch takes two round trips: the first reads everything that its changesets expect, the second writes
+//! the result. In between, this module applies the changesets one after another to what was read, so that
+//! each sees the effects of the ones before it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,31 +22,31 @@ use crate::prepared::{
 };
 use crate::row::{TaskRow, bound, number};
 
-/// The mark that is the place of the newest event.
+/// Mark with the sequence number of the newest event.
 pub(super) const LOG_HEAD: &str = "log-head";
 
 /// What has to be read before a batch can be decided.
 #[derive(Debug, Default)]
 pub(super) struct Needs<'a> {
-    /// These tasks' state.
+    /// Tasks whose state is needed.
     pub(super) tasks: BTreeSet<i64>,
-    /// These agents' revisions.
+    /// Agents whose revisions are needed.
     pub(super) agents: BTreeSet<&'a str>,
-    /// These workspaces' revisions.
+    /// Workspaces whose revisions are needed.
     pub(super) workspaces: BTreeSet<&'a str>,
-    /// These boards' heads.
+    /// Boards whose heads are needed.
     pub(super) boards: BTreeSet<String>,
-    /// The last comments of these tasks.
+    /// Tasks whose last comment number is needed.
     pub(super) comments: BTreeSet<i64>,
-    /// These records' revisions.
+    /// Records whose revisions are needed.
     pub(super) records: BTreeSet<&'a RecordName>,
-    /// Whether these messages of these mailboxes are unread.
+    /// Messages, with their mailboxes, that are expected to be unread.
     pub(super) messages: BTreeSet<(&'a str, i64)>,
-    /// Whether there are these turns.
+    /// Turns that are expected not to exist.
     pub(super) turns: BTreeSet<TurnName<'a>>,
-    /// Whether there is any write of a record, a message or a turn, so that their statements are needed.
+    /// Whether the batch writes records, messages or turns, so that their statements are needed.
     pub(super) plain: bool,
-    /// The highest number of a task.
+    /// Whether the highest task number is needed.
     pub(super) last_task: bool,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Needs<'a> {
                     needs.turns.insert((put.member.as_str(), put.turn));
                     needs.plain = true;
                 }
-                // Marks are few, and always read.
+                // Marks are few and always read.
                 Row::Raise(_) | Row::Fence { .. } => {}
             }
         }
@@ -101,7 +101,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// A task as far as deciding needs it.
+/// The part of a task that the decision needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub(super) revision: i64,
@@ -109,7 +109,7 @@ pub(super) struct Seen {
     pub(super) pending: bool,
 }
 
-/// What was read.
+/// The result of the read.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
     pub(super) tasks: HashMap<i64, Seen>,
@@ -124,16 +124,16 @@ pub(super) struct Found<'a> {
     pub(super) last_task: i64,
 }
 
-/// What becomes of a task.
+/// A change of a task.
 #[derive(Debug)]
 pub(super) struct TaskChange<'a> {
-    /// Its new content, unless only its open blockers change.
+    /// Its new content, unless only the number of open blockers changes.
     pub(super) row: Option<&'a TaskRow>,
-    /// Whether it is new.
+    /// Whether it is a new task.
     pub(super) insert: bool,
-    /// When it was created, for a new one.
+    /// Creation time of a new task.
     pub(super) created_at: Option<&'a str>,
-    /// By how much its open blockers change; from none, for a new one.
+    /// Change of the number of open blockers; starts from 0 for a new task.
     pub(super) open_blockers: i64,
 }
 
@@ -156,10 +156,10 @@ pub(super) struct EventChange<'a> {
     pub(super) data: &'a str,
 }
 
-/// Something only this batch can have added: if it is there, the batch was committed.
+/// A row that only this batch can have written: if it exists, the batch was committed.
 #[derive(Debug)]
 pub(super) enum Witness {
-    /// Its last event.
+    /// The last event of the batch.
     Event {
         seq: i64,
         at: String,
@@ -184,7 +184,7 @@ pub(super) enum Witness {
     },
 }
 
-/// What a batch comes to.
+/// What a batch writes.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     found: Found<'a>,
@@ -237,7 +237,7 @@ impl<'a> Plan<'a> {
             && self.events.is_empty()
     }
 
-    /// What proves the batch.
+    /// Returns a row that proves the commit of this batch, if it has one.
     pub(super) fn witness(&self) -> Option<Witness> {
         let event = self.events.last().map(|event| Witness::Event {
             seq: event.seq,
@@ -268,7 +268,7 @@ impl<'a> Plan<'a> {
         event.or_else(turn).or_else(message)
     }
 
-    /// Applies a changeset, or finds a conflict and applies nothing of it.
+    /// Applies a changeset, or returns a conflict and applies none of it.
     pub(super) fn apply(&mut self, changes: &'a Prepared) -> Result<Outcome, PortError> {
         if let Some(key) = turn_added_twice(&changes.writes) {
             return Ok(Outcome::Conflict(key));
@@ -335,7 +335,7 @@ impl<'a> Plan<'a> {
         self.marks.insert(name, value);
     }
 
-    /// The record on which a write's expectation fails.
+    /// Returns the record on which a write's expectation fails.
     fn conflict(&self, write: &Row) -> Option<RecordKey> {
         match write {
             Row::Task {
@@ -434,7 +434,8 @@ impl<'a> Plan<'a> {
                 receipt.messages.push(id.unsigned_abs());
             }
             Row::Turn(put) => self.turns.append(put, receipt),
-            // Boards were staged, and kept, already; marking needs the time.
+            // Boards were staged and kept by `apply`. Marking messages as read needs the commit time and is
+            // done there too.
             Row::Board(_) | Row::Lease(_) | Row::Read { .. } => {}
         }
         Ok(())
@@ -461,7 +462,7 @@ impl<'a> Plan<'a> {
         change.open_blockers += blocker_change;
     }
 
-    /// Takes an open blocker from a task; whether a pending one has none left.
+    /// Decrements a task's open blockers. Returns whether a pending task has none left.
     fn settle(&mut self, id: i64) -> bool {
         let Some(seen) = self.found.tasks.get_mut(&id) else {
             return false;

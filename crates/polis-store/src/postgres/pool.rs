@@ -1,8 +1,8 @@
-//! The few connections that reads share, replaced when they break.
+//! Connection pool for reads: a few shared connections, replaced when they break.
 //!
-//! Nobody who asks ever holds a lock while it waits: a caller may stop being polled at any await (one arm of a
-//! `select!` runs while the others stand still), and whoever asked next would wait for it. Opening, which many wait
-//! for, is a task of its own.
+//! No caller holds a lock across an await: a caller may stop being polled at any await (one branch of a
+//! `select!` runs while the others are suspended), and the next caller would wait for it. Opening a
+//! connection, which many callers may wait for, runs in a separate task.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ use tokio_postgres::Row;
 use super::connection::{Address, Parameter, Purpose, Session};
 use super::error::{from_postgres, is_broken, silent};
 
-/// How many connections there are. Questions of many callers go down one without waiting for each
-/// other's answers; the second is for when the first is busy with a long one.
+/// Number of connections. Queries of many callers are pipelined on one connection without waiting for each
+/// other's results; the second serves while the first is busy with a long query.
 const CONNECTIONS: usize = 2;
 
-/// How many questions all go down the first.
+/// How many queries use only the first connection.
 const BRIEF: usize = 32;
 
-/// The connections.
+/// The connection pool.
 #[derive(Debug)]
 pub(super) struct Pool {
     address: Arc<Address>,
@@ -29,17 +29,17 @@ pub(super) struct Pool {
     turn: AtomicUsize,
 }
 
-/// A connection's place.
+/// A slot for one connection.
 #[derive(Debug, Default)]
 struct Slot {
-    /// The connection, if there is one. Locked for a moment only.
+    /// The connection, if one is open. Locked only briefly.
     current: Mutex<Option<Arc<Session>>>,
-    /// Held by the one that opens it.
+    /// Held by the task that opens the connection.
     opening: tokio::sync::Mutex<()>,
 }
 
 impl Slot {
-    /// The connection, unless it has ended.
+    /// Returns the connection, unless it is closed.
     fn current(&self) -> Option<Arc<Session>> {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         current.clone().filter(|session| !session.is_closed())
@@ -49,7 +49,7 @@ impl Slot {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 
-    /// Takes a connection out, unless somebody has replaced it already.
+    /// Removes a broken connection, unless it was already replaced.
     fn discard(&self, broken: &Arc<Session>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|s| Arc::ptr_eq(s, broken)) {
@@ -57,7 +57,7 @@ impl Slot {
         }
     }
 
-    /// The connection, opened if there is none.
+    /// Returns the connection, opening one if necessary.
     async fn opened(
         &self,
         address: &Address,
@@ -74,7 +74,7 @@ impl Slot {
 }
 
 impl Pool {
-    /// A pool that begins with this connection.
+    /// Creates a pool that starts with this connection.
     pub(super) fn new(address: Arc<Address>, first: Session) -> Self {
         let slots = [Arc::default(), Arc::default()];
         let [slot, _]: &[Arc<Slot>; CONNECTIONS] = &slots;
@@ -86,7 +86,7 @@ impl Pool {
         }
     }
 
-    /// Asks. If the connection breaks, asks once more on a new one: a read may be repeated.
+    /// Runs a query. If the connection breaks, retries once on a new one: a read is safe to repeat.
     pub(super) async fn query(
         &self,
         sql: &str,
@@ -109,18 +109,18 @@ impl Pool {
         if let Ok(answer) = asked.await {
             return answer;
         }
-        // It may never answer again; whoever comes next shall not wait for it.
+        // The connection may never answer again; do not let the next caller wait for it.
         if let Some(session) = &used {
             slot.discard(session);
         }
         Err(silent())
     }
 
-    /// The connection whose turn it is.
+    /// Returns the slot for the next query, round-robin.
     fn slot(&self) -> &Arc<Slot> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let [first, second] = &self.slots;
-        // A command asks a few questions and ends: opening a second connection is not worth it.
+        // A command runs a few queries and exits: opening a second connection is not worth it.
         if turn < BRIEF || turn.is_multiple_of(2) {
             first
         } else {

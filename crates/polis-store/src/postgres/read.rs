@@ -1,4 +1,4 @@
-//! Reading the tables.
+//! Read queries of the PostgreSQL store: tasks, comments, agents, workspaces, events and marks.
 
 use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
@@ -190,19 +190,19 @@ pub(super) async fn last_task_number(pool: &Pool) -> Result<u64, PortError> {
     one(pool, sql, &[&TASK_NUMBER]).await
 }
 
-/// A mark's value; 0 if it was never set.
+/// Returns the value of a mark, 0 if it was never set.
 pub(super) async fn mark(pool: &Pool, name: &str) -> Result<u64, PortError> {
     one(pool, "SELECT value FROM marks WHERE name = $1", &[&name]).await
 }
 
-/// The server's time, in milliseconds since 1970.
+/// Returns the server's time, in milliseconds since 1970.
 pub(super) async fn server_millis(pool: &Pool) -> Result<i64, PortError> {
     let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
     let rows = pool.query(sql, &[]).await?;
     rows.first().map_or(Ok(0), |row| column(row, 0))
 }
 
-/// The place of the newest event.
+/// Returns the sequence number of the newest event.
 pub(super) async fn last_sequence(pool: &Pool) -> Result<u64, PortError> {
     mark(pool, LOG_HEAD).await
 }
@@ -255,7 +255,7 @@ pub(super) async fn count(pool: &Pool) -> Result<StatusCounts, PortError> {
     Ok(counts)
 }
 
-/// A named record and its revision.
+/// Returns the record with this id and its revision.
 async fn body_of<T: DeserializeOwned>(
     pool: &Pool,
     sql: &str,

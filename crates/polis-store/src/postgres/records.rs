@@ -1,4 +1,4 @@
-//! Records of the plain kinds: deciding what a batch comes to for them, and reading them.
+//! Generic records (the `records` table): plans the record writes of a batch, and reads records.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -15,11 +15,12 @@ use super::read::column;
 use crate::prepared::{RecordPut, holds, text_of};
 use crate::row::ids_of;
 
-/// What a batch has to know of records by name.
+/// Selects revision and expiry of records by name.
 pub(super) const RECORDS: &str = "SELECT n.place, r.revision, r.expires_at \
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS n (kind, id, place) \
      JOIN records AS r ON r.kind = n.kind AND r.id = n.id";
-// In this order: what is forgotten may be put again by the same batch.
+// The delete statements run before the insert: a record deleted by expiry may be written again by the same
+// batch.
 pub(super) const FORGET_RECORDS: &str = "DELETE FROM records \
      USING unnest($1::text[], $2::bigint[]) AS n (kind, until) \
      WHERE records.kind = n.kind AND records.expires_at <= n.until";
@@ -30,7 +31,7 @@ pub(super) const PUT_RECORDS: &str = "INSERT INTO records (kind, id, revision, e
      ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, \
      expires_at = excluded.expires_at, body = excluded.body";
 
-/// A record as far as deciding needs it.
+/// The part of a record that the decision needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeenRecord {
     revision: i64,
@@ -43,7 +44,7 @@ impl SeenRecord {
     }
 }
 
-/// The answer to [`RECORDS`], which was asked for these names in this order.
+/// Decodes the result of [`RECORDS`] for these names, in this order.
 pub(super) fn found(
     names: &[&RecordName],
     rows: &[Row],
@@ -62,13 +63,13 @@ pub(super) fn found(
     Ok(found)
 }
 
-/// What becomes of the records.
+/// The record writes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct RecordPlan<'a> {
     found: HashMap<RecordName, SeenRecord>,
-    /// The state of a record, or that it goes.
+    /// The new state of a record; `None` deletes it.
     changes: BTreeMap<&'a RecordName, Option<(SeenRecord, Cow<'a, str>)>>,
-    /// Until when records of a kind are forgotten.
+    /// By kind, the time up to which expired records are deleted.
     forgotten: BTreeMap<RecordKind, i64>,
 }
 
@@ -118,7 +119,7 @@ impl<'a> RecordPlan<'a> {
     }
 }
 
-/// What becomes of the records, as one array for each column.
+/// The record writes as one array per column.
 #[derive(Debug, Default)]
 pub(super) struct RecordColumns<'a> {
     forgotten: (Vec<&'a str>, Vec<i64>),
@@ -217,7 +218,7 @@ pub(super) async fn page(
     rows.iter().map(stored).collect()
 }
 
-/// Commands of all owners. The index has the expression and the kind as they stand here.
+/// Returns commands of all owners. The index is on exactly this expression and kind.
 pub(super) async fn commands_of_all(
     pool: &Pool,
     after: &str,
@@ -229,7 +230,7 @@ pub(super) async fn commands_of_all(
     rows.iter().map(stored).collect()
 }
 
-/// The records of a kind whose id is `OWNER/…`.
+/// Returns the records of a kind whose id is `OWNER/…`.
 pub(super) async fn page_of(
     pool: &Pool,
     kind: RecordKind,

@@ -1,10 +1,10 @@
-//! Tasks as one array for each column.
+//! Task rows as one array parameter per column, for bulk inserts and updates with `unnest`.
 
 use super::connection::Parameter;
 use super::plan::{Plan, TaskChange};
 use crate::row::TaskRow;
 
-/// Rows of tasks.
+/// Columns of task rows.
 #[derive(Debug, Default)]
 pub(super) struct TaskColumns<'a> {
     pub(super) id: Vec<i64>,
@@ -61,7 +61,7 @@ impl<'a> TaskColumns<'a> {
         self.description.push(&row.description);
     }
 
-    /// All columns, in the order of [`crate::sql::TASK_COLUMNS`].
+    /// Returns all columns, in the order of [`crate::sql::TASK_COLUMNS`].
     pub(super) fn all(&self) -> Vec<Parameter<'_>> {
         vec![
             &self.id,
@@ -85,7 +85,7 @@ impl<'a> TaskColumns<'a> {
         ]
     }
 
-    /// All but when they were created, which never changes.
+    /// Returns all columns except the creation time, which never changes.
     pub(super) fn without_creation(&self) -> Vec<Parameter<'_>> {
         let mut all = self.all();
         all.remove(13);

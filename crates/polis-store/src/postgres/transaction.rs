@@ -1,4 +1,5 @@
-//! A batch of changesets as two round trips: read what it expects, write what it comes to.
+//! Executes a batch of changesets in two pipelined round trips: read what the batch expects, write what it
+//! decides.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -22,11 +23,11 @@ use super::task_columns::TaskColumns;
 use super::turns::{self, INSERT_TURNS, TURNS, TurnColumns, TurnName};
 use crate::prepared::AgentPut;
 
-/// Locks the place of the newest event: committers of all processes queue here.
+/// Locks the head of the log: the committers of all processes queue here.
 const LOCK: &str =
     "SELECT value, pg_current_xact_id()::text FROM marks WHERE name = 'log-head' FOR UPDATE";
-// Each statement of READ COMMITTED has its own snapshot, so what follows the lock sees all that was
-// committed before the lock was granted.
+// In READ COMMITTED each statement has its own snapshot, so the statements after the lock see everything that
+// was committed before the lock was granted.
 const MARKS: &str = "SELECT name, value FROM marks";
 const TASKS: &str = "SELECT id, revision, open_blockers, status = 'pending' FROM tasks WHERE id = ANY($1::bigint[])";
 const AGENTS: &str = "SELECT id, revision FROM agents WHERE id = ANY($1::text[])";
@@ -91,7 +92,7 @@ const ALL: [&str; 20] = [
     NOTIFY,
 ];
 
-/// The statements of records, messages and turns; a command that has none of them does not prepare them.
+/// Statements for records, messages and turns; a command that writes none of them does not prepare them.
 const PLAIN: [&str; 9] = [
     RECORDS,
     FORGET_RECORDS,
@@ -104,22 +105,22 @@ const PLAIN: [&str; 9] = [
     INSERT_TURNS,
 ];
 
-/// A commit is durable when it is answered, whatever the server's default is.
+/// Ensures that an acknowledged commit is durable, regardless of the server's default.
 const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) \
      WHERE current_setting('synchronous_commit') = 'off'";
 
-/// A statement under way.
+/// A statement in flight.
 type Step<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
 
-/// What came of a pipeline: the answers to its steps, and to its end if that was sent.
+/// Results of a pipeline: those of its steps, and that of its final statement if it was sent.
 type Answers = (
     Vec<Result<Vec<Row>, Error>>,
     Option<Result<Vec<Row>, Error>>,
 );
 
-/// Sends steps in order without waiting in between, and then the end, unless a step could not even
-/// be sent: PostgreSQL itself turns the end of a transaction in which a step failed into a
-/// rollback, but knows nothing of a step it never saw.
+/// Sends steps in order without waiting in between, followed by the final statement, unless a step could not
+/// be sent: PostgreSQL turns a COMMIT into a rollback if a step failed, but it knows nothing of a step that
+/// it never received.
 async fn pipeline(mut steps: Vec<Step<'_>>, mut end: Option<Step<'_>>) -> Answers {
     let mut answers: Vec<Option<Result<Vec<Row>, Error>>> = steps.iter().map(|_| None).collect();
     let mut ended = None;
@@ -152,8 +153,8 @@ async fn pipeline(mut steps: Vec<Step<'_>>, mut end: Option<Step<'_>>) -> Answer
     (answers.into_iter().flatten().collect(), ended)
 }
 
-/// Makes a fresh connection ready for batches, in one round trip; `plain` if they are of records or
-/// messages.
+/// Prepares a fresh connection for batches, in one round trip. `plain`: the batches contain records, messages
+/// or turns.
 pub(super) async fn equip(session: &Session, plain: bool) -> Result<(), Error> {
     let mut steps: Vec<Step<'_>> = vec![Box::pin(session.run(DURABLE))];
     steps.extend(ALL.into_iter().map(|sql| prepare(session, sql)));
@@ -163,8 +164,8 @@ pub(super) async fn equip(session: &Session, plain: bool) -> Result<(), Error> {
     all_of(steps).await
 }
 
-/// Makes a connection ready for records and messages that is ready for all else; a round trip the first
-/// time. A statement that is not prepared would be sent after the end of its transaction.
+/// Prepares the statements for records, messages and turns on a connection that has all others; costs a round
+/// trip the first time. A statement that is not prepared would be sent after the end of its transaction.
 pub(super) async fn equip_plain(session: &Session) -> Result<(), Error> {
     if PLAIN.iter().all(|sql| session.is_prepared(sql)) {
         return Ok(());
@@ -184,7 +185,7 @@ async fn all_of(steps: Vec<Step<'_>>) -> Result<(), Error> {
         .map(|_| ())
 }
 
-/// Begins a transaction and becomes the one who commits; answers the transaction's number.
+/// Begins a transaction and takes the commit lock. Returns the transaction id.
 pub(super) async fn begin(session: &Session) -> Result<String, Error> {
     let (answers, _) = pipeline(beginning(session), None).await;
     let mut rows = answers.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -203,8 +204,7 @@ fn number_of(lock: &[Row]) -> Result<String, Error> {
         .map_or_else(|| Ok(String::new()), |row| row.try_get(1))
 }
 
-/// Reads what a batch needs. With `begin`, begins the transaction in the same round trip and answers
-/// its number.
+/// Reads what a batch needs. With `begin`, begins the transaction in the same round trip and returns its id.
 pub(super) async fn read<'a>(
     session: &Session,
     begin: bool,
@@ -297,7 +297,7 @@ where
         .collect()
 }
 
-/// Whether what was read has the place that every committer locks.
+/// Checks that the row which every committer locks was read.
 pub(super) fn check(found: &Found<'_>) -> Result<(), PortError> {
     if found.marks.contains_key(LOG_HEAD) {
         return Ok(());
@@ -310,11 +310,11 @@ pub(super) fn check(found: &Found<'_>) -> Result<(), PortError> {
 pub(super) enum Failure {
     /// Nothing of it was committed.
     Nothing(Error),
-    /// The end was sent, and no answer came.
+    /// COMMIT was sent, but no answer arrived.
     Unanswered(Error),
 }
 
-/// Writes what a batch came to; with `commit`, ends the transaction in the same round trip.
+/// Writes the result of a batch; with `commit`, commits in the same round trip.
 pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> Result<(), Failure> {
     let inserted = TaskColumns::of(plan, |change| change.insert);
     let updated = TaskColumns::of(plan, |change| !change.insert && change.row.is_some());
@@ -400,7 +400,7 @@ pub(super) async fn write(session: &Session, plan: &Plan<'_>, commit: bool) -> R
     let end = commit.then(|| -> Step<'_> { Box::pin(session.run("COMMIT")) });
     let (answers, ended) = pipeline(steps, end).await;
     if let Some(error) = answers.into_iter().find_map(Result::err) {
-        // The server has refused a step, and with it all; or it was lost with the connection.
+        // Either the server rejected a step, and with it the transaction, or the connection was lost.
         return Err(if ended.is_some() && is_broken(&error) {
             Failure::Unanswered(error)
         } else {
@@ -426,7 +426,7 @@ mod tests {
         "no such setting".parse::<Config>().unwrap_err()
     }
 
-    /// Whether the end is sent after this step.
+    /// Whether the final statement is sent after this step.
     async fn ends_after(step: Step<'_>) -> bool {
         let sent = AtomicBool::new(false);
         let end: Step<'_> = Box::pin(async {

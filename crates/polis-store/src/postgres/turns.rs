@@ -1,4 +1,4 @@
-//! Conversations: deciding which turns a batch adds, and reading them.
+//! Conversations: plans the turns that a batch appends, and reads them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -16,16 +16,16 @@ use super::read::column;
 use crate::prepared::{TurnPut, text_of};
 use crate::row::bound;
 
-/// Which of these turns there are.
+/// Selects which of these turns exist.
 pub(super) const TURNS: &str = "SELECT n.place FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS n (member, turn, place) \
      JOIN turns AS t ON t.member = n.member AND t.turn = n.turn";
 pub(super) const INSERT_TURNS: &str = "INSERT INTO turns (member, turn, body) \
      SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])";
 
-/// A turn's name.
+/// Key of a turn: member and turn number.
 pub(super) type TurnName<'a> = (&'a str, i64);
 
-/// The answer to [`TURNS`], which was asked for these names in this order.
+/// Decodes the result of [`TURNS`] for these keys, in this order.
 pub(super) fn found<'a>(
     names: &[TurnName<'a>],
     rows: &[Row],
@@ -38,7 +38,7 @@ pub(super) fn found<'a>(
     Ok(found)
 }
 
-/// Which turns are added.
+/// The turns that a batch appends.
 #[derive(Debug, Default)]
 pub(super) struct TurnPlan<'a> {
     found: HashSet<TurnName<'a>>,
@@ -68,14 +68,14 @@ impl<'a> TurnPlan<'a> {
         self.added.insert((put.member.as_str(), put.turn), body);
     }
 
-    /// The last of those added.
+    /// Returns the last of the appended turns.
     pub(super) fn last(&self) -> Option<(TurnName<'a>, &str)> {
         let (name, body) = self.added.last_key_value()?;
         Some((*name, body))
     }
 }
 
-/// The turns that are added, as one array for each column.
+/// The appended turns as one array per column.
 #[derive(Debug, Default)]
 pub(super) struct TurnColumns<'a> {
     member: Vec<&'a str>,

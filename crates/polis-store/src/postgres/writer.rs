@@ -1,4 +1,7 @@
-//! Group commit: one task, one connection and one transaction for all that wait.
+//! Group commit: one task with one connection combines all pending changesets into one transaction.
+//!
+//! If the connection breaks during COMMIT, the writer looks up the transaction's status on a new connection
+//! ([`fate`]), so that the caller learns whether the change was made.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,17 +21,17 @@ use super::plan::{Needs, Plan, Witness};
 use super::transaction::{self, Failure};
 use crate::prepared::Prepared;
 
-/// The most changesets in one transaction, and about the most bytes.
+/// Maximum number of changesets in one transaction, and the approximate maximum of their bytes.
 const MOST: usize = 512;
 const MOST_BYTES: usize = 8 << 20;
 
-/// How many changesets are taken from a source before others get their turn on this thread.
+/// How many changesets are taken from a source before yielding to other tasks on this thread.
 const IN_A_ROW: usize = 16;
 
-/// How long to wait before asking again what became of a transaction.
+/// Delay before asking again for the status of a transaction.
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How much longer to wait than the server does for a lock, so that it can say so itself.
+/// Additional wait beyond the server's lock timeout, so that the server can report the timeout itself.
 const GRACE: Duration = Duration::from_millis(500);
 
 type Answer = Result<Outcome, PortError>;
@@ -38,7 +41,7 @@ struct Request {
     answer: oneshot::Sender<Answer>,
 }
 
-/// The way to the writer task, which ends when this is dropped.
+/// Handle of the writer task, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Writer {
     queue: mpsc::UnboundedSender<Request>,
@@ -52,7 +55,7 @@ impl Writer {
     }
 
     pub(super) async fn commit(&self, changes: Changeset) -> Answer {
-        // Rows and JSON are made here, by the caller, so that the one task only writes.
+        // Rows and JSON are built by the caller, so that the writer task only writes.
         let changes = Prepared::of(changes)?;
         let (answer, answered) = oneshot::channel();
         let gone = || PortError::internal("The writer task", "it ended");
@@ -80,8 +83,8 @@ async fn serve(address: Arc<Address>, mut requests: mpsc::UnboundedReceiver<Requ
         }
         match committer.commit(&batch).await {
             Ok(outcomes) => answer_all(batch, outcomes),
-            // What nobody foresaw may be one changeset's fault: each gets its own transaction, and
-            // its own answer.
+            // An internal error may be caused by a single changeset: each gets its own transaction and its
+            // own result.
             Err(error) if error.code == Code::Internal && batch.len() > 1 => {
                 for request in batch {
                     let alone = committer.commit(std::slice::from_ref(&request)).await;
@@ -120,7 +123,7 @@ struct Committer {
 }
 
 impl Committer {
-    /// Commits a batch. On an error nothing was committed, unless its code says that it is unknown.
+    /// Commits a batch. On an error nothing was committed, unless the code is `CommitUnknown`.
     async fn commit(&mut self, batch: &[Request]) -> Result<Vec<Outcome>, PortError> {
         let needs = Needs::of(batch.iter().map(|request| &request.changes));
         let deadline = self.address.deadline();
@@ -131,7 +134,7 @@ impl Committer {
             None => open(&self.address, deadline, needs.plain).await?,
         };
         let (xid, found) = loop {
-            // Dropping the connection is the rollback of whatever ends here.
+            // If this fails, dropping the connection rolls the transaction back.
             let read = async {
                 if needs.plain {
                     transaction::equip_plain(&session).await?;
@@ -140,7 +143,7 @@ impl Committer {
             };
             match timeout_at(deadline + GRACE, read).await {
                 Ok(Ok(read)) => break read,
-                // A connection that was idle may have been dead for long: that is no news.
+                // An idle connection may have been dead for a long time; retry on a fresh one.
                 Ok(Err(error)) if is_broken(&error) && !fresh => {
                     fresh = true;
                     session = open(&self.address, deadline, needs.plain).await?;
@@ -200,7 +203,7 @@ impl Committer {
         }
     }
 
-    /// Ends a transaction that is not to be; keeps the connection if that works.
+    /// Rolls a transaction back; keeps the connection if that succeeds.
     async fn undo(&mut self, session: Session) {
         let undone = timeout_at(self.address.deadline(), session.run("ROLLBACK")).await;
         if matches!(undone, Ok(Ok(_))) {
@@ -209,7 +212,7 @@ impl Committer {
     }
 }
 
-/// Why the end of a transaction was not answered.
+/// Returns why COMMIT was not answered.
 fn cause_of<T>(unanswered: Result<Result<T, Failure>, Elapsed>) -> PortError {
     match unanswered {
         Ok(Err(Failure::Unanswered(error) | Failure::Nothing(error))) => from_postgres(error),
@@ -217,10 +220,10 @@ fn cause_of<T>(unanswered: Result<Result<T, Failure>, Elapsed>) -> PortError {
     }
 }
 
-/// Learns what became of a transaction whose end was never answered: `Ok` if it was committed.
+/// Determines the outcome of a transaction whose COMMIT was not answered: `Ok` if it was committed.
 ///
-/// After a crash the server may give a lost transaction's number to another one. So its number alone
-/// proves nothing; what only it can have added must be there too, the witness.
+/// After a crash the server may reuse the id of a lost transaction, so the id alone proves nothing; a row
+/// that only this transaction can have written, the witness, must exist too.
 async fn fate(
     address: &Address,
     xid: &str,
@@ -239,7 +242,7 @@ async fn fate(
     Err(unknown().because(cause))
 }
 
-/// Asks once: committed, not committed, nobody knows; an error if it has to be asked again.
+/// Asks once: committed, not committed, or unknown. Fails if it has to be asked again.
 async fn ask(
     address: &Address,
     deadline: Instant,
@@ -254,7 +257,7 @@ async fn ask(
     let asked = session.query("SELECT pg_xact_status($1::text::xid8)", &of_status);
     let status: Option<String> = match timeout_at(deadline, asked).await {
         Ok(Ok(rows)) => rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?,
-        // The number is "in the future": the server crashed and does not remember it.
+        // The id is "in the future": the server crashed and has no record of it.
         Ok(Err(error)) if error.code() == Some(&SqlState::INVALID_PARAMETER_VALUE) => {
             return Ok(Some(false));
         }
@@ -302,16 +305,16 @@ async fn ask(
             let there: i64 = rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?;
             Ok(Some(there == 1))
         }
-        // Still being ended by a server process that has yet to notice that we are gone.
+        // Still being ended by a server process that has not yet noticed our disconnect.
         (Some("in progress"), _) => Err(()),
         _ => Ok(None),
     }
 }
 
-/// Commits a stream of changesets in one transaction, on a connection of its own.
+/// Commits a stream of changesets in one transaction, on a separate connection.
 pub(super) async fn commit_stream(address: &Address, source: &mut dyn ChangesetSource) -> Answer {
     let session = open(address, address.deadline(), true).await?;
-    // Whatever ends here early drops the connection, and that is the rollback.
+    // An early return drops the connection, which rolls the transaction back.
     let xid = within(address, transaction::begin(&session)).await?;
     let mut receipt = Receipt::default();
     let mut witness = None;
@@ -360,14 +363,14 @@ pub(super) async fn commit_stream(address: &Address, source: &mut dyn ChangesetS
     }
 }
 
-/// Takes the next changesets from a source; whether it has no more.
+/// Takes the next changesets from a source. Returns whether it is exhausted.
 async fn fill(
     chunk: &mut Vec<Prepared>,
     source: &mut dyn ChangesetSource,
 ) -> Result<bool, PortError> {
     let mut bytes = 0;
     while chunk.len() < MOST && bytes < MOST_BYTES {
-        // A source may read a file for each, and this thread may serve others.
+        // A source may read a file per changeset, and this thread may serve other tasks.
         if chunk.len() % IN_A_ROW == IN_A_ROW - 1 {
             yield_now().await;
         }

@@ -1,5 +1,5 @@
-//! What conversations cost the embedded store: its file, and the plans of the questions that are asked all
-//! the time.
+//! Cost of conversations in the embedded store: the size of the database file, and the query plans of
+//! frequent queries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MEMBERS: u64 = 1_000;
 const TURNS: u64 = 20;
 
-/// A step of a member: its state and its turn.
+/// Builds a changeset of a member: its state and its turn.
 fn step(member: u64, turn: u64) -> (usize, Changeset) {
     let name = format!("build-{:04}/backend-{member:05}", member / 10);
     // From 300 to 700 bytes.
@@ -64,7 +64,7 @@ fn conversations_take_little_more_than_their_bytes() {
         let mut bytes = 0;
         for turn in 0..TURNS {
             let mut all = tokio::task::JoinSet::new();
-            // Nobody thinks in the order of names.
+            // Members do not commit in the order of their names.
             for member in (0..MEMBERS).map(|n| n * 617 % MEMBERS) {
                 let (size, changes) = step(member, turn);
                 bytes += size as u64;
@@ -83,7 +83,7 @@ fn conversations_take_little_more_than_their_bytes() {
     });
 }
 
-/// The questions of a worker are looked up, whatever else there is.
+/// A worker's queries use an index, regardless of the rest of the data.
 #[test]
 fn a_workers_questions_are_looked_up() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,4 @@
-//! The embedded store keeps the promises of the ports; each handle is opened as another process
-//! would.
+//! Runs the port conformance suite over the embedded store; each handle is opened as another process would.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The suites of `polis-testkit` over the real stores.
+//! Integration tests of the stores: the suites of `polis-testkit` over SQLite and PostgreSQL, plus
+//! migrations, file mirroring, WAL length, concurrency and server failures.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! The embedded store in a server: many requests at once on few threads. Whoever has to wait, for a
-//! lock or for another program, keeps nobody else from being served.
+//! The embedded store in a server: many concurrent requests on few threads. A request that waits for a lock
+//! or for another program does not block other requests.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -25,13 +25,13 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// As many as a small server has.
+/// The thread count of a small server.
 const THREADS: usize = 2;
-/// How many requests there are at once.
+/// Number of concurrent requests.
 const REQUESTS: u64 = 64;
 const BLACKBOARD: &str = "blackboard/plan.md";
 
-/// Runs a test on two threads, all of it.
+/// Runs a test on a runtime with two threads.
 fn served<F: Future<Output = ()> + Send + 'static>(
     test: impl FnOnce(Arc<EmbeddedStore>, TempDir) -> F,
 ) {
@@ -93,7 +93,7 @@ fn lock(path: &Path) -> File {
     file
 }
 
-/// Reads now and then, as requests that need no lock do.
+/// Reads several times, like requests that need no lock.
 async fn others_are_served(store: &Arc<EmbeddedStore>) {
     let store = Arc::clone(store);
     let reading = async move {
@@ -125,7 +125,7 @@ fn who_waits_for_another_program_keeps_nobody_waiting() {
             })
             .collect();
         others_are_served(&store).await;
-        // Each looker waits for a second.
+        // Each reader waits for one second.
         let done = looking.iter().filter(|looker| looker.is_finished()).count();
         assert_eq!(done, 0, "some were served before those who need not wait");
         drop(theirs);
@@ -187,7 +187,7 @@ fn who_waits_for_the_right_to_write_keeps_nobody_waiting() {
     });
 }
 
-/// Gives what it is told to.
+/// A source that yields what its closure returns.
 struct Given<F>(F);
 
 impl<F: FnMut() -> Option<Changeset> + Send> ChangesetSource for Given<F> {
@@ -236,7 +236,7 @@ fn holders_of_a_file_take_turns() {
                 let held = store.hold_board(&named(BLACKBOARD), PATIENCE).await;
                 let held = held.unwrap().expect("nobody else has it for long");
                 assert!(!inside.swap(true, Ordering::SeqCst), "two have it");
-                // Who has it looks at it too.
+                // The holder reads the board too.
                 store.board(&named(BLACKBOARD)).await.unwrap();
                 tokio::task::yield_now().await;
                 inside.store(false, Ordering::SeqCst);
@@ -263,7 +263,7 @@ fn holders_of_a_file_take_turns() {
     });
 }
 
-/// How many connections this process has to a database.
+/// Returns the number of connections of this process to a database.
 fn connections(directory: &Path) -> usize {
     let database = directory.join(DATABASE);
     let open = fs::read_dir("/proc/self/fd").unwrap();
@@ -347,7 +347,7 @@ fn many_readers_and_writers_share_few_connections() {
         assert_eq!(store.last_sequence().await.unwrap(), sent);
         assert!(store.message(sent).await.unwrap().is_some());
         assert!(store.message(sent + 1).await.unwrap().is_none());
-        // One for each thread, four for long reads, one for the writer.
+        // One per thread, four for long reads, one for the writer.
         let most = most.load(Ordering::Relaxed);
         assert!(
             (1..=THREADS as u64 + 5).contains(&most),

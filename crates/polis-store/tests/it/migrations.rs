@@ -1,4 +1,4 @@
-//! A store of an earlier polis is brought up to date when it is opened, and nothing of it is lost.
+//! A store written by an earlier polis is migrated when it is opened, without losing data.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use tokio_postgres::NoTls;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Agents as a polis without workspaces has kept them: two heads of teams, one of them retired, and
-/// one below.
+/// Agents as stored by a polis without workspaces: two heads of teams, one of them retired, and one
+/// subordinate.
 const AGENTS: [(&str, &str); 3] = [
     (
         "ada",
@@ -57,7 +57,7 @@ async fn check(store: &dyn Store) {
     );
 }
 
-/// The steps to each version, the oldest first.
+/// The migrations up to each version, oldest first.
 const SQLITE: [&str; 4] = [
     include_str!("../../migrations/sqlite/0001_tasks_agents_log.sql"),
     include_str!("../../migrations/sqlite/0002_boards.sql"),
@@ -71,7 +71,7 @@ const POSTGRES: [&str; 4] = [
     include_str!("../../migrations/postgres/0004_records_messages.sql"),
 ];
 
-/// An embedded store as a polis of this version left it, with its agents.
+/// Creates an embedded store as a polis of this version left it, with its agents.
 fn older_embedded(version: usize, kept: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let old = Connection::open(directory.path().join(DATABASE)).unwrap();
@@ -89,7 +89,7 @@ fn older_embedded(version: usize, kept: &str) -> tempfile::TempDir {
     directory
 }
 
-/// A schema of a server as a polis of this version left it, with its agents.
+/// Creates a schema on a server as a polis of this version left it, with its agents.
 async fn older_server(version: usize, kept: &[&str]) -> String {
     let url = fresh_schema().await;
     let (old, connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
@@ -112,7 +112,7 @@ async fn older_server(version: usize, kept: &[&str]) -> String {
     url
 }
 
-/// Several come at once; one of them brings it up to date.
+/// Opens the store several times concurrently; one of them migrates it.
 fn opened_at_once(url: &str) -> Vec<tokio::task::JoinHandle<PostgresStore>> {
     (0..4)
         .map(|_| {
@@ -122,7 +122,7 @@ fn opened_at_once(url: &str) -> Vec<tokio::task::JoinHandle<PostgresStore>> {
         .collect()
 }
 
-/// What a polis without records and messages has kept, as both databases understand it.
+/// Data of a polis without records and messages, in SQL that both databases accept.
 const THREE: &str = r#"
 INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, standing,
   open_blockers, blocked_by, blocks, created_at, updated_at, subject, rest, description)
@@ -136,7 +136,7 @@ INSERT INTO workspaces (id, revision, body)
 INSERT INTO marks (name, value) VALUES ('task-number', 9);
 "#;
 
-/// What was there is there, and what is new works.
+/// Existing data is preserved, and new features work.
 async fn check_three(store: &dyn Store, round: u64) {
     let task = TaskId::new(7).unwrap();
     let found = store.tasks(&[task]).await.unwrap().pop().unwrap();
@@ -184,7 +184,7 @@ async fn check_three(store: &dyn Store, round: u64) {
 fn records_and_messages_come_to_an_older_embedded_store() {
     run(async {
         let directory = older_embedded(3, THREE);
-        // Several come at once; one of them brings it up to date.
+        // Opened several times concurrently; one of them migrates it.
         let opening: Vec<_> = (0..4)
             .map(|_| {
                 let directory = directory.path().to_owned();
@@ -213,8 +213,8 @@ fn records_and_messages_come_to_an_older_server() {
     });
 }
 
-/// What a polis without societies has kept, as both databases understand it: an unread message, one that was
-/// read, and one that is still to come.
+/// Data of a polis without societies, in SQL that both databases accept: an unread message, a read one, and
+/// one that is not yet delivered.
 const FOUR: &str = r#"
 INSERT INTO records (kind, id, revision, expires_at, body) VALUES ('token', 'old', 2, NULL, '{}');
 INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, read_at, payload) VALUES
@@ -225,7 +225,7 @@ INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, read_at, 
 /// When the messages of [`FOUR`] were sent.
 const SENT: i64 = 1_767_323_045_678;
 
-/// What was there is there, and what is new works.
+/// Existing data is preserved, and new features work.
 async fn check_four(store: &dyn Store, round: u64) {
     let (ada, bob) = (
         "ada".parse::<AgentId>().unwrap(),
@@ -249,7 +249,7 @@ async fn check_four(store: &dyn Store, round: u64) {
     assert_eq!(store.next_delivery(&ada, SENT).await.unwrap(), None);
     assert_eq!(store.next_delivery(&bob, SENT).await.unwrap(), Some(next));
     assert_eq!(store.next_delivery_of_any(SENT).await.unwrap(), Some(next));
-    // Agents are found by the role they had.
+    // Agents are found by their role.
     let found = store.agents_of_run(None, Some("architect")).await.unwrap();
     assert_eq!(found, store.agents().await.unwrap());
     assert_eq!(found.len(), AGENTS.len());
@@ -293,7 +293,7 @@ async fn check_four(store: &dyn Store, round: u64) {
 fn societies_come_to_an_older_embedded_store() {
     run(async {
         let directory = older_embedded(4, FOUR);
-        // Several come at once; one of them brings it up to date.
+        // Opened several times concurrently; one of them migrates it.
         let opening: Vec<_> = (0..4)
             .map(|_| {
                 let directory = directory.path().to_owned();

@@ -1,4 +1,4 @@
-//! Boards as files: what the embedded store makes of what happens to them.
+//! Boards as files: how the embedded store handles external edits, deletions, failed writes and symlinks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use polis_store::EmbeddedStore;
 use polis_store::embedded::Use;
 use tempfile::TempDir;
 
-/// The moment everything here happens at (milliseconds).
+/// The time of every change in these tests (milliseconds).
 const NOW: i64 = 1_800_000_000_000;
 
-/// A store, and the directory it is in.
+/// A store and its directory.
 struct Ground {
     directory: TempDir,
     store: EmbeddedStore,
@@ -38,7 +38,7 @@ impl Ground {
         }
     }
 
-    /// Another process on the same directory.
+    /// Opens the store again, as another process would.
     fn other(&self) -> EmbeddedStore {
         open(self.directory.path()).keeping(self.keep)
     }
@@ -82,7 +82,7 @@ impl Ground {
             .unwrap()
     }
 
-    /// What a process that looks at a board now is told: version, text, notice.
+    /// What a process that reads a board now gets: version, text, notice.
     async fn seen(&self, board: &str) -> Option<(u64, String, Option<Noticed>)> {
         let (store, name) = (self.other(), named(board));
         let state = store.board(&name).await.unwrap()?;
@@ -152,7 +152,7 @@ async fn an_older_copy_put_back_is_an_edit() {
     assert_eq!(seen, (3, "first\n".to_owned(), OUTSIDE));
 }
 
-/// A changeset whose second board cannot be written.
+/// Commits a changeset whose second board cannot be written.
 async fn fails_half_way(ground: &Ground, first: &str) {
     let blocked = "whiteboards/.locks/bb_z.md.lock";
     fs::create_dir_all(ground.directory.path().join(blocked)).unwrap();
@@ -196,7 +196,7 @@ async fn an_edit_after_a_write_that_failed_is_an_edit() {
     );
 }
 
-/// A changeset, and something that happens between the look at the board's file and the commit.
+/// A changeset, and an action that runs between the check of the board's file and the commit.
 struct Meanwhile<F>(Option<Changeset>, Option<F>);
 
 impl<F: FnOnce() + Send> ChangesetSource for Meanwhile<F> {
@@ -265,7 +265,7 @@ async fn an_edit_made_while_a_change_is_committed_is_not_lost() {
                     fs::rename(target, file).unwrap();
                 };
                 let seen = meanwhile(&ground, board, change.clone(), edit).await;
-                // What is added goes behind the edit.
+                // An addition is appended after the edit.
                 let both = matches!(change, Change::Add { .. });
                 let text = if both { "ONE\nmore\n" } else { "ONE\n" };
                 assert_eq!(seen, (3, text.to_owned(), OUTSIDE), "{board} {change:?}");

@@ -1,5 +1,5 @@
-//! The PostgreSQL store keeps the promises of the ports; each test has a schema of its own, each
-//! handle connections of its own.
+//! Runs the port conformance suite over the PostgreSQL store; each test has its own schema, each handle its
+//! own connections.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long the write-ahead log becomes, by how a process uses the store.
+//! Length of the write-ahead log (WAL), depending on how a process uses the store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn length(directory: &Path) -> u64 {
     std::fs::metadata(directory.join("polis.db-wal")).map_or(0, |file| file.len())
 }
 
-/// Creates tasks until the log has been filled several times over; the longest it became.
+/// Creates tasks until the WAL has been filled several times. Returns its maximum length.
 fn fill(directory: &Path, usage: Use) -> u64 {
     let mut longest = 0;
     run(async {

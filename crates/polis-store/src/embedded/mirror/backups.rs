@@ -1,7 +1,7 @@
-//! Copies of what was overwritten, for people to read: `whiteboard-history/` and `.bak` files.
+//! Human-readable backups of overwritten board versions: `whiteboard-history/` and `.bak` files.
 //!
-//! A convenience beside the log, which has the versions themselves: a copy that cannot be made
-//! stops nobody.
+//! A convenience in addition to the log, which holds the versions themselves: failing to write a copy never
+//! fails a change.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -15,7 +15,7 @@ use rustix::fs::{
 use super::file_location::{Place, Seen, Sight, errno, failed};
 use super::{HISTORY, Mirror};
 
-/// Gives a file the modification time of its version.
+/// Sets a file's modification time to the one assigned to its version.
 pub(super) fn set_stamp(file: &File, stamp: i64) -> Result<(), PortError> {
     let omit = Timespec {
         tv_sec: 0,
@@ -39,7 +39,7 @@ impl Mirror {
             .ok_or_else(super::file_location::not_a_file)
     }
 
-    /// Keeps a text as the readable copy of a version.
+    /// Writes a text as the readable copy of a version.
     pub(super) fn keep_copy(
         &self,
         name: &BoardName,
@@ -55,14 +55,14 @@ impl Mirror {
         Ok(())
     }
 
-    /// Keeps what a whiteboard was before its file was changed outside.
+    /// Keeps a copy of a whiteboard as it was before an external edit.
     pub(crate) fn keep_before(&self, name: &BoardName, version: u64, text: &str, keep: u32) {
         if name.is_whiteboard() {
             let _ = self.keep_copy(name, version, text, keep);
         }
     }
 
-    /// Keeps a file that is no longer needed as the readable copy of a version.
+    /// Moves a file that is no longer needed to the history as the readable copy of a version.
     pub(super) fn keep_file(&self, name: &BoardName, version: u64, file: &Place, keep: u32) {
         let moved = self.copy_place(name, version).and_then(|to| {
             renameat_with(
@@ -81,8 +81,8 @@ impl Mirror {
         }
     }
 
-    /// Makes `FILE.bak` what `FILE` is now. `same_beginning` says how much of the old `.bak` is known to
-    /// be the beginning of the file already.
+    /// Makes `FILE.bak` a copy of `FILE`. `same_beginning` says whether the old `.bak` is known to be a
+    /// prefix of the file, so that only the rest has to be copied.
     pub(super) fn back_up(
         &self,
         name: &BoardName,
@@ -107,7 +107,7 @@ impl Mirror {
         set_stamp(&target, now.stamp)
     }
 
-    /// Makes `FILE.bak` this text.
+    /// Writes this text to `FILE.bak`.
     pub(super) fn back_up_text(&self, name: &BoardName, text: &str) -> Result<(), PortError> {
         let Some(place) = self.place(name, true)? else {
             return Ok(());
@@ -118,7 +118,7 @@ impl Mirror {
     }
 }
 
-/// Removes the oldest copies of a board, in the directory that one of them is in.
+/// Removes the oldest copies of a board from the directory that contains `copy`.
 fn drop_old_copies(copy: &Place, name: &BoardName, keep: u32) {
     let prefix = format!("{}-v", name.stem());
     let Ok(entries) = Dir::read_from(&copy.directory) else {
@@ -146,7 +146,7 @@ fn backup_of(place: &Place) -> Result<Place, PortError> {
     })
 }
 
-/// Removes a file that is of no use any more.
+/// Removes a file that is no longer needed; errors are ignored.
 pub(super) fn remove(place: &Place) {
     let _ = unlinkat(&place.directory, &place.name, AtFlags::empty());
 }

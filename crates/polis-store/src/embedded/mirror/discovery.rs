@@ -1,4 +1,4 @@
-//! Boards whose files exist, whoever made them.
+//! Discovers boards by their files, including files that other programs created.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use polis_core::board::{BlackboardPath, BoardName};
 use super::{BLACKBOARD, Mirror, WHITEBOARDS};
 
 impl Mirror {
-    /// The boards there are files of.
+    /// Returns the boards that have a file.
     pub(crate) fn files(&self) -> Vec<BoardName> {
         let mut found = vec![BoardName::Global];
         let entries = std::fs::read_dir(self.workspace.join(WHITEBOARDS));
@@ -17,7 +17,7 @@ impl Mirror {
             Some(root) => found.extend(blackboard(root)),
             None => {
                 let root = self.workspace.join(BLACKBOARD);
-                // Not where a link would lead.
+                // Symlinks are not followed.
                 if std::fs::symlink_metadata(&root).is_ok_and(|found| found.is_dir()) {
                     found.extend(blackboard(&root));
                 }
@@ -38,7 +38,7 @@ fn whiteboard(file: &str) -> Option<BoardName> {
         .or_else(|| agent.and_then(|a| a.parse().ok().map(BoardName::Bottom)))
 }
 
-/// Files whose paths are ones of the blackboard; links are left alone.
+/// Returns the files whose paths are valid blackboard paths; symlinks are ignored.
 fn blackboard(root: &Path) -> Vec<BoardName> {
     let mut found = Vec::new();
     let mut left = vec![String::new()];
@@ -59,7 +59,7 @@ fn blackboard(root: &Path) -> Vec<BoardName> {
     found
 }
 
-/// Whether there may be files of the blackboard in a directory; how deep they may be has an end.
+/// Whether a directory may contain blackboard files; the depth of blackboard paths is bounded.
 fn may_hold_files(directory: &str) -> bool {
     ["x.md", "1/x.md"].into_iter().any(|below| {
         format!("{directory}/{below}")

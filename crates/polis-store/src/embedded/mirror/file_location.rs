@@ -1,8 +1,8 @@
-//! Finding a board's file without following a link anywhere.
+//! Opens a board's file without following symlinks.
 //!
-//! Agents can write below the workspace with tools of their own, so a link may have been planted
-//! where a directory or a file of ours should be. Each step from the root is opened by itself and
-//! must be what it is named.
+//! Agents can write below the workspace with other tools, so a symlink may have been planted in place of a
+//! directory or a board file. Each path component from the root is opened separately with `O_NOFOLLOW` and
+//! must have the expected file type.
 
 use std::fs::File;
 use std::io;
@@ -14,30 +14,30 @@ use polis_ops::PortError;
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// A file's directory, held open, and its name there.
+/// Location of a file: an open directory handle and the file name in it.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(super) directory: OwnedFd,
     pub(super) name: String,
 }
 
-/// What stands at a place.
+/// Result of a stat at a location.
 #[derive(Debug)]
 pub(super) enum Sight {
-    /// Nothing.
+    /// There is no file.
     Absent,
-    /// A file.
+    /// A regular file.
     Regular(Seen),
 }
 
-/// What tells whether a file is the one we wrote.
+/// Metadata that shows whether a file is the one we wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(super) bytes: u64,
-    /// Its modification time, in nanoseconds.
+    /// Modification time (mtime) in nanoseconds.
     pub(super) stamp: i64,
     pub(super) inode: u64,
-    /// When anything about it changed last, in nanoseconds; no program can set this.
+    /// Time of the last inode change (ctime) in nanoseconds; programs cannot set it.
     pub(super) changed: i64,
 }
 
@@ -55,15 +55,16 @@ impl Seen {
         }
     }
 
-    /// Whether nobody has written since this was seen. Other rights or another link are no writing.
+    /// Whether the content is unmodified since this metadata was read. Changes of permissions or of the link
+    /// count do not count.
     pub(super) fn is_still(&self, now: &Self) -> bool {
         (self.bytes, self.stamp, self.inode) == (now.bytes, now.stamp, now.inode)
     }
 }
 
 impl Place {
-    /// The place of `path` (parts separated by `/`) below `root`; `None` if a directory on the way is
-    /// missing and not to be made.
+    /// Resolves `path` (components separated by `/`) below `root`; `None` if a directory on the way is
+    /// missing and `make` is false.
     pub(super) fn find(root: &Path, path: &str, make: bool) -> Result<Option<Self>, PortError> {
         match open_root(root) {
             Ok(root) => Self::below(&root, path, make),
@@ -76,7 +77,7 @@ impl Place {
         }
     }
 
-    /// The same below a directory that is open.
+    /// Like [`Place::find`], below a directory that is already open.
     pub(super) fn below(root: &OwnedFd, path: &str, make: bool) -> Result<Option<Self>, PortError> {
         let (directories, name) = match path.rsplit_once('/') {
             Some((directories, name)) => (Some(directories), name),
@@ -108,7 +109,7 @@ impl Place {
         }))
     }
 
-    /// Looks, without opening.
+    /// Stats the file without opening it.
     pub(super) fn look(&self) -> Result<Sight, PortError> {
         match fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
@@ -120,13 +121,13 @@ impl Place {
         }
     }
 
-    /// Who may do what to the file that is there; a new one in its place is to be the same.
+    /// Returns the permissions of the existing file, so that a replacement gets the same.
     pub(super) fn mode(&self) -> Option<Mode> {
         let stat = fs::statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(Mode::from_raw_mode(stat.st_mode & 0o777))
     }
 
-    /// Opens the file.
+    /// Opens the file; fails if it is not a regular file.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, PortError> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = fs::openat(
@@ -148,7 +149,7 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
-/// Opens the directory that everything else is below of; it may be reached by a link.
+/// Opens the root directory; the root itself may be reached through a symlink.
 pub(super) fn open_root(root: &Path) -> Result<OwnedFd, Errno> {
     fs::openat(CWD, root, DIRECTORY, Mode::empty())
 }
@@ -157,7 +158,7 @@ fn open_directory(above: &OwnedFd, part: &str) -> Result<OwnedFd, Errno> {
     fs::openat(above, part, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
 }
 
-/// What an open file is like now.
+/// Returns the current metadata of an open file.
 pub(super) fn seen(file: &File) -> Result<Seen, PortError> {
     fs::fstat(file).map(|stat| Seen::of(&stat)).map_err(errno)
 }
@@ -166,10 +167,10 @@ pub(super) fn errno(error: Errno) -> PortError {
     failed(io::Error::from(error))
 }
 
-/// What the file system says, in our words.
+/// Maps an I/O error to a [`PortError`].
 pub(super) fn failed(error: io::Error) -> PortError {
     use io::ErrorKind as K;
-    // What the kernel says of a link, of a file or a directory in the wrong place, and of a pipe.
+    // Errors for a symlink, for a file or a directory in the wrong place, and for a FIFO.
     let other_kind = [
         Errno::LOOP,
         Errno::NOTDIR,
@@ -203,7 +204,7 @@ pub(super) fn failed(error: io::Error) -> PortError {
     PortError::new(code, message, hint).because(error)
 }
 
-/// Something that is not a file stands where a board's file should be.
+/// Returns the error for something other than a regular file at the location of a board's file.
 pub(super) fn not_a_file() -> PortError {
     PortError::new(
         Code::NotAFile,

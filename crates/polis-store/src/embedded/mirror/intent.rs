@@ -1,10 +1,10 @@
-//! What was being written when a process died.
+//! Write intents: records which version is being written to a board's file, for crash recovery.
 //!
-//! Before a commit a board's lock file says which version is going to be written to its file, and
-//! when that is done it says so no more; a file that is written where it is gets its time stamp after
-//! that, so as long as the word is there the file is out of step and is looked at. A crash leaves the word there, and the next one who uses
-//! the board knows that the file may be old or half written, not somebody's edit. If the commit
-//! never came, the word names a version that there is not, and means nothing.
+//! Before a commit, the board's lock file records the version that will be written to the board's file; after
+//! the write the intent is cleared. A file that is written in place gets its mtime only after that, so while
+//! the intent exists the file is out of step and is examined. A crash leaves the intent behind, and the next
+//! reader of the board knows that the file may be outdated or partially written rather than edited
+//! externally. If the commit did not happen, the intent names a version that does not exist and is ignored.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ use rustix::fs::{OFlags, fstat};
 use super::file_location::{Place, failed};
 use super::{LOCKS, Mirror};
 
-/// The words of a lock file, each before a version, and how long such a line is.
+/// Keywords of the intent line, each followed by a version, and the length of that line.
 const WRITING: &str = "writing";
 const PLACING: &str = "placing";
 const IDLE: &str = "idle";
@@ -27,13 +27,13 @@ const LINE: usize = 29;
 /// How a file is brought to a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Written where it is: half of it is there for a moment.
+    /// Overwritten in place: partially written for a moment.
     InPlace,
-    /// Another file is put in its place.
+    /// Atomically replaced by another file.
     AtOnce,
 }
 
-/// What somebody began.
+/// A write that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Begun {
     /// The version, or the first of several.
@@ -45,7 +45,7 @@ fn line(word: &str, version: u64) -> String {
     format!("{word:<8}{version:020}\n")
 }
 
-/// What a lock file says.
+/// Parses the intent in a lock file; `None` if it is idle or unreadable.
 fn begun(file: &File) -> Option<Begun> {
     let mut line = [0; LINE];
     file.read_exact_at(&mut line, 0).ok()?;
@@ -59,19 +59,19 @@ fn begun(file: &File) -> Option<Begun> {
     Some(Begun { version, way })
 }
 
-/// A board's lock file.
+/// An open lock file of a board, with its intent.
 #[derive(Debug)]
 pub(crate) struct Intent(Arc<File>);
 
-/// The lock files this process has open: a server writes to the same boards again and again.
+/// Cache of open lock files: a server writes to the same boards repeatedly.
 #[derive(Debug, Default)]
 pub(super) struct LockFiles(HashMap<BoardName, Arc<File>>);
 
-/// The most lock files kept open.
+/// Maximum number of lock files kept open.
 const MOST_OPEN: usize = 64;
 
 impl LockFiles {
-    /// One that is open, and that nobody has removed meanwhile.
+    /// Returns the open lock file of a board, unless it was deleted in the meantime.
     fn get(&self, name: &BoardName) -> Option<Arc<File>> {
         let file = self.0.get(name)?;
         let there = fstat(file).is_ok_and(|stat| stat.st_nlink > 0);
@@ -87,7 +87,7 @@ impl LockFiles {
 }
 
 impl Mirror {
-    /// A place among the locks, for a board.
+    /// Returns the location of a board's file in the locks directory.
     pub(super) fn lock_place(
         &self,
         name: &BoardName,
@@ -95,16 +95,16 @@ impl Mirror {
         make: bool,
     ) -> Result<Option<Place>, PortError> {
         let stem = match name {
-            // `_` cannot be in such a path, so no two are the same. Short, because the longest path
-            // has to fit into one name.
+            // `_` cannot occur in such a path, so the names are unique. The prefix is short because the
+            // longest path has to fit into one file name.
             BoardName::Blackboard(path) => format!("bb_{}", path.as_str().replace('/', "_")),
             _ => name.stem(),
         };
         self.below(&format!("{LOCKS}/{stem}.{extension}"), make)
     }
 
-    /// Says that a version is going to be written to a board's file. A file that is not to be relied on
-    /// already stays so from the version on that it was given up at.
+    /// Records the intent to write a version to a board's file. If the file is already unreliable, an earlier
+    /// intent is kept, so that the file stays suspect from the version at which that write was abandoned.
     pub(super) fn begin_writing(
         &self,
         name: &BoardName,
@@ -135,19 +135,19 @@ impl Mirror {
         Ok(file)
     }
 
-    /// What somebody began to do to a board's file and did not finish.
+    /// Returns the intent of an unfinished write to a board's file.
     pub(super) fn unfinished(&self, name: &BoardName) -> Option<Begun> {
         begun(&self.lock_file_of(name, OFlags::RDONLY)?)
     }
 
-    /// How a process that died, or failed, was bringing a board's file to this version or to one before
-    /// it.
+    /// Returns how a process that crashed or failed was bringing a board's file to this version or to an
+    /// earlier one.
     pub(super) fn interrupted(&self, name: &BoardName, version: u64) -> Option<Way> {
         let begun = self.unfinished(name)?;
         (begun.version <= version).then_some(begun.way)
     }
 
-    /// Says that nothing is left of what somebody began.
+    /// Clears the intent of a board.
     pub(crate) fn end_writing(&self, name: &BoardName) {
         if let Some(file) = self.lock_file_of(name, OFlags::RDWR)
             && begun(&file).is_some()

@@ -1,11 +1,11 @@
-//! Boards as Markdown files: written through after a commit, looked at before a board is used.
+//! Mirrors boards as Markdown files: written after a commit, checked for external edits before a board is
+//! used.
 //!
-//! The store is the truth, and the file follows it: written without synchronisation of its own,
-//! because a crash between commit and file is repaired from the log. A file carries the
-//! modification time that its version was given, so one look says which version it is at, or
-//! that something else has changed it ([`mod@reconcile`]). [`mod@write`] writes, [`file_location`] finds files
-//! without following links, [`backups`] keeps what was overwritten, [`intent`] says what a crash
-//! interrupted.
+//! The store is authoritative and the file follows it. Files are written without fsync, because a crash
+//! between commit and file write is repaired from the log. Each version's file is given a specific
+//! modification time, so a single stat shows which version the file has, or that another program changed it
+//! ([`mod@examine`]). [`mod@write`] writes files, [`place`] opens them without following symlinks, [`copies`]
+//! keeps backups of overwritten versions, [`intent`] records writes for crash recovery.
 
 mod backups;
 mod discovery;
@@ -40,37 +40,38 @@ pub(super) use mtime_stamp::stamp;
 pub(super) use reconcile::{Examined, Finding, examine, now};
 pub(super) use write::{Disk, Pending, Work, prepare};
 
-/// The directory of whiteboards.
+/// Directory of the whiteboards.
 const WHITEBOARDS: &str = "whiteboards";
-/// The directory of the blackboard, unless it is elsewhere.
+/// Directory of the blackboard, unless it is next to the store's directory.
 const BLACKBOARD: &str = "blackboard";
-/// Where locks, intents and half-written files are.
+/// Directory of locks, intents and temporary files.
 const LOCKS: &str = "whiteboards/.locks";
-/// Where overwritten versions are kept to be read.
+/// Directory of readable copies of overwritten versions.
 const HISTORY: &str = "whiteboard-history";
 
-/// How many versions are kept, unless it is set.
+/// Default number of versions to keep.
 const KEEP: u32 = 10;
 
 /// The files of a store's boards.
 #[derive(Debug)]
 pub(super) struct Mirror {
     workspace: PathBuf,
-    /// The same, open: it is looked below often, and the database in it is held open too.
+    /// An open handle of `workspace`: paths below it are resolved often, and the database inside it is held
+    /// open anyway.
     root: OnceLock<OwnedFd>,
-    /// Where the blackboard is, if not in the workspace.
+    /// Directory of the blackboard if it is outside the workspace.
     blackboard: Option<PathBuf>,
     texts: Mutex<Texts>,
     locks: Mutex<LockFiles>,
-    /// How many versions are kept of a board that was changed outside.
+    /// How many versions of an externally changed board are kept.
     keep: AtomicU32,
-    /// When the machine was started, in nanoseconds: what was written to files shortly before may be lost.
+    /// Boot time in nanoseconds: file writes from shortly before it may be lost.
     booted: i64,
-    /// Files that somebody in this process has locked.
+    /// Boards whose files this process has locked.
     held: Arc<Mutex<BTreeSet<BoardName>>>,
 }
 
-/// A file locked for this process, until dropped.
+/// A file lock of this process, held until dropped.
 struct Holding {
     _file: File,
     name: BoardName,
@@ -109,7 +110,7 @@ impl Mirror {
         self.keep.load(Ordering::Relaxed)
     }
 
-    /// The place of a board's file; `None` if its directory is missing and not to be made.
+    /// Returns the location of a board's file; `None` if its directory is missing and `make` is false.
     fn place(&self, name: &BoardName, make: bool) -> Result<Option<Place>, PortError> {
         match (name, &self.blackboard) {
             (BoardName::Blackboard(path), Some(root)) => Place::find(root, path.as_str(), make),
@@ -117,7 +118,7 @@ impl Mirror {
         }
     }
 
-    /// A place in the workspace.
+    /// Returns a location below the workspace.
     fn below(&self, path: &str, make: bool) -> Result<Option<Place>, PortError> {
         if let Some(root) = self.root.get() {
             return Place::below(root, path, make);
@@ -133,7 +134,7 @@ impl Mirror {
         }
     }
 
-    /// Whether a board's file is as the store says, by a look at it alone.
+    /// Whether a board's file matches the store, judged by its metadata alone.
     pub(super) fn in_step(&self, name: &BoardName, kept: Option<&Kept>) -> Result<bool, PortError> {
         let kept = kept.filter(|kept| kept.head.version > 0);
         Ok(match (self.look(name)?, kept) {
@@ -143,15 +144,15 @@ impl Mirror {
         })
     }
 
-    /// Whether a file is, by the look of it, the one the store wrote, and surely has its content: not
-    /// before it was looked into once since the machine was started.
+    /// True if size and mtime match what the store wrote and the content was verified since boot (a power
+    /// loss may have dropped unsynced data).
     fn is_as_written(&self, seen: &Seen, kept: &Kept) -> bool {
         seen.bytes == kept.head.bytes
             && is_given(seen.stamp, kept.stamp, seen.changed)
             && seen.changed >= self.booted
     }
 
-    /// The text of the version a board is at, from memory or from its file, if that is in step.
+    /// Returns the text of a board's current version from the cache, or from its file if that is in step.
     pub(super) fn text(&self, kept: &Kept) -> Option<Arc<String>> {
         let head = &kept.head;
         if let Some(text) = self.remembered(&head.name, head.version) {
@@ -162,7 +163,7 @@ impl Mirror {
         Some(text)
     }
 
-    /// Reads a file that is, and stays while it is read, the one the store wrote.
+    /// Reads a file if it is the one the store wrote and does not change while it is read.
     pub(super) fn read_file(&self, kept: &Kept) -> Option<String> {
         let place = self.place(&kept.head.name, false).ok()??;
         let mut file = place.open(OFlags::RDONLY).ok()?;
@@ -183,7 +184,7 @@ impl Mirror {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A text this process has read or written lately.
+    /// Returns a text from the cache.
     pub(super) fn remembered(&self, name: &BoardName, version: u64) -> Option<Arc<String>> {
         self.texts().get(name, version)
     }
@@ -192,8 +193,8 @@ impl Mirror {
         self.texts().put(name, version, text);
     }
 
-    /// Locks a blackboard file against other programs; `None` if one of them kept it too long. A
-    /// file that does not exist yet is locked by the transaction that creates it.
+    /// Locks a blackboard file against other programs; `None` if another program held it for too long. A file
+    /// that does not exist yet is locked by the transaction that creates it.
     pub(super) fn hold(
         &self,
         name: &BoardName,
@@ -219,7 +220,7 @@ impl Mirror {
         }
     }
 
-    /// Whether this process has locked a blackboard file to write to it.
+    /// Whether this process has locked a blackboard file in order to write to it.
     fn is_held(&self, name: &BoardName) -> bool {
         self.held
             .lock()
@@ -227,7 +228,8 @@ impl Mirror {
             .contains(name)
     }
 
-    /// Waits until no other program is writing to a blackboard file; whether it is so.
+    /// Waits until no other program is writing to a blackboard file. Returns whether that is the case, and
+    /// the shared lock if one was taken.
     pub(super) fn quiet(
         &self,
         name: &BoardName,
@@ -241,7 +243,7 @@ impl Mirror {
             match self.lock_file(name, FlockOperation::NonBlockingLockShared, at_most)? {
                 Locked::NoFile => (true, None),
                 Locked::Yes(file) => (true, Some(file)),
-                // It may be another part of this process that has it by now.
+                // Another task of this process may hold the lock by now.
                 Locked::Busy => (ours(), None),
             },
         )
@@ -265,7 +267,7 @@ impl Mirror {
             let Some(file) = flock_polling(file, how, at_most)? else {
                 return Ok(Locked::Busy);
             };
-            // Somebody may have put another file there while we waited for this one.
+            // The file may have been replaced while we waited for its lock.
             match place.look()? {
                 Sight::Regular(now) if now.inode == inode => return Ok(Locked::Yes(file)),
                 Sight::Regular(_) | Sight::Absent => {}

@@ -1,12 +1,13 @@
-//! The modification time that a version's file is given: which version it is can be read off it.
+//! The modification time (mtime) that encodes a version: each version's file is given a distinct mtime, from
+//! which the version can be recognised.
 
 use polis_core::Timestamp;
 
-/// Nanoseconds in a millisecond: as many versions can be told apart.
+/// Nanoseconds per millisecond: the number of distinguishable versions.
 const VERSIONS: u64 = 1_000_000;
 
-/// The modification time of a version's file: when it was made, and in the last digits which it is, so
-/// that two versions of the same moment differ.
+/// Returns the mtime of a version's file: when the version was created, with the version number in the
+/// sub-millisecond digits, so that two versions of the same millisecond differ.
 pub(crate) fn stamp(at: &Timestamp, version: u64) -> i64 {
     let digits = i64::try_from(version % VERSIONS).unwrap_or(0);
     at.millis()
@@ -15,18 +16,18 @@ pub(crate) fn stamp(at: &Timestamp, version: u64) -> i64 {
         .saturating_add(digits)
 }
 
-/// Whether a modification time looks like one that a version up to this one was given. The log need
-/// not have that version any more.
+/// Whether a modification time could have been assigned to a version up to this one. The log may no longer
+/// contain that version.
 pub(super) fn is_like(stamp: i64, version: u64) -> bool {
     let digits = stamp.rem_euclid(1_000_000).unsigned_abs();
     (1..=version.min(VERSIONS)).contains(&digits)
 }
 
-/// What file systems cut times to, in nanoseconds.
+/// Timestamp granularities of file systems, in nanoseconds.
 const GRAINS: [i64; 5] = [100, 1_000, 10_000_000, 1_000_000_000, 2_000_000_000];
 
-/// Whether a file's modification time is the one it was given. A file system may have cut it; then it
-/// has cut its own time of the last change too, which no program can set.
+/// Whether a file's mtime is the one it was given. A file system may have truncated it; then it has truncated
+/// the ctime too, which programs cannot set.
 pub(super) fn is_given(stamp: i64, given: i64, changed: i64) -> bool {
     let cut =
         |grain: &i64| changed.rem_euclid(*grain) == 0 && stamp == given - given.rem_euclid(*grain);

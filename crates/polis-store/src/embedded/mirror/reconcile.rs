@@ -1,4 +1,8 @@
-//! Finding out what became of a board's file.
+//! Determines the state of a board's file: unchanged, outdated or torn by a crash, deleted, or edited
+//! externally.
+//!
+//! The decision uses size, mtime and ctime first, then the intent recorded in the board's lock file, and
+//! reads the content only if these do not suffice.
 
 use std::io::Read as _;
 
@@ -16,43 +20,44 @@ use super::file_location::{Place, Seen, Sight};
 use super::intent::Way;
 use super::mtime_stamp::{is_given, is_like};
 
-/// What a board's file turned out to be.
+/// State of a board's file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// At the store's version, or rightly absent.
+    /// At the store's version, or absent as expected.
     InStep,
-    /// At the store's version but for its time stamp.
+    /// At the store's version, but without its assigned mtime.
     Untimely,
-    /// At an older version, or half written: a crash came between commit and file.
+    /// At an older version, partially written, or not yet created: a crash happened between the commit and
+    /// the write to the file.
     Behind,
-    /// Gone.
+    /// Deleted.
     Gone,
-    /// Changed by something else than polis.
+    /// Changed by a program other than polis.
     Edited {
-        /// To this.
+        /// The new content.
         text: String,
-        /// When, in nanoseconds.
+        /// The file's mtime, in nanoseconds.
         stamp: i64,
     },
 }
 
-/// How long after a version was made its file is written, or reaches the disk, at the latest
+/// Maximum time from the creation of a version until its file is written and has reached the disk
 /// (nanoseconds).
 const SETTLED: i64 = 60_000_000_000;
-/// How many versions a file may be behind, or be a mixture of, after one crash upon another.
+/// How many versions a file may be behind, or be a mixture of, after consecutive crashes.
 const RECENT: u64 = 4;
 
-/// What was found, and where.
+/// The state of a file, and its location.
 #[derive(Debug)]
 pub(crate) struct Examined {
     pub(crate) finding: Finding,
-    /// What the file looked like just then.
+    /// The file's metadata at that moment.
     pub(crate) seen: Option<Seen>,
-    /// Where it is.
+    /// Location of the file.
     pub(crate) place: Option<Place>,
 }
 
-/// Finds out. Reads the file only if a look does not tell.
+/// Determines the state of a board's file. Reads the file only if its metadata is not conclusive.
 pub(crate) fn examine(
     mirror: &Mirror,
     connection: &Connection,
@@ -83,7 +88,7 @@ pub(crate) fn examine(
             seen,
         }
         .examine(connection, &place)?,
-        // Made for a first version that was never committed.
+        // Created for a first version that was never committed.
         None if seen.bytes == 0 && mirror.unfinished(name).is_some() => Finding::InStep,
         None => edited(name, seen, read(&place, seen)?)?,
     };
@@ -94,7 +99,7 @@ pub(crate) fn examine(
     })
 }
 
-/// A file that is not as it should be.
+/// A file whose metadata does not match what the store wrote.
 struct File<'a> {
     mirror: &'a Mirror,
     name: &'a BoardName,
@@ -107,7 +112,7 @@ impl File<'_> {
         let (name, seen, version) = (self.name, self.seen, self.kept.head.version);
         let interrupted = self.mirror.interrupted(name, version);
         let lost_power = self.may_have_lost_power();
-        // An older version that nothing interrupted was put there by somebody: from a backup, say.
+        // If no write was interrupted, an older version was put back deliberately, for example from a backup.
         if (interrupted.is_some() || lost_power) && self.is_of_an_older_version(connection)? {
             return Ok(Finding::Behind);
         }
@@ -132,7 +137,7 @@ impl File<'_> {
         if interrupted.is_some() || lost_power {
             let texts = self.recent_texts(connection)?;
             let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            // By its content: a crash before that one may have left an older version without its time stamp.
+            // Compared by content: an earlier crash may have left an older version without its mtime.
             let is_older = texts.contains(&content.as_slice());
             let in_place = interrupted == Some(Way::InPlace) || lost_power;
             if is_older || in_place && is_half_written(&texts, &content) {
@@ -142,8 +147,8 @@ impl File<'_> {
         edited(name, seen, content)
     }
 
-    /// Whether the machine was started after the file was changed last, and that was when we wrote it:
-    /// then part of what we wrote may not have reached the disk.
+    /// Whether the machine booted after the file's last change and that change was our write: then part of
+    /// what we wrote may not have reached the disk.
     fn may_have_lost_power(&self) -> bool {
         let apart = self.seen.changed.saturating_sub(self.kept.stamp);
         self.seen.changed < self.mirror.booted && (-SETTLED..SETTLED).contains(&apart)
@@ -154,7 +159,7 @@ impl File<'_> {
         Ok(found.is_some_and(|s| s.bytes == self.seen.bytes && s.version < self.kept.head.version))
     }
 
-    /// The texts of the newest versions, the newest first.
+    /// Returns the texts of the most recent versions, newest first.
     fn recent_texts(&self, connection: &Connection) -> Result<Vec<String>, PortError> {
         let newest = self.kept.head.version;
         let mut texts = Vec::new();
@@ -165,7 +170,7 @@ impl File<'_> {
     }
 }
 
-/// Whether a content is what a crash leaves of writing one of these texts, the newest first, over another.
+/// Whether `content` is what a crash leaves when one of these texts (newest first) is written over another.
 fn is_half_written(texts: &[&[u8]], content: &[u8]) -> bool {
     texts.iter().enumerate().any(|(n, newer)| {
         let mut older = texts.iter().skip(n + 1);
@@ -174,14 +179,14 @@ fn is_half_written(texts: &[&[u8]], content: &[u8]) -> bool {
     })
 }
 
-/// Notes that a file was looked into: its time of change is now, its modification time as before.
+/// Records that a file's content was verified: updates its ctime to now and keeps its mtime.
 fn touch(place: &Place, stamp: i64) -> bool {
     let file = place.open(OFlags::RDONLY);
     file.and_then(|file| set_stamp(&file, stamp)).is_ok()
 }
 
-/// Whether a content is what is there in the middle of writing `current`: a part of it from the
-/// beginning, and after that nothing, or the rest of what was there before.
+/// Whether `content` is a snapshot taken while `current` was being written: a prefix of it, followed by
+/// nothing or by the rest of the previous text.
 fn half_written(content: &[u8], current: &[u8], previous: Option<&[u8]>) -> bool {
     let same = content
         .iter()
@@ -229,7 +234,7 @@ fn edited(name: &BoardName, seen: Seen, content: Vec<u8>) -> Result<Finding, Por
     }
 }
 
-/// The time by the machine's clock, in nanoseconds: what files are stamped by.
+/// Returns the current time of the system clock, in nanoseconds; file timestamps use the same clock.
 pub(crate) fn now() -> i64 {
     nanos(ClockId::Realtime)
 }
@@ -241,7 +246,7 @@ fn nanos(clock: ClockId) -> i64 {
         .saturating_add(time.tv_nsec)
 }
 
-/// When the machine was started, in nanoseconds by its clock.
+/// Returns the boot time by the system clock, in nanoseconds.
 pub(super) fn booted() -> i64 {
     now().saturating_sub(nanos(ClockId::Boottime))
 }

@@ -1,16 +1,16 @@
-//! The texts a process has in hand, so that an unchanged board is not read again.
+//! LRU cache of board texts, so that an unchanged board is not read from disk again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use polis_core::board::BoardName;
 
-/// The most boards remembered, as the whiteboard document has it.
+/// Maximum number of cached boards, as the whiteboard design specifies.
 const MOST: usize = 50;
-/// The most bytes remembered.
+/// Maximum total size of the cached texts in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// The newest texts seen, one a board.
+/// The cached texts, at most one version per board.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     entries: HashMap<BoardName, Entry>,
@@ -49,7 +49,7 @@ impl Texts {
         self.entries.insert(name.clone(), entry);
     }
 
-    /// Brings a remembered text further, if nobody else is reading it; else forgets it.
+    /// Appends to a cached text if no other reader holds it; else evicts it.
     pub(super) fn extend(&mut self, name: &BoardName, from: u64, to: u64, added: &str) {
         let Some(entry) = self.entries.get_mut(name) else {
             return;
@@ -67,7 +67,7 @@ impl Texts {
         }
     }
 
-    /// Forgets the least used until there are no more than so many, and no more bytes.
+    /// Evicts the least recently used entries until at most `entries` and `bytes` remain.
     fn make_room(&mut self, entries: usize, bytes: usize) {
         while self.entries.len() > entries || self.bytes > bytes {
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);

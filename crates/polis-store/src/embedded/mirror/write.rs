@@ -1,7 +1,9 @@
-//! Bringing a board's file to the version that was committed.
+//! Brings a board's file to the committed version.
 //!
-//! What needs space is done before the commit, so that a full disk refuses the change; what makes
-//! it visible is done after.
+//! Everything that needs disk space happens before the commit ([`prepare`]), so that a full disk fails the
+//! change; making it visible happens after ([`Work::finish`]). Whiteboards are replaced by rename, blackboard
+//! files are overwritten in place because other programs may have them open and locked, and additions are
+//! appended.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -24,70 +26,70 @@ use super::backups::{remove, set_stamp};
 use super::file_location::{Place, Seen, Sight, failed, not_a_file, seen};
 use super::intent::{Begun, Intent, Way};
 
-/// What a board's file is before a batch is written through.
+/// State of a board's file before a batch is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Disk {
-    /// At this version; 0 if it is rightly absent.
+    /// At this version; 0 if it is absent as expected.
     At(u64),
-    /// Not to be relied on.
+    /// Unreliable: its content is not known to be a version of the board.
     Unknown,
 }
 
-/// What a batch did to a board.
+/// The changes that a batch makes to a board.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    /// The board after it.
+    /// The board after the batch.
     pub(crate) kept: Kept,
-    /// The file before it.
+    /// State of the file before the batch.
     pub(crate) disk: Disk,
-    /// What the file looked like before it; `None` if there was none.
+    /// Metadata of the file before the batch; `None` if it did not exist.
     pub(crate) seen: Option<Seen>,
-    /// Where the file was found.
+    /// Location of the file.
     pub(crate) place: Option<Place>,
-    /// The changes since the version the file is at, in order.
+    /// The changes since the file's version, in order.
     pub(crate) changes: Vec<Logged>,
-    /// Versions that were overwritten, not only added to.
+    /// Versions that were overwritten rather than appended to.
     pub(crate) overwritten: Vec<u64>,
     /// How many versions to keep copies of.
     pub(crate) keep: u32,
-    /// Whether the caller keeps other programs from writing to the file.
+    /// Whether the caller has locked the file against other programs.
     pub(crate) is_guarded: bool,
 }
 
-/// What is left to do after the commit.
+/// File work left to do after the commit.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// Nothing.
+    /// No work.
     Nothing,
-    /// Adding to the file.
+    /// Append to the file.
     Append {
         file: File,
         text: String,
         intent: Intent,
         from: u64,
     },
-    /// Putting a finished file in its place.
+    /// Replace the file with the prepared one.
     Replace {
         finished: Place,
         text: Arc<String>,
         intent: Intent,
-        /// The version the old file is at, to be kept as a copy.
+        /// The version of the old file, which is kept as a copy.
         old: Option<u64>,
     },
-    /// Writing over the file, which others may have locked and open.
+    /// Overwrite the file in place; other programs may have it locked and open.
     Overwrite {
         file: File,
         text: Arc<String>,
         intent: Intent,
-        /// What the file looks like, with room for the text.
+        /// The file's metadata after space was allocated for the text.
         ready: Seen,
     },
-    /// Leaving the file to the one who has written to it meanwhile.
+    /// Leave the file as it is, because another program has written to it.
     Leave { text: Arc<String>, intent: Intent },
 }
 
 impl Pending {
-    /// Says what is going to be written to the file.
+    /// Records the intent to write to the file.
     fn begin(&self, mirror: &Mirror, way: Way) -> Result<Intent, PortError> {
         let head = &self.kept.head;
         let version = head.version;
@@ -95,13 +97,13 @@ impl Pending {
         mirror.begin_writing(&head.name, Begun { version, way }, reliable)
     }
 
-    /// The file, if it is still there.
+    /// Opens the file for appending, if it still exists.
     fn open_to_append(&self) -> Option<File> {
         let place = self.place.as_ref()?;
         place.open(OFlags::WRONLY | OFlags::APPEND).ok()
     }
 
-    /// Whether the file at the board's place is the one that was looked at, and nobody has written to it.
+    /// Whether the file at the board's location is the one that was examined, and unmodified.
     fn is_in_place(&self) -> bool {
         match (self.place.as_ref().map(Place::look), &self.seen) {
             (Some(Ok(Sight::Regular(now))), Some(before)) => before.is_still(&now),
@@ -129,17 +131,17 @@ impl Pending {
         ))
     }
 
-    /// Whether nobody else has written to the file since it was looked at.
+    /// Whether the file is unmodified since it was examined.
     fn is_untouched(&self, file: &File) -> bool {
         seen(file).is_ok_and(|now| match &self.seen {
             Some(before) => before.is_still(&now),
-            // It was made for this.
+            // It was created by this transaction.
             None => now.bytes == 0,
         })
     }
 }
 
-/// Does what needs space, inside the transaction.
+/// Does everything that needs disk space, inside the transaction.
 pub(crate) fn prepare(
     mirror: &Mirror,
     connection: &Connection,
@@ -179,7 +181,8 @@ pub(crate) fn prepare(
     }
 }
 
-/// The whole text after the batch: from what is in hand if possible, else from the log.
+/// Returns the complete text after the batch: from the pending changes or the cache if possible, else from
+/// the log.
 fn new_text(
     mirror: &Mirror,
     connection: &Connection,
@@ -208,7 +211,7 @@ fn new_text(
     Ok(Arc::new(text))
 }
 
-/// Copies of overwritten versions that are not the file itself.
+/// Writes copies of overwritten versions other than the one in the file.
 fn copy_overwritten(mirror: &Mirror, connection: &Connection, pending: &Pending) {
     let name = &pending.kept.head.name;
     if !name.is_whiteboard() {
@@ -228,16 +231,16 @@ fn copy_overwritten(mirror: &Mirror, connection: &Connection, pending: &Pending)
     }
 }
 
-/// Writes the new file beside the old one.
+/// Writes the new text to a temporary file in the locks directory.
 fn finish_beside(mirror: &Mirror, pending: &Pending, text: Arc<String>) -> Result<Work, PortError> {
     let name = &pending.kept.head.name;
-    // The directory the file goes to has to be there, and to be one.
+    // The target directory has to exist, and to be a directory.
     let place = mirror.place(name, true)?.ok_or_else(not_a_file)?;
     let finished = mirror
         .lock_place(name, "new", true)?
         .ok_or_else(not_a_file)?;
     let intent = pending.begin(mirror, Way::AtOnce)?;
-    // What a crash left there, or a link.
+    // A leftover of a crash, or a symlink.
     remove(&finished);
     let written = finished
         .open(OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
@@ -264,7 +267,7 @@ fn finish_beside(mirror: &Mirror, pending: &Pending, text: Arc<String>) -> Resul
     })
 }
 
-/// Makes sure that there is room for what is written over a blackboard file.
+/// Reserves disk space for overwriting a blackboard file.
 fn reserve(
     mirror: &Mirror,
     connection: &Connection,
@@ -274,7 +277,7 @@ fn reserve(
     let name = &pending.kept.head.name;
     let place = mirror.place(name, true)?.ok_or_else(not_a_file)?;
     back_up(mirror, connection, pending)?;
-    // Said first: the file is empty for a moment, if it is new.
+    // Record the intent first: a new file is empty for a moment.
     let intent = pending.begin(mirror, Way::InPlace)?;
     let is_new = matches!(place.look()?, Sight::Absent);
     let file = place.open(OFlags::WRONLY | OFlags::CREATE)?;
@@ -292,7 +295,7 @@ fn reserve(
         }
         return Err(failed(error.into()));
     }
-    // Making room may have changed the time.
+    // The allocation may have changed the mtime.
     let ready = seen(&file)?;
     Ok(Work::Overwrite {
         file,
@@ -302,7 +305,7 @@ fn reserve(
     })
 }
 
-/// Makes the `.bak` file the version before the last change.
+/// Makes the `.bak` file a copy of the version before the last change.
 fn back_up(mirror: &Mirror, connection: &Connection, pending: &Pending) -> Result<(), PortError> {
     let head = &pending.kept.head;
     let previous = head.version.saturating_sub(1);
@@ -319,8 +322,8 @@ fn back_up(mirror: &Mirror, connection: &Connection, pending: &Pending) -> Resul
     let Sight::Regular(now) = mirror.look(&head.name)? else {
         return Ok(());
     };
-    // An older version is the beginning of this one if only additions came in between. While
-    // the last whole text is the change under way, nothing is known of what came before it.
+    // An older version is a prefix of this one if only additions came in between. While the pending change is
+    // the last whole text, nothing is known about the versions before it.
     let base = if head.base > from {
         u64::MAX
     } else {
@@ -334,9 +337,8 @@ fn back_up(mirror: &Mirror, connection: &Connection, pending: &Pending) -> Resul
 }
 
 impl Work {
-    /// Makes the commit visible in the file. Whatever fails here is repaired by the next one who uses
-    /// the board. A file that somebody else has written to meanwhile is never replaced: the next one
-    /// makes it a version of its own.
+    /// Makes the commit visible in the file. Any failure here is repaired when the board is used next. A file
+    /// that another program has modified is never replaced: the next use imports it as a version of its own.
     pub(crate) fn finish(self, mirror: &Mirror, pending: &Pending) {
         let head = &pending.kept.head;
         let (name, stamp) = (&head.name, pending.kept.stamp);
@@ -349,7 +351,8 @@ impl Work {
                 from,
             } => {
                 if !pending.is_in_place() {
-                    // Added to theirs, without our time stamp: the version the next one makes has both.
+                    // Append to the other program's file and leave our mtime unset: the version that the next
+                    // use imports contains both.
                     let _ = intent.end();
                     if let Some(mut theirs) = pending.open_to_append() {
                         let _ = theirs.write_all(text.as_bytes());
@@ -357,7 +360,7 @@ impl Work {
                 } else if file.write_all(text.as_bytes()).is_ok() && intent.end().is_ok() {
                     let _ = set_stamp(&file, stamp);
                 } else {
-                    // No room, probably: half an entry is of no use, the version before is whole.
+                    // Probably no space left: a partial entry is useless, the previous version is complete.
                     let _ = file.set_len(head.bytes.saturating_sub(text.len() as u64));
                 }
                 mirror.texts().extend(name, from, head.version, &text);
@@ -405,20 +408,20 @@ impl Work {
     }
 }
 
-/// What came of putting a finished file in a board's place.
+/// Result of moving a prepared file to a board's location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Put {
-    /// It is there, and the old file is where the finished one was.
+    /// Moved; the old file is now where the prepared one was.
     Exchanged,
-    /// It is there, and no file is where it was.
+    /// Moved; there was no old file.
     Alone,
-    /// Somebody else has written to the file since it was looked at; it is left as it is.
+    /// Another program has written to the file since it was examined; it is left unchanged.
     NotOurs,
-    /// Nothing.
+    /// The move failed.
     Failed,
 }
 
-/// Puts a finished file in the place of a board's, in one step, if that is still as it was seen.
+/// Atomically moves a prepared file to a board's location, if the file there still matches `before`.
 fn put_in_place(mirror: &Mirror, name: &BoardName, finished: &Place, before: Option<&Seen>) -> Put {
     let Ok(Some(place)) = mirror.place(name, true) else {
         return Put::Failed;
@@ -444,7 +447,7 @@ fn put_in_place(mirror: &Mirror, name: &BoardName, finished: &Place, before: Opt
                 let _ = rename(RenameFlags::EXCHANGE);
                 return Put::NotOurs;
             }
-            // There is no old file any more, or the file system cannot exchange.
+            // The old file no longer exists, or the file system does not support RENAME_EXCHANGE.
             Err(_) => {}
         }
     }

@@ -1,4 +1,5 @@
-//! Wires that are cut, connections that break, a server that crashes: what is acknowledged is there.
+//! Fault injection for the PostgreSQL store: lost packets, broken connections and a server crash.
+//! Acknowledged writes must survive.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,24 +9,24 @@ use polis_core::message::NewMessage;
 
 use super::*;
 
-/// A wire to the server that can be cut.
+/// A TCP proxy to the server that can drop traffic.
 struct Wire {
     url: String,
     fault: Arc<AtomicU8>,
 }
 
 const WHOLE: u8 = 0;
-/// The next commit is lost on its way.
+/// The next COMMIT is lost on its way.
 const LOSE_COMMIT: u8 = 1;
-/// The next commit arrives, its answer does not.
+/// The next COMMIT arrives, its answer does not.
 const LOSE_ANSWER: u8 = 2;
-/// Nothing arrives any more, in neither direction.
+/// No traffic in either direction.
 const FROZEN: u8 = 3;
 /// Answers do not arrive.
 const DEAF: u8 = 4;
 
 impl Wire {
-    /// A wire to the server of this address, which must name its host and port.
+    /// Starts a proxy to the server of this address, which must contain host and port.
     fn to(url: &str) -> Self {
         let (before, rest) = url.split_once('@').expect("user@host:port/database");
         let (server, after) = rest.split_once('/').expect("host:port/database");
@@ -55,7 +56,7 @@ impl Wire {
     }
 }
 
-/// Carries bytes one way. A cut is one cut: whoever connects next finds the wire whole.
+/// Forwards bytes in one direction. A fault that cuts the connection applies once: the next connection works.
 fn carry(mut from: &TcpStream, mut to: &TcpStream, fault: &AtomicU8, to_server: bool) {
     let mut buffer = vec![0; 1 << 20];
     while let Ok(n @ 1..) = from.read(&mut buffer) {
@@ -90,7 +91,7 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, fault: &AtomicU8, to_server: 
 async fn a_cut_wire_is_answered_honestly() {
     let _shared = SERVER.read().await;
     let url = board("wire").await;
-    // The tables are made by somebody with more patience.
+    // The tables are created by a connection with a longer timeout.
     drop(open(&url).await);
     let wire = Wire::to(&url);
     let patience = Duration::from_secs(5);
@@ -116,7 +117,7 @@ async fn a_cut_wire_is_answered_honestly() {
     let error = store.commit_stream(&mut stream).await.unwrap_err();
     assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
 
-    // A turn proves what it was committed with, as an event does.
+    // A turn proves the commit it belongs to, like an event.
     let turn = |n: u64| {
         changes().write(Write::AppendTurn {
             member: "run/a".to_owned(),
@@ -153,7 +154,7 @@ async fn a_cut_wire_is_answered_honestly() {
     let error = store.commit(letter("two")).await.unwrap_err();
     assert_eq!(error.code, Code::StoreUnavailable, "{error:?}");
     assert_eq!(done(&store, letter("two")).await.messages, [2]);
-    // Without any of them nobody can know.
+    // Without any of them the outcome cannot be known.
     wire.is(LOSE_ANSWER);
     let unproven = changes().write(Write::RaiseTaskNumber(3));
     let error = store.commit(unproven).await.unwrap_err();
@@ -170,13 +171,13 @@ async fn a_cut_wire_is_answered_honestly() {
     assert_eq!(done(&store, create()).await.created, Some(id(4)));
 }
 
-/// Whether a store says that nothing was done because its server is away, or does not come to it.
+/// Whether a store reports that nothing was done because its server is unreachable or too busy.
 fn is_away(code: Code) -> bool {
     matches!(code, Code::StoreUnavailable | Code::StoreBusy)
 }
 
-/// Many write while `trouble` goes on. An acknowledged write is there; one of which the store says
-/// that nothing was changed is not.
+/// Runs many writers while `trouble` happens. Acknowledged writes exist; writes reported as "nothing was
+/// changed" do not.
 async fn write_through(name: &str, trouble: impl AsyncFnOnce()) {
     let url = board(name).await;
     let (one, two) = tokio::join!(open(&url), open(&url));
@@ -204,7 +205,7 @@ async fn write_through(name: &str, trouble: impl AsyncFnOnce()) {
                 };
                 *codes.entry(code).or_default() += 1;
                 let Err(error) = answer else { continue };
-                // A server that is away is asked again until it is back.
+                // Retry while the server is unreachable.
                 let there = loop {
                     match store.tasks(&[id(n)]).await {
                         Ok(found) => break found.first().map_or(0, |t| t.revision),
@@ -223,7 +224,7 @@ async fn write_through(name: &str, trouble: impl AsyncFnOnce()) {
         });
     }
     trouble().await;
-    // Afterwards everybody goes on.
+    // Afterwards every writer makes progress.
     let counted = || -> Vec<u64> { commits.iter().map(|n| n.load(Ordering::Relaxed)).collect() };
     let (before, begun) = (counted(), Instant::now());
     while counted()

@@ -1,8 +1,8 @@
-//! The PostgreSQL store against a real server: what the conformance suite cannot see, which is two
-//! processes and speed. What breaks is in `faults`.
+//! The PostgreSQL store against a real server: what the conformance suite cannot test, such as two processes
+//! and speed. Fault injection is in `faults`.
 //!
-//! `POLIS_TEST_PG_FAULT_URL` names a server of its own, which these tests may break;
-//! `POLIS_TEST_PG_RESTART` is a command that crashes it and starts it again.
+//! `POLIS_TEST_PG_FAULT_URL` names a dedicated server, which these tests may break; `POLIS_TEST_PG_RESTART`
+//! is a command that crashes and restarts it.
 mod faults;
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use polis_store::PostgresStore;
 use tokio::sync::RwLock;
 use tokio_postgres::{Client, NoTls};
 
-/// Held by tests that break the server, so that others do not see it.
+/// Write-locked by tests that break the server, so that other tests are not affected.
 static SERVER: RwLock<()> = RwLock::const_new(());
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ async fn admin() -> Client {
     client
 }
 
-/// The address of a new, empty schema.
+/// Returns the address of a new, empty schema.
 async fn board(name: &str) -> String {
     let schema = format!("polis_{name}_{}", std::process::id());
     let sql = format!("DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}");
@@ -149,7 +149,7 @@ async fn done(store: &PostgresStore, changes: Changeset) -> Receipt {
     receipt(store.commit(changes).await.unwrap())
 }
 
-/// The log is 1, 2, 3, … up to its head.
+/// Asserts that the log is 1, 2, 3, … up to its head.
 async fn assert_no_gaps(store: &PostgresStore) -> u64 {
     let mut after = 0;
     loop {
@@ -253,7 +253,7 @@ async fn a_settled_blocker_frees_who_waited() {
     assert_eq!(done(&store, settle(&[1, 9])).await.unblocked, []);
     assert_eq!(done(&store, settle(&[1])).await.unblocked, [id(1)]);
 
-    // All in one batch: exactly the last of them frees it.
+    // All in one batch: only the last one unblocks the task.
     done(&store, put_with(*task(1, 3), 2, 50)).await;
     let mut waiting = tokio::task::JoinSet::new();
     for _ in 0..50 {
@@ -360,7 +360,7 @@ async fn a_stream_is_all_or_nothing() {
 async fn others_wait_no_longer_than_their_patience() {
     let _shared = SERVER.read().await;
     let url = board("lock").await;
-    // The tables are made by somebody with more patience.
+    // The tables are created by a connection with a longer timeout.
     drop(open(&url).await);
     let store = PostgresStore::connect(&url, Duration::from_secs(3))
         .await
@@ -407,7 +407,7 @@ async fn one_bad_changeset_does_not_hurt_the_others() {
         waiting.spawn(async move {
             let mut record = *task(n, 1);
             if n == 25 {
-                // The rules refuse this earlier; PostgreSQL cannot keep it.
+                // The rules refuse this earlier; PostgreSQL cannot store it.
                 record.task.description = "nul: \0".to_owned();
             }
             (n, store.commit(put_with(record, 0, 0)).await)

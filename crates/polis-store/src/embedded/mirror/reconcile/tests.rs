@@ -1,4 +1,4 @@
-//! What is made of a file after a crash, of a process or of the machine.
+//! Tests of how a board's file is classified after a crash of the process or of the machine.
 
 use std::fs;
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ impl Ground {
         self.directory.path().join(BoardName::Global.file())
     }
 
-    /// Writes the board, so long ago (milliseconds).
+    /// Writes the board as of `ago` milliseconds ago.
     async fn write(&self, text: &str, ago: i64) {
         let at = now() / 1_000_000 - ago;
         let write = BoardWrite {
@@ -71,7 +71,7 @@ impl Ground {
         self.store.commit(changes).await.unwrap();
     }
 
-    /// Makes the file this text with the modification time it has, or this one.
+    /// Overwrites the file with `text`, keeping its mtime or setting it to `stamp`.
     fn lose(&self, text: &str, stamp: Option<i64>) {
         let file = fs::File::options().write(true).open(self.file()).unwrap();
         let stamp = stamp.unwrap_or_else(|| super::super::seen(&file).unwrap().stamp);
@@ -84,7 +84,7 @@ impl Ground {
         super::super::seen(&file).unwrap().stamp
     }
 
-    /// Starts the machine again, and looks: version, text and file.
+    /// Simulates a reboot and reads the board: version, text and file content.
     async fn after_boot(self) -> (u64, String, String) {
         let directory = self.directory;
         drop(self.store);
