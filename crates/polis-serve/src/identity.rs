@@ -1,21 +1,22 @@
-//! Who a request comes from. Decided before the request is read; nothing in it can change that.
+//! Authenticated caller of a request. It is determined before the request is read; no content of the request
+//! can change it.
 
 use polis_core::token::{Access, Area, Scopes};
 use polis_core::{AgentId, Refusal, Registered};
 use polis_ops::Polis;
 
-/// Who a request comes from, and what it is good for.
+/// Authenticated caller and the scopes of its token.
 ///
-/// Two are equal if they are the same caller's: the entry that was looked up may have changed in between.
+/// Equality compares the caller only: the registry entry that was looked up may change between two requests.
 #[derive(Debug, Clone)]
 pub struct Identity {
-    /// Who acts.
+    /// The acting agent.
     pub agent: AgentId,
-    /// What the token allows; everything where the surface itself is the proof (stdio).
+    /// Scopes granted by the token; all where the transport itself is trusted (stdio).
     pub scopes: Scopes,
-    /// The token's id, for limits and the access log; none where there is no token.
+    /// Token id, for rate limits and the access log; `None` without a token.
     pub token: Option<String>,
-    /// The agent's entry of the registry, if it was looked up along with the token.
+    /// The agent's registry entry, if it was looked up together with the token.
     pub entry: Entry,
 }
 
@@ -27,18 +28,18 @@ impl PartialEq for Identity {
 
 impl Eq for Identity {}
 
-/// An entry of the registry that a request may have looked up already.
+/// Cached registry entry of a caller.
 #[derive(Debug, Clone, Default)]
 pub enum Entry {
-    /// It was not.
+    /// Not looked up.
     #[default]
     Unknown,
-    /// It was; the person has none.
+    /// Looked up; `None` for the user, who has no entry.
     Known(Box<Option<Registered>>),
 }
 
 impl Identity {
-    /// An agent that needs no token, because whoever started the program has said who it is.
+    /// Creates an identity without a token, for an agent named by the process that started the program.
     pub fn trusted(agent: AgentId) -> Self {
         Self {
             agent,
@@ -48,7 +49,7 @@ impl Identity {
         }
     }
 
-    /// The ground for one request of this caller.
+    /// Returns a [`Polis`] for one request of this caller, which reuses the cached registry entry.
     pub fn on(&self, polis: &Polis) -> Polis {
         match &self.entry {
             Entry::Unknown => polis.clone(),
@@ -56,7 +57,7 @@ impl Identity {
         }
     }
 
-    /// Refuses what its token is not good for.
+    /// Fails if the token's scopes do not cover this access.
     pub fn check(&self, area: Area, access: Access) -> Result<(), Refusal> {
         self.scopes.check(area, access)
     }

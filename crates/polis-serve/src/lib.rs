@@ -1,7 +1,7 @@
-//! polis for agents: MCP over stdio and HTTP, a JSON API, live events, webhooks.
+//! Server surfaces of polis: MCP over stdio and HTTP, a JSON API, live events (SSE) and webhooks.
 //!
-//! Surfaces over the table of tools (`polis_ops::tool`) and the operations. Which store, which files and
-//! which sandbox are behind them is decided by who calls this; there are no adapters here.
+//! They are built on the tool table (`polis_ops::tool`) and the operations. The caller chooses the store,
+//! files and sandbox behind them; this crate contains no adapters.
 
 pub mod events;
 pub mod http;

@@ -1,7 +1,7 @@
-//! Figures of the server, for Prometheus.
+//! Prometheus metrics of the server.
 //!
-//! Who measures asks for a handle once and keeps it; counting is then an addition. What others count
-//! themselves (live events, memory) is asked for when somebody reads the page.
+//! Code that measures gets a handle once and keeps it; counting is then a single addition. Values maintained
+//! elsewhere (live events, memory) are collected when the page is scraped.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -21,11 +21,11 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-/// The media type of the page.
+/// Media type of the metrics page.
 pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// What stands for success among the codes.
+/// Label value of success among the error codes.
 const OK: &str = "ok";
-/// Upper bounds of the latencies' buckets, in seconds.
+/// Upper bounds of the latency histogram buckets in seconds.
 const BUCKETS: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
@@ -65,7 +65,7 @@ struct Build {
 type Operations = Family<OfOutcome, Counter>;
 type Latencies = Family<OfTool, Histogram, fn() -> Histogram>;
 
-/// All figures.
+/// All metrics.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Mutex<Registry>,
@@ -76,13 +76,13 @@ pub struct Metrics {
     responses: Family<OfStatus, Counter>,
     refused: Family<OfCode, Counter>,
     memory: Gauge,
-    /// Requests under way.
+    /// Requests in flight.
     pub in_flight: Gauge,
     /// Open connections.
     pub connections: Gauge,
-    /// Changes under way: what waits for a commit is among them.
+    /// Write operations in flight, including those waiting for a commit.
     pub changes: Gauge,
-    /// Connections that were ended because of how they behaved.
+    /// Connections closed because of slow, incomplete or malformed requests.
     pub broken: Counter<u64, AtomicU64>,
 }
 
@@ -93,7 +93,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// Creates metrics with all values at zero.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("polis");
         let build = Build {
@@ -173,7 +173,7 @@ impl Metrics {
         }
     }
 
-    /// A handle for the calls of one tool.
+    /// Returns a handle for the calls of one tool.
     pub fn tool(&self, tool: &'static str) -> ToolMeter {
         ToolMeter {
             tool,
@@ -187,35 +187,35 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer.
+    /// Counts a response.
     pub fn answered(&self, status: u16) {
         self.responses.get_or_create(&OfStatus { status }).inc();
     }
 
-    /// Counts a request that reached no tool.
+    /// Counts a request refused before it reached a tool.
     pub fn refused(&self, code: Code) {
         let code = code.as_str();
         self.refused.get_or_create(&OfCode { code }).inc();
     }
 
-    /// Gives what others count a place on the page.
+    /// Registers a collector for values maintained elsewhere.
     pub fn add(&self, others: Box<dyn Collector>) {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         registry.register_collector(others);
     }
 
-    /// The page.
+    /// Returns the metrics page in OpenMetrics format.
     pub fn page(&self) -> String {
         self.memory.set(resident().unwrap_or(0));
         let mut page = String::with_capacity(16 * 1_024);
-        // Writing into memory does not fail.
+        // Writing to memory does not fail.
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = encode(&mut page, &registry);
         page
     }
 }
 
-/// Counts the calls of one tool.
+/// Metrics handle of one tool.
 #[derive(Debug, Clone)]
 pub struct ToolMeter {
     tool: &'static str,
@@ -227,7 +227,7 @@ pub struct ToolMeter {
 }
 
 impl ToolMeter {
-    /// Counts a call: its code, if it was refused or failed, and how long it took.
+    /// Records a call: its duration, and its error code if it was refused or failed.
     pub fn observe(&self, refused: Option<Code>, took: Duration) {
         self.took.observe(took.as_secs_f64());
         let Some(code) = refused else {
@@ -243,7 +243,7 @@ impl ToolMeter {
         }
     }
 
-    /// Counts a call by its answer.
+    /// Records a call by its result.
     pub fn called(&self, answer: &Result<Answer, OpError>, took: Duration) {
         self.observe(answer.as_ref().err().map(OpError::code), took);
         match answer {
@@ -252,7 +252,7 @@ impl ToolMeter {
         }
     }
 
-    /// Counts a command whose time was up.
+    /// Counts a command that timed out.
     pub fn timed_out(&self, error: &OpError) {
         if error.code() == Code::CommandTimeout {
             let told = serde_json::to_value(error.document()).unwrap_or_default();
@@ -260,8 +260,8 @@ impl ToolMeter {
         }
     }
 
-    /// Counts a command that ran, by its result or by what is told of one whose time was up. Nothing else
-    /// tells how strongly it was confined, and is not counted.
+    /// Counts a command, by its result or by the details of its timeout error. Documents without a `sandbox`
+    /// field are not counted.
     pub fn command(&self, result: &Value) {
         let flag = |name: &str| result.get(name).is_some_and(|v| v == true);
         let ending = if flag("timedOut") {
@@ -282,12 +282,12 @@ impl ToolMeter {
     }
 }
 
-/// Something that goes on, counted until it is dropped.
+/// Increments a gauge until it is dropped.
 #[derive(Debug)]
 pub struct Going<'a>(&'a Gauge);
 
 impl<'a> Going<'a> {
-    /// One more.
+    /// Increments the gauge.
     pub fn on(gauge: &'a Gauge) -> Self {
         gauge.inc();
         Self(gauge)
@@ -300,7 +300,7 @@ impl Drop for Going<'_> {
     }
 }
 
-/// Memory in use, as the kernel counts it.
+/// Returns the resident memory (VmRSS) in bytes.
 fn resident() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -1,7 +1,7 @@
-//! Some neighbouring events of the log, as every reader shares them.
+//! Immutable batches of consecutive log events, shared by all readers.
 //!
-//! What goes over the wire is written once for a batch, by the first reader that needs it; all others
-//! hand out the same bytes. Which events a reader gets is the readers' matter.
+//! The SSE encoding of a batch is produced once, by the first reader that needs it; all other readers send
+//! slices of the same bytes. Filtering and visibility are decided by each reader.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,10 +12,10 @@ use serde::Deserialize;
 
 use super::sse_encoding;
 
-/// What an event weighs beside its texts.
+/// Estimated memory per event in bytes, without its strings.
 const OVERHEAD: usize = 160;
 
-/// Events without a gap between them, in order; at least one.
+/// Consecutive events in order; at least one.
 #[derive(Debug)]
 pub(crate) struct Batch {
     events: Vec<Event>,
@@ -26,14 +26,14 @@ pub(crate) struct Batch {
     wire: OnceLock<Wire>,
 }
 
-/// The batch as server-sent events: one text, and where each event's part of it ends.
+/// The batch encoded as server-sent events: one buffer, and the end offset of each event in it.
 #[derive(Debug)]
 struct Wire {
     bytes: Bytes,
     ends: Vec<usize>,
 }
 
-/// An event that ends somebody's access.
+/// An event that revokes access, by its index in the batch.
 #[derive(Debug)]
 struct Ended {
     at: usize,
@@ -42,14 +42,14 @@ struct Ended {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Who {
-    /// Whoever came with this token.
+    /// Readers authenticated with this token.
     Token(String),
-    /// Whoever acts as the agent of this subject.
+    /// Readers that act as the agent with this event subject.
     Agent(String),
 }
 
 impl Batch {
-    /// A batch of these; `None` if there are none, or if they are not neighbours.
+    /// Creates a batch. Returns `None` if there are no events or if their sequence numbers have a gap.
     pub(crate) fn of(events: Vec<Event>) -> Option<Arc<Self>> {
         let first = events.first()?.seq;
         let last = events.last()?.seq;
@@ -72,22 +72,22 @@ impl Batch {
         }))
     }
 
-    /// The place of its first event.
+    /// Returns the sequence number of its first event.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// The place of its last event.
+    /// Returns the sequence number of its last event.
     pub(crate) fn last(&self) -> u64 {
         self.last
     }
 
-    /// How many events it has.
+    /// Returns the number of events.
     pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// What it takes of memory, about: the events, and the same again for the wire.
+    /// Returns the approximate memory use in bytes: the events, and the same amount again for their encoding.
     pub(crate) fn weight(&self) -> usize {
         self.weight * 2
     }
@@ -111,7 +111,7 @@ impl Batch {
     }
 }
 
-/// Events that a reader has not seen, in order and without gaps; at least one.
+/// Events that a reader has not seen yet, in order and without gaps; at least one.
 #[derive(Debug, Clone)]
 pub struct News {
     batch: Arc<Batch>,
@@ -120,8 +120,8 @@ pub struct News {
 }
 
 impl News {
-    /// What a batch has after `place`, up to `told`; `None` if that is nothing, or if something lies
-    /// between `place` and the batch.
+    /// Returns the events of a batch after `place`, up to and including `told`. Returns `None` if there are
+    /// none, or if events are missing between `place` and the batch.
     pub(crate) fn of(batch: &Arc<Batch>, place: u64, told: u64) -> Option<Self> {
         let next = place.checked_add(1)?;
         if next < batch.first || next > batch.last || told < next {
@@ -135,28 +135,28 @@ impl News {
         })
     }
 
-    /// The events.
+    /// Returns the events.
     pub fn events(&self) -> &[Event] {
         self.batch.events.get(self.from..self.to).unwrap_or(&[])
     }
 
-    /// The place of the first of them.
+    /// Returns the sequence number of the first event.
     pub fn first(&self) -> u64 {
         self.batch.first + self.from as u64
     }
 
-    /// The place of the last of them.
+    /// Returns the sequence number of the last event.
     pub fn last(&self) -> u64 {
         self.batch.first + self.to.saturating_sub(1) as u64
     }
 
-    /// How many there are.
+    /// Returns the number of events.
     pub fn count(&self) -> usize {
         self.to - self.from
     }
 
-    /// Those from the `from`th up to, not including, the `to`th, as server-sent events; the bytes are
-    /// shared with every other reader.
+    /// Returns the events with index `from..to` encoded as server-sent events. The bytes are shared with all
+    /// other readers.
     pub(crate) fn frames_of(&self, from: usize, to: usize) -> Bytes {
         let wire = self.batch.wire();
         let end = |of: usize| match of {
@@ -168,14 +168,15 @@ impl News {
         wire.bytes.slice(begin..until)
     }
 
-    /// The first so many of them.
+    /// Keeps only the first `many` events.
     #[must_use]
     pub fn up_to(mut self, many: usize) -> Self {
         self.to = self.to.min(self.from.saturating_add(many));
         self
     }
 
-    /// Which of them ends the access of who came with this token, as this agent.
+    /// Returns the index of the first event that revokes the access of a reader with this token, acting as
+    /// this agent.
     pub fn ends_access(&self, token: Option<&str>, agent: &str) -> Option<usize> {
         let meant = |who: &Who| match who {
             Who::Token(id) => token == Some(id.as_str()),
@@ -249,7 +250,7 @@ mod tests {
         let parts: Vec<Bytes> = (0..4).map(|n| news.frames_of(n, n + 1)).collect();
         assert_eq!(all, parts.concat());
         assert!(parts[3].starts_with(b"id: 6\n"));
-        // The same memory, not the same text.
+        // The same memory, not merely equal bytes.
         assert_eq!(parts[0].as_ptr(), all.as_ptr());
         let later = News::of(&batch, 4, 6).unwrap();
         assert_eq!(later.frames_of(0, 2), parts[2..].concat());

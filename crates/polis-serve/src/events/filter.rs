@@ -1,14 +1,17 @@
-//! Which events a reader asked for. What it may see is another matter.
+//! Event filter of a reader: by kind, subject and actor.
+//!
+//! A filter expresses what the reader asked for. What the reader is allowed to see (visibility) is checked
+//! separately.
 
 use polis_core::webhook::matches;
 use polis_core::{Code, Event, Refusal};
 
-/// The most entries of one list.
+/// Maximum number of entries per list.
 const MOST: usize = 64;
-/// The longest list, in bytes.
+/// Maximum length of a list parameter in bytes.
 const LONGEST: usize = 4_096;
 
-/// Which events are wanted. A list without entries wants everything; each list narrows what is left.
+/// Event filter. An empty list matches every event; an event must match all lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     kinds: Vec<String>,
@@ -17,12 +20,12 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Whether it wants everything.
+    /// Returns whether the filter matches every event.
     pub(crate) fn wants_all(&self) -> bool {
         self.kinds.is_empty() && self.subjects.is_empty() && self.actors.is_empty()
     }
 
-    /// Whether it wants this event.
+    /// Returns whether the filter matches this event.
     pub(crate) fn wants(&self, event: &Event) -> bool {
         let any = |list: &[String], hit: &dyn Fn(&str) -> bool| {
             list.is_empty() || list.iter().any(|wanted| hit(wanted))
@@ -32,7 +35,7 @@ impl Filter {
             && any(&self.actors, &|wanted| wanted == event.actor)
     }
 
-    /// Adds kinds: `task.claimed`, or `task.` for all of them.
+    /// Adds kinds, separated by commas: `task.claimed`, or the prefix `task.` for all task events.
     pub(crate) fn add_kinds(&mut self, list: &str) -> Result<(), Refusal> {
         for kind in entries(list) {
             if !kind.contains('.') {
@@ -46,9 +49,9 @@ impl Filter {
         within(list)
     }
 
-    /// Adds subjects: `task/5`, or `task/` for all of them.
+    /// Adds subjects, separated by commas: `task/5`, or the prefix `task/` for all tasks.
     pub(crate) fn add_subjects(&mut self, list: &str) -> Result<(), Refusal> {
-        // A file's name may have a comma in it, so the whole is one of the things it may mean.
+        // A file name may contain a comma, so the unsplit list is added as a subject too.
         if list.contains(',') {
             push(&mut self.subjects, list)?;
         }
@@ -58,7 +61,7 @@ impl Filter {
         within(list)
     }
 
-    /// Adds actors.
+    /// Adds actors, separated by commas.
     pub(crate) fn add_actors(&mut self, list: &str) -> Result<(), Refusal> {
         for actor in entries(list) {
             push(&mut self.actors, actor)?;

@@ -1,4 +1,7 @@
-//! A reader's place in the log, and what comes after it.
+//! Cursor of one reader in the commit log.
+//!
+//! Returns the events after its position: from the hub's in-memory ring, or from the store if the reader has
+//! fallen behind the ring.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +13,10 @@ use super::batch::News;
 use super::hub::Core;
 use super::ring::Look;
 
-/// How long a reader waits before it asks a store again that failed: at first, and at most.
+/// Backoff before a failed read of the store is retried: initial and maximum.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// One reader of the log. Leaves when it is dropped.
+/// A reader of the log. Unregisters from the hub when dropped.
 #[derive(Debug)]
 pub struct Follower {
     core: Arc<Core>,
@@ -37,25 +40,25 @@ impl Follower {
         }
     }
 
-    /// Everything up to here was handed out.
+    /// Returns the sequence number of the last event that was returned.
     pub fn place(&self) -> u64 {
         self.place
     }
 
-    /// Goes on from another place.
+    /// Continues from another sequence number.
     pub fn seek(&mut self, place: u64) {
         self.place = place;
     }
 
-    /// Waits for what comes next: neighbouring events, at least one. `None` when the hub was closed and
-    /// everything it told of was taken. May be dropped half-way; nothing is lost then.
+    /// Waits for the next consecutive events; at least one. Returns `None` once the hub is closed and every
+    /// event it announced has been returned. Cancel safe: dropping the future loses no events.
     ///
-    /// Whoever is behind what the hub has in memory reads from the store, a page at a time. A store that
-    /// is away is waited for.
+    /// A reader that is behind the hub's ring reads from the store, one page at a time. Failed reads are
+    /// retried.
     pub async fn next(&mut self) -> Option<News> {
         let mut again = AGAIN.0;
         loop {
-            // One that always has something to read must not keep others from running.
+            // A reader that always has events to read must not starve other tasks.
             tokio::task::consume_budget().await;
             let told = *self.told.borrow_and_update();
             let found = match self.core.look(self.place, told) {
@@ -74,7 +77,7 @@ impl Follower {
                 }
                 Err(error) => {
                     tracing::warn!(code = %error.code, "reading the log failed: {error}");
-                    // Nothing is waited for that will not be told any more.
+                    // Do not retry once the hub is closed: no further events will be announced.
                     self.told.has_changed().ok()?;
                     sleep(again).await;
                     again = again.saturating_mul(2).min(AGAIN.1);

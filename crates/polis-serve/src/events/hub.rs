@@ -1,8 +1,8 @@
-//! The one follower of the commit log that all readers of a process share.
+//! Hub: the single subscriber of a process to the commit log, shared by all readers.
 //!
-//! A task waits for the store, puts new events into the [`Ring`] and tells the readers, group by group
-//! (see [`pace`]). It runs while there are readers. Readers keep their own place in the log and take what
-//! comes after it (see [`Follower`]); nothing they do, or fail to do, holds it or a writer up.
+//! A task waits for the store, puts new events into the [`Ring`] and notifies the readers group by group (see
+//! [`pace`]). It runs only while there are readers. Each reader keeps its own position in the log and takes
+//! the events after it (see [`Follower`]). A slow or stuck reader blocks neither the hub nor writers.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,21 +21,21 @@ use super::page_cache::{History, Log, PAGE};
 use super::ring::{Bounds, Look, Ring};
 use super::throttle;
 
-/// How long one wait for the store takes; only so that a wait never is for ever.
+/// Timeout of one wait for the store, so that no wait is unbounded.
 const WAIT: Duration = Duration::from_secs(60);
-/// How many pages a round may bring, so that one that is far behind tells of its progress.
+/// Maximum pages read per round, so that a hub that is far behind still announces its progress.
 const PAGES_A_ROUND: u32 = 8;
-/// How long to wait before a store that failed is asked again: at first, and at most.
+/// Backoff before a failed read of the store is retried: initial and maximum.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
-/// What may be set about a hub.
+/// Settings of a hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubSettings {
-    /// How many events are kept in memory.
+    /// Maximum number of events kept in memory.
     pub events: usize,
-    /// How many bytes of memory they may take, about.
+    /// Approximate maximum memory of these events in bytes.
     pub bytes: usize,
-    /// How long the log is followed when nobody reads any more.
+    /// How long the log is still followed after the last reader has left.
     pub linger: Duration,
 }
 
@@ -49,45 +49,45 @@ impl Default for HubSettings {
     }
 }
 
-/// Figures about a hub, for whoever watches the server.
+/// Metrics of a hub.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HubFigures {
-    /// How many readers there are.
+    /// Number of readers.
     pub readers: usize,
-    /// The newest place in the log that the hub knows of.
+    /// Newest sequence number known to the hub.
     pub head: u64,
-    /// How many events are in memory.
+    /// Number of events in memory.
     pub kept_events: usize,
-    /// How many bytes they take, about.
+    /// Approximate memory of these events in bytes.
     pub kept_bytes: usize,
-    /// How often readers were told of news.
+    /// Number of notification rounds.
     pub rounds: u64,
-    /// How many events readers took, all together.
+    /// Number of events returned to readers, summed over all readers.
     pub handed_out: u64,
-    /// How many pages were read from the store for readers that were behind.
+    /// Number of pages read from the store for readers that were behind.
     pub pages_read: u64,
-    /// How often following the store failed.
+    /// Number of failed attempts to follow the store.
     pub failures: u64,
 }
 
-/// The follower of a store's commit log; clones are the same one.
+/// Subscriber to a store's commit log. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Hub {
     core: Arc<Core>,
 }
 
 impl Hub {
-    /// A hub over a store's log. Nothing runs until somebody reads.
+    /// Creates a hub over a store's log with default settings. No task runs until the first reader joins.
     pub fn new(polis: &Polis) -> Self {
         Self::with(polis, HubSettings::default())
     }
 
-    /// The same, with settings.
+    /// Like [`Hub::new`], with settings.
     pub fn with(polis: &Polis, settings: HubSettings) -> Self {
         Self::over(Arc::clone(&polis.store) as Arc<Log>, settings)
     }
 
-    /// A hub over any log.
+    /// Creates a hub over any log.
     pub(crate) fn over(log: Arc<Log>, settings: HubSettings) -> Self {
         let bounds = Bounds {
             events: settings.events,
@@ -113,41 +113,41 @@ impl Hub {
         }
     }
 
-    /// The place of the newest event, as the store says.
+    /// Returns the newest sequence number in the store.
     pub async fn now(&self) -> Result<u64, OpError> {
         Ok(self.core.log.last_sequence().await?)
     }
 
-    /// Reads everything after a place in the log. Called inside a tokio runtime, which the hub then
-    /// works on.
+    /// Creates a reader of all events after a sequence number. Must be called within a tokio runtime, on
+    /// which the hub's task is spawned.
     pub fn follow(&self, after: u64) -> Follower {
         let (group, told) = self.core.join();
         Follower::new(Arc::clone(&self.core), group, told, after)
     }
 
-    /// Ends every reader, now and later; what they were told of they may still take.
+    /// Ends all current and future readers. They can still take the events already announced to them.
     pub fn close(&self) {
         self.core.crowd.send_modify(|crowd| crowd.closed = true);
-        // Without the senders a reader learns that nothing comes any more.
+        // Dropping the senders ends the readers' `changed()`.
         self.core.state().groups.clear();
     }
 
-    /// Whether it was closed.
+    /// Returns whether the hub was closed.
     pub fn is_closed(&self) -> bool {
         self.core.crowd.borrow().closed
     }
 
-    /// How many readers there are.
+    /// Returns the number of readers.
     pub fn readers(&self) -> usize {
         self.core.crowd.borrow().readers
     }
 
-    /// The newest place it knows of; 0 while it does not follow.
+    /// Returns the newest sequence number known to the hub; 0 while it does not follow the log.
     pub fn head(&self) -> u64 {
         self.core.state().known.unwrap_or(0)
     }
 
-    /// Figures about it.
+    /// Returns the hub's metrics.
     pub fn figures(&self) -> HubFigures {
         let readers = self.readers();
         let state = self.core.state();
@@ -165,14 +165,14 @@ impl Hub {
     }
 }
 
-/// Who is there.
+/// Number of readers, and whether the hub is closed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Crowd {
     readers: usize,
     closed: bool,
 }
 
-/// What a hub and its readers share.
+/// State shared by a hub and its readers.
 pub(super) struct Core {
     log: Arc<Log>,
     settings: HubSettings,
@@ -196,16 +196,16 @@ impl fmt::Debug for Core {
 #[derive(Debug)]
 struct State {
     ring: Ring,
-    /// Up to where the log was read; nowhere while it is not followed.
+    /// Sequence number up to which the log was read; `None` while it is not followed.
     known: Option<u64>,
     groups: Vec<Group>,
     driver: Option<JoinHandle<()>>,
 }
 
-/// Readers that are told together.
+/// Readers that are notified together.
 #[derive(Debug)]
 struct Group {
-    /// Up to where they may read.
+    /// Announced sequence number: its readers may read up to it.
     told: Arc<watch::Sender<u64>>,
     readers: usize,
 }
@@ -215,7 +215,7 @@ impl Core {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a reader to a group that has room, and sees that the log is followed.
+    /// Adds a reader to a group with room, and starts the hub's task if it is not running.
     fn join(self: &Arc<Self>) -> (usize, watch::Receiver<u64>) {
         let mut state = self.state();
         self.crowd.send_modify(|crowd| crowd.readers += 1);
@@ -237,7 +237,7 @@ impl Core {
         let told = match state.groups.get_mut(at) {
             Some(group) => {
                 if group.readers == 0 {
-                    // Nobody told it while it was empty.
+                    // An empty group is not notified, so its value may be out of date.
                     group.told.send_modify(|told| *told = (*told).max(newest));
                 }
                 group.readers += 1;
@@ -251,7 +251,7 @@ impl Core {
         (at, told)
     }
 
-    /// Takes a reader out of its group.
+    /// Removes a reader from its group.
     pub(super) fn leave(&self, group: usize) {
         let mut state = self.state();
         if let Some(group) = state.groups.get_mut(group) {
@@ -262,17 +262,17 @@ impl Core {
             .send_modify(|crowd| crowd.readers = crowd.readers.saturating_sub(1));
     }
 
-    /// What there is in memory after `place`, up to `told`.
+    /// Returns the events in memory after `place`, up to and including `told`.
     pub(super) fn look(&self, place: u64, told: u64) -> Look {
         self.state().ring.after(place, told)
     }
 
-    /// Counts what a reader took.
+    /// Counts events returned to a reader.
     pub(super) fn took(&self, many: usize) {
         self.handed_out.fetch_add(many as u64, Ordering::Relaxed);
     }
 
-    /// Waits until nobody has read for a while, or nobody may any more.
+    /// Waits until there has been no reader for the linger time, or until the hub is closed.
     async fn deserted(&self) {
         let mut crowd = self.crowd.subscribe();
         loop {
@@ -287,7 +287,8 @@ impl Core {
         }
     }
 
-    /// Forgets the log, unless somebody came in the meantime. Whether it did.
+    /// Clears the ring and stops following, unless a reader joined in the meantime. Returns whether it
+    /// stopped.
     fn rest(&self) -> bool {
         let mut state = self.state();
         let crowd = *self.crowd.borrow();
@@ -296,13 +297,13 @@ impl Core {
         }
         state.ring.clear();
         state.known = None;
-        // A group's readers must not take what they were told of before for what is there now.
+        // A sequence number announced before must not be taken for one that is in the ring now.
         state.groups.clear();
         state.driver = None;
         true
     }
 
-    /// Follows the log for ever. A store that is away is asked again until it is back.
+    /// Follows the log forever. Failed reads are retried with backoff.
     async fn rounds(&self) {
         let mut again = AGAIN.0;
         let mut first = 0_usize;
@@ -321,12 +322,12 @@ impl Core {
                     again = again.saturating_mul(2).min(AGAIN.1);
                 }
             }
-            // Stores may answer without waiting; others have their turn all the same.
+            // A store may answer without ever waiting; let other tasks run nevertheless.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Waits for news and takes them into memory. Whether there were any.
+    /// Waits for new events and adds them to the ring. Returns whether there were any.
     async fn read_on(&self) -> Result<bool, PortError> {
         let known = self.state().known;
         let mut last = match known {
@@ -337,7 +338,7 @@ impl Core {
                 }
                 last
             }
-            // Readers that come back after a restart are a little behind: begin a little before the end.
+            // Readers that reconnect after a restart are slightly behind, so start one page before the end.
             None => {
                 let head = self.log.last_sequence().await?;
                 let begin = head.saturating_sub(u64::from(PAGE));
@@ -357,7 +358,7 @@ impl Core {
             let events = self.log.events(&query).await?;
             let full = events.len() >= PAGE as usize;
             let Some(batch) = Batch::of(events).filter(|batch| batch.first() == last + 1) else {
-                // A full page may have been the last one.
+                // No more events: the previous full page was the last one.
                 if page > 0 {
                     break;
                 }
@@ -374,7 +375,7 @@ impl Core {
         Ok(true)
     }
 
-    /// Tells all groups, one after another, another one first each time.
+    /// Notifies all groups one after another, starting with a different group each time.
     async fn tell(&self, first: usize) {
         let (head, readers, groups) = {
             let state = self.state();
@@ -405,7 +406,7 @@ impl Core {
     }
 }
 
-/// Follows the log while there are readers.
+/// Task of the hub: follows the log while there are readers.
 async fn drive(core: Arc<Core>) {
     loop {
         tokio::select! {

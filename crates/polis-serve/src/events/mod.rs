@@ -1,8 +1,7 @@
-//! Live events: one follower of the commit log for all readers of a process, `GET /v1/events` as
+//! Live events: the hub (one subscriber to the commit log for all readers of a process), `GET /v1/events` as
 //! server-sent events, and webhooks.
 //!
-//! Who a request comes from is decided before it gets here; what a caller may see is decided by the
-//! operations.
+//! Authentication happens before a request reaches this module. Visibility is decided by the operations.
 
 mod batch;
 mod filter;
@@ -25,7 +24,7 @@ pub use token_check::{end_of, still_counts};
 pub use webhook::{WebhookSender, WebhookSettings};
 pub use write_timeout::WriteLimit;
 
-/// An event for tests.
+/// Creates an event for tests.
 #[cfg(test)]
 fn sample(seq: u64) -> polis_core::Event {
     polis_core::Event {

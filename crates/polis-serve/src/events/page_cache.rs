@@ -1,7 +1,7 @@
-//! Older parts of the log, for readers that begin or fall behind what the hub keeps in memory.
+//! Page cache over the older part of the log, for readers that start or fall behind the hub's in-memory ring.
 //!
-//! Pages lie at fixed places and never change once they are full, so those who catch up together share
-//! them: a thousand readers that come back after a restart read the store once, not a thousand times.
+//! Pages have fixed boundaries and never change once they are full, so readers that catch up at the same time
+//! share them: a thousand readers that reconnect after a restart read the store once, not a thousand times.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,24 +14,24 @@ use tokio::sync::{OnceCell, Semaphore};
 
 use super::batch::{Batch, News};
 
-/// How many events a page has.
+/// Number of events per page.
 pub(crate) const PAGE: u32 = 256;
-/// How many pages are kept.
+/// Maximum number of cached pages.
 const PAGES: usize = 32;
-/// How many bytes they may have together, about.
+/// Approximate maximum size of the cached pages in bytes.
 const BYTES: usize = 16 << 20;
-/// How many pages are read from the store at the same time.
+/// Maximum number of concurrent page reads from the store.
 const AT_ONCE: usize = 2;
 
-/// A commit log.
+/// The commit log of a store.
 pub(crate) type Log = dyn Events + Send + Sync;
 
 type Slot = Arc<OnceCell<Arc<Batch>>>;
 
-/// Pages of the log.
+/// LRU cache of log pages.
 pub(crate) struct History {
     log: Arc<Log>,
-    /// The page used last stands last.
+    /// In order of use; the most recently used page is last.
     pages: Mutex<VecDeque<(u64, Slot)>>,
     turns: Semaphore,
     reads: AtomicU64,
@@ -44,7 +44,7 @@ impl fmt::Debug for History {
 }
 
 impl History {
-    /// The pages of this log; none is read yet.
+    /// Creates an empty cache over this log.
     pub(crate) fn of(log: Arc<Log>) -> Self {
         Self {
             log,
@@ -54,16 +54,16 @@ impl History {
         }
     }
 
-    /// How many pages were read from the store.
+    /// Returns how many pages were read from the store.
     pub(crate) fn reads(&self) -> u64 {
         self.reads.load(Ordering::Relaxed)
     }
 
-    /// What comes after `place`, up to the end of a page. The log must go on there.
+    /// Returns the events after `place`, up to the end of a page. Fails if the log has no event after
+    /// `place`.
     pub(crate) async fn after(&self, place: u64) -> Result<News, PortError> {
         let number = place / u64::from(PAGE);
-        // A page that was short when somebody else read it may end before the place; the next look is
-        // at a fresh one.
+        // A partial page cached by another reader may end before `place`; the second attempt reads it again.
         for _ in 0..2 {
             let slot = self.slot(number);
             let batch = slot.get_or_try_init(|| self.read(number)).await?;

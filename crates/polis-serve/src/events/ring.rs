@@ -1,22 +1,23 @@
-//! The newest part of the log, kept in memory for everybody who follows it.
+//! Ring buffer of the newest log events, shared by all readers.
 //!
-//! Pure: who fills it is the hub's matter, and where older events come from is that of `history`.
+//! Pure data structure: the hub fills it, and `history` provides older events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::batch::{Batch, News};
 
-/// How much a ring keeps.
+/// Limits of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// At most so many events.
+    /// Maximum number of events.
     pub(crate) events: usize,
-    /// At most about so many bytes.
+    /// Approximate maximum size in bytes.
     pub(crate) bytes: usize,
 }
 
-/// The newest batches, one after another without a gap. The newest one always stays, however large.
+/// The newest batches, without a gap between them. The newest batch is always kept, even if it exceeds the
+/// limits.
 #[derive(Debug)]
 pub(crate) struct Ring {
     bounds: Bounds,
@@ -25,19 +26,19 @@ pub(crate) struct Ring {
     bytes: usize,
 }
 
-/// What a ring has for a reader.
+/// Result of a lookup in the ring.
 #[derive(Debug)]
 pub(crate) enum Look {
-    /// These come next.
+    /// The next events.
     News(News),
-    /// What comes next is older than what is kept.
+    /// The next event is older than the ring.
     Older,
-    /// Nothing that it may see yet.
+    /// No event that the reader may see yet.
     Nothing,
 }
 
 impl Ring {
-    /// An empty ring.
+    /// Creates an empty ring.
     pub(crate) fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -47,17 +48,18 @@ impl Ring {
         }
     }
 
-    /// The place of the newest event.
+    /// Returns the sequence number of the newest event.
     pub(crate) fn last(&self) -> Option<u64> {
         self.batches.back().map(|batch| batch.last())
     }
 
-    /// How many events there are, and about how many bytes.
+    /// Returns the number of events and their approximate size in bytes.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.events, self.bytes)
     }
 
-    /// Adds a batch. One that does not continue what is there replaces it: a ring never has a gap.
+    /// Adds a batch and evicts the oldest ones beyond the limits. A batch that does not continue the ring
+    /// replaces it: a ring never has a gap.
     pub(crate) fn push(&mut self, batch: Arc<Batch>) {
         let continues = |last: u64| batch.first() == last.saturating_add(1);
         if !self.last().is_none_or(continues) {
@@ -74,13 +76,13 @@ impl Ring {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all batches.
     pub(crate) fn clear(&mut self) {
         self.batches.clear();
         (self.events, self.bytes) = (0, 0);
     }
 
-    /// What comes after `place`, of one batch, and not beyond `told`.
+    /// Returns the events after `place` from one batch, up to and including `told`.
     pub(crate) fn after(&self, place: u64, told: u64) -> Look {
         if told <= place {
             return Look::Nothing;
@@ -145,16 +147,16 @@ mod tests {
         assert_eq!((ring.last(), ring.size()), (None, (0, 0)));
     }
 
-    /// What happens to a ring and its readers.
+    /// A step applied to a ring and its readers.
     #[derive(Debug, Clone)]
     enum Step {
-        /// So many new events come as one batch.
+        /// Adds a batch with this many events.
         Push(u64),
-        /// Readers are told of all that is there.
+        /// Announces all events in the ring to the readers.
         Tell,
-        /// This reader reads at most so many times.
+        /// Lets this reader read at most this many times.
         Read(usize, usize),
-        /// This reader leaves, and another begins this far back.
+        /// Replaces this reader by one that starts this far back.
         Begin(usize, u64),
     }
 
@@ -171,8 +173,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// Readers of any speed see each event once and in order, from the ring or, where it does not
-        /// have them any more, from the log; and never more than they were told of.
+        /// Readers of any speed see each event once and in order, from the ring or, if the ring no longer has
+        /// it, from the log; never beyond the announced sequence number.
         #[test]
         fn every_reader_sees_every_event_once_in_order(
             steps in steps(),
@@ -207,7 +209,7 @@ mod tests {
                                     prop_assert!(!seen.is_empty() && news.last() <= told);
                                     places[who] = news.last();
                                 }
-                                // As from the log: one event, which must be older than the ring's.
+                                // Simulates a read of the log: one event, which must be older than the ring.
                                 Look::Older => {
                                     prop_assert!(place < told);
                                     places[who] = place + 1;
@@ -221,7 +223,7 @@ mod tests {
                     }
                 }
             }
-            // Whoever goes on reading comes to the end.
+            // Every reader that continues reading reaches the end.
             for mut place in places {
                 let mut reads = 0;
                 while place < head {

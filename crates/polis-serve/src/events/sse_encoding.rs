@@ -1,13 +1,15 @@
-//! The text of server-sent events. What is sent when is the stream's matter.
+//! SSE encoding: writes events, heartbeats and notices as server-sent events.
+//!
+//! Only the wire format is defined here; `sse::stream` decides what is sent and when.
 
 use bytes::Bytes;
 use polis_core::Event;
 use serde::Serialize;
 
-/// Writes an event of the log: its place as `id`, its kind as `event`, its document as `data`.
+/// Writes a log event: its sequence number as `id`, its kind as `event`, its JSON as `data`.
 pub(crate) fn event(event: &Event, into: &mut Vec<u8>) {
     into.extend_from_slice(format!("id: {}\n", event.seq).as_bytes());
-    // A line's end in it would begin another field; no kind of ours has one.
+    // A line break would start another SSE field. Our own event kinds contain none.
     if !event.kind.contains(['\n', '\r']) {
         into.extend_from_slice(b"event: ");
         into.extend_from_slice(event.kind.as_bytes());
@@ -17,13 +19,14 @@ pub(crate) fn event(event: &Event, into: &mut Vec<u8>) {
     into.push(b'\n');
 }
 
-/// The first words: when to come back, and from which place this goes on.
+/// Returns the first frame of a stream: the reconnection delay and the sequence number the stream starts
+/// after.
 pub(super) fn beginning(place: u64, retry_ms: u64) -> Bytes {
     format!("retry: {retry_ms}\n: at {place}\nid: {place}\n\n").into()
 }
 
-/// A sign of life. Where the place has moved on without an event, an `id` without `data` moves the one a
-/// reader resumes from, and is not an event.
+/// Returns a heartbeat. If the position advanced without an event being sent, the heartbeat carries an `id`
+/// without `data`: that moves the client's `Last-Event-ID` but dispatches no event.
 pub(super) fn heartbeat(place: u64, moved: bool) -> Bytes {
     if moved {
         format!(": at {place}\nid: {place}\n\n").into()
@@ -32,7 +35,7 @@ pub(super) fn heartbeat(place: u64, moved: bool) -> Bytes {
     }
 }
 
-/// Something the stream itself has to say, and the place a reader resumes from if that moves.
+/// Returns a notice of the stream itself, with an `id` if the client's resume position changes.
 pub(super) fn notice(name: &str, place: Option<u64>, document: &impl Serialize) -> Bytes {
     let id = place.map(|place| format!("id: {place}\n"));
     let mut text = format!("{}event: {name}\n", id.unwrap_or_default()).into_bytes();
@@ -44,7 +47,7 @@ pub(super) fn notice(name: &str, place: Option<u64>, document: &impl Serialize) 
 fn data(document: &impl Serialize, into: &mut Vec<u8>) {
     into.extend_from_slice(b"data: ");
     let begin = into.len();
-    // Our own types serialise into memory; should one not, the reader still sees that something came.
+    // Serializing our own types to memory cannot fail. If it did, the client would still receive an event.
     if serde_json::to_writer(&mut *into, document).is_err() {
         into.truncate(begin);
         into.extend_from_slice(b"{}");

@@ -1,21 +1,21 @@
-//! How often readers are told of news, so that telling many does not starve those who write.
+//! Throttle for notifying readers, so that many readers do not starve writers.
 //!
-//! Readers stand in groups. A round tells one group after another, spread over a time that grows with
-//! the number of readers; the next round begins when that time is over and brings all that came in the
-//! meantime. Between two groups whoever writes gets its turn. Pure: the hub does the waiting.
+//! Readers are divided into groups. A round notifies one group after another, spread over a time that grows
+//! with the number of readers. The next round starts when that time is over and covers all events logged
+//! since. Writers get to run between two groups. Pure functions: the hub does the waiting.
 
 use std::time::Duration;
 
-/// How many readers are told at once.
+/// Number of readers notified at once.
 pub(crate) const GROUP: usize = 16;
-/// What a round may take for each reader.
+/// Time added to a round per reader.
 const EACH: Duration = Duration::from_micros(100);
-/// The longest round.
+/// Maximum duration of a round.
 const LONGEST: Duration = Duration::from_millis(100);
-/// What is shorter is no time at all: timers do not measure it.
+/// Rounds shorter than this take no time: timers do not resolve it.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// How long a round takes that tells so many readers.
+/// Returns how long a round takes for this number of readers.
 pub(crate) fn round(readers: usize) -> Duration {
     let readers = u32::try_from(readers).unwrap_or(u32::MAX);
     let time = EACH.saturating_mul(readers).min(LONGEST);
@@ -26,7 +26,7 @@ pub(crate) fn round(readers: usize) -> Duration {
     }
 }
 
-/// When, after a round's begin, the `nth` of so many groups is told.
+/// Returns the delay from the start of a round until group `nth` of `groups` is notified.
 pub(crate) fn turn(round: Duration, nth: usize, groups: usize) -> Duration {
     let nth = u32::try_from(nth).unwrap_or(u32::MAX);
     let groups = u32::try_from(groups.max(1)).unwrap_or(u32::MAX);

@@ -1,4 +1,7 @@
-//! Whether who reads may still read.
+//! Re-validates the access of an open event stream.
+//!
+//! Streams stay open for hours. They therefore check again and again whether the agent and the token they
+//! were opened with are still valid, and end when the token expires.
 
 use std::time::Duration;
 
@@ -8,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::Identity;
 
-/// Whether the token a stream was opened with still counts. A store that is away is no reason to end it:
-/// nothing can be revoked meanwhile.
+/// Returns whether the agent and the token a stream was opened with are still valid. A store that cannot be
+/// reached does not end the stream: no token can be revoked during an outage.
 pub async fn still_counts(polis: &Polis, identity: &Identity) -> bool {
     match look(polis, identity).await {
         Ok(counts) => counts,
@@ -25,7 +28,7 @@ async fn look(polis: &Polis, identity: &Identity) -> Result<bool, OpError> {
     }
 }
 
-/// When that token ends by itself, if it does.
+/// Returns when the token expires; `None` if it has no expiry or the expiry cannot be read.
 pub async fn end_of(polis: &Polis, identity: &Identity) -> Option<Instant> {
     let end = op::token_end(polis, identity.token.as_deref()?)
         .await

@@ -1,7 +1,7 @@
-//! A connection that ends when the other side takes nothing any more.
+//! Write timeout: closes a connection whose peer has stopped reading.
 //!
-//! A server stops asking an answer for more while the socket is full, so nothing inside the answer can
-//! end it; the socket itself has to.
+//! A server stops polling a response body while the socket buffer is full, so the body cannot time out by
+//! itself; the timeout has to be on the socket.
 
 use std::io;
 use std::pin::Pin;
@@ -11,18 +11,18 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail when they make no progress for a while. Belongs right above the socket,
-/// below TLS.
+/// A stream whose writes fail with `TimedOut` if they make no progress for a while. Must wrap the socket
+/// directly, below TLS.
 #[derive(Debug)]
 pub struct WriteLimit<S> {
     inner: S,
     at_most: Duration,
-    /// Runs while a write waits.
+    /// Timer that runs while a write is pending.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> WriteLimit<S> {
-    /// The stream, with so much patience.
+    /// Wraps a stream with this write timeout.
     pub fn new(inner: S, at_most: Duration) -> Self {
         Self {
             inner,
@@ -31,7 +31,7 @@ impl<S> WriteLimit<S> {
         }
     }
 
-    /// Lets a write that waits wait only so long.
+    /// Applies the timeout to a pending write.
     fn limited<T>(
         &mut self,
         answer: Poll<io::Result<T>>,
@@ -44,7 +44,7 @@ impl<S> WriteLimit<S> {
         let at_most = self.at_most;
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(at_most)));
         ready!(stalled.as_mut().poll(cx));
-        // Whoever asks again is told again at once.
+        // Polling again fails again immediately.
         stalled.as_mut().reset(Instant::now());
         Poll::Ready(Err(io::Error::new(
             io::ErrorKind::TimedOut,
@@ -133,7 +133,7 @@ mod tests {
         ours.write_all(&[0; 100]).await.unwrap();
         assert!(begin.elapsed() > LIMIT * 5);
         let mut theirs = reading.await.unwrap();
-        // What is read is not limited.
+        // Reads have no timeout.
         let answer = tokio::spawn(async move {
             sleep(LIMIT * 3).await;
             theirs.write_all(b"x").await.unwrap();

@@ -1,8 +1,8 @@
-//! What every request passes before anything else happens: is it for us, does it come from a page that
-//! may ask, whose token is it, and has it not asked too often.
+//! Request admission: checks Host and Origin (CORS), authenticates the bearer token and applies the rate
+//! limit.
 //!
-//! The order matters: what costs nothing is asked first, a body is not touched before its sender is
-//! known, and whoever is refused learns nothing but the reason.
+//! The order matters: the cheapest checks come first, a body is not read before its sender is authenticated,
+//! and a refused client learns only the reason of the refusal.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -24,35 +24,35 @@ use super::rate_limit::{Buckets, Quota};
 use super::server_state::Ground;
 use crate::identity::{Entry, Identity};
 
-/// How many addresses with wrong tokens are remembered.
+/// Maximum number of addresses with failed authentication that are tracked.
 const ADDRESSES: usize = 10_000;
-/// How many tokens are remembered.
+/// Maximum number of tokens that are tracked for the rate limit.
 const TOKENS: usize = 100_000;
-/// What a page may send.
+/// Methods and request headers allowed for cross-origin requests (CORS).
 const CORS_METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
 const CORS_HEADERS: HeaderValue = HeaderValue::from_static(
     "Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, \
      Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name",
 );
-/// What a page may read of an answer's head.
+/// Response headers readable by cross-origin pages (CORS).
 const CORS_EXPOSED: HeaderValue = HeaderValue::from_static(
     "ETag, Link, Location, Retry-After, Idempotency-Replayed, X-Request-Id, Mcp-Session-Id",
 );
 const CORS_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// Who is at the other end of a connection.
+/// The peer of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer {
-    /// Its address; none on a Unix socket.
+    /// Remote address; `None` on a Unix socket.
     pub remote: Option<IpAddr>,
-    /// The address it came to.
+    /// Local address the peer connected to.
     pub local: Option<IpAddr>,
-    /// Whether the connection is encrypted.
+    /// Whether the connection uses TLS.
     pub secure: bool,
 }
 
 impl Peer {
-    /// Whether it is on this machine.
+    /// Returns whether the peer is on this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.remote
             .is_none_or(|address| address.to_canonical().is_loopback())
@@ -62,7 +62,8 @@ impl Peer {
         if self.secure { "https" } else { "http" }
     }
 
-    /// What wrong tokens are counted by: an address, or what one customer of a provider has of them.
+    /// Returns the address by which failed authentications are counted. For IPv6 it is the /64 prefix, which
+    /// is what one customer of a provider usually has.
     pub fn counted(&self) -> IpAddr {
         match self.remote.map(|address| address.to_canonical()) {
             Some(IpAddr::V6(address)) => {
@@ -75,7 +76,7 @@ impl Peer {
     }
 }
 
-/// The gate of a server.
+/// Admission checks of a server.
 #[derive(Debug)]
 pub(crate) struct Gate {
     names: Names,
@@ -84,12 +85,12 @@ pub(crate) struct Gate {
     pages: bool,
 }
 
-/// What the gate makes of a request.
+/// Result of admission.
 #[derive(Debug)]
 pub(crate) enum Passed {
-    /// It goes on, as this caller; nobody in particular for the health of the server.
+    /// Admitted as this caller; `None` for anonymous health checks and web pages.
     On(Option<Identity>),
-    /// It is a browser's question before the request, and this is the answer.
+    /// A CORS preflight request, to be answered directly.
     Preflight,
 }
 
@@ -108,8 +109,8 @@ impl Gate {
         }
     }
 
-    /// Refuses what is not addressed to us, or comes from a page that may not ask. Answers the origin to
-    /// be named in the answer, if it is a listed one.
+    /// Fails with `OriginForbidden` if Host is not one of our names or Origin is not allowed. Returns the
+    /// origin to name in the CORS response headers if it is a configured one.
     pub(crate) fn check_names(
         &self,
         uri: &Uri,
@@ -118,7 +119,7 @@ impl Gate {
     ) -> Result<Option<HeaderValue>, Refusal> {
         let host = host_of(headers)?;
         let authority = uri.authority().map(http::uri::Authority::as_str);
-        // A proxy's form of address counts before the header (RFC 9112, 3.2.2); both have to be ours.
+        // An absolute-form request target takes precedence over Host (RFC 9112, 3.2.2); both have to be ours.
         for name in authority.into_iter().chain([host]) {
             if !self.names.knows(name, peer.local) {
                 return Err(Refusal::new(
@@ -146,7 +147,7 @@ impl Gate {
         }
     }
 
-    /// Who asks, or why it may not.
+    /// Authenticates the caller and applies the rate limit.
     pub(crate) async fn pass(
         &self,
         ground: &Ground,
@@ -168,19 +169,20 @@ impl Gate {
             if about_health && peer.is_here() {
                 return Ok(Passed::On(None));
             }
-            // Pages are behind a session, which is theirs to ask for.
+            // Web pages authenticate with their own session.
             if self.pages && is_page(request.uri.path()) {
                 return Ok(Passed::On(None));
             }
             return Err(unauthorized().into());
         };
-        // What is not even a token's shape guesses at nothing: it is neither looked up nor counted.
+        // Text that does not have the form of a token is no guess at one: it is neither looked up nor
+        // counted.
         let Some(secret) = Secret::parse(bearer) else {
             return Err(unauthorized().into());
         };
         self.may_try(ground, &secret, peer)?;
         let admitted = match op::admit(&ground.polis, bearer).await {
-            // A browser's session counts for pages, which look at it themselves.
+            // A browser session is valid only for web pages, which check it themselves.
             Ok(admitted) if admitted.session => return Err(self.failed(ground, peer)),
             Ok(admitted) => admitted,
             Err(error) if error.code() == Code::Unauthorized => {
@@ -205,8 +207,8 @@ impl Gate {
         })))
     }
 
-    /// Refuses to look at another token from an address that sent too many wrong ones. Tokens that were
-    /// good a moment ago are still looked at: one who errs does not shut others out.
+    /// Fails with `RateLimited` if too many wrong tokens came from this address. Tokens that were valid
+    /// recently are still checked: one faulty client must not lock out others behind the same address.
     fn may_try(&self, ground: &Ground, secret: &Secret, peer: &Peer) -> Result<(), Problem> {
         let wait = self.failures.is_empty(&peer.counted(), ground.clock());
         match wait {
@@ -234,13 +236,13 @@ fn too_many_wrong(wait: Duration) -> Problem {
     Problem::from(refusal).after(wait)
 }
 
-/// Whether an address is a page's: everything that is not for programs.
+/// Returns whether a path belongs to the web interface: everything except the API paths.
 pub fn is_page(path: &str) -> bool {
     let first = path.split('/').nth(1).unwrap_or_default();
     !matches!(first, "v1" | "mcp" | "metrics" | "healthz" | "readyz")
 }
 
-/// The one Host of a request.
+/// Returns the Host of a request. Fails with `InvalidInput` if there is not exactly one.
 fn host_of(headers: &HeaderMap) -> Result<&str, Refusal> {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
@@ -253,7 +255,8 @@ fn host_of(headers: &HeaderMap) -> Result<&str, Refusal> {
     }
 }
 
-/// The token of a request. What is no bearer token is as good as none.
+/// Returns the bearer token of a request; `None` without an Authorization header, and an empty text if that
+/// header is not a single bearer token.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut given = headers.get_all(AUTHORIZATION).iter();
     let (first, second) = (given.next()?, given.next());
@@ -262,19 +265,19 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && second.is_none() => {
             Some(token.trim_start_matches(' '))
         }
-        // Something was sent, so nobody is let in as nobody in particular.
+        // A malformed Authorization header must not fall back to anonymous access.
         _ => Some(""),
     }
 }
 
-/// Names a listed origin in an answer.
+/// Adds the CORS headers for an allowed origin to a response.
 pub(crate) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, CORS_EXPOSED);
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// The answer to a browser's question before a request.
+/// Returns the response to a CORS preflight request.
 pub(crate) fn preflight() -> Response<axum::body::Body> {
     let mut answer = Response::new(axum::body::Body::empty());
     *answer.status_mut() = StatusCode::NO_CONTENT;

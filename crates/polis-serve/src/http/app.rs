@@ -1,4 +1,5 @@
-//! A request from its arrival to its answer: the gate, the router, and what is said about it afterwards.
+//! HTTP application without sockets: takes a request through admission (`gate`), routing, panic handling,
+//! CORS headers, metrics and the access log, and returns the response.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -29,7 +30,7 @@ use super::route::ROUTES;
 use super::server_state::{Closing, Ground};
 use crate::metrics::{Going, Metrics};
 
-/// Addresses where time is no sign of trouble: they wait for what is asked for.
+/// Long-polling and long-running paths: they are never logged as slow.
 const PATIENT: [&str; 3] = ["/v1/commands", "/v1/messages/check", MCP];
 
 /// The API of a server, without its sockets.
@@ -43,13 +44,13 @@ pub struct App {
 }
 
 impl App {
-    /// The API over a ground.
+    /// Creates the API over a store.
     pub fn new(polis: Polis, options: Options) -> Result<Self, Refusal> {
         Self::with(polis, options, |router, _| router)
     }
 
-    /// The same, with more mounted in it: what is mounted is behind the same gate, and finds who asks in
-    /// the request's extensions ([`crate::Identity`]).
+    /// Like [`App::new`], with additional routes. They are behind the same admission checks and find the
+    /// authenticated caller in the request's extensions ([`crate::Identity`]).
     pub fn with(
         polis: Polis,
         options: Options,
@@ -69,22 +70,22 @@ impl App {
         })
     }
 
-    /// Its settings.
+    /// Returns its settings.
     pub(crate) fn options(&self) -> &Options {
         &self.ground.options
     }
 
-    /// Its figures.
+    /// Returns its metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.ground.metrics
     }
 
-    /// How it ends.
+    /// Returns its shutdown state.
     pub fn closing(&self) -> &Closing {
         &self.ground.closing
     }
 
-    /// Answers a request.
+    /// Handles a request.
     pub async fn answer<B>(&self, peer: &Peer, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
@@ -111,7 +112,7 @@ impl App {
         answer
     }
 
-    /// The answer, and who asked.
+    /// Returns the response and, if the access log needs it, the caller.
     async fn within<B>(&self, peer: &Peer, request: Request<B>) -> (Response<Body>, Option<Who>)
     where
         B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
@@ -132,7 +133,7 @@ impl App {
             }
             answer
         };
-        // A server that is full is not one that is dead.
+        // A server at its concurrency limit is still alive, so the health check is exempt.
         let room = self.room.try_acquire();
         if room.is_err() && parts.uri.path() != "/healthz" {
             return (named(refuse(no_room())), None);
@@ -156,7 +157,8 @@ impl App {
         parts.extensions.insert(*peer);
         let mut body = Body::new(body);
         if parts.uri.path() == MCP {
-            // What is mounted there takes its time to read; a request's limits hold all the same.
+            // The MCP service reads bodies in its own time; read the body here so that the request limits
+            // apply.
             let options = &self.ground.options;
             match body::read(body, options.max_body, options.body_timeout).await {
                 Ok(whole) => body = Body::from(whole),
@@ -177,7 +179,7 @@ impl App {
         (named(answer), who)
     }
 
-    /// Whether the log will name who asked.
+    /// Returns whether the access log needs the caller's name.
     fn wants_names(&self) -> bool {
         self.ground.options.access_log
     }
@@ -217,7 +219,7 @@ fn router(ground: &Arc<Ground>) -> Result<Router, Refusal> {
     Ok(router.fallback(nothing))
 }
 
-/// Waits for an answer; `None` if making it panicked.
+/// Awaits a response. Returns `None` if the handler panicked.
 async fn caught(
     answering: impl Future<Output = Result<Response<Body>, Infallible>>,
 ) -> Option<Response<Body>> {
@@ -247,7 +249,7 @@ fn no_room() -> Problem {
     Problem::from(refusal).after(Duration::from_secs(1))
 }
 
-/// What the log says a request was: never its query, which may have secrets in it, nor its body.
+/// Request data for the access log: never the query, which may contain secrets, nor the body.
 struct Seen {
     method: http::Method,
     uri: http::Uri,
@@ -267,7 +269,7 @@ struct Who {
     token: String,
 }
 
-/// A line of the access log.
+/// An entry of the access log.
 struct Line<'a> {
     id: &'a HeaderValue,
     seen: &'a Seen,

@@ -1,4 +1,5 @@
-//! What goes on beside requests: live events, webhooks, and MCP; how they are mounted, and how they end.
+//! Background services of a server: live events, webhooks and MCP. Mounts their routes, registers their
+//! metrics and shuts them down.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +17,14 @@ use crate::events::{self, Hub, SseSettings, WebhookSender, WebhookSettings};
 use crate::mcp::{self, HttpOptions, HttpService};
 use crate::metrics::Metrics;
 
-/// Where MCP is mounted.
+/// Path of the MCP endpoint.
 pub(crate) const MCP: &str = "/mcp";
-/// How often is looked whether calls over MCP have ended.
+/// Polling interval while waiting for MCP calls to end.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long webhooks may take to finish what is under way.
+/// How long webhook deliveries in progress may take at shutdown.
 const WEBHOOKS: Duration = Duration::from_secs(5);
 
-/// What goes on beside requests.
+/// Background services of a server.
 #[derive(Debug)]
 pub struct Live {
     hub: Hub,
@@ -34,7 +35,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins it, and mounts what is asked over HTTP. Has to be called inside the runtime.
+    /// Starts the services and mounts their routes. Must be called within the tokio runtime.
     pub fn start(polis: &Polis, router: Router, metrics: &Arc<Metrics>) -> (Self, Router) {
         let hub = Hub::new(polis);
         let webhooks = WebhookSender::start(polis.clone(), hub.clone(), WebhookSettings::default());
@@ -66,23 +67,23 @@ impl Live {
         (live, router)
     }
 
-    /// What follows the log for all readers.
+    /// Returns the hub that follows the log for all readers.
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// Ends it in good order: readers are told, and calls over MCP are finished.
+    /// Shuts down gracefully: event readers get a closing notice, and MCP calls are finished.
     pub(crate) async fn end(self) {
         let _ = tokio::time::timeout(WEBHOOKS, self.webhooks.stop()).await;
         self.hub.close();
-        // An answer over MCP may be a stream that is open before the call is done.
+        // An MCP response may be a stream that is open before the call is done.
         while self.metrics.in_flight.get() > 0 || self.mcp.is_busy() {
             tokio::time::sleep(LOOK).await;
         }
         self.mcp_stop.cancel();
     }
 
-    /// What ends it at once.
+    /// Returns a handle that ends the services immediately.
     pub(crate) fn at_once(&self) -> AtOnce {
         AtOnce {
             hub: self.hub.clone(),
@@ -91,7 +92,7 @@ impl Live {
     }
 }
 
-/// Ends what goes on without waiting.
+/// Ends the services without waiting.
 #[derive(Debug)]
 pub(crate) struct AtOnce {
     hub: Hub,
@@ -105,7 +106,7 @@ impl AtOnce {
     }
 }
 
-/// Asks for the figures when somebody reads them.
+/// Collects the metrics on each scrape.
 #[derive(Debug)]
 struct Figures {
     hub: Hub,

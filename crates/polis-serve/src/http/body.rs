@@ -1,4 +1,5 @@
-//! Bodies: reading a request's within its limits, and compressing an answer's where that pays.
+//! HTTP bodies: reads request bodies with a size limit and a timeout, checks their content type, and
+//! compresses response bodies with gzip.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -13,12 +14,13 @@ use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use polis_core::{Code, Refusal};
 
-/// Answers below this size are sent as they are: they fit in a packet or two either way.
+/// Minimum size for compression in bytes. Smaller responses fit in one or two packets either way.
 const WORTH_IT: usize = 2_048;
-/// From this size on, compressing is not done on a thread that serves others.
+/// From this size on, compression runs on a blocking thread instead of the async runtime.
 const HEAVY: usize = 64 * 1_024;
 
-/// Reads a whole body of at most so many bytes, within a time.
+/// Reads a body completely. Fails with `RequestTooLarge` if it exceeds `most` bytes and with `RequestTimeout`
+/// if it takes longer than `within`.
 pub(crate) async fn read(body: Body, most: usize, within: Duration) -> Result<Bytes, Refusal> {
     if body.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
         return Err(too_large(most));
@@ -44,7 +46,7 @@ async fn gather(mut body: Body, most: usize) -> Result<Bytes, Refusal> {
         if have + data.len() > most {
             return Err(too_large(most));
         }
-        // Most bodies come in one piece and need not be copied.
+        // Most bodies arrive in one chunk and need not be copied.
         if first.is_empty() && more.is_none() {
             first = data;
         } else {
@@ -71,12 +73,12 @@ fn too_large(most: usize) -> Refusal {
     )
 }
 
-/// Whether a request brings a body at all.
+/// Returns whether a request has a body.
 pub(crate) fn is_there(body: &Body) -> bool {
     !body.is_end_stream()
 }
 
-/// Refuses a body that is not JSON.
+/// Fails with `UnsupportedMediaType` if a body is not uncompressed JSON in UTF-8.
 pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let plain = headers.get_all(CONTENT_ENCODING).iter().next().is_none();
     let mut types = headers.get_all(CONTENT_TYPE).iter();
@@ -111,7 +113,7 @@ fn is_json(value: &HeaderValue) -> bool {
     json && parts.all(utf8)
 }
 
-/// Whether whoever asks takes gzip.
+/// Returns whether the client accepts gzip (`Accept-Encoding`).
 pub fn takes_gzip(headers: &HeaderMap) -> bool {
     let mut named = None;
     let mut any = None;
@@ -132,7 +134,7 @@ pub fn takes_gzip(headers: &HeaderMap) -> bool {
     named.or(any).unwrap_or(false)
 }
 
-/// The bytes compressed, if that pays.
+/// Returns the bytes compressed with gzip; `None` if they are too small or compression saves nothing.
 pub async fn gzip(bytes: &Bytes) -> Option<Bytes> {
     if bytes.len() < WORTH_IT {
         return None;
@@ -218,7 +220,7 @@ mod tests {
         assert_eq!(read(whole("12345"), 5, time).await.unwrap(), "12345");
         let refused = read(whole("123456"), 5, time).await.unwrap_err();
         assert_eq!(refused.code, Code::RequestTooLarge);
-        // One that never ends is given up.
+        // A body that never ends runs into the timeout.
         let never = Body::new(Never);
         let refused = read(never, 5, Duration::from_millis(10)).await.unwrap_err();
         assert_eq!(refused.code, Code::RequestTimeout);

@@ -1,4 +1,4 @@
-//! The server's own addresses: whether it is alive and ready, its figures, and the description of the API.
+//! Endpoints of the server itself: liveness, readiness, Prometheus metrics and the OpenAPI document.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,24 +19,24 @@ use super::{body, openapi, response};
 use crate::identity::Identity;
 use crate::metrics;
 
-/// How long the store may take to say that it is there.
+/// Timeout of the store in a readiness check.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// One of the server's own addresses.
+/// An endpoint of the server itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Own {
-    /// Whether the process answers.
+    /// Liveness: the process answers.
     Alive,
-    /// Whether it can do its work: the store is there, and it is not being shut down.
+    /// Readiness: the store is reachable and the server is not shutting down.
     Ready,
-    /// Its figures.
+    /// Metrics.
     Metrics,
-    /// What there is at which address.
+    /// The OpenAPI document.
     Description,
 }
 
 impl Own {
-    /// All of them, with their addresses.
+    /// All of them, with their paths.
     pub(crate) const ALL: [(&'static str, Self); 4] = [
         ("/healthz", Self::Alive),
         ("/readyz", Self::Ready),
@@ -99,7 +99,7 @@ impl OwnEndpoint {
     }
 }
 
-/// A longer page, compressed for whoever takes that.
+/// Returns a longer document, compressed if the client accepts gzip.
 async fn page_of(headers: &HeaderMap, page: Bytes, kind: &'static str) -> Response<Body> {
     let packed = if body::takes_gzip(headers) {
         body::gzip(&page).await

@@ -1,7 +1,8 @@
-//! An address: finds the method's tool, gathers its parameters, calls it and writes the answer.
+//! Generic endpoint: selects the tool of a method, collects its parameters, calls it and builds the response.
 //!
-//! The same few lines serve every tool. Who asks was decided before (`gate`); what the caller may do is
-//! decided in the operation, and what its token is good for here.
+//! The same code serves every tool. The caller is authenticated before (`gate`). Token scopes are checked
+//! here; what the agent itself may do is decided by the operation. Conditional requests (`If-Match`) and
+//! idempotency keys are handled here as well.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -31,13 +32,14 @@ use super::{body, etag, path_encoding};
 use crate::identity::Identity;
 use crate::metrics::{Going, ToolMeter};
 
-/// The key that makes a request one that may come again.
+/// Idempotency key: a retry with the same key returns the stored response instead of repeating the side
+/// effect.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A tool that runs in its own time.
+/// The tool that is exempt from the operation timeout, because commands have their own.
 const IN_ITS_OWN_TIME: &str = "run_command";
 
-/// One method of an address.
+/// One method of a path.
 #[derive(Debug)]
 pub(crate) struct Served {
     route: &'static Route,
@@ -70,7 +72,7 @@ impl Served {
         })
     }
 
-    /// What its token has to be good for.
+    /// Returns the access its token scope must grant.
     fn access(&self) -> Access {
         if self.route.looks {
             Access::Read
@@ -80,7 +82,7 @@ impl Served {
     }
 }
 
-/// All methods of an address.
+/// All methods of a path.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
     ground: Arc<Ground>,
@@ -167,7 +169,7 @@ async fn carry_out(
     response::given(said).await
 }
 
-/// All parameters, from wherever they are.
+/// Collects all parameters from path, query, presets and body.
 async fn gather(
     ground: &Ground,
     served: &Served,
@@ -204,7 +206,8 @@ async fn gather(
     Ok(params)
 }
 
-/// Turns If-Match and If-None-Match into what the tool compares; whether there was such a condition.
+/// Translates `If-Match` and `If-None-Match` into parameters of the tool. Returns whether the request is
+/// conditional.
 fn conditions(
     route: &Route,
     headers: &HeaderMap,
@@ -282,7 +285,7 @@ fn bad_condition() -> Refusal {
     )
 }
 
-/// A header that may be there once.
+/// Returns a header that may occur at most once. Fails with `InvalidInput` if it is repeated or not ASCII.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Refusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -300,7 +303,7 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     single(headers, &IDEMPOTENCY_KEY)
 }
 
-/// Calls the tool, with or without a key.
+/// Calls the tool, with or without an idempotency key.
 async fn call(
     ground: &Ground,
     served: &Served,
@@ -337,8 +340,9 @@ async fn ask_tool(
     }
 }
 
-/// Calls a tool whose deed is not one commit. It goes on to its end, and into the log, also when the
-/// caller is gone; a command is ended then, and when the server's time is up.
+/// Calls a tool whose effect is not a single commit, in a task of its own. The task runs to its end, and into
+/// the log, even if the client disconnects. A command is stopped then, and when the shutdown grace period is
+/// over.
 async fn detached(
     ground: &Ground,
     served: &Served,

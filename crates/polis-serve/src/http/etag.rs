@@ -1,34 +1,34 @@
-//! Conditions of a request: ETags, If-Match and If-None-Match, in our meaning of them.
+//! Conditional requests: ETags, `If-Match` and `If-None-Match`.
 //!
-//! A strong tag is a version or a hash, so it can be taken back out of the header and handed to the
-//! operation, which alone can compare and change in one commit.
+//! Our strong ETags contain a version or a hash. It can therefore be extracted from the header and passed to
+//! the operation, which alone can compare and change in one commit.
 
 use std::fmt::Write as _;
 
-/// What is behind an ETag when the answer was compressed: other bytes need another tag.
+/// ETag suffix of compressed responses: different bytes require a different strong tag.
 const GZIP: &str = "-gzip";
-/// What stands between the version and what else the answer depends on.
+/// Separates the version from a digest of the other fields the response depends on.
 const ASIDE: char = '+';
 
-/// What a header of tags says.
+/// Value of `If-Match` or `If-None-Match`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tags<'a> {
-    /// `*`: whatever is there.
+    /// `*`: any existing version.
     Any,
-    /// One of these.
+    /// One of these tags.
     These(Vec<Tag<'a>>),
 }
 
 /// An entity tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag<'a> {
-    /// Whether it is only about the meaning.
+    /// Whether it is a weak validator.
     pub(crate) weak: bool,
-    /// What stands between the quotes.
+    /// Text between the quotes.
     pub(crate) value: &'a str,
 }
 
-/// Reads If-Match or If-None-Match; `None` if it is not a list of tags.
+/// Parses `If-Match` or `If-None-Match`. Returns `None` if it is not a list of entity tags.
 pub(crate) fn parse(header: &str) -> Option<Tags<'_>> {
     let mut rest = header.trim_matches([' ', '\t']);
     if rest == "*" {
@@ -56,13 +56,13 @@ pub(crate) fn parse(header: &str) -> Option<Tags<'_>> {
     }
 }
 
-/// The version or hash in a tag of ours, whatever was behind it.
+/// Returns the version or hash in one of our tags, without digest and suffix.
 pub(crate) fn core(value: &str) -> &str {
     let value = value.strip_suffix(GZIP).unwrap_or(value);
     value.split(ASIDE).next().unwrap_or(value)
 }
 
-/// Whether an answer with this tag is one of those the caller has; weak and strong are the same here.
+/// Returns whether the client has a response with this tag, by weak comparison.
 pub(crate) fn has(tags: &Tags<'_>, ours: &str) -> bool {
     match tags {
         Tags::Any => true,
@@ -72,7 +72,8 @@ pub(crate) fn has(tags: &Tags<'_>, ours: &str) -> bool {
     }
 }
 
-/// A tag's value: the version, and a digest of what else in the answer may change without it.
+/// Returns the text of a tag: the version, and a digest of response fields that can change independently of
+/// it.
 pub(crate) fn tag(version: &str, aside: &[&str]) -> String {
     let mut tag = version.to_owned();
     if !aside.is_empty() {
@@ -81,13 +82,13 @@ pub(crate) fn tag(version: &str, aside: &[&str]) -> String {
     tag
 }
 
-/// The tag as a header, of an answer that is compressed or not.
+/// Returns the tag as header value, for a compressed or uncompressed response.
 pub(crate) fn header(tag: &str, gzip: bool) -> String {
     let behind = if gzip { GZIP } else { "" };
     format!("\"{tag}{behind}\"")
 }
 
-/// FNV-1a: nobody gains anything from two that are alike.
+/// FNV-1a. A cryptographic hash is not needed: provoking a collision gains an attacker nothing.
 fn digest(parts: &[&str]) -> u32 {
     let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
     bytes.fold(0x811c_9dc5, |hash, byte| {

@@ -1,32 +1,32 @@
-//! Which names a server answers to, and whose pages may ask it.
+//! Allow-list check of Host and Origin, against DNS rebinding and cross-site requests.
 //!
-//! A page from elsewhere can make a browser talk to a server on this machine: by a name that it lets
-//! point here (the Host is then that name), or straight across (the Origin is then that page's). Both are
-//! refused by default. Text in, decision out.
+//! A foreign web page can make a browser send requests to a server on this machine: through a DNS name that
+//! it points here (Host is then that name), or directly across origins (Origin is then that page). Both are
+//! refused by default. Pure functions on header values.
 
 use std::net::IpAddr;
 
-/// Names and origins that are allowed beside the listener's own.
+/// Allowed host names and origins, in addition to the listener's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
     hosts: Vec<String>,
     origins: Vec<String>,
 }
 
-/// What an Origin is to us.
+/// Classification of an Origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OriginIs {
-    /// The server's own.
+    /// The server's own origin.
     Same,
-    /// One the configuration names.
+    /// Listed in the configuration.
     Listed,
-    /// Any other.
+    /// Any other origin.
     Foreign,
 }
 
 impl Names {
-    /// Hosts such as `polis.example.org` or `polis.example.org:8443`, origins such as
-    /// `https://example.org`.
+    /// Creates the allow-list from hosts such as `polis.example.org` or `polis.example.org:8443` and origins
+    /// such as `https://example.org`.
     pub fn new(hosts: &[String], origins: &[String]) -> Self {
         let lower = |names: &[String]| names.iter().map(|n| n.to_ascii_lowercase()).collect();
         Self {
@@ -35,7 +35,7 @@ impl Names {
         }
     }
 
-    /// Whether a Host is ours; `local` is the address the connection came to.
+    /// Returns whether a Host is ours. `local` is the address the client connected to.
     pub fn knows(&self, host: &str, local: Option<IpAddr>) -> bool {
         let Some((name, _)) = split(host) else {
             return false;
@@ -45,7 +45,8 @@ impl Names {
         }
         let bare = name.trim_start_matches('[').trim_end_matches(']');
         if let Ok(address) = bare.parse::<IpAddr>() {
-            // Nobody can let another's name be an address: only that address itself is.
+            // DNS rebinding does not work with IP literals: a Host that is our address was really requested
+            // by address.
             let here = |local: IpAddr| local.to_canonical() == address.to_canonical();
             if address.to_canonical().is_loopback() || local.is_some_and(here) {
                 return true;
@@ -56,7 +57,7 @@ impl Names {
             .any(|ours| ours.eq_ignore_ascii_case(name) || ours.eq_ignore_ascii_case(host))
     }
 
-    /// What an Origin is, for a request to this host over this scheme.
+    /// Classifies an Origin for a request to this host over this scheme.
     pub fn origin(&self, origin: &str, scheme: &str, host: &str) -> OriginIs {
         let own = origin.split_once("://").is_some_and(|(s, rest)| {
             s.eq_ignore_ascii_case(scheme) && same_host(scheme, rest, host)
@@ -74,24 +75,24 @@ impl Names {
         OriginIs::Foreign
     }
 
-    /// Whether any other origin is allowed at all.
+    /// Returns whether any other origin is allowed.
     pub fn has_origins(&self) -> bool {
         !self.origins.is_empty()
     }
 }
 
-/// Whether a text can be a configured host.
+/// Returns whether a text is valid as a configured host.
 pub fn is_host(text: &str) -> bool {
     split(text).is_some()
 }
 
-/// Whether a text can be a configured origin.
+/// Returns whether a text is valid as a configured origin.
 pub fn is_origin(text: &str) -> bool {
     text.split_once("://")
         .is_some_and(|(scheme, rest)| matches!(scheme, "http" | "https") && split(rest).is_some())
 }
 
-/// A host's name (with brackets, if it is such an address) and port. `None` if it is not a host.
+/// Splits a host into name (IPv6 with brackets) and port. Returns `None` if it is malformed.
 fn split(host: &str) -> Option<(&str, Option<u16>)> {
     let at = match host.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,

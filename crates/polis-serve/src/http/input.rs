@@ -1,7 +1,7 @@
-//! The parameters of a tool, gathered from where a route has them: path, query and body.
+//! Collects the parameters of a tool from path, query and JSON body of a request.
 //!
-//! A path and a query are text; what a value shall be is read from the tool's own schema, once, when the
-//! server starts. Whether the parameters make sense is the tool's matter.
+//! Path and query are text. The type of each parameter is read from the tool's own input schema, once at
+//! server start. Unknown and repeated parameters are refused; everything else is validated by the tool.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::path_encoding;
 
-/// What the text of a parameter becomes.
+/// Type to which the text of a parameter is converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Text,
@@ -20,28 +20,28 @@ enum Shape {
     Switch,
 }
 
-/// A parameter that can stand in an address.
+/// A parameter in the path or query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     name: String,
     shape: Shape,
-    /// Whether it may come several times.
+    /// Whether it may be repeated (an array).
     many: bool,
 }
 
-/// The parameters of one route.
+/// The parameters of one route, by location.
 #[derive(Debug, Clone)]
 pub(crate) struct Inputs {
-    /// Those in the path.
+    /// Path parameters.
     path: Vec<Named>,
-    /// Those in the query.
+    /// Query parameters.
     query: Vec<Named>,
-    /// Those in the body.
+    /// Body parameters.
     body: Vec<String>,
 }
 
 impl Inputs {
-    /// Sorts the parameters of a tool's input schema by where a route has them.
+    /// Divides the parameters of a tool's input schema by their location in a route.
     pub(crate) fn of(schema: &Map<String, Value>, path: &[&str], query: Query<'_>) -> Self {
         let mut inputs = Self {
             path: Vec::new(),
@@ -67,12 +67,12 @@ impl Inputs {
         inputs
     }
 
-    /// Whether anything may stand in the body.
+    /// Returns whether there are body parameters.
     pub(crate) fn take_a_body(&self) -> bool {
         !self.body.is_empty()
     }
 
-    /// Adds what stands in the path.
+    /// Adds a path parameter.
     pub(crate) fn path(
         &self,
         params: &mut Map<String, Value>,
@@ -85,7 +85,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds what stands in the query.
+    /// Adds the query parameters.
     pub(crate) fn query(
         &self,
         params: &mut Map<String, Value>,
@@ -117,7 +117,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Adds what stands in the body: a JSON object.
+    /// Adds the body parameters from a JSON object.
     pub(crate) fn body(
         &self,
         params: &mut Map<String, Value>,
@@ -130,7 +130,7 @@ impl Inputs {
             )
         })?;
         for (name, value) in given {
-            // What stands in the address is decided there, and by nothing else.
+            // A body cannot override path or query parameters.
             if !self.body.contains(&name) {
                 return Err(self.unknown(&name));
             }
@@ -165,7 +165,7 @@ impl Inputs {
     }
 }
 
-/// A JSON object as it was sent: readers differ in which of two fields of one name counts.
+/// A JSON object with duplicate keys preserved: JSON parsers differ in which of two values wins.
 struct Fields(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Fields {
@@ -190,7 +190,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// Which parameters stand in the query.
+/// Which parameters are in the query.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Query<'a> {
     /// All that are not in the path.
@@ -208,7 +208,7 @@ impl Query<'_> {
     }
 }
 
-/// What a schema's values look like as text, and whether there may be several.
+/// Returns the type of a schema's values in text form, and whether it is an array.
 fn shape(schema: &Value) -> (Shape, bool) {
     if is(schema, "array") {
         let items = schema.get("items").unwrap_or(&Value::Null);
@@ -232,7 +232,7 @@ fn shape(schema: &Value) -> (Shape, bool) {
     (shape, false)
 }
 
-/// Whether a schema's type is, or may be, this one.
+/// Returns whether a schema's type is, or includes, this type.
 fn is(schema: &Value, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(one)) => one == kind,

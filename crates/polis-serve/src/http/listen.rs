@@ -1,4 +1,7 @@
-//! Where a server listens: an address of the machine, or a socket in the file system.
+//! Listening sockets: a TCP address or a Unix domain socket.
+//!
+//! Parses the address, refuses plaintext on a network interface, and binds. Unix sockets are accessible to
+//! their owner only.
 
 use std::fmt;
 use std::io;
@@ -9,22 +12,22 @@ use std::path::{Path, PathBuf};
 use polis_core::{Code, Refusal};
 use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixStream};
 
-/// How many connections may wait to be accepted.
+/// Maximum number of connections waiting to be accepted.
 const BACKLOG: u32 = 1_024;
-/// What stands before the path of a socket.
+/// Prefix of Unix socket paths.
 const UNIX: &str = "unix:";
 
-/// Where to listen.
+/// Address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
-    /// On an address.
+    /// A TCP address.
     Tcp(SocketAddr),
-    /// On a socket in the file system.
+    /// A Unix domain socket.
     Unix(PathBuf),
 }
 
 impl Listen {
-    /// Reads `127.0.0.1:7707`, `[::1]:7707`, `localhost:7707` or `unix:PATH`.
+    /// Parses `127.0.0.1:7707`, `[::1]:7707`, `localhost:7707` or `unix:PATH`.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
         if let Some(path) = text.strip_prefix(UNIX) {
             if path.is_empty() || path.contains('\0') {
@@ -36,7 +39,7 @@ impl Listen {
         found.next().map(Self::Tcp).ok_or_else(no_address)
     }
 
-    /// Refuses to send tokens in the clear over a network.
+    /// Fails with `InvalidInput` if tokens would be sent unencrypted over a network.
     pub fn check(&self, encrypted: bool, allow_plaintext: bool) -> Result<(), Refusal> {
         match self {
             Self::Tcp(address)
@@ -55,7 +58,7 @@ impl Listen {
         }
     }
 
-    /// Begins to listen. Has to be called inside the runtime.
+    /// Binds the socket. Must be called within the tokio runtime.
     pub async fn bind(&self) -> io::Result<Listener> {
         match self {
             Self::Tcp(address) => {
@@ -64,7 +67,8 @@ impl Listen {
                 } else {
                     TcpSocket::new_v6()?
                 };
-                // A server that was just ended leaves connections behind that keep the address.
+                // Connections of a server that just ended remain in TIME_WAIT and would keep the address in
+                // use.
                 socket.set_reuseaddr(true)?;
                 socket.bind(*address)?;
                 Ok(Listener::Tcp(socket.listen(BACKLOG)?))
@@ -74,17 +78,17 @@ impl Listen {
     }
 }
 
-/// A socket that connections come in at.
+/// A bound socket.
 #[derive(Debug)]
 pub enum Listener {
-    /// On an address.
+    /// A TCP socket.
     Tcp(TcpListener),
-    /// In the file system.
+    /// A Unix domain socket.
     Unix(UnixListener, SocketFile),
 }
 
 impl Listener {
-    /// Where it listens, as clients are told; `encrypted` says which scheme.
+    /// Returns the URL clients use; `encrypted` selects the scheme.
     pub fn url(&self, encrypted: bool) -> String {
         let scheme = if encrypted { "https" } else { "http" };
         match self {
@@ -96,7 +100,7 @@ impl Listener {
         }
     }
 
-    /// The address it listens on.
+    /// Returns the IP address it listens on; `None` for a Unix socket.
     pub fn address(&self) -> Option<IpAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok().map(|address| address.ip()),
@@ -105,7 +109,7 @@ impl Listener {
     }
 }
 
-/// The file of a socket; removed when it is dropped, unless another has taken its place.
+/// The file of a Unix socket. Removed on drop, unless another server has replaced it.
 pub struct SocketFile {
     path: PathBuf,
     inode: (u64, u64),
@@ -133,10 +137,11 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
         .then(|| (found.dev(), found.ino()))
 }
 
-/// Binds a socket that only its owner can connect to.
+/// Binds a Unix socket that only its owner can connect to.
 ///
-/// It is bound and closed to others beside its place first, and then moved there in one step: there is no
-/// moment in which it is there and open to others, and an old one is replaced, not removed and missed.
+/// The socket is bound under a temporary name, restricted to its owner, and then renamed: it is never visible
+/// at its path with open permissions, and an old socket is replaced atomically instead of being removed
+/// first.
 async fn bind_unix(path: &Path) -> io::Result<Listener> {
     if let Ok(found) = std::fs::symlink_metadata(path) {
         if !found.file_type().is_socket() {
@@ -220,7 +225,7 @@ mod tests {
             listen.bind().await.unwrap_err().kind(),
             io::ErrorKind::AddrInUse
         );
-        // Left behind by one that was killed.
+        // A stale file left by a killed server.
         let Listener::Unix(socket, file) = first else {
             panic!()
         };

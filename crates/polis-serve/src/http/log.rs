@@ -1,7 +1,7 @@
-//! What the server tells its operator: lines on standard error, as text or as JSON.
+//! Server log on standard error, as text or JSON.
 //!
-//! Lines are written by a thread of their own. A reader that stalls costs lines, which are counted and
-//! told, and never holds up a request.
+//! A separate thread writes the lines. If standard error blocks, lines are dropped, counted and reported; a
+//! request is never blocked.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
-/// How many lines may wait to be written.
+/// Maximum number of lines waiting to be written.
 const WAITING: usize = 4_096;
 
-/// How lines look.
+/// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable text.
     Text,
-    /// One JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
-/// Begins to log. The log ends when the answer is dropped; what waits is written before.
+/// Starts logging. Dropping the returned value ends it, after pending lines are written.
 pub fn start(format: LogFormat) -> Log {
     let (send, lines) = sync_channel(WAITING);
     let lost = Arc::new(AtomicU64::new(0));
@@ -56,14 +56,14 @@ pub fn start(format: LogFormat) -> Log {
             .with(layer.json().flatten_event(true).with_filter(ours))
             .try_init(),
     };
-    // Somebody else in this process logs already: then that one does.
+    // Another subscriber is already installed in this process; it stays in use.
     drop(set);
     Log { send, thread }
 }
 
-/// Returns whether a line tells of an answer for a client that has closed its connection, which every client does
-/// at its end. rmcp logs these as errors. The only faults it logs at that level in this module are panics of its
-/// tasks, which the panic hook reports.
+/// Returns whether a log line reports a response to a client that has already closed its connection, as every
+/// client does in the end. rmcp logs these as errors. The only other errors it logs in this module are panics
+/// of its tasks, which the panic hook reports.
 fn is_closed_by_client(metadata: &Metadata<'_>) -> bool {
     metadata.target() == "rmcp::service" && *metadata.level() == Level::ERROR
 }
@@ -81,7 +81,7 @@ impl Drop for Log {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        // Standard error may be stuck; the server ends all the same.
+        // Standard error may be blocked; the server ends anyway.
         for _ in 0..100 {
             if thread.is_finished() {
                 let _ = thread.join();
@@ -102,7 +102,7 @@ fn write_all(lines: &Receiver<Message>, lost: &AtomicU64) {
     let mut error = io::stderr();
     for message in lines {
         let Message::Line(line) = message else { return };
-        // Where standard error is closed there is nobody to tell.
+        // If standard error is closed, the failure cannot be reported anywhere.
         let _ = error.write_all(&line);
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
@@ -114,7 +114,7 @@ fn write_all(lines: &Receiver<Message>, lost: &AtomicU64) {
     }
 }
 
-/// Hands lines to the thread.
+/// Sends lines to the writer thread.
 #[derive(Debug, Clone)]
 struct Lines {
     send: SyncSender<Message>,
@@ -132,7 +132,7 @@ impl<'a> MakeWriter<'a> for Lines {
     }
 }
 
-/// One line.
+/// One line, sent when dropped.
 #[derive(Debug)]
 struct Line<'a> {
     lines: &'a Lines,

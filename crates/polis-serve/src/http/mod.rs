@@ -1,9 +1,9 @@
-//! The HTTP API: every tool at an address, behind one gate.
+//! HTTP API: one route per tool, behind common admission checks.
 //!
-//! `route` is the table of addresses; the router (`app`) and the OpenAPI document (`openapi`) are made of
-//! it. A request passes the `gate` (names, pages, tokens, rates), reaches its `endpoint`, and leaves as an
-//! `answer` or a `problem`. `server` has the sockets. Live events and MCP are mounted by whoever starts
-//! the server.
+//! `route` is the table of routes, from which the router (`app`) and the OpenAPI document (`openapi`) are
+//! generated. A request passes admission in `gate` (Host, Origin, token, rate limit), is handled by its
+//! `endpoint`, and leaves as an `answer` or a `problem`. `server` owns the sockets. Live events and MCP are
+//! mounted by the code that starts the server.
 
 mod admission;
 mod app;

@@ -1,42 +1,42 @@
-//! What a server is told when it starts: names, limits, times. Where the values come from is the
-//! command line's and the configuration's matter.
+//! Settings of a server: allowed names, limits and timeouts. The values are read from the command line and
+//! the configuration by the caller.
 
 use std::time::Duration;
 
-/// The settings of a server.
+/// Settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Names it answers to beside loopback and its own address.
+    /// Allowed host names, in addition to loopback and the listening address.
     pub hosts: Vec<String>,
-    /// Origins whose pages may ask it.
+    /// Origins allowed to send cross-origin requests (CORS).
     pub origins: Vec<String>,
-    /// Whether pages for people are mounted beside the API; they ask for a session of their own.
+    /// Whether the web interface is mounted next to the API; it has its own session authentication.
     pub pages: bool,
-    /// How many requests a token may send in a second.
+    /// Maximum requests per second and token.
     pub rate: u32,
-    /// How many of them at once.
+    /// Maximum burst of requests per token.
     pub burst: u32,
-    /// How many wrong tokens an address may send in a minute.
+    /// Maximum number of wrong tokens per minute and address.
     pub failures: u32,
-    /// The largest body of a request, in bytes.
+    /// Maximum size of a request body in bytes.
     pub max_body: usize,
-    /// How many connections there may be.
+    /// Maximum number of connections.
     pub max_connections: usize,
-    /// How many requests may be under way.
+    /// Maximum number of concurrent requests.
     pub max_requests: usize,
-    /// How long the head of a request may take to arrive, idle time before it included.
+    /// Timeout for the head of a request, including idle time before it.
     pub header_timeout: Duration,
-    /// How long the body may take.
+    /// Timeout for the request body.
     pub body_timeout: Duration,
-    /// How long a reader may take nothing of an answer.
+    /// Write timeout: how long a client may read nothing of a response.
     pub write_timeout: Duration,
-    /// How long an operation may take; commands have times of their own.
+    /// Timeout of an operation; commands have their own timeouts.
     pub operation_timeout: Duration,
-    /// How long a shutdown waits for what was accepted.
+    /// Grace period of a shutdown for accepted requests.
     pub grace: Duration,
-    /// Whether every request is logged, not only failures and slow ones.
+    /// Whether every request is logged, not only failed and slow ones.
     pub access_log: bool,
-    /// From when on a request is slow.
+    /// Duration from which a request is logged as slow.
     pub slow: Duration,
 }
 

@@ -1,17 +1,17 @@
-//! What stands in an address: percent-encoded text, taken literally and strictly.
+//! Strict percent-decoding of URL paths and queries.
 //!
-//! Decoded once and never again; what is not UTF-8, or half an escape, is refused and not mended. What
-//! the values mean is said by `input`.
+//! Text is decoded exactly once. Invalid UTF-8 and incomplete escapes are refused, not repaired. `input`
+//! interprets the decoded values.
 
 use percent_encoding::percent_decode_str;
 use polis_core::{Code, Refusal};
 
-/// A segment of a path.
+/// Decodes a path segment.
 pub(crate) fn segment(raw: &str) -> Result<String, Refusal> {
     decode(raw)
 }
 
-/// The pairs of a query, in their order. A name without `=` has an empty value.
+/// Returns the decoded name-value pairs of a query, in order. A name without `=` has an empty value.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(String, String), Refusal>> + '_ {
     query
         .split('&')
@@ -22,7 +22,7 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = Result<(String, String)
         })
 }
 
-/// The same query with another value of one name.
+/// Returns the query with the value of one parameter replaced.
 pub(crate) fn with(query: &str, name: &str, value: &str) -> String {
     let mut out = String::with_capacity(query.len() + name.len() + value.len() + 2);
     let others = query.split('&').filter(|pair| {
@@ -42,7 +42,7 @@ pub(crate) fn with(query: &str, name: &str, value: &str) -> String {
     out
 }
 
-/// In queries a plus is a space.
+/// Decodes a query component, in which a plus sign is a space.
 fn plus(raw: &str) -> Result<String, Refusal> {
     if raw.contains('+') {
         decode(&raw.replace('+', " "))
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(segment("%252e%252e").unwrap(), "%2e%2e");
         assert_eq!(segment("a+b").unwrap(), "a+b");
         assert_eq!(segment("%E4%B8%AD").unwrap(), "中");
-        // An overlong "/", half escapes, a lone byte.
+        // An overlong encoding of "/", incomplete escapes, incomplete UTF-8.
         for bad in ["%c0%af", "%", "%2", "%2g", "a%", "%ff", "%e4%b8"] {
             assert!(segment(bad).is_err(), "{bad}");
         }

@@ -1,7 +1,7 @@
-//! Errors as HTTP tells them: `application/problem+json` (RFC 9457), with the code that every surface has.
+//! HTTP errors as `application/problem+json` (RFC 9457), with the same error codes as all other surfaces.
 //!
-//! The status follows from the code, in one table. What caused a failure goes into the operator's log and
-//! never into the answer.
+//! One table maps error codes to status codes. The causes of a failure go to the server log and never into
+//! the response.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use serde_json::Value;
 
 use super::route::hint_for_api;
 
-/// The media type of problems.
+/// Media type of problem documents.
 pub const MEDIA_TYPE: &str = "application/problem+json";
-/// What stands before the code in a problem's `type`.
+/// Prefix of the error code in a problem's `type`.
 pub(crate) const TYPE: &str = "urn:polis:problem:";
 
-/// An error on its way to whoever asked.
+/// An error to be sent as a response.
 #[derive(Debug)]
 pub struct Problem {
     error: Box<OpError>,
@@ -30,14 +30,14 @@ pub struct Problem {
     allow: Option<HeaderValue>,
 }
 
-/// The status of a code.
+/// Returns the status of an error code.
 pub fn status_of(code: Code) -> StatusCode {
     use StatusCode as S;
     match code {
         Code::RequestTooLarge | Code::BoardTooLarge | Code::FileTooLarge => S::PAYLOAD_TOO_LARGE,
         Code::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
         Code::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
-        // A command that did not end in its time: not 408, which lets a client repeat it unasked.
+        // A command that timed out. Not 408, after which clients may retry automatically.
         Code::IdempotencyKeyReused | Code::CommandTimeout => S::UNPROCESSABLE_ENTITY,
         Code::Unauthorized => S::UNAUTHORIZED,
         Code::BoardLocked | Code::FileBusy => S::LOCKED,
@@ -60,7 +60,7 @@ pub fn status_of(code: Code) -> StatusCode {
     }
 }
 
-/// Whether a code says that something is not at the version or hash the caller expects.
+/// Returns whether a code means that a resource is not at the expected version or hash.
 fn is_mismatch(code: Code) -> bool {
     matches!(
         code,
@@ -68,18 +68,18 @@ fn is_mismatch(code: Code) -> bool {
     )
 }
 
-/// The status of a code in the answer to a request that has a condition, or none.
+/// Returns the status of an error code in the response to a conditional or unconditional request.
 pub(crate) fn status_in(code: Code, conditional: bool) -> StatusCode {
     match code {
         code if conditional && is_mismatch(code) => StatusCode::PRECONDITION_FAILED,
-        // It arrived, but was not done in time. Not 408: a client may repeat that unasked, and nobody knows
-        // what was done.
+        // The request arrived, but the operation timed out. Not 408: clients may retry that automatically,
+        // and it is unknown what was carried out.
         Code::RequestTimeout => StatusCode::SERVICE_UNAVAILABLE,
         code => status_of(code),
     }
 }
 
-/// A problem as it is written.
+/// A problem document.
 #[derive(Debug, Serialize)]
 struct Document<'a> {
     r#type: String,
@@ -94,31 +94,31 @@ struct Document<'a> {
 }
 
 impl Problem {
-    /// The error's code.
+    /// Returns the error code.
     pub fn code(&self) -> Code {
         self.error.code()
     }
 
-    /// The answer's status.
+    /// Returns the response status.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// With another status than its code's.
+    /// Overrides the status of its code.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// With the time after which to try again.
+    /// Sets the time after which to retry (`Retry-After`).
     #[must_use]
     pub fn after(mut self, wait: Duration) -> Self {
         self.wait = Some(wait);
         self
     }
 
-    /// A method that an address does not take; `allow` lists those it does.
+    /// Creates a 405 problem; `allow` lists the methods of the path.
     pub(crate) fn method(allow: &HeaderValue) -> Self {
         let refusal = Refusal::new(
             Code::MethodNotAllowed,
@@ -130,7 +130,7 @@ impl Problem {
         problem
     }
 
-    /// An address that there is not.
+    /// Creates a 404 problem for an unknown path.
     pub fn no_route() -> Self {
         Refusal::new(
             Code::RouteNotFound,
@@ -140,7 +140,8 @@ impl Problem {
         .into()
     }
 
-    /// The answer; `now` (milliseconds) is for leases that end.
+    /// Builds the response. `now` (milliseconds) is needed to compute `Retry-After` from the expiry of a
+    /// lock.
     pub fn answer(&self, now: i64) -> Response<Body> {
         let mut answer = written(&self.error, self.status);
         let headers = answer.headers_mut();
@@ -154,7 +155,7 @@ impl Problem {
         answer
     }
 
-    /// The whole seconds after which to try again, where that helps.
+    /// Returns `Retry-After` in whole seconds, for statuses after which a retry makes sense.
     fn retry_after(&self, details: Option<&Details>, now: i64) -> Option<u64> {
         let until = match details {
             Some(Details::Locked { expires_at, .. }) => Timestamp::millis(expires_at),
@@ -175,15 +176,15 @@ impl Problem {
     }
 }
 
-/// What went wrong, for the operator's log; never sent.
+/// What went wrong, for the server log; never sent to the client.
 #[derive(Debug, Clone)]
 pub(crate) struct Told {
     pub(crate) code: Code,
-    /// The sentence and every cause below it, of what is the server's fault.
+    /// The message and its chain of causes, for server errors.
     pub(crate) causes: Option<String>,
 }
 
-/// The answer to an error, as its code has it.
+/// Builds the response to an error, with the status of its code.
 pub fn response(error: &OpError) -> Response<Body> {
     let mut answer = written(error, status_of(error.code()));
     if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
@@ -252,7 +253,7 @@ impl From<Refusal> for Problem {
     }
 }
 
-/// The problem in the error document of an answer that was kept: the same as the first time.
+/// Rebuilds the problem response from a stored error document, identical to the original response.
 pub(crate) fn of_document(document: &Value, conditional: bool) -> Option<Response<Body>> {
     let error = document.get("error")?.as_object()?;
     let name = error.get("code")?.as_str()?;

@@ -1,8 +1,7 @@
-//! How many requests somebody may send: a steady rate with a burst on top.
+//! Rate limiter: a sustained rate per key with a burst allowance.
 //!
-//! The generic cell rate algorithm: all that is kept for a key is one number, the moment at which its
-//! bucket is full again. Time comes in as an argument. What happens to a request that is one too many is
-//! said elsewhere (`gate`).
+//! Implements the generic cell rate algorithm (GCRA): the only state per key is the time at which its bucket
+//! is full again. Time is passed as an argument. `gate` decides what happens to requests over the limit.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -10,17 +9,18 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A rate, and how much of it may come at once.
+/// A sustained rate and its burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
-    /// What one request takes, in nanoseconds of the bucket.
+    /// Cost of one request in nanoseconds.
     each: u64,
-    /// How far ahead of time the bucket may be, in nanoseconds.
+    /// Burst tolerance in nanoseconds.
     ahead: u64,
 }
 
 impl Quota {
-    /// So many in a length of time, and up to `burst` of them at once. Neither is less than one.
+    /// Creates a quota of `many` requests per `within`, with up to `burst` of them at once. Both are at least
+    /// one.
     pub fn new(many: u32, within: Duration, burst: u32) -> Self {
         let within = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         let each = (within / u64::from(many.max(1))).max(1);
@@ -30,7 +30,7 @@ impl Quota {
         }
     }
 
-    /// Takes one out of a bucket at this moment (nanoseconds), or says how long to wait for it.
+    /// Takes one request from a bucket at time `now` (nanoseconds), or returns how long to wait.
     pub fn take(self, bucket: &mut u64, now: u64) -> Result<(), Duration> {
         let full_again = (*bucket).max(now);
         let ahead = full_again - now;
@@ -42,7 +42,7 @@ impl Quota {
     }
 }
 
-/// A bucket for each key. Buckets that are full again are forgotten when there are many.
+/// A bucket per key. Full buckets are evicted when there are too many.
 #[derive(Debug)]
 pub struct Buckets<K> {
     quota: Quota,
@@ -51,7 +51,7 @@ pub struct Buckets<K> {
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// At most so many buckets at a time; a new key beyond them has to wait.
+    /// Creates a limiter with at most `most` buckets. A new key beyond that has to wait.
     pub fn new(quota: Quota, most: usize) -> Self {
         Self {
             quota,
@@ -60,7 +60,7 @@ impl<K: Eq + Hash> Buckets<K> {
         }
     }
 
-    /// Takes one for a key at this moment (nanoseconds), or says how long to wait.
+    /// Takes one request for a key at time `now` (nanoseconds), or returns how long to wait.
     pub fn take<Q>(&self, key: &Q, now: u64) -> Result<(), Duration>
     where
         K: Borrow<Q>,
@@ -82,7 +82,7 @@ impl<K: Eq + Hash> Buckets<K> {
         taken
     }
 
-    /// Whether a key has nothing left at this moment, without taking anything.
+    /// Returns how long to wait if a key has no requests left at time `now`. Takes nothing from the bucket.
     pub fn is_empty<Q>(&self, key: &Q, now: u64) -> Option<Duration>
     where
         K: Borrow<Q>,
@@ -93,7 +93,7 @@ impl<K: Eq + Hash> Buckets<K> {
         self.quota.take(&mut bucket, now).err()
     }
 
-    /// Whether there is a bucket for a key.
+    /// Returns whether there is a bucket for a key.
     pub fn knows<Q>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
@@ -123,7 +123,7 @@ mod tests {
             quota.take(&mut bucket, now),
             Err(Duration::from_millis(100))
         );
-        // What is refused takes nothing.
+        // A refused request takes nothing.
         assert_eq!(
             quota.take(&mut bucket, now),
             Err(Duration::from_millis(100))
@@ -152,7 +152,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
-        /// However requests come, never more pass than the rate and one burst allow.
+        /// For any sequence of requests, no more pass than the rate and one burst allow.
         #[test]
         fn no_more_pass_than_allowed(
             many in 1_u32..1_000,
@@ -167,7 +167,7 @@ mod tests {
                 match quota.take(&mut bucket, now) {
                     Ok(()) => passed += 1,
                     Err(wait) => {
-                        // The time that is told is right: then it passes, and not before.
+                        // The returned wait is exact: a request passes after it and not before.
                         let wait = u64::try_from(wait.as_nanos()).unwrap();
                         let (mut then, mut before) = (bucket, bucket);
                         prop_assert!(quota.take(&mut then, now + wait).is_ok());

@@ -1,24 +1,24 @@
-//! Names of requests, to find them again in the log: the caller's own if it is a sane one, or a new one.
+//! Request ids for log correlation: a valid `X-Request-Id` of the client is kept, otherwise one is generated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Where a request's name is.
+/// Header of the request id.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest name that is taken over.
+/// Maximum length of a client's request id.
 const LONGEST: usize = 64;
 
-/// Makes names.
+/// Generator of request ids.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
-    /// Differs from server to server.
+    /// Random prefix that differs between servers.
     server: String,
     count: AtomicU64,
 }
 
 impl RequestIds {
-    /// Names that begin with a part of this randomness.
+    /// Creates a generator whose ids start with a part of this random text.
     pub(crate) fn new(random: &str) -> Self {
         Self {
             server: random
@@ -30,7 +30,7 @@ impl RequestIds {
         }
     }
 
-    /// The name of a request.
+    /// Returns the id of a request.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         let mut given = headers.get_all(&X_REQUEST_ID).iter();
         if let (Some(name), None) = (given.next(), given.next())
@@ -44,7 +44,7 @@ impl RequestIds {
     }
 }
 
-/// Nothing in it that could be taken for something else in a log or a page.
+/// Returns whether an id is safe to print in a log or a page.
 fn is_sane(name: &[u8]) -> bool {
     let sound = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     (1..=LONGEST).contains(&name.len()) && name.iter().all(sound)

@@ -1,4 +1,5 @@
-//! Writing answers: the document, its ETag, where the next page is, and errors.
+//! Builds HTTP responses from tool results: JSON body, ETag and 304, gzip, `Location`, and the `Link` header
+//! of paginated lists. Refusals become `application/problem+json`.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -15,23 +16,23 @@ use super::route::{Etag, Route, Verb};
 use super::server_state::Ground;
 use super::{body, etag, path_encoding};
 
-/// How large answers usually are.
+/// Initial buffer capacity in bytes; most responses fit.
 const USUAL: usize = 512;
-/// Says that an answer is that of an earlier request.
+/// Response header that marks a replayed response of an earlier request with the same idempotency key.
 pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// What a tool said to a request.
+/// Result of a tool call, with the request it answers.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
     pub(crate) route: &'static Route,
     pub(crate) parts: &'a Parts,
     pub(crate) document: Value,
     pub(crate) replayed: bool,
-    /// Whether the request had a condition.
+    /// Whether the request was conditional (`If-Match` or `If-None-Match: *`).
     pub(crate) conditional: bool,
 }
 
-/// The answer of a tool that did what it was asked to.
+/// Builds the response to a successful tool call, or to a replayed one.
 pub(crate) async fn given(said: Said<'_>) -> Result<Response<Body>, Problem> {
     if said.replayed
         && let Some(refused) = problem::of_document(&said.document, said.conditional)
@@ -48,7 +49,7 @@ pub(crate) async fn given(said: Said<'_>) -> Result<Response<Body>, Problem> {
         tagged(&mut answer, tag, false);
         return Ok(answer);
     }
-    // Most answers fit, and need not be moved while they grow.
+    // Most responses fit without reallocating.
     let mut bytes = Vec::with_capacity(USUAL);
     serde_json::to_writer(&mut bytes, &said.document).map_err(|error| {
         Problem::from(OpError::from(PortError::internal(
@@ -89,12 +90,12 @@ pub(crate) async fn given(said: Said<'_>) -> Result<Response<Body>, Problem> {
     })
 }
 
-/// The answer to a request that was refused, or failed.
+/// Builds the response to a refused or failed request.
 pub(crate) fn refused(ground: &Ground, problem: &Problem) -> Response<Body> {
     problem.answer(ground.polis.clock.now_millis())
 }
 
-/// Takes parameters out of a schema.
+/// Removes parameters from a schema.
 pub(crate) fn hide(schema: &mut Map<String, Value>, names: &[&str]) {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !names.contains(&name.as_str()));
@@ -122,7 +123,8 @@ fn tagged(answer: &mut Response<Body>, tag: &str, gzip: bool) {
     );
 }
 
-/// The tag of an answer; none where it has no such field, as a part of a file has no hash.
+/// Returns the ETag of a response. Returns `None` if the field is missing; a part of a file, for example, has
+/// no hash.
 fn tag(etag: Etag, document: &Value) -> Option<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -140,7 +142,7 @@ fn tag(etag: Etag, document: &Value) -> Option<String> {
     Some(etag::tag(&version, &aside))
 }
 
-/// Whether the caller has this version already.
+/// Returns whether the client already has this version (`If-None-Match`).
 fn has_it(parts: &Parts, tag: &str) -> bool {
     let mut headers = parts.headers.get_all(IF_NONE_MATCH).iter();
     headers.any(|header| {
@@ -149,7 +151,7 @@ fn has_it(parts: &Parts, tag: &str) -> bool {
     })
 }
 
-/// Where the new thing is.
+/// Returns the `Location` of a created resource.
 fn location(route: &Route, document: &Value) -> Option<HeaderValue> {
     let (before, rest) = route.location?.split_once('{')?;
     let field = document.get(rest.strip_suffix('}')?)?.as_str()?;
@@ -157,10 +159,10 @@ fn location(route: &Route, document: &Value) -> Option<HeaderValue> {
     HeaderValue::try_from(format!("{before}{field}")).ok()
 }
 
-/// The parameter of lists that are read backwards.
+/// Query parameter of lists that are paginated backwards.
 const BACKWARDS: &str = "before";
 
-/// Where the next page is.
+/// Returns the `Link` header to the next page.
 fn next_page(route: &Route, parts: &Parts, document: &Value) -> Option<HeaderValue> {
     let asked = parts.uri.query().unwrap_or_default();
     // What is read backwards goes on backwards.

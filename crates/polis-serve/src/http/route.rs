@@ -1,44 +1,44 @@
-//! The addresses of the API: one table that the router and the OpenAPI document are both made of.
+//! Route table of the API, from which both the router and the OpenAPI document are generated.
 //!
-//! A route is a tool at an address. What is in the path is named there; what else the tool takes stands
-//! in the query of GET and DELETE, and in the body of the others. A tool's schemas, its area and whether
-//! it changes anything are the tool's own.
+//! A route maps a method and a path to a tool. Path parameters are named in the path. All other parameters of
+//! the tool are in the query for GET and DELETE, and in the body otherwise. Schemas, area and access come
+//! from the tool.
 
 use http::Method;
 
-/// A tool at an address.
+/// A tool at a method and path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Route {
     pub(crate) method: Verb,
     pub(crate) path: &'static str,
     pub(crate) tool: &'static str,
-    /// The operation's name in the description, where the tool has several addresses.
+    /// Operation id in the OpenAPI document, if the tool has several routes.
     pub(crate) id: Option<&'static str>,
-    /// What it does, where the tool's own sentence does not fit.
+    /// Summary, if the tool's own description does not fit.
     pub(crate) about: Option<&'static str>,
-    /// The status of success.
+    /// Status code of success.
     pub(crate) status: u16,
-    /// What the answer's ETag is made of.
+    /// Response fields from which the ETag is made.
     pub(crate) etag: Option<Etag>,
-    /// The parameter that If-Match sets.
+    /// Parameter set by `If-Match`.
     pub(crate) matching: Option<&'static str>,
-    /// The switch that `If-None-Match: *` turns on.
+    /// Boolean parameter set by `If-None-Match: *`.
     pub(crate) absent: Option<&'static str>,
-    /// Where the new thing is, with fields of the answer in it.
+    /// `Location` of a created resource, with response fields in braces.
     pub(crate) location: Option<&'static str>,
-    /// The parameter that the answer's `next` is for, if there are pages.
+    /// Query parameter that takes the response's `next` cursor, if the list is paginated.
     pub(crate) page: Option<&'static str>,
-    /// Parameters in the query although there is a body.
+    /// Parameters in the query of a route with a body.
     pub(crate) query: &'static [&'static str],
-    /// Parameters that are so unless something is said.
+    /// Default values of parameters.
     pub(crate) preset: &'static [(&'static str, u64)],
-    /// Parameters that make no sense here.
+    /// Parameters not available on this route.
     pub(crate) hidden: &'static [&'static str],
-    /// Whether it changes nothing here, though the tool may elsewhere.
+    /// Whether this route only reads, although the tool can write.
     pub(crate) looks: bool,
 }
 
-/// The methods there are.
+/// HTTP methods used by the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Get,
@@ -49,7 +49,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// The method, as HTTP has it.
+    /// Returns the `http` method.
     pub(crate) fn method(self) -> Method {
         match self {
             Self::Get => Method::GET,
@@ -60,27 +60,28 @@ impl Verb {
         }
     }
 
-    /// Whether parameters stand in a body.
+    /// Returns whether parameters are in the body.
     pub(crate) fn has_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
 }
 
-/// What an ETag is made of.
+/// Sources of an ETag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Etag {
-    /// The answer's field that changes with the thing.
+    /// Response field that changes with every change of the resource: a version or hash.
     pub(crate) field: &'static str,
-    /// Fields of the answer that change without it.
+    /// Response fields that change without a new version.
     pub(crate) aside: &'static [&'static str],
 }
 
-/// Tasks and boards count their versions; a lease runs out, and a lock is taken, without a new one.
+/// Tasks and boards have version numbers. The expiry of a lease and the taking of a lock do not increase
+/// them.
 const VERSION: Etag = Etag {
     field: "version",
     aside: &["stale", "lockedBy", "lockedUntil"],
 };
-/// A file's hash is its version.
+/// The hash of a file is its version.
 const HASH: Etag = Etag {
     field: "hash",
     aside: &[],
@@ -145,7 +146,7 @@ impl Route {
         self
     }
 
-    /// If-Match is the version the caller has read.
+    /// `If-Match` carries the version the client has read.
     const fn if_version(mut self) -> Self {
         self.matching = Some("expectedVersion");
         self
@@ -166,19 +167,19 @@ impl Route {
         self
     }
 
-    /// Another address of a tool.
+    /// Marks an additional route of a tool, with its own operation id and summary.
     const fn also(mut self, id: &'static str, about: &'static str) -> Self {
         self.id = Some(id);
         self.about = Some(about);
         self
     }
 
-    /// The operation's name.
+    /// Returns the operation id.
     pub(crate) fn id(&self) -> &'static str {
         self.id.unwrap_or(self.tool)
     }
 
-    /// The names in the path, with their place among its segments.
+    /// Returns the path parameters with the index of their path segment.
     pub(crate) fn names(&self) -> impl Iterator<Item = (usize, &'static str)> {
         let segments = self.path.split('/').enumerate();
         segments.filter_map(|(at, segment)| {
@@ -188,7 +189,7 @@ impl Route {
     }
 }
 
-/// Every tool at its address.
+/// All routes of the API.
 pub(crate) const ROUTES: &[Route] = &[
     get("/v1/tasks", "TaskList").paged("cursor"),
     post("/v1/tasks", "TaskCreate")
@@ -254,7 +255,7 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/v1/commands", "list_commands").paged("before"),
     get("/v1/commands/{id}", "show_command"),
     Route {
-        // Without a place to begin, reading would mark everything as read.
+        // Without a start position, reading would mark all messages as read.
         preset: &[("since", 0)],
         hidden: &["waitMs"],
         looks: true,
@@ -318,7 +319,7 @@ pub(crate) const ROUTES: &[Route] = &[
     get("/v1/log", "read_log").paged("since"),
 ];
 
-/// A next step in the words of the API: commands become tools, and tools the addresses they are at.
+/// Rewrites a hint for API clients: commands become tools, and tools become method and path of their route.
 pub(crate) fn hint_for_api(hint: &str) -> String {
     let hint = polis_ops::tool::hint_for_tools(hint);
     let mut told = String::with_capacity(hint.len());

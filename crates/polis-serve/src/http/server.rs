@@ -1,4 +1,5 @@
-//! The sockets of a server: accepting, encrypting, limits of connections, and an orderly end.
+//! Socket server: accepts connections, performs TLS handshakes, enforces connection limits and shuts down
+//! gracefully.
 
 use std::fmt;
 use std::io;
@@ -20,16 +21,16 @@ use super::listen::Listener;
 use crate::events::WriteLimit;
 use crate::metrics::Going;
 
-/// How large the head of a request may be, and how much is read ahead.
+/// Maximum size of a request head, and of the read buffer.
 const BUFFER: usize = 64 * 1_024;
-/// How many headers a request may have.
+/// Maximum number of request headers.
 const HEADERS: usize = 100;
-/// How long a failing accept waits before the next: the machine is short of something.
+/// Backoff after a failed accept, when the machine is short of a resource.
 const BREATH: Duration = Duration::from_millis(50);
-/// How long is waited for deeds that were told to end.
+/// How long to wait for cancelled operations to finish.
 const LAST: Duration = Duration::from_secs(5);
 
-/// A server that is ready to accept.
+/// A server ready to accept connections.
 pub struct Server {
     app: Arc<App>,
     listener: Listener,
@@ -39,7 +40,7 @@ pub struct Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The key of the certificate is in there.
+        // Fields are omitted because the TLS acceptor contains the private key.
         f.debug_struct("Server")
             .field("listener", &self.listener)
             .finish_non_exhaustive()
@@ -47,7 +48,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// A server of an API at a socket.
+    /// Creates a server for an API on a socket.
     pub fn new(app: Arc<App>, listener: Listener, tls: Option<TlsAcceptor>) -> Self {
         Self {
             app,
@@ -57,20 +58,20 @@ impl Server {
         }
     }
 
-    /// The same, with what goes on beside requests: it ends with the server.
+    /// Adds background services, which are shut down with the server.
     #[must_use]
     pub fn with_live(mut self, live: Live) -> Self {
         self.live = Some(live);
         self
     }
 
-    /// Where it listens.
+    /// Returns the URL it listens on.
     pub fn url(&self) -> String {
         self.listener.url(self.tls.is_some())
     }
 
-    /// Accepts until `stop`, then finishes what was accepted, within its time. Answers whether all of it
-    /// was finished.
+    /// Accepts connections until `stop`, then finishes accepted requests within the grace period. Returns
+    /// whether all of them were finished.
     pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
         let closing = self.app.closing().clone();
         let options = self.app.options().clone();
@@ -80,7 +81,7 @@ impl Server {
             () = stop => {}
             () = self.accept(&room) => {}
         }
-        // Nothing new from here on: the socket is closed, and those who connect elsewhere succeed there.
+        // No new connections from here on: the socket is closed, so clients can connect to another server.
         let Self {
             app,
             listener,
@@ -110,13 +111,13 @@ impl Server {
 
     async fn accept(&self, room: &Arc<Semaphore>) {
         loop {
-            // Whoever comes when it is full waits in the kernel's queue.
+            // At the connection limit, clients wait in the kernel's accept queue.
             let Ok(permit) = Arc::clone(room).acquire_owned().await else {
                 return;
             };
             let accepted = match &self.listener {
                 Listener::Tcp(listener) => listener.accept().await.map(|(stream, remote)| {
-                    // Answers are short and whole; waiting for more of them would only delay them.
+                    // Responses are short and written as a whole; Nagle's algorithm would only delay them.
                     let _ = stream.set_nodelay(true);
                     let local = stream.local_addr().ok();
                     let stream = Some(stream);
@@ -171,7 +172,7 @@ impl Server {
     }
 }
 
-/// Serves a connection to its end.
+/// Serves a connection until it ends.
 async fn serve<S>(app: &Arc<App>, peer: Peer, stream: S)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -206,7 +207,7 @@ where
     }
 }
 
-/// An accept that failed: one connection was lost, or the machine is short of something.
+/// Handles a failed accept: either one connection was lost, or the machine is short of a resource.
 async fn refused(error: &io::Error) {
     let lost = matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! What all requests of a server share.
+//! Server state shared by all request handlers: store, settings, metrics and shutdown signals.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use super::options::Options;
 use crate::metrics::Metrics;
 
-/// What all requests of a server share.
+/// Server state shared by all request handlers.
 #[derive(Debug)]
 pub(crate) struct Ground {
     pub(crate) polis: Polis,
@@ -31,25 +31,26 @@ impl Ground {
         }
     }
 
-    /// Nanoseconds since the server began, for rates.
+    /// Returns the nanoseconds since server start, for the rate limits.
     pub(crate) fn clock(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-/// How a server ends: first nothing new is accepted, and after a time nothing goes on.
+/// Graceful shutdown: first no new requests are accepted, and after a grace period running ones are
+/// cancelled.
 #[derive(Debug, Clone, Default)]
 pub struct Closing {
-    /// Nothing new is accepted.
+    /// Cancelled when the shutdown starts: no new requests are accepted.
     pub begun: CancellationToken,
-    /// Whatever is still under way ends.
+    /// Cancelled when the grace period is over: running requests end.
     pub over: CancellationToken,
-    /// Deeds that go on when nobody listens any more.
+    /// Operations that continue after their client has disconnected.
     pub(crate) deeds: TaskTracker,
 }
 
 impl Closing {
-    /// Waits until all deeds are done, but not for ever.
+    /// Waits until these operations are done, up to a timeout. Returns whether all of them finished.
     pub(crate) async fn settled(&self, at_most: Duration) -> bool {
         self.deeds.close();
         tokio::time::timeout(at_most, self.deeds.wait())

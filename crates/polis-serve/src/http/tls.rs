@@ -1,4 +1,4 @@
-//! Certificates and keys, and the TLS they make.
+//! TLS setup: loads certificate chain and private key from PEM files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub use tokio_rustls::TlsAcceptor;
 
-/// TLS 1.2 and 1.3 with a certificate chain and its key, both in PEM.
+/// Creates an acceptor for TLS 1.2 and 1.3. Fails with `InvalidInput` if a file cannot be read or key and
+/// certificate do not match.
 pub fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Refusal> {
     let chain = CertificateDer::pem_file_iter(certificates)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

@@ -1,4 +1,5 @@
-//! Calling a tool.
+//! Execution of MCP `tools/call`: checks scopes and concurrency limits, runs the tool, reports the progress
+//! of commands and counts the call.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,10 +20,10 @@ use super::progress::{Tail, told};
 use super::tool_results;
 use crate::identity::Identity;
 
-/// The tools with which a session takes a task.
+/// Tools with which a session can claim a task.
 const CLAIMING_TOOLS: [&str; 2] = ["TaskClaim", "TaskUpdate"];
 
-/// A call of a tool, and who made it.
+/// A tool call and its caller.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) house: &'a House,
@@ -32,8 +33,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Calls a tool. Whatever the model did wrong is the tool's answer; only a call that nobody waits
-    /// for any more has none.
+    /// Calls a tool. Mistakes of the model are returned as tool results; only a cancelled call is a protocol
+    /// error.
     pub(crate) async fn run(
         self,
         tool: &'static Tool,
@@ -72,7 +73,7 @@ impl Call<'_> {
         })
     }
 
-    /// Carries a call out, and tells the client how a command gets on.
+    /// Executes a call and sends progress notifications for a command.
     async fn carry_out(
         &self,
         tool: &'static Tool,
@@ -87,7 +88,7 @@ impl Call<'_> {
             Err(error) => return Ok(Err(error)),
         };
         if tool.area != Area::Commands {
-            // Dropped half-way it has committed all of its change, or nothing.
+            // Dropping the call is safe: it has committed either its whole change or nothing.
             return tokio::select! {
                 answer = tool.call(polis, ask) => Ok(answer),
                 () = context.ct.cancelled() => Err(tool_results::cancelled()),
@@ -103,8 +104,8 @@ impl Call<'_> {
         })
     }
 
-    /// The session over HTTP that a claim is bound to. A process at stdio has its session from the start; requests of
-    /// the era without sessions have none.
+    /// Returns the HTTP session that a claim is bound to. A stdio process has its session from the start;
+    /// requests of the stateless protocol revision have none.
     async fn claiming_session(
         &self,
         tool: &Tool,
@@ -124,7 +125,7 @@ impl Call<'_> {
         id.await.map(Some)
     }
 
-    /// Who follows a command: the client, until it cancels or goes.
+    /// Returns the follower of a command: the client, until it cancels the call or disconnects.
     fn follow(&self, context: &RequestContext<RoleServer>, tail: Option<Arc<Tail>>) -> Follow {
         let (cancelled, ended) = (context.ct.clone(), self.ended.clone());
         Follow {

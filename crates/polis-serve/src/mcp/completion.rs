@@ -1,5 +1,5 @@
-//! Completing what a person types into a prompt's argument or an address: roles, agents, tasks by number
-//! or title, boards, files.
+//! MCP completion of prompt arguments and resource template variables: roles, agents, tasks by number or
+//! title, boards and files.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ impl What {
                     _ => None,
                 }
             }
-            // What later revisions may add.
+            // Reference types of future protocol revisions.
             _ => None,
         }
     }
@@ -62,7 +62,7 @@ impl What {
     }
 }
 
-/// What the caller may mean. Nothing is an answer too: to what nobody knows, and to who may not look.
+/// Returns completions. Unknown arguments and callers without read access get an empty list, not an error.
 pub(crate) async fn complete(
     polis: &Polis,
     identity: &Identity,
@@ -79,7 +79,7 @@ pub(crate) async fn complete(
     Ok(bounded(found))
 }
 
-/// As many as the protocol allows, and how many there are.
+/// Truncates to the protocol's maximum and reports the total.
 fn bounded(mut found: Vec<String>) -> CompletionInfo {
     let total = u32::try_from(found.len()).ok();
     let more = found.len() > CompletionInfo::MAX_VALUES;
@@ -130,7 +130,7 @@ async fn active(polis: &Polis) -> Result<Vec<polis_core::Agent>, OpError> {
     Ok(agents)
 }
 
-/// Numbers of open tasks: those that begin with what was typed, or whose title has it.
+/// Returns the numbers of open tasks whose number starts with the typed text or whose title contains it.
 async fn tasks(polis: &Polis, typed: &str) -> Result<Vec<String>, OpError> {
     let wanted = typed.trim_start_matches('#').to_lowercase();
     let mut found = Vec::new();
@@ -149,7 +149,7 @@ async fn tasks(polis: &Polis, typed: &str) -> Result<Vec<String>, OpError> {
     Ok(found)
 }
 
-/// Paths in the directory that was typed so far.
+/// Returns paths in the directory typed so far.
 async fn files(polis: &Polis, identity: &Identity, typed: &str) -> Result<Vec<String>, OpError> {
     let (directory, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
     let ask = ListFiles {
@@ -158,7 +158,7 @@ async fn files(polis: &Polis, identity: &Identity, typed: &str) -> Result<Vec<St
     };
     let listed = match op::list_files(polis, Desk::own(&identity.agent), &ask).await {
         Ok(listed) => listed,
-        // A directory that is not there, or not his, has nothing to offer.
+        // A directory that does not exist or is not accessible has no completions.
         Err(OpError::Refused(_)) => return Ok(Vec::new()),
         Err(OpError::Failed(failure)) if failure.code.kind() != polis_core::Kind::Internal => {
             return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! How many of something one caller may have at the same time.
+//! Concurrency limit per caller, counted by token or agent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,16 +7,16 @@ use polis_core::{Code, Refusal};
 
 use crate::identity::Identity;
 
-/// Counts what each caller has at the same time.
+/// Counts the concurrent uses of each caller.
 #[derive(Debug)]
 pub(crate) struct Gate {
     most: usize,
-    /// What it counts, as a refusal names it.
+    /// Plural noun for what is counted, used in the refusal.
     what: &'static str,
     inside: Mutex<HashMap<String, usize>>,
 }
 
-/// A place inside; given back when it is dropped.
+/// Permit of one use; released when dropped.
 #[derive(Debug)]
 pub(crate) struct Pass {
     gate: Arc<Gate>,
@@ -32,13 +32,13 @@ impl Gate {
         })
     }
 
-    /// Whether nobody is inside.
+    /// Returns whether no permit is in use.
     pub(crate) fn is_free(&self) -> bool {
         let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
         inside.is_empty()
     }
 
-    /// Lets a caller in, unless it has as many as it may.
+    /// Returns a permit. Fails with `RateLimited` if the caller is at its limit.
     pub(crate) fn enter(self: &Arc<Self>, identity: &Identity) -> Result<Pass, Refusal> {
         let whose = identity
             .token
@@ -74,7 +74,7 @@ impl Drop for Pass {
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = inside.get_mut(&self.whose) {
             *count = count.saturating_sub(1);
-            // Callers come and go; only those with something inside are kept.
+            // Only callers with permits in use are kept.
             if *count == 0 {
                 inside.remove(&self.whose);
             }

@@ -1,11 +1,11 @@
-//! The server's instructions to a model: who it is here and how to work.
+//! MCP server instructions for a model: which agent it is and how to work with the tools.
 //!
-//! They say whose tools they name: some clients (Claude Code) have tools of the same names.
+//! They state that the tools are those of polis: some clients (Claude Code) have tools with the same names.
 
 use polis_core::AgentId;
 use polis_core::board::template_text::Language;
 
-/// The instructions for an agent.
+/// Returns the instructions for an agent.
 pub(crate) fn of(agent: &AgentId, language: Language) -> String {
     match language {
         Language::En => format!(

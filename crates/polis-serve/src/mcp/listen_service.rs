@@ -1,7 +1,8 @@
-//! What is done with a request before its server gets it, at stdio.
+//! Prepares subscriptions at stdio before the server handles the request.
 //!
-//! Over HTTP the same is done before the body is read (see `http`): `rmcp` acknowledges a stream of changes
-//! before its server hears of it, and what happens in between must not be lost.
+//! `rmcp` acknowledges `subscriptions/listen` before its server sees it, and changes made in between must not
+//! be lost. So the log position is taken here first. Over HTTP the same happens before the body is read (see
+//! `http`).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::server::Server;
 use super::subscriptions::Start;
 use super::tool_results;
 
-/// A server behind a door.
+/// Wraps a server and prepares its subscription requests.
 #[derive(Debug)]
 pub(crate) struct Door(Server);
 

@@ -1,5 +1,5 @@
-//! Requests that `rmcp` could not read as what their method says: the method is unknown, or its parameters
-//! are not what it takes.
+//! Error responses to requests that `rmcp` could not parse: the method is unknown, or its parameters are
+//! invalid.
 
 use polis_core::{Code, Refusal};
 use rmcp::ErrorData;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::tool_results;
 
-/// The methods of every era; for what is not there, there is an error of its own.
+/// Methods of every protocol revision. Invalid parameters and unknown methods get different errors.
 const ALWAYS: &[&str] = &[
     "completion/complete",
     "prompts/get",
@@ -21,7 +21,7 @@ const ALWAYS: &[&str] = &[
     "tools/list",
 ];
 
-/// The methods of the eras that begin with a handshake.
+/// Methods of the revisions with an `initialize` handshake.
 const WITH_SESSIONS: &[&str] = &[
     "initialize",
     "ping",
@@ -29,10 +29,10 @@ const WITH_SESSIONS: &[&str] = &[
     "resources/unsubscribe",
 ];
 
-/// The methods of the eras without one.
+/// Methods of the stateless revision.
 const WITHOUT_SESSIONS: &[&str] = &["subscriptions/listen"];
 
-/// Whether an era has a method.
+/// Returns whether a protocol revision has a method.
 fn is_there(method: &str, version: Option<&ProtocolVersion>) -> bool {
     let of_era = match version.is_none_or(ProtocolVersion::has_initialize) {
         true => WITH_SESSIONS,
@@ -41,7 +41,7 @@ fn is_there(method: &str, version: Option<&ProtocolVersion>) -> bool {
     ALWAYS.contains(&method) || of_era.contains(&method)
 }
 
-/// What is answered: a tool's error where a model gave the tool no object, an error of the protocol else.
+/// Returns a tool error if a model passed arguments that are not an object, otherwise a protocol error.
 pub(crate) fn answer(
     request: CustomRequest,
     version: Option<&ProtocolVersion>,

@@ -1,4 +1,5 @@
-//! What all connections of a process share.
+//! Server state shared by all MCP connections of a process: store, event hub, concurrency limits, sessions,
+//! metrics.
 
 use std::sync::Arc;
 
@@ -9,14 +10,14 @@ use super::session_keeper::HttpSessions;
 use crate::events::Hub;
 use crate::metrics::Metrics;
 
-/// How many calls of tools one caller may have under way.
+/// Maximum concurrent tool calls per caller.
 const CALLS: usize = 1_024;
-/// How many of them may be commands.
+/// Maximum concurrent commands per caller.
 const COMMANDS: usize = 32;
-/// How many streams of changes one caller may have open.
+/// Maximum open subscription streams per caller.
 const STREAMS: usize = 32;
 
-/// What all connections share.
+/// Server state shared by all MCP connections.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) polis: Polis,
@@ -24,9 +25,9 @@ pub(crate) struct House {
     pub(crate) calls: Arc<Gate>,
     pub(crate) commands: Arc<Gate>,
     pub(crate) streams: Arc<Gate>,
-    /// Sessions over HTTP that have claimed something.
+    /// HTTP sessions that have claimed a task.
     pub(crate) http_sessions: HttpSessions,
-    /// Where calls are counted; over stdio nobody reads figures.
+    /// Metrics of tool calls; `None` over stdio, where metrics cannot be scraped.
     pub(crate) metrics: Option<Arc<Metrics>>,
 }
 

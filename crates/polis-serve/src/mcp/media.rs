@@ -1,11 +1,11 @@
-//! The media types of resources, by the ends of their names.
+//! Media types of MCP resources, by file extension.
 
-/// JSON.
+/// Media type of JSON.
 pub(crate) const JSON: &str = "application/json";
-/// Markdown.
+/// Media type of Markdown.
 pub(crate) const MARKDOWN: &str = "text/markdown";
 
-/// Ends of names whose type is not plain text.
+/// Media types by file extension.
 const KNOWN: &[(&str, &str)] = &[
     ("css", "text/css"),
     ("csv", "text/csv"),
@@ -27,7 +27,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
 ];
 
-/// The media type of a file: by its name, or what is said of a file nobody knows more about.
+/// Returns the media type of a file by its extension; plain text or binary data if the extension is unknown.
 pub(crate) fn media_type(path: &str, is_text: bool) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     let end = name.rsplit_once('.').map_or("", |(_, end)| end);

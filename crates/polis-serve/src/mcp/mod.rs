@@ -1,7 +1,7 @@
-//! MCP: the tools, boards, tasks and files for any agent's program, over stdio and streamable HTTP.
+//! MCP server: tools, boards, tasks and files for any agent program, over stdio and streamable HTTP.
 //!
-//! The protocol is `rmcp`'s matter: revision 2026-07-28 without sessions, 2025-11-25 and 2025-06-18 with
-//! them. What a tool does is the table's (`polis_ops::tool`), what a caller may do the operations'.
+//! `rmcp` implements the protocol: revision 2026-07-28 without sessions, 2025-11-25 and 2025-06-18 with
+//! sessions. The tool table (`polis_ops::tool`) defines the tools; permissions are checked by the operations.
 
 mod call;
 mod completion;

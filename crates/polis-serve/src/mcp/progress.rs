@@ -1,4 +1,4 @@
-//! Telling a client how a command gets on: the last lines it wrote, now and then.
+//! Progress notifications of a running command: the last lines of its output, throttled.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -13,29 +13,29 @@ use rmcp::{Peer, RoleServer};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// The least time between two notifications.
+/// Minimum interval between two notifications.
 const EVERY: Duration = Duration::from_millis(100);
-/// How many lines one of them has, at the most.
+/// Maximum number of lines in a notification.
 const LINES: usize = 3;
-/// How many bytes of output are kept for that.
+/// Number of output bytes kept for notifications.
 const KEPT: usize = 1_024;
-/// How long the end of a command waits for a client that does not take its last notification.
+/// How long a finished command waits for a client that does not accept its last notification.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The end of what a command has written so far.
+/// The tail of a command's output.
 #[derive(Debug, Default)]
 pub(crate) struct Tail {
     seen: Mutex<Seen>,
     news: Notify,
-    /// Whether a notification is on its way.
+    /// Whether a notification is being sent.
     telling: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// How many bytes there were in all.
+    /// Total number of bytes.
     bytes: u64,
-    /// The last of them.
+    /// The last bytes.
     end: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl OutputWatcher for Tail {
 }
 
 impl Tail {
-    /// How much there was so far, and its last lines.
+    /// Returns the total number of bytes and the last lines.
     fn look(&self) -> (u64, String) {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&seen.end);
@@ -64,7 +64,7 @@ impl Tail {
         (seen.bytes, last)
     }
 
-    /// Waits for news, and tells the client of them; again and again.
+    /// Sends a notification whenever there is new output; never returns.
     async fn tell(&self, peer: &Peer<RoleServer>, token: &ProgressToken) {
         loop {
             self.news.notified().await;
@@ -75,7 +75,7 @@ impl Tail {
             )]
             let progress = ProgressNotificationParam::new(token.clone(), bytes as f64);
             self.telling.store(true, Ordering::Relaxed);
-            // A client that cannot be told is noticed where its answer is sent.
+            // A disconnected client is detected when the response is sent.
             let _ = peer.notify_progress(progress.with_message(lines)).await;
             self.telling.store(false, Ordering::Relaxed);
             sleep(EVERY).await;
@@ -83,9 +83,9 @@ impl Tail {
     }
 }
 
-/// Waits for `work` while its output is told to the client.
+/// Awaits `work` while sending its output as progress notifications.
 ///
-/// A notification that is on its way when the work ends is waited for: none comes after the answer.
+/// If a notification is being sent when the work ends, it is awaited: none may follow the response.
 pub(crate) async fn told<T>(
     work: impl Future<Output = T>,
     tail: &Tail,

@@ -1,7 +1,8 @@
-//! Prompts for the moves that every team makes: claiming the next task, handing one over, the stand-up.
+//! MCP prompts for common team workflows: claiming the next task, handing a task over, the stand-up report.
 //!
-//! In the installation's language. A text names the tools and their parameters, and whose they are: some clients have
-//! tools of the same names. What they do is the tools' matter.
+//! They are written in the installation's language. A prompt names the tools and their parameters, and states
+//! that they are tools of polis: some clients have tools with the same names. The prompts do not explain what
+//! the tools do.
 
 use polis_core::board::BoardName;
 use polis_core::board::template_text::Language;
@@ -11,23 +12,23 @@ use polis_ops::{OpError, Polis};
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::Value;
 
-/// The name of a prompt's argument that is a role.
+/// Name of the prompt argument for a role.
 pub(crate) const ROLE: &str = "role";
-/// The name of a prompt's argument that is a task.
+/// Name of the prompt argument for a task.
 pub(crate) const TASK: &str = "task";
-/// The name of a prompt's argument that is an agent.
+/// Name of the prompt argument for an agent.
 pub(crate) const TO: &str = "to";
-/// The name of a prompt's argument that is a board.
+/// Name of the prompt argument for a board.
 pub(crate) const BOARD: &str = "board";
 const NOTE: &str = "note";
 
-/// What ends every prompt.
+/// Last sentence of every prompt.
 const WHOSE_TOOLS: Both = Both {
     en: "All tools named here are tools of the polis server, also where your program has tools of the same names.",
     zh: "以上工具都是 polis 服务器的工具，即使你的程序自带同名工具。",
 };
 
-/// The most characters of a free argument.
+/// Maximum length of an argument in characters.
 const MAX_NOTE: usize = 4_000;
 
 /// A text in both languages.
@@ -46,7 +47,7 @@ impl Both {
     }
 }
 
-/// A prompt as a client is told of it.
+/// Definition of a prompt.
 #[derive(Debug)]
 struct Move {
     name: &'static str,
@@ -144,7 +145,7 @@ const MOVES: &[Move] = &[
     },
 ];
 
-/// Whether there is a prompt of this name with this argument.
+/// Returns whether a prompt has this argument.
 pub(crate) fn has(name: &str, argument: &str) -> bool {
     MOVES
         .iter()
@@ -152,7 +153,7 @@ pub(crate) fn has(name: &str, argument: &str) -> bool {
         .any(|one| one.arguments.iter().any(|of| of.name == argument))
 }
 
-/// The prompts as clients are told of them.
+/// Returns the prompts for `prompts/list`.
 pub(crate) fn list(language: Language) -> Vec<Prompt> {
     let argument = |of: &Argument| {
         PromptArgument::new(of.name)
@@ -169,14 +170,14 @@ pub(crate) fn list(language: Language) -> Vec<Prompt> {
         .collect()
 }
 
-/// A prompt that is filled in.
+/// A prompt with its arguments filled in.
 #[derive(Debug)]
 pub(crate) struct Filled {
     pub(crate) about: &'static str,
     pub(crate) text: String,
 }
 
-/// Fills a prompt in for an agent.
+/// Fills in a prompt for an agent. Fails with `InvalidInput` for an unknown prompt or invalid arguments.
 pub(crate) async fn fill(
     polis: &Polis,
     agent: &AgentId,
@@ -196,7 +197,7 @@ pub(crate) async fn fill(
     let text = match one.name {
         CLAIM_NEXT => claim_next(language, given.text(ROLE)),
         HAND_OVER => {
-            // A placeholder stays for the client to fill in.
+            // A placeholder remains in the text for the client to fill in.
             let task = match given.need(TASK)? {
                 placeholder if is_placeholder(placeholder) => placeholder.to_owned(),
                 number => number.parse::<TaskId>()?.to_string(),
@@ -221,7 +222,7 @@ pub(crate) async fn fill(
     })
 }
 
-/// The arguments of a prompt, as they were given.
+/// The arguments of a prompt request.
 struct Given<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Given<'a> {
@@ -254,9 +255,9 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Whether an argument is a placeholder that nothing was put in for: `$1`, `${role}`, `$ARGUMENTS`, `{role}`, `<role>`.
+/// Returns whether an argument is an unfilled placeholder: `$1`, `${role}`, `$ARGUMENTS`, `{role}`, `<role>`.
 ///
-/// opencode asks for a prompt with such arguments and puts what its user typed into the text it gets.
+/// opencode requests a prompt with such arguments and substitutes the user's input into the returned text.
 fn is_placeholder(text: &str) -> bool {
     let inside = |open: &str, close: &str| {
         let name = text.strip_prefix(open)?.strip_suffix(close)?.trim();
@@ -270,7 +271,7 @@ fn is_placeholder(text: &str) -> bool {
     {
         return true;
     }
-    // `$1` and `$NAME`, but not a sum of money.
+    // `$1` and `$NAME`, but not an amount of money.
     inside("$", "").is_some_and(|name| name.len() <= 2 || name.chars().all(|c| !c.is_ascii_digit()))
 }
 
@@ -282,7 +283,7 @@ fn wrong(argument: &str, rule: &str) -> Refusal {
     )
 }
 
-/// The board an agent writes its own reports to.
+/// Returns the board to which an agent writes its own reports.
 async fn own_board(polis: &Polis, agent: &AgentId) -> Result<BoardName, OpError> {
     let Some(entry) = polis.entry(agent).await? else {
         return Ok(BoardName::Global);
@@ -290,7 +291,7 @@ async fn own_board(polis: &Polis, agent: &AgentId) -> Result<BoardName, OpError>
     let agent = entry.agent;
     Ok(match agent.layer {
         Layer::Top => BoardName::Top,
-        // A role that makes no name of a board has no board.
+        // A role that is not a valid board name has no board.
         Layer::Mid => agent.role.parse().map_or(BoardName::Global, BoardName::Mid),
         Layer::Bottom => BoardName::Bottom(agent.id),
     })

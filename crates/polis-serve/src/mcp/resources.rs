@@ -1,7 +1,7 @@
-//! Boards, tasks and workspace files as resources: listing and reading them.
+//! MCP resources: lists and reads boards, tasks and workspace files.
 //!
-//! Everything is read through the operations as the caller, so that permissions hold. What is too long for a
-//! model's context is cut, with a note how to get the rest.
+//! Everything is read through the operations as the caller, so permissions apply. Content too long for a
+//! model's context is truncated, with a note how to read the rest.
 
 use polis_core::board::BoardName;
 use polis_core::id::quoted;
@@ -18,21 +18,21 @@ use super::media::{JSON, MARKDOWN, media_type};
 use super::uri::Place;
 use crate::identity::Identity;
 
-/// How many resources one page of the list has, at the most.
+/// Maximum number of resources per page.
 const PAGE: u32 = 100;
-/// About how many bytes of a text are answered.
+/// Approximate maximum size of returned text in bytes.
 const TEXT: u64 = 64 << 10;
-/// How many bytes a file may have that is not text.
+/// Maximum size of a binary file in bytes.
 const BINARY: u64 = 1 << 20;
 
-/// A part of the list, and where the next one begins.
+/// A page of the list and the cursor of the next one.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) resources: Vec<Resource>,
     pub(crate) next: Option<String>,
 }
 
-/// How far the list was told: boards come first, then what is worked on, then what is to be done.
+/// Position in the list: boards come first, then tasks in progress, then pending tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Cursor {
     Boards(Option<String>),
@@ -72,7 +72,8 @@ impl Cursor {
     }
 }
 
-/// A page of what the caller may read, without workspace files: there may be very many of them.
+/// Returns a page of the resources the caller may read. Workspace files are not listed: there may be very
+/// many.
 pub(crate) async fn list(
     polis: &Polis,
     identity: &Identity,
@@ -152,8 +153,8 @@ fn tasks() -> Resource {
         .with_mime_type(JSON)
 }
 
-/// A board in the list. Neither version nor size: clients keep a list once they have it, and a model would take what was
-/// for what is.
+/// Returns a board's list entry. It contains neither version nor size: clients cache the list, and a model
+/// would take the old values for current ones.
 fn board(entry: &BoardEntry) -> Option<(Place, Resource)> {
     let name = BoardName::from_stored(&entry.board)?;
     let about = match &name {
@@ -170,7 +171,7 @@ fn board(entry: &BoardEntry) -> Option<(Place, Resource)> {
     Some((place, resource))
 }
 
-/// The addresses that have a part to fill in.
+/// Returns the resource templates.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let all = [
         (
@@ -202,7 +203,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     templates
 }
 
-/// What is at an address.
+/// Reads the resource at a URI.
 pub(crate) async fn read(
     polis: &Polis,
     identity: &Identity,
@@ -255,7 +256,7 @@ fn json(uri: &str, document: &impl Serialize) -> Result<ResourceContents, OpErro
     Ok(ResourceContents::text(text, uri).with_mime_type(JSON))
 }
 
-/// A text on its way to the client.
+/// A text resource being built.
 struct Text {
     uri: String,
     text: String,
@@ -273,7 +274,7 @@ fn markdown(uri: &str, text: &str, version: u64) -> Text {
 }
 
 impl Text {
-    /// Says that it is not all there is, and how to get on.
+    /// Appends a note that the text is truncated and how to read the rest.
     fn cut(mut self, next: Option<u64>, size: Option<u64>, rest: &str) -> Self {
         if let (Some(next), Some(size)) = (next, size) {
             self.text.push_str(&format!(

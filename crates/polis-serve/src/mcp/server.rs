@@ -1,7 +1,8 @@
-//! One connection's server: what the protocol asks for, passed on to the files beside this one.
+//! MCP request handler of one connection: dispatches each protocol method to the other modules of this
+//! directory.
 //!
-//! Both eras come here; `rmcp` tells them apart. Who calls is known before a request is read, and is never
-//! taken from one.
+//! It serves the revisions with and without sessions; `rmcp` distinguishes them. The caller is authenticated
+//! before a request is read and never taken from the request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -28,16 +29,16 @@ use super::toolset::{Toolset, definition};
 use super::{completion, instructions, prompts, resources, tool_results};
 use crate::identity::Identity;
 
-/// The revisions of the protocol that are spoken, oldest first.
+/// Supported protocol revisions, oldest first.
 const VERSIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2025_06_18,
     ProtocolVersion::V_2025_11_25,
     ProtocolVersion::V_2026_07_28,
 ];
-/// How long a client may keep what never changes while the server runs, in milliseconds.
+/// Cache lifetime in milliseconds for responses that do not change while the server runs.
 const LASTING: u64 = 3_600_000;
 
-/// One connection's server: of a process at stdio, of a session, or of a single request.
+/// Server of one connection: of a stdio process, of a session, or of a single stateless request.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     pub(crate) house: Arc<House>,
@@ -45,9 +46,9 @@ pub(crate) struct Server {
     pub(crate) tools: Toolset,
     /// Cancelled when the connection ends.
     pub(crate) ended: CancellationToken,
-    /// What a session of the older eras hears of.
+    /// Subscriptions of a session (revisions with sessions).
     pub(crate) subscriptions: Arc<Subscriptions>,
-    /// What was found out before a `subscriptions/listen` is acknowledged.
+    /// State captured before a `subscriptions/listen` request is acknowledged.
     pub(crate) start: Option<Arc<Start>>,
 }
 
@@ -68,8 +69,8 @@ impl Server {
         }
     }
 
-    /// Who a request comes from: over HTTP whoever it was admitted as, at stdio whoever the process was
-    /// started for.
+    /// Returns the caller: over HTTP the authenticated identity of the request, which must own the session;
+    /// at stdio the identity the process was started with.
     fn caller<'a>(
         &'a self,
         context: &'a RequestContext<RoleServer>,
@@ -90,7 +91,7 @@ impl Server {
             })
     }
 
-    /// Begins to tell a session of changes after `place`, if nobody does yet.
+    /// Starts the task that notifies a session of changes after `start`, unless it is already running.
     fn tell(&self, identity: &Identity, context: &RequestContext<RoleServer>, start: &Start) {
         if !self.subscriptions.begin() {
             return;
@@ -107,7 +108,8 @@ impl Server {
     }
 }
 
-/// Whether a request is of the eras with `initialize`, where a session hears of changes without a stream.
+/// Returns whether a request uses a revision with `initialize`, in which a session is notified without a
+/// stream.
 fn has_session(context: &RequestContext<RoleServer>) -> bool {
     context.meta.protocol_version().is_none()
 }
@@ -180,7 +182,8 @@ impl ServerHandler for Server {
         let polis = &self.house.polis;
         let failed = |error: OpError| tool_results::protocol(&error, None);
         if has_session(&context) && !self.subscriptions.has_list() {
-            // Only who has the list can have an old one. What changes while it is made is told.
+            // Only a client that has the list can have an outdated one. Changes made while it is built are
+            // notified.
             let start = Start::of(&self.house, identity).await.map_err(failed)?;
             self.subscriptions.add_list();
             self.tell(identity, &context, &start);

@@ -1,4 +1,6 @@
-//! Keeps the sessions of agents open in the store while their process or connection lives.
+//! Keeps agent sessions open in the store while their process or connection is alive.
+//!
+//! A session binds claimed tasks to their claimant. It is renewed periodically and closed at the end.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +12,8 @@ use polis_ops::op::{OpenSession, RENEW_SESSION_MS};
 use polis_ops::{OpError, Polis};
 use tokio_util::sync::CancellationToken;
 
-/// Renews a session until `stop` is cancelled, then closes it. If another process has taken it meanwhile (this one was
-/// stopped for longer than a session lives), cancels `stop`: two processes must not act in one session.
+/// Renews a session until `stop` is cancelled, then closes it. If another process has taken it over (this one
+/// was suspended for longer than a session lives), cancels `stop`: two processes must not act in one session.
 pub async fn keep_session(polis: Polis, mut session: OpenSession, stop: CancellationToken) {
     loop {
         tokio::select! {
@@ -24,7 +26,7 @@ pub async fn keep_session(polis: Polis, mut session: OpenSession, stop: Cancella
                 stop.cancel();
                 return;
             }
-            // The store is away; a session lives for several renewals.
+            // The store is unavailable; a session outlives several missed renewals.
             Err(error) => tracing::warn!(%error, "the session could not be renewed"),
         }
     }
@@ -33,10 +35,10 @@ pub async fn keep_session(polis: Polis, mut session: OpenSession, stop: Cancella
     }
 }
 
-/// The sessions over HTTP of one server that have claimed something.
+/// HTTP sessions of one server that have claimed a task.
 #[derive(Debug)]
 pub(crate) struct HttpSessions {
-    /// What tells this server from others, with the identity of its process.
+    /// Unique id of this server, with its process identity.
     holder: String,
     open: Arc<Mutex<HashSet<String>>>,
 }
@@ -51,7 +53,7 @@ impl HttpSessions {
         }
     }
 
-    /// Opens the session of a connection in the store when it claims for the first time, and keeps it open until the
+    /// Opens the session of a connection in the store on its first claim, and keeps it open until the
     /// connection ends. Returns its id.
     pub(crate) async fn open(
         &self,
@@ -68,7 +70,7 @@ impl HttpSessions {
         if is_open(&id) {
             return Ok(id);
         }
-        // Two first claims at the same moment open it twice, which is harmless: the holder is the same.
+        // Two concurrent first claims open it twice, which is harmless: the holder is the same.
         let opened = OpenSession::open(polis, id.clone(), agent, &self.holder).await?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = opened

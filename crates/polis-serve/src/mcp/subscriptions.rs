@@ -1,8 +1,8 @@
-//! Telling clients that a resource, or the list of them, has changed.
+//! Resource subscriptions: notifies MCP clients that a resource or the resource list has changed.
 //!
-//! Both eras are served alike: what a client wants to hear of is a [`Wanted`], where it hears of it a
-//! [`Listener`]. Changes come from the commit log, so it makes no difference which process made them. What
-//! a caller may not read, it does not hear of either.
+//! Protocol revisions with and without sessions are served alike: [`Wanted`] is what a client subscribed to,
+//! and [`Listener`] is where it is notified. Changes come from the commit log, so it does not matter which
+//! process made them. Callers are not notified of resources they may not read.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,26 +25,26 @@ use super::uri::Place;
 use crate::events::{Follower, News, end_of, still_counts};
 use crate::identity::Identity;
 
-/// How many resources one session, or one stream, may hear of.
+/// Maximum number of subscribed resources per session or stream.
 pub(crate) const MOST: usize = 256;
-/// The least time between two notifications that the list has changed.
+/// Minimum interval between two notifications that the list has changed.
 const LIST_EVERY: Duration = Duration::from_secs(1);
-/// How often it is looked whether a token has ended by itself.
+/// Interval at which the token is checked again.
 const STILL: Duration = Duration::from_secs(60);
-/// How long to wait before a store that failed is asked again.
+/// Delay before a failed store operation is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What a client wants to hear of.
+/// What a client subscribed to.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// The resources, each as the client wrote its address.
+    /// The resources, each with its URI as sent by the client.
     places: Vec<(Place, String)>,
-    /// Whether it wants to hear that the list has changed.
+    /// Whether the client wants to be notified when the list changes.
     pub(crate) list: bool,
 }
 
 impl Wanted {
-    /// The resources at these addresses that the caller may hear of.
+    /// Creates a subscription to those of the given URIs that are visible to the caller.
     pub(crate) fn of<'a>(
         addresses: impl IntoIterator<Item = &'a String>,
         identity: &Identity,
@@ -53,14 +53,14 @@ impl Wanted {
         let mut wanted = Self::default();
         for address in addresses {
             if let Ok(place) = may_hear(address, identity, sight) {
-                // More than the bound is not heard of, and not said to be.
+                // URIs beyond the limit are not subscribed and not acknowledged.
                 let _ = wanted.add(place, address);
             }
         }
         wanted
     }
 
-    /// The addresses, as the client wrote them.
+    /// Returns the URIs as sent by the client.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.places.iter().map(|(_, uri)| uri.clone()).collect()
     }
@@ -84,7 +84,7 @@ impl Wanted {
         self.places.is_empty() && !self.list
     }
 
-    /// The resources that an event changed.
+    /// Returns the URIs of subscribed resources changed by an event.
     fn changed_by(&self, event: &Event) -> impl Iterator<Item = String> {
         let subject = Place::of_subject(&event.subject);
         self.places.iter().filter_map(move |(place, uri)| {
@@ -97,7 +97,7 @@ impl Wanted {
     }
 }
 
-/// The place of an address, if it has changes and the caller may see them.
+/// Parses a URI. Fails if the resource has no change notifications or is not visible to the caller.
 pub(crate) fn may_hear(
     address: &str,
     identity: &Identity,
@@ -123,18 +123,19 @@ pub(crate) fn may_hear(
     }
 }
 
-/// From where on a client is told of changes, and what it could see there.
+/// Starting point of a subscription: log position, visibility and known boards.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// The boards that were in the list. Looked at first: one that appears meanwhile is told of once too
-    /// often, not once too little.
+    /// The boards in the list. Read first: a board created in the meantime is then notified once too often
+    /// rather than missed.
     pub(crate) boards: HashSet<String>,
     pub(crate) place: u64,
     pub(crate) sight: Sight,
 }
 
 impl Start {
-    /// As of now. What happens after this is told, whenever that begins.
+    /// Captures the current state. Every change after it will be notified, even if the subscription starts
+    /// later.
     pub(crate) async fn of(house: &House, identity: &Identity) -> Result<Self, OpError> {
         let (polis, agent) = (&house.polis, &identity.agent);
         let listed = op::list_boards(polis, agent, &ListBoards::default()).await?;
@@ -146,16 +147,16 @@ impl Start {
     }
 }
 
-/// Where a client hears of changes.
+/// Destination of notifications.
 #[derive(Debug)]
 pub(crate) enum Listener {
-    /// A session of the eras with `initialize`.
+    /// A session (revisions with `initialize`).
     Session(Peer<RoleServer>),
     /// A stream of `subscriptions/listen`.
     Stream(SubscriptionSink),
 }
 
-/// The client is gone.
+/// The client has disconnected or lost its access.
 struct Gone;
 
 impl Listener {
@@ -177,14 +178,14 @@ impl Listener {
     }
 }
 
-/// What a session of the eras with `initialize` hears of; shared with the task that tells it.
+/// Subscriptions of a session (revisions with `initialize`), shared with its notification task.
 #[derive(Debug, Default)]
 pub(crate) struct Subscriptions(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     wanted: Wanted,
-    /// Whether a task tells it.
+    /// Whether the notification task is running.
     told: bool,
 }
 
@@ -198,7 +199,7 @@ impl Subscriptions {
         self.state().wanted.add(place, uri)
     }
 
-    /// Whether it hears of the list.
+    /// Returns whether it includes the list.
     pub(crate) fn has_list(&self) -> bool {
         self.state().wanted.list
     }
@@ -208,18 +209,18 @@ impl Subscriptions {
         self.state().wanted.list = true;
     }
 
-    /// Takes a resource out.
+    /// Removes a resource.
     pub(crate) fn remove(&self, uri: &str) {
         let mut state = self.state();
         state.wanted.places.retain(|(_, wanted)| wanted != uri);
     }
 
-    /// Whether the caller is the one to start the task that tells it.
+    /// Returns `true` if the caller has to start the notification task.
     pub(crate) fn begin(&self) -> bool {
         !std::mem::replace(&mut self.state().told, true)
     }
 
-    /// Whether nothing is wanted; the task that asks ends then.
+    /// Returns whether there are no subscriptions; the notification task then ends.
     fn is_over(&self) -> bool {
         let mut state = self.state();
         let over = state.wanted.is_empty();
@@ -228,7 +229,8 @@ impl Subscriptions {
     }
 }
 
-/// Tells one client of changes, until it is gone, may not read any more, or wants nothing.
+/// Notification task of one client. Ends when the client disconnects, loses its access or has no
+/// subscriptions.
 #[derive(Debug)]
 pub(crate) struct Teller {
     pub(crate) polis: Polis,
@@ -239,7 +241,7 @@ pub(crate) struct Teller {
     pub(crate) ended: CancellationToken,
 }
 
-/// What one round of news comes to.
+/// Notifications resulting from one batch of events.
 #[derive(Debug, Default)]
 struct Round {
     updated: BTreeSet<String>,
@@ -247,7 +249,7 @@ struct Round {
 }
 
 impl Teller {
-    /// Tells of what comes after the follower's place, where the list had these boards.
+    /// Sends notifications for events after the follower's position. `boards` are those already in the list.
     pub(crate) async fn run(self, follower: Follower, boards: HashSet<String>) {
         let ended = self.ended.clone();
         tokio::select! {
@@ -304,8 +306,8 @@ impl Teller {
         Ok(())
     }
 
-    /// What the caller may see now; whoever may see nothing counts as gone. A store that is away is
-    /// waited for.
+    /// Returns what the caller may see now. Fails with `Gone` if it lost its access. Retries while the store
+    /// is unavailable.
     async fn sight(&self) -> Result<Sight, Gone> {
         loop {
             match op::event_sight(&self.polis, &self.identity.agent).await {
@@ -329,7 +331,7 @@ impl Teller {
     }
 }
 
-/// Whether an event makes a resource appear in the list, or go from it.
+/// Returns whether an event adds a resource to the list or removes one.
 fn changes_list(event: &Event, known: &mut HashSet<String>) -> bool {
     match event.kind.as_str() {
         kind::TASK_CREATED

@@ -1,5 +1,5 @@
-//! What a client is told when something is not done: a tool's error that a model can act on, or, where
-//! there is no tool, an error of the protocol.
+//! Conversion of results and errors to MCP: tool results with an error a model can act on, or protocol errors
+//! for requests that are not tool calls.
 
 use polis_core::{Kind, Refusal};
 use polis_ops::OpError;
@@ -8,7 +8,7 @@ use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
-/// A tool's answer: the document for programs, the few words for a model.
+/// Converts a tool's answer: structured content for programs, text for the model.
 pub(crate) fn done(answer: Answer) -> CallToolResult {
     let mut result = CallToolResult::default();
     result.content = vec![ContentBlock::text(answer.text)];
@@ -16,16 +16,16 @@ pub(crate) fn done(answer: Answer) -> CallToolResult {
     result
 }
 
-/// A tool's refusal as text: code, sentence, next step and particulars.
+/// Converts an error to a tool result with text: code, message, next step and details.
 pub(crate) fn not_done(error: &OpError) -> CallToolResult {
     refusal(Answer::refused(error, true))
 }
 
-/// A refusal as a tool's result.
+/// Converts a refusal to a tool result.
 ///
-/// It has no `structuredContent`: the specification wants that to match the tool's output schema, which describes
-/// successes, and clients on the TypeScript SDK 1.x replace a result that does not match by an error without the
-/// text.
+/// It has no `structuredContent`: the specification requires that to match the tool's output schema, which
+/// describes successes, and clients on the TypeScript SDK 1.x replace a result that does not match by an
+/// error without the text.
 pub(crate) fn refusal(refused: Answer) -> CallToolResult {
     let mut result = CallToolResult::default();
     result.content = vec![ContentBlock::text(refused.text)];
@@ -33,7 +33,8 @@ pub(crate) fn refusal(refused: Answer) -> CallToolResult {
     result
 }
 
-/// The same as an error of the protocol, for requests that are no tool's; `uri` is the resource they named.
+/// Converts an error to a protocol error, for requests that are not tool calls. `uri` is the requested
+/// resource.
 pub(crate) fn protocol(error: &OpError, uri: Option<&str>) -> ErrorData {
     let told = Answer::refused(error, true);
     let mut data = told.document;
@@ -48,13 +49,13 @@ pub(crate) fn protocol(error: &OpError, uri: Option<&str>) -> ErrorData {
     }
 }
 
-/// A call of a tool that is not there: the protocol wants an error of its own for this.
+/// Returns the protocol error for an unknown tool, as the specification requires.
 pub(crate) fn no_tool(refusal: Refusal) -> ErrorData {
     let data = json!({ "error": refusal });
     ErrorData::invalid_params(refusal.message, Some(data))
 }
 
-/// A request nobody waits for any more; its answer is not sent.
+/// Returns the error of a cancelled request; it is not sent.
 pub(crate) fn cancelled() -> ErrorData {
     ErrorData::internal_error("The request was cancelled.", None)
 }

@@ -1,4 +1,4 @@
-//! Which tools a client is shown, which it may call, and how it is told of them.
+//! Tool selection of an MCP client: which tools are listed, which may be called, and their definitions.
 
 use std::sync::{Arc, LazyLock};
 
@@ -9,17 +9,17 @@ use serde_json::{Map, Value};
 
 use crate::identity::Identity;
 
-/// Which tools a client is shown, and which it may call.
+/// The tools a client sees, and those it may call.
 #[derive(Debug, Clone)]
 pub struct Toolset {
     shown: Arc<[&'static Tool]>,
-    /// Whether the others may be called too.
+    /// Whether tools that are not listed may be called as well.
     open: bool,
 }
 
 impl Toolset {
-    /// The tools of these groups, such as `tasks` and `boards`. Whoever names none is shown the usual
-    /// ones, and may call every tool.
+    /// Creates a selection from groups such as `tasks` and `boards`. Without groups, the default tools are
+    /// listed and every tool may be called.
     pub fn of<'a>(groups: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
         let groups: Vec<&str> = groups
             .into_iter()
@@ -32,7 +32,7 @@ impl Toolset {
         })
     }
 
-    /// How a client with these rights is told of the tools, always in the same order.
+    /// Returns the definitions of the listed tools that the caller's scopes allow, always in the same order.
     pub(crate) fn definitions(
         &self,
         identity: &Identity,
@@ -43,7 +43,7 @@ impl Toolset {
             if installation.shapes(tool) {
                 definition.input_schema = object(tool.small_input(installation));
             }
-            // Ours are hints of MCP; should they not be, a client takes the worst for granted.
+            // Our hints are valid MCP annotations. If they were not, a client would assume the worst.
             definition.annotations = serde_json::from_value(tool.hints(installation)).ok();
             Some(definition)
         };
@@ -54,19 +54,19 @@ impl Toolset {
             .collect()
     }
 
-    /// The tool of this name, if the client may call it.
+    /// Returns a tool by name. Fails if it does not exist or the client may not call it.
     pub(crate) fn find(&self, name: &str) -> Result<&'static Tool, Refusal> {
         let tool = Tool::find(name)?;
         if self.open || self.shown.iter().any(|shown| shown.name == name) {
             return Ok(tool);
         }
-        // To this client it is as if there were no such tool.
+        // Indistinguishable from a tool that does not exist.
         Err(tool::not_found(name))
     }
 }
 
-/// A tool's definition without what depends on the installation. Made when it is first asked for: schemas take longer to make than all
-/// the rest of a start.
+/// Returns a tool's definition without the parts that depend on the installation. Built on first use:
+/// generating the schemas takes longer than the rest of the startup.
 pub(crate) fn definition(name: &str) -> Option<&'static Definition> {
     static ALL: LazyLock<Vec<Definition>> = LazyLock::new(|| TOOLS.iter().map(describe).collect());
     ALL.iter().find(|definition| definition.name == name)
@@ -155,7 +155,7 @@ mod tests {
                 assert!(hints.read_only_hint.is_some(), "{name}");
                 assert!(hints.destructive_hint.is_some(), "{name}");
                 assert!(hints.idempotent_hint.is_some(), "{name}");
-                // The network is a matter of commands only.
+                // Only commands can have network access.
                 let open = network && name == "run_command";
                 assert_eq!(hints.open_world_hint, Some(open), "{name}");
             }

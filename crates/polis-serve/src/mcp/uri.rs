@@ -1,7 +1,7 @@
-//! The addresses of resources: `polis://board/NAME`, `polis://blackboard/PATH`, `polis://task/ID`,
-//! `polis://tasks`, `polis://file/PATH`.
+//! Resource URIs: `polis://board/NAME`, `polis://blackboard/PATH`, `polis://task/ID`, `polis://tasks`,
+//! `polis://file/PATH`.
 //!
-//! Reading an address checks it; whether its reader may see what is there is the operations' matter.
+//! Parsing validates the syntax; the operations decide whether the caller may read the resource.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +13,11 @@ use polis_core::id::quoted;
 use polis_core::token::Area;
 use polis_core::{Code, Refusal, TaskId};
 
-/// What every address begins with.
+/// Scheme of all resource URIs.
 const SCHEME: &str = "polis://";
-/// The longest address, in bytes: a path of 4,096 bytes, each of them encoded.
+/// Maximum length of a URI in bytes: a path of 4,096 bytes, each of them percent-encoded.
 const MAX_BYTES: usize = 3 * 4_096 + 64;
-/// What is written as it is: what RFC 3986 calls unreserved, and the slash between parts.
+/// Characters that are not percent-encoded: the unreserved ones of RFC 3986, and the slash between segments.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -25,21 +25,21 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// What an address leads to.
+/// Target of a resource URI.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Place {
-    /// The tasks that could be claimed now.
+    /// The tasks that can be claimed now.
     Tasks,
     /// A task.
     Task(TaskId),
-    /// A whiteboard, or a file of the blackboard.
+    /// A whiteboard or a blackboard file.
     Board(BoardName),
     /// A file of the caller's workspace.
     File(String),
 }
 
 impl Place {
-    /// What a token has to be good for to look there.
+    /// Returns the area that a token's scopes must cover to read it.
     pub(crate) fn area(&self) -> Area {
         match self {
             Self::Tasks | Self::Task(_) => Area::Tasks,
@@ -49,7 +49,7 @@ impl Place {
         }
     }
 
-    /// What the log calls it, if the log tells of its changes.
+    /// Parses an event subject; `None` if it is not a resource.
     pub(crate) fn of_subject(subject: &str) -> Option<Self> {
         match subject.split_once('/')? {
             ("task", id) => id.parse().ok().map(Self::Task),
@@ -59,10 +59,10 @@ impl Place {
         }
     }
 
-    /// Whether an event of this kind changed what a reader of the place sees.
+    /// Returns whether an event of this kind changes the content of the resource.
     pub(crate) fn is_changed_by(&self, event: &str) -> bool {
         match self {
-            // A lease that goes on and an attempt that was refused leave the task as it was.
+            // A renewed lease and a refused attempt do not change the task.
             Self::Tasks | Self::Task(_) => {
                 event.starts_with("task.")
                     && event != kind::TASK_HEARTBEAT
@@ -117,7 +117,7 @@ impl FromStr for Place {
             "blackboard" => decoded
                 .parse()
                 .map(|path| Self::Board(BoardName::Blackboard(path))),
-            // Whether the path stays in the workspace is decided where it is opened.
+            // Whether the path stays within the workspace is checked when the file is opened.
             "file" => Ok(Self::File(decoded.into_owned())),
             _ => Err(unknown(text)),
         }

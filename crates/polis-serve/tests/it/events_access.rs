@@ -1,4 +1,4 @@
-//! Streams whose reader may not read any more, or not everything.
+//! Event streams whose reader loses its access, or sees only a part of the log.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn quick() -> Options {
     }
 }
 
-/// Registers an agent and issues it a token; the token's id.
+/// Registers an agent and issues a token for it. Returns the token's id.
 async fn token(server: &Server, name: &str, expires_in_ms: Option<i64>) -> String {
     let person = AgentId::user();
     let add = polis_core::agent::AgentAdd {
@@ -45,7 +45,7 @@ async fn token(server: &Server, name: &str, expires_in_ms: Option<i64>) -> Strin
 #[test]
 fn a_revoked_token_ends_its_stream_and_no_other() {
     run(async {
-        // No heartbeat: the log itself tells.
+        // Without heartbeats: the revocation is seen in the log itself.
         let server = Server::start(Options::default()).await;
         let (ours, other) = (
             token(&server, "alice", None).await,
@@ -127,7 +127,7 @@ fn what_others_do_in_their_workspaces_is_not_told() {
 #[test]
 fn a_token_that_ends_by_itself_ends_its_stream() {
     run(async {
-        // No heartbeat looks: the stream knows its token's end.
+        // Without heartbeats: the stream knows when its token expires.
         let server = Server::start(Options::default()).await;
         let brief = token(&server, "alice", Some(1)).await;
         let mut alice = server.read_as(&format!("alice {brief}"), "", None).await;

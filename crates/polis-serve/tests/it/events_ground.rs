@@ -1,4 +1,4 @@
-//! What the tests of events stand on: a server with nothing but `/v1/events`, and a reader of it.
+//! Test harness of events: a server with only `/v1/events`, and an SSE client.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use polis_testkit::{FixedClock, MemoryStore, test_store};
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
 
-/// How long to wait for what has to come.
+/// Timeout for expected results.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
-/// What may be set for a test.
+/// Settings of a test server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) hub: HubSettings,
     pub(crate) sse: SseSettings,
-    /// How long a socket may take nothing.
+    /// Write timeout of a socket.
     pub(crate) stalled: Duration,
 }
 
@@ -44,23 +44,23 @@ impl Default for Options {
     }
 }
 
-/// A server of events.
+/// A test server of events.
 pub(crate) struct Server {
     pub(crate) polis: Polis,
     pub(crate) clock: Arc<FixedClock>,
     pub(crate) hub: Hub,
     pub(crate) address: SocketAddr,
-    /// How many connections there are.
+    /// Number of open connections.
     pub(crate) connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// One on a store of its own.
+    /// Starts a server on a store of its own.
     pub(crate) async fn start(options: Options) -> Self {
         Self::on(Arc::new(MemoryStore::default()), options).await
     }
 
-    /// One on this store.
+    /// Starts a server on this store.
     pub(crate) async fn on(store: Arc<dyn Store>, options: Options) -> Self {
         let clock = Arc::new(FixedClock::default());
         let mut polis = test_store::polis(store);
@@ -102,7 +102,7 @@ impl Server {
         }
     }
 
-    /// Notes so many events; the place of the last.
+    /// Logs `many` events. Returns the sequence number of the last.
     pub(crate) async fn tell(&self, many: u64) -> u64 {
         let mut last = 0;
         for _ in 0..many {
@@ -111,12 +111,12 @@ impl Server {
         last
     }
 
-    /// Follows the log as the person.
+    /// Follows the log as the user.
     pub(crate) async fn read(&self, query: &str) -> Reader {
         self.read_as("user", query, None).await
     }
 
-    /// Follows the log as somebody, after a place.
+    /// Follows the log as another caller, with an optional `Last-Event-ID`.
     pub(crate) async fn read_as(&self, who: &str, query: &str, last: Option<u64>) -> Reader {
         let mut headers = vec![("x-who", who.to_owned())];
         headers.extend(last.map(|last| ("last-event-id", last.to_string())));
@@ -126,7 +126,7 @@ impl Server {
         Reader::of(answer.into_body())
     }
 
-    /// Asks for `/v1/events`.
+    /// Requests `/v1/events`.
     pub(crate) async fn get(
         &self,
         query: &str,
@@ -146,7 +146,7 @@ impl Server {
     }
 }
 
-/// `x-who: AGENT [TOKEN [SCOPES]]` is who asks, as the real server's tokens say it.
+/// Parses `x-who: AGENT [TOKEN [SCOPES]]` as the caller, which the real server derives from tokens.
 fn identity(request: &Request<Incoming>) -> Option<Identity> {
     let who = request.headers().get("x-who")?.to_str().unwrap();
     let mut words = who.split(' ');
@@ -170,7 +170,7 @@ fn refuse(error: &OpError) -> Response {
     (status, error.code().as_str()).into_response()
 }
 
-/// Notes an event that changes nothing; its place.
+/// Logs an event without any change. Returns its sequence number.
 pub(crate) async fn note(
     store: &dyn Store,
     kind: &'static str,
@@ -191,7 +191,7 @@ pub(crate) async fn note(
     }
 }
 
-/// What the log has after a place.
+/// Returns the events of the log after a sequence number.
 pub(crate) async fn log_after(store: &dyn Store, after: u64) -> Vec<Event> {
     let query = EventQuery {
         after,
@@ -201,7 +201,7 @@ pub(crate) async fn log_after(store: &dyn Store, after: u64) -> Vec<Event> {
     store.events(&query).await.unwrap()
 }
 
-/// One block of a stream.
+/// One block of an SSE stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) comment: Option<String>,
@@ -211,13 +211,13 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Its data as JSON.
+    /// Parses its data as JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_str(self.data.as_deref().unwrap()).unwrap()
     }
 }
 
-/// Cuts a stream into its blocks, as the standard says.
+/// Splits a stream into SSE blocks, following the standard.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
     text: String,
@@ -253,7 +253,7 @@ impl Blocks {
 pub(crate) struct Reader {
     body: Incoming,
     blocks: Blocks,
-    /// The place a reader would resume from.
+    /// The sequence number from which a client would resume.
     pub(crate) last: Option<u64>,
 }
 
@@ -266,7 +266,7 @@ impl Reader {
         }
     }
 
-    /// The next block; `None` at the end.
+    /// Returns the next block; `None` at the end.
     pub(crate) async fn block(&mut self) -> Option<Block> {
         let found = tokio::time::timeout(SOON, async {
             loop {
@@ -286,7 +286,7 @@ impl Reader {
         block
     }
 
-    /// The next event or notice; `None` at the end.
+    /// Returns the next event or notice; `None` at the end.
     pub(crate) async fn event(&mut self) -> Option<Block> {
         loop {
             let block = self.block().await?;
@@ -296,7 +296,7 @@ impl Reader {
         }
     }
 
-    /// The places of the next so many events.
+    /// Returns the sequence numbers of the next `many` events.
     pub(crate) async fn places(&mut self, many: usize) -> Vec<u64> {
         let mut places = Vec::with_capacity(many);
         while places.len() < many {
@@ -308,7 +308,7 @@ impl Reader {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: impl Fn() -> bool) {
     let waited = tokio::time::timeout(SOON, async {
         while !what() {
@@ -318,7 +318,7 @@ pub(crate) async fn until(what: impl Fn() -> bool) {
     waited.await.expect("it never came about");
 }
 
-/// Waits until something is so that has to be asked for.
+/// Waits until an asynchronous condition holds.
 pub(crate) async fn until_async(what: impl AsyncFn() -> bool) {
     let waited = tokio::time::timeout(SOON, async {
         while !what().await {

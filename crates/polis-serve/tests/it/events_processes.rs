@@ -1,4 +1,5 @@
-//! Several processes on one store: writers elsewhere, a sender that is killed, a database that restarts.
+//! Several processes on one store: writers in other processes, a sender that is killed, a database that
+//! restarts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,11 +17,11 @@ use crate::events_webhook::{add, delivered, tell};
 use crate::events_webhook_shared::RealClock;
 use crate::receiver::Receiver;
 
-/// Where a part that runs in a process of its own works.
+/// Environment variable with the store path of a subprocess.
 const WHERE: &str = "POLIS_TEST_STORE";
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Starts one part of a test in a process of its own.
+/// Starts one part of a test in a subprocess.
 fn part(name: &str, store: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([
@@ -37,7 +38,7 @@ fn part(name: &str, store: &Path) -> Child {
         .unwrap()
 }
 
-/// The store of a part; none if the part was not started by its test.
+/// Opens the store of a subprocess. Returns `None` if this process was not started by its test.
 fn part_store() -> Option<Arc<dyn Store>> {
     let path = PathBuf::from(std::env::var_os(WHERE)?);
     Some(open(&path))
@@ -111,8 +112,7 @@ fn part_sends_for_ever() {
     });
 }
 
-/// However often the process that sends is killed, everything arrives, in order but for the few that
-/// are repeated.
+/// However often the sending process is killed, every event arrives, in order except for a few repetitions.
 #[test]
 fn a_sender_that_is_killed_repeats_at_most_a_few() {
     run(async {
@@ -149,7 +149,7 @@ fn setting(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set"))
 }
 
-/// A restart of the database is a pause: readers get what was committed before and after it, once.
+/// A database restart is only a pause: readers get the events committed before and after it exactly once.
 #[test]
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn readers_survive_a_restart_of_postgresql() {
@@ -171,7 +171,7 @@ fn readers_survive_a_restart_of_postgresql() {
         assert!(restarted.await.unwrap().success());
         let mut last = 0;
         while last < 100 {
-            // The first tries may find the connection broken, or not know what became of them.
+            // The first attempts may find the connection broken, or end with an unknown outcome.
             let told = tokio::spawn({
                 let store = Arc::clone(&store);
                 async move { note(&*store, "task.updated", 1, "user", "x").await }

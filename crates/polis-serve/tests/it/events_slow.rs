@@ -1,4 +1,4 @@
-//! Readers that do not read.
+//! Event readers that do not read from their socket.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::events_ground::{Block, Blocks, Options, SOON, Server, note, until};
 
-/// A reader that has asked and reads nothing yet, with a socket that takes little.
+/// Connects a client that sends its request but reads nothing, with a small receive buffer.
 async fn silent(server: &Server, since: u64) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
@@ -22,7 +22,7 @@ async fn silent(server: &Server, since: u64) -> TcpStream {
     stream
 }
 
-/// Everything that comes until an event of this place has come whole, or the end.
+/// Reads until the event with this sequence number has arrived completely, or until the end.
 async fn read_all(stream: &mut TcpStream, last: u64) -> Vec<Block> {
     let mut bytes = Vec::new();
     let mark = format!("id: {last}\n");
@@ -41,7 +41,7 @@ async fn read_all(stream: &mut TcpStream, last: u64) -> Vec<Block> {
     }
 }
 
-/// The whole blocks of an answer, taken out of its chunks.
+/// Decodes the chunked response and returns its complete blocks.
 fn parse(bytes: &[u8]) -> Vec<Block> {
     let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Vec::new();
@@ -98,7 +98,7 @@ fn a_reader_that_does_not_read_slows_nobody_and_loses_nothing() {
             note(store, "task.updated", 1, "user", &long).await;
         }
         let took = begin.elapsed();
-        // The same without it, on a store that is as full.
+        // For comparison: a fast reader on a store with the same number of events.
         until(|| server.hub.head() == 1_500).await;
         let mut quick = server.read("?since=1490").await;
         assert_eq!(quick.places(10).await, (1_491..=1_500).collect::<Vec<_>>());
@@ -122,7 +122,7 @@ fn a_reader_that_does_not_read_slows_nobody_and_loses_nothing() {
             told["head"].as_u64().unwrap() + 1 - next
         );
         assert!(told["behind"].as_u64().unwrap() > 500);
-        // What follows the notice is what it names.
+        // The next event after the notice is the one it names.
         let at = blocks
             .iter()
             .position(|block| block.event.as_deref() == Some("behind"));
@@ -135,7 +135,7 @@ fn a_reader_that_does_not_read_slows_nobody_and_loses_nothing() {
 fn a_socket_that_takes_nothing_is_closed_and_its_reader_resumes() {
     run(async {
         let server = Server::start(Options {
-            // Long enough for who does read to go on on a busy machine.
+            // Long enough for a reading client to make progress on a busy machine.
             stalled: Duration::from_secs(3),
             ..Options::default()
         })

@@ -1,4 +1,4 @@
-//! `GET /v1/events`: who gets what, from where.
+//! `GET /v1/events`: filters, visibility, start position and resumption.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn two_hundred_readers_get_every_event_once_in_order() {
         let total = 20 + writers * each;
         let mut readers = Vec::new();
         for n in 0..200 {
-            // Some from the beginning, some in the middle, some from now on; one in ten is an agent.
+            // Some start at the beginning, some in the middle, some at the end; one in ten is an agent.
             let query = format!("?since={}", n % 21);
             let who = if n % 10 == 0 { "alice" } else { "user" };
             let mut reader = server.read_as(who, &query, None).await;
@@ -94,7 +94,7 @@ fn a_reader_begins_now_or_where_it_was() {
         assert_eq!(last, Some(12));
         drop(whole);
 
-        // The address still says 0, as it does when a browser comes back.
+        // The URL still contains `since=0`, as it does when a browser reconnects.
         let mut resumed = server.read_as("user", "?since=0", last).await;
         assert_eq!(resumed.block().await.unwrap().id, Some(12));
         server.tell(3).await;
@@ -144,13 +144,13 @@ fn a_reader_gets_what_it_asked_for() {
             }
         }
 
-        // Nothing is for it, but the place it would resume from moves on.
+        // No event matches, but the position to resume from advances.
         let mut reader = server.read("?since=0&kind=agent.").await;
         while reader.last != Some(5) {
             let block = reader.block().await.unwrap();
             assert_eq!((&block.event, &block.data), (&None, &None));
         }
-        // A heartbeat that brings nothing new says where the reader is, and no more.
+        // A heartbeat without progress contains only the position.
         let beat = loop {
             let block = reader.block().await.unwrap();
             if block.id.is_none() {
@@ -221,7 +221,7 @@ fn a_server_that_stops_says_so() {
         let mut done = server.read("?since=1").await;
         assert_eq!(done.places(1).await, [2]);
         assert_eq!(live.block().await.unwrap().id, Some(0));
-        // The filtered one has to have come past both.
+        // The filtered reader must have skipped past both events.
         server.tell(1).await;
         assert_eq!(done.places(1).await, [3]);
         crate::events_ground::until(|| server.hub.figures().handed_out >= 5).await;

@@ -1,4 +1,4 @@
-//! Webhooks: one server, and receivers of all sorts.
+//! Webhook delivery by one server to receivers that succeed, fail, hang or disconnect.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use polis_testkit::{FixedClock, MemoryStore, lasting_port, run, test_store};
 use crate::events_ground::{note, until};
 use crate::receiver::{AUTHORITY, Act, Receiver};
 
-/// A store with a clock that waits for nobody.
+/// A store with a clock that never really waits.
 struct Scene {
     polis: Polis,
     clock: Arc<FixedClock>,
@@ -50,7 +50,7 @@ impl Scene {
         WebhookSender::start(self.polis.clone(), self.hub.clone(), settings)
     }
 
-    /// Registers a webhook; its id and its secret.
+    /// Registers a webhook. Returns its id and secret.
     async fn hook(&self, url: &str, kinds: &[&str]) -> (String, String) {
         add(&self.polis, url, kinds).await
     }
@@ -63,7 +63,7 @@ impl Scene {
         kept(&*self.polis.store, id).await
     }
 
-    /// Waits until the record says that everything up to here is delivered.
+    /// Waits until the record shows that all events up to this sequence number are delivered.
     async fn delivered(&self, id: &str, place: u64) {
         delivered(&*self.polis.store, id, place).await;
     }
@@ -160,10 +160,10 @@ fn the_place_is_written_in_batches() {
         sender.stop().await;
         let (hook, revision) = scene.kept(&id).await;
         assert_eq!(hook.delivered, last);
-        // One for the lease, one for each 16 deliveries, one at the end; a slow machine adds some for
-        // the time that went by.
+        // One write for the lease, one per 16 deliveries, one at the end; a slow machine adds some because of
+        // the time limit.
         assert!((20..60).contains(&revision), "{revision} writes");
-        // Without kinds, its own registration is the first.
+        // Without a kind filter, the first event is its own registration.
         assert_eq!(receiver.places(), (1..=last).collect::<Vec<_>>());
     });
 }
@@ -205,7 +205,7 @@ fn a_delivery_that_fails_is_tried_again_with_the_same_id() {
             (hook.failures, hook.retry_at, hook.last_error),
             (0, None, None)
         );
-        // 1, 2 and 4 seconds, less up to a half.
+        // 1, 2 and 4 seconds, each reduced by up to a half.
         use polis_ops::port::Clock as _;
         let waited = scene.clock.now_millis() - begin;
         assert!((3_500..=7_000).contains(&waited), "{waited} ms");
@@ -319,7 +319,7 @@ fn a_receiver_that_hangs_holds_up_nobody_else() {
         good.has(last).await;
         assert_eq!(good.places(), (first..=last).collect::<Vec<_>>());
         assert_eq!(hanging.came().len(), 1);
-        // Stopping does not wait for it for ever.
+        // Stopping does not wait for it indefinitely.
         let stopped = tokio::time::timeout(Duration::from_secs(30), sender.stop());
         stopped.await.expect("stopping hangs");
     });
@@ -329,7 +329,7 @@ fn a_receiver_that_hangs_holds_up_nobody_else() {
 fn a_receiver_that_dies_gets_the_rest_when_it_is_back() {
     run(async {
         let scene = Scene::new();
-        // Nobody else is given it meanwhile.
+        // A reserved port, so that no other process gets it in the meantime.
         let address = ([127, 0, 0, 1], lasting_port()).into();
         let receiver = Receiver::at(address, &[], None).await;
         let url = receiver.url();

@@ -1,4 +1,4 @@
-//! Webhooks with several servers on one store.
+//! Webhook delivery with several servers on one store.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::events_ground::until;
 use crate::events_webhook::{add, delivered, kept, tell};
 use crate::receiver::{Act, Receiver};
 
-/// The time of day.
+/// Clock with the real time.
 #[derive(Debug)]
 pub(crate) struct RealClock;
 
@@ -32,7 +32,7 @@ impl Clock for RealClock {
     }
 }
 
-/// Chance of its own for each server.
+/// Random source with a prefix of its own for each server.
 #[derive(Debug)]
 struct Lot(String, CountedChance);
 
@@ -51,24 +51,24 @@ fn polis(store: &Arc<dyn Store>, name: char) -> Polis {
     )
 }
 
-/// For servers that leave in good order: on a busy machine, too, nobody loses it by waiting. Those who wait look at its
-/// end, so it is no longer than that takes.
+/// Lease of servers that shut down gracefully: long enough that a busy server does not lose it while it
+/// waits. Other servers wait until it expires, so it is no longer than necessary.
 const LONG: Duration = Duration::from_secs(6);
-/// For servers that are killed: somebody waits until it is over.
+/// Lease of servers that are killed: the test waits until it expires.
 const SHORT: Duration = Duration::from_millis(800);
 
 fn server(polis: &Polis, lease: Duration) -> WebhookSender {
     let settings = WebhookSettings {
         look: Duration::from_millis(10),
         lease,
-        // A delivery that is given up on a busy machine would be sent twice.
+        // A delivery that times out on a busy machine would be sent twice.
         timeout: Duration::from_secs(20),
         ..WebhookSettings::default()
     };
     WebhookSender::start(polis.clone(), Hub::new(polis), settings)
 }
 
-/// A server that can be killed: nothing of it is finished.
+/// Starts a server that can be killed without finishing anything.
 fn mortal(polis: &Polis) -> (Runtime, WebhookSender) {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -96,7 +96,7 @@ async fn only_one_sends(store: Arc<dyn Store>) {
     let figures: Vec<u64> = senders.iter().map(|s| s.figures().delivered).collect();
     assert_eq!(figures.iter().sum::<u64>(), last + 1 - first, "{figures:?}");
 
-    // One after another leaves; the others go on, and nothing is sent twice.
+    // The servers stop one after another; the others continue, and nothing is sent twice.
     for sender in senders {
         sender.stop().await;
         let next = tell(&*store, 1).await;

@@ -1,4 +1,4 @@
-//! Every area of the API once, its pages, its errors, and who acts.
+//! Responses of the HTTP API: every area once, pagination, errors, and the acting agent.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ async fn next_steps_name_addresses_of_the_api() {
     let hint = hint.as_str().unwrap();
     assert!(hint.contains("`GET /v1/boards/{board}`"), "{hint}");
     assert!(hint.ends_with("or pass merge=true"), "{hint}");
-    // An address that was asked is not named as the way to see why.
+    // A hint does not name the route that was just requested.
     let page = town.get(&town.ada, "/v1/tasks?cursor=x").await;
     let hint = page.problem(400, "invalid_task_id")["hint"].clone();
     assert!(!hint.as_str().unwrap().contains("/v1/tasks"), "{hint}");
@@ -129,7 +129,7 @@ async fn boards_by_their_names_in_one_segment() {
         boards.to_string().contains("mid/backend-leader"),
         "{boards}"
     );
-    // The same name with a bare slash is another address.
+    // The same name with an unescaped slash is a different path.
     town.get(&town.ada, "/v1/boards/mid/backend-leader")
         .await
         .problem(404, "route_not_found");
@@ -204,7 +204,7 @@ async fn what_agents_send_each_other() {
         .await
         .good(201);
     assert_eq!(sent["messages"][0]["to"], "bob");
-    // Reading again marks nothing, so there is still something to take.
+    // Reading does not mark messages as read, so they can still be taken.
     for _ in 0..2 {
         let read = town.get(&town.bob, "/v1/messages").await.good(200);
         assert_eq!(read["messages"][0]["from"], "ada");
@@ -310,7 +310,7 @@ async fn nothing_in_a_request_says_who_acts() {
         let task = json!({"subject": "x", field: "lead"});
         let answer = town.post(&town.ada, "/v1/tasks", task).await;
         if answer.status.is_success() {
-            // Where the tool knows the field it means something else.
+            // This tool has a field of that name with another meaning.
             assert_eq!(field, "owner");
         } else {
             answer.problem(400, "invalid_input");
@@ -433,7 +433,7 @@ async fn what_is_wrong_is_a_problem() {
     town.send(request)
         .await
         .problem(415, "unsupported_media_type");
-    // What takes no body gets none.
+    // Routes without a body refuse one.
     town.ask(&town.ada, Method::GET, "/v1/tasks", json!({"limit": 1}))
         .await
         .problem(413, "request_too_large");
@@ -491,7 +491,7 @@ async fn tricks_with_paths_lead_nowhere() {
             "{path}"
         );
     }
-    // Encoded twice it is a name with percent signs in it, and nothing else.
+    // Encoded twice, it is just a name with percent signs.
     let put = town
         .ask(
             &town.ada,

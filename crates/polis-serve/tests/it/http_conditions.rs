@@ -1,4 +1,4 @@
-//! ETags, If-Match and If-None-Match.
+//! Conditional requests: ETags, If-Match and If-None-Match.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -43,12 +43,12 @@ async fn a_change_with_an_old_etag_is_refused() {
         let answer = patch(&town, tag, "never").await;
         assert_eq!(answer.status.as_u16(), status, "{tag}");
     }
-    // Said twice, and who knows which counts.
+    // Given twice, so it would be ambiguous which version counts.
     let body = json!({"subject": "never", "expectedVersion": 4});
     let headers = [("if-match", "\"4\"")];
     let twice = town.with_headers(&town.ada, Method::PATCH, "/v1/tasks/1", body, &headers);
     twice.await.problem(400, "invalid_input");
-    // Where nothing compares, a condition must not be taken for one.
+    // A route without versions must refuse a condition instead of ignoring it.
     let comment = json!({"body": "x"});
     let path = "/v1/tasks/1/comments";
     let answer = town
@@ -58,7 +58,7 @@ async fn a_change_with_an_old_etag_is_refused() {
     let task = town.get(&town.ada, "/v1/tasks/1").await;
     assert_eq!(task.good(200)["subject"], "w");
     assert_eq!(task.header("etag"), "\"4\"");
-    // The body's own expectation is a conflict, not a condition of HTTP.
+    // `expectedVersion` in the body leads to 409 Conflict, not to 412.
     let body = json!({"subject": "never", "expectedVersion": 1});
     let answer = town
         .ask(&town.ada, Method::PATCH, "/v1/tasks/1", body)
@@ -85,7 +85,7 @@ async fn what_the_caller_has_is_not_sent_again() {
     }
     ask("\"2\"").await.good(200);
     ask("1").await.problem(400, "invalid_input");
-    // A lease that has run out shows, though the version is the same.
+    // The expiry of a lease changes the response although the version is the same.
     let claim = json!({"leaseMs": 60_000});
     town.post(&town.ada, "/v1/tasks/1/claim", claim)
         .await
@@ -114,7 +114,7 @@ async fn board_with_text_is_not_replaced_without_if_match() {
     let refused = put(&[], "two\n").await.problem(409, "version_required");
     let hint = refused["hint"].as_str().unwrap();
     assert!(hint.contains("`GET /v1/boards/{board}`"), "{hint}");
-    // Whatever is there is no version that was read.
+    // `*` is not a version that was read.
     put(&[("if-match", "*")], "two\n")
         .await
         .problem(409, "version_required");

@@ -1,4 +1,4 @@
-//! Tokens, scopes, names, pages and rates: who gets in, and who does not.
+//! Request admission: tokens, scopes, Host, Origin (CORS) and rate limits.
 
 use http::Method;
 use polis_core::AgentId;
@@ -100,7 +100,7 @@ async fn health_needs_no_token_from_this_machine_only() {
         Answer::of(town.app.answer(&elsewhere(), ask).await)
             .await
             .good(200);
-        // A wrong token is not better than none.
+        // A wrong token is refused even where none is needed.
         town.get("wrong", path).await.problem(401, "unauthorized");
         town.post("", path, json!({}))
             .await
@@ -199,7 +199,7 @@ async fn a_token_is_good_for_its_scopes_only() {
             }
         }
     }
-    // A scope is no permission: what the agent may not, its token may not either.
+    // A scope is not a permission: a token cannot do more than its agent.
     let all = town.token("ada", "all", None).await;
     town.get(&all, "/v1/webhooks")
         .await
@@ -238,7 +238,7 @@ async fn a_name_that_is_not_ours_is_refused_whatever_the_token() {
     ] {
         let refused = from(&town, &town.ada, Method::GET, host, None).await;
         refused.problem(403, "origin_forbidden");
-        // Not even health is told.
+        // Not even the health check is answered.
         let mut ask = request("", Method::GET, "/healthz", Value::Null);
         ask.headers_mut().insert("host", host.parse().unwrap());
         town.send(ask).await.problem(403, "origin_forbidden");
@@ -255,7 +255,7 @@ async fn a_name_that_is_not_ours_is_refused_whatever_the_token() {
     two.headers_mut()
         .append("host", "localhost".parse().unwrap());
     town.send(two).await.problem(400, "invalid_input");
-    // The absolute form of an address counts before the header.
+    // An absolute-form request target takes precedence over Host.
     let absolute = request(
         &town.ada,
         Method::GET,
@@ -297,7 +297,7 @@ async fn pages_from_elsewhere_get_nothing_by_default() {
     .await;
     same.good(200);
     assert_eq!(same.header("access-control-allow-origin"), "");
-    // A question before a request, without an origin: just a method that is not there.
+    // OPTIONS without an Origin is not a preflight request, only an unsupported method.
     let asked = from(&town, &town.ada, Method::OPTIONS, host, None).await;
     asked.problem(405, "method_not_allowed");
 }
@@ -329,7 +329,7 @@ async fn a_listed_origin_gets_what_browsers_need() {
     let read = from(&town, &town.ada, Method::GET, "polis.example.org", origin).await;
     read.good(200);
     assert_eq!(read.header("access-control-allow-origin"), listed);
-    // The page is told why it was refused, but not let in without a token.
+    // The page can read why it was refused, but is not admitted without a token.
     let refused = from(&town, "", Method::GET, "polis.example.org", origin).await;
     refused.problem(401, "unauthorized");
     assert_eq!(refused.header("access-control-allow-origin"), listed);
@@ -375,7 +375,7 @@ async fn wrong_tokens_from_an_address_are_not_looked_at_for_ever() {
         town.get(&wrong, "/v1/tasks")
             .await
             .problem(401, "unauthorized");
-        // What is no token at all guesses at nothing, and does not count.
+        // Text that does not have the form of a token is not counted.
         town.get("no token", "/v1/tasks")
             .await
             .problem(401, "unauthorized");
@@ -383,11 +383,11 @@ async fn wrong_tokens_from_an_address_are_not_looked_at_for_ever() {
     let refused = town.get(&wrong, "/v1/tasks").await;
     refused.problem(429, "rate_limited");
     assert!(!refused.header("retry-after").is_empty());
-    // Nothing new is tried from there, so nothing can be guessed;
+    // No unknown token is checked from this address, so guessing is impossible.
     town.get(&fresh, "/v1/tasks")
         .await
         .problem(429, "rate_limited");
-    // who was good before still is, and so is every other address.
+    // Recently valid tokens still work, and so does every other address.
     town.get(&town.ada, "/v1/tasks").await.good(200);
     let mut ask = request(&fresh, Method::GET, "/v1/tasks", Value::Null);
     ask.headers_mut()
@@ -405,7 +405,7 @@ async fn more_requests_than_there_is_room_for_are_told_so() {
         ..Options::default()
     };
     let town = Town::with(options).await;
-    // One that never sends its body holds the only place.
+    // A request that never sends its body occupies the only slot.
     let (_hold, body) = tokio::sync::oneshot::channel::<()>();
     let stuck = http::Request::post("/v1/tasks")
         .header("host", "localhost")
@@ -426,7 +426,7 @@ async fn more_requests_than_there_is_room_for_are_told_so() {
     town.get(&town.ada, "/v1/tasks").await.good(200);
 }
 
-/// A body that ends, cut off, when its sender is dropped.
+/// A body that breaks off when its sender is dropped.
 struct Late(tokio::sync::oneshot::Receiver<()>);
 
 impl http_body::Body for Late {

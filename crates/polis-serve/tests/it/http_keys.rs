@@ -1,4 +1,4 @@
-//! Requests that come again with the same key.
+//! Idempotency keys: retries with the same key.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ async fn the_same_request_is_done_once_and_answered_alike() {
         assert_eq!(first.header(header), second.header(header));
     }
     assert_eq!(town.tasks().await, 1);
-    // Another request, another address, and another agent.
+    // The same key with another body, another path and another agent.
     let other = json!({"subject": "other"});
     let reused = keyed(&town, &town.ada, "/v1/tasks", other, "k1").await;
     reused.problem(422, "idempotency_key_reused");
@@ -31,7 +31,7 @@ async fn the_same_request_is_done_once_and_answered_alike() {
     reused.problem(422, "idempotency_key_reused");
     let bobs = keyed(&town, &town.bob, "/v1/tasks", task, "k1").await;
     assert_eq!(bobs.good(201)["id"], "2");
-    // A refusal changed nothing, so it is decided anew.
+    // A refusal changed nothing, so it is not stored and the retry is decided again.
     let claim = keyed(&town, &town.ada, "/v1/tasks/9/claim", json!({}), "k2").await;
     claim.problem(404, "task_not_found");
     let claim = keyed(&town, &town.ada, "/v1/tasks/9/claim", json!({}), "k2").await;
@@ -90,7 +90,7 @@ async fn a_deed_outside_of_the_store_is_not_repeated() {
     let second = keyed(&town, &town.ada, "/v1/files/directories", body, "d").await;
     assert_eq!(first.good(200), second.good(200));
     assert_eq!(second.header("idempotency-replayed"), "true");
-    // Its refusal is kept as well: nobody knows what a second try would find.
+    // The refusal is stored as well: it is unknown what a second attempt would find.
     let body = json!({"from": "nothing", "to": "x"});
     let first = keyed(&town, &town.ada, "/v1/files/move", body.clone(), "m").await;
     let second = keyed(&town, &town.ada, "/v1/files/move", body, "m").await;
@@ -102,7 +102,7 @@ async fn a_deed_outside_of_the_store_is_not_repeated() {
     assert_eq!(second.header("idempotency-replayed"), "true");
 }
 
-/// Polls all at once.
+/// Polls all futures concurrently.
 async fn futures_join<F: Future + Unpin>(mut all: Vec<F>) -> Vec<F::Output> {
     let mut done: Vec<Option<F::Output>> = all.iter().map(|_| None).collect();
     std::future::poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! Real sockets: slow, oversized and malformed requests, TLS, a Unix socket, and how a server ends.
+//! HTTP server on real sockets: slow, oversized and malformed requests, TLS, Unix sockets, and shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::town::Town;
 const CERTIFICATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/certificate.pem");
 const KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/key.pem");
 
-/// A server at a real socket.
+/// A server on a real socket.
 struct Running {
     town: Town,
     address: String,
@@ -50,7 +50,7 @@ impl Running {
         TcpStream::connect(&self.address).await.unwrap()
     }
 
-    /// Sends bytes on a connection of its own and reads until the server closes it.
+    /// Sends bytes on a new connection and reads until the server closes it.
     async fn raw(&self, bytes: &str) -> String {
         let mut stream = self.connect().await;
         stream.write_all(bytes.as_bytes()).await.unwrap();
@@ -77,7 +77,7 @@ async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Reads one answer with a Content-Length from a connection that stays.
+/// Reads one response with a Content-Length from a keep-alive connection.
 async fn read_one(stream: &mut (impl AsyncRead + Unpin)) -> (u16, String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -123,7 +123,7 @@ async fn slow_senders_are_given_up_and_others_do_not_notice() {
     let mut slow = Vec::new();
     for n in 0..8 {
         let mut stream = server.connect().await;
-        // Heads that do not end, bodies that do not come, and nothing at all.
+        // Heads that do not end, bodies that do not arrive, and nothing at all.
         let begun = match n % 3 {
             0 => "GET /v1/tasks HTTP/1.1\r\nHost: loc".to_owned(),
             1 => format!(
@@ -135,7 +135,7 @@ async fn slow_senders_are_given_up_and_others_do_not_notice() {
         stream.write_all(begun.as_bytes()).await.unwrap();
         slow.push((n, stream));
     }
-    // All places are taken by them; this one gets in when they are given up.
+    // They occupy all connection slots; this client is accepted when they time out.
     let mut stream = server.connect().await;
     good_request(&mut stream, &server.auth()).await;
     for (n, mut stream) in slow {
@@ -181,12 +181,12 @@ async fn what_is_too_large_is_refused_before_it_is_read() {
         ))
         .await;
     assert_eq!(status(&answer), 413, "{answer}");
-    // Without a token nothing of a body is read at all.
+    // Without a token, no part of the body is read.
     let answer = server
         .raw("POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n")
         .await;
     assert_eq!(status(&answer), 401, "{answer}");
-    // Heads have a limit too.
+    // The number of headers is limited too.
     let many = "X-Filler: x\r\n".repeat(200);
     let answer = server
         .raw(&format!(
@@ -276,7 +276,7 @@ async fn requests_that_could_be_two_are_none() {
         ("a NUL", format!("GET /v1/tasks\0 HTTP/1.1\r\n{auth}\r\n")),
     ] {
         let answer = server.raw(&request).await;
-        // Refused, and the connection is closed: what comes behind is read by nobody.
+        // Refused, and the connection is closed: bytes after the request are not read.
         assert!(
             answer.is_empty() || (400..500).contains(&status(&answer)),
             "{what}: {answer}"
@@ -288,7 +288,8 @@ async fn requests_that_could_be_two_are_none() {
         );
     }
     assert_eq!(server.town.tasks().await, 0);
-    // With both a length and chunks the chunks count, and nothing follows on that connection.
+    // With both Content-Length and Transfer-Encoding, the chunks count and the connection is closed
+    // afterwards.
     let hidden =
         format!("POST /v1/tasks HTTP/1.1\r\n{auth}{json}Content-Length: {length}\r\n\r\n{body}");
     let both = format!(
@@ -325,12 +326,12 @@ async fn tls_and_unix_sockets_serve_the_same() {
     let auth = server.auth();
     let mut stream = encrypted(&server.address).await;
     good_request(&mut stream, &auth).await;
-    // Plain text to a socket that wants TLS gets nothing.
+    // Plaintext on a TLS socket gets no response.
     let answer = server
         .raw(&format!("GET /v1/tasks HTTP/1.1\r\n{auth}\r\n"))
         .await;
     assert!(!answer.contains("HTTP/1.1 200"), "{answer}");
-    // The origin of an encrypted server is an encrypted one.
+    // The own origin of a TLS server has the scheme https.
     let mut stream = encrypted(&server.address).await;
     let ask = format!(
         "GET /v1/tasks HTTP/1.1\r\n{auth}Origin: https://localhost\r\nConnection: close\r\n\r\n"
@@ -379,7 +380,7 @@ async fn a_shutdown_finishes_what_was_accepted() {
     let auth = server.auth();
     let mut idle = server.connect().await;
     good_request(&mut idle, &auth).await;
-    // A request whose body is still on its way.
+    // A request whose body has not arrived completely.
     let mut under_way = server.connect().await;
     let body = r#"{"subject":"last"}"#;
     let head = format!(

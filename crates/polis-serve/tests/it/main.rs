@@ -1,4 +1,5 @@
-//! The surfaces for agents, as programs use them: over the model store, with and without sockets.
+//! Integration tests of the server surfaces, as client programs use them: over the in-memory store, with and
+//! without sockets.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

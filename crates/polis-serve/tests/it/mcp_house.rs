@@ -1,4 +1,4 @@
-//! A server of MCP on a socket of its own, and a client that speaks HTTP to it.
+//! Test harness of MCP over HTTP: a server on its own socket, and an HTTP client.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -26,10 +26,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-/// How long anything may take before a test fails.
+/// Timeout of any step of a test.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Commands that write a line and stay, until nobody wants them.
+/// Commands that print one line and run until they are cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct Staying {
     pub(crate) running: AtomicUsize,
@@ -77,8 +77,8 @@ impl House {
         Self::open_with(|_| {}).await
     }
 
-    /// A server with settings. Whoever comes with `Bearer NAME` is NAME; `NAME#TOKEN` says with which
-    /// token, and `NAME:SCOPE` what it is good for.
+    /// Starts a server with settings. `Bearer NAME` authenticates as NAME; `NAME#TOKEN` adds a token id and
+    /// `NAME:SCOPE` a scope.
     pub(crate) async fn open_with(set: impl FnOnce(&mut mcp::HttpOptions)) -> Self {
         let commands = Arc::<Staying>::default();
         let polis = Polis::new(
@@ -118,7 +118,7 @@ impl House {
         }
     }
 
-    /// Sends a request; what comes back.
+    /// Sends a request and returns the response.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -172,7 +172,7 @@ impl House {
         }
     }
 
-    /// A request of the era without sessions.
+    /// Sends a request of the stateless revision.
     pub(crate) async fn ask(&self, who: &str, method: &str, params: Value) -> Reply {
         let name = params.get("name").or_else(|| params.get("uri"));
         let name = name.and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -188,12 +188,12 @@ impl House {
             .await
     }
 
-    /// Begins a session; its name.
+    /// Starts a session and returns its id.
     pub(crate) async fn begin(&self, who: &str) -> String {
         self.begin_at(who, "2025-11-25").await
     }
 
-    /// Begins a session at a revision of the protocol; its name.
+    /// Starts a session with a protocol revision and returns its id.
     pub(crate) async fn begin_at(&self, who: &str, revision: &str) -> String {
         let params = json!({
             "protocolVersion": revision, "capabilities": {},
@@ -225,7 +225,7 @@ impl House {
         session
     }
 
-    /// A request in a session.
+    /// Sends a request in a session.
     pub(crate) async fn in_session(
         &self,
         who: &str,
@@ -241,12 +241,12 @@ impl House {
     }
 }
 
-/// A request's text.
+/// Builds a JSON-RPC request.
 pub(crate) fn request(id: i64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// Parameters with what the era without sessions wants.
+/// Adds the metadata that the stateless revision requires.
 pub(crate) fn stateless(mut params: Value) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -259,12 +259,12 @@ pub(crate) fn stateless(mut params: Value) -> Value {
     params
 }
 
-/// An event of a stream; a body that is no stream is one without a name.
+/// An event of a stream. A body that is not a stream becomes an event without an id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Event {
     pub(crate) id: Option<String>,
     pub(crate) retry: Option<u64>,
-    /// The message in it; none in an event that only names a place in the stream.
+    /// Its message; `None` in an event that only names a position in the stream.
     pub(crate) message: Option<Value>,
 }
 
@@ -283,7 +283,7 @@ impl Event {
     }
 }
 
-/// What came back.
+/// A response.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -303,7 +303,7 @@ impl Reply {
         kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 
-    /// All of a body that is no stream.
+    /// Reads a complete body that is not a stream.
     pub(crate) async fn text(mut self) -> String {
         let bytes = timeout(PATIENCE, (&mut self.body).collect())
             .await
@@ -312,7 +312,7 @@ impl Reply {
         String::from_utf8(bytes.to_bytes().to_vec()).unwrap()
     }
 
-    /// The next event; none at the end. Comments that keep a connection alive are left out.
+    /// Returns the next event; `None` at the end. Keep-alive comments are skipped.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.events.pop_front() {
@@ -342,7 +342,7 @@ impl Reply {
         }
     }
 
-    /// The next message; none at the end.
+    /// Returns the next message; `None` at the end.
     pub(crate) async fn message(&mut self) -> Option<Value> {
         loop {
             if let Some(message) = self.event().await?.message {
@@ -351,7 +351,7 @@ impl Reply {
         }
     }
 
-    /// The next message of a method.
+    /// Returns the next message with this method.
     pub(crate) async fn notification(&mut self, method: &str) -> Value {
         while let Some(message) = self.message().await {
             if message["method"] == method {
@@ -361,7 +361,7 @@ impl Reply {
         panic!("{method} did not come");
     }
 
-    /// The answer to a request.
+    /// Returns the response to a request.
     pub(crate) async fn answer(&mut self, id: i64) -> Value {
         while let Some(message) = self.message().await {
             if message["id"] == id && message.get("method").is_none() {
@@ -377,7 +377,7 @@ impl Reply {
     }
 }
 
-/// Looks until something holds.
+/// Polls until a condition holds.
 pub(crate) async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,4 +1,4 @@
-//! Streams of requests over HTTP: how they begin, and what a client gets that lost its connection.
+//! Replay of MCP request streams over HTTP: priming events, and resumption after a lost connection.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn send_message(house: &House, to: &str, text: &str) {
         .unwrap();
 }
 
-/// Asks for what follows an event.
+/// Requests the events after an event id.
 async fn resume(house: &House, who: &str, session: &str, last: &str) -> Reply {
     let headers = [
         ("mcp-session-id", session),
@@ -39,7 +39,8 @@ async fn resume(house: &House, who: &str, session: &str, last: &str) -> Reply {
     house.send(Method::GET, Some(who), &headers, None).await
 }
 
-/// Begins a call, takes the event that names its stream, and loses the connection; the name of the event.
+/// Starts a call, reads the event that names its stream, and drops the connection. Returns the id of that
+/// event.
 async fn call_and_hang_up(house: &House, who: &str, session: &str, body: Option<Value>) -> String {
     let mut reply = house.in_session(who, session, Method::POST, body).await;
     let first = reply.event().await.unwrap();
@@ -65,7 +66,7 @@ fn stream_begins_with_a_named_event_from_2025_11_25_on() {
             let list = call(2, "TaskList", json!({}));
             let mut reply = house.send(Method::POST, Some("ann"), &headers, list).await;
             let first = reply.event().await.unwrap();
-            // A client of the older revision takes every event for JSON.
+            // A client of an older revision parses every event as JSON.
             assert_eq!(first.message.is_none(), primed, "{revision}: {first:?}");
             assert!(first.id.is_some(), "{revision}: {first:?}");
             assert_eq!(first.retry.is_some(), primed, "{revision}: {first:?}");
@@ -85,7 +86,7 @@ fn answer_that_became_ready_while_away_is_delivered_on_resume() {
         let last = call_and_hang_up(&house, "ann", &session, wait_for_message(7)).await;
         send_message(&house, "ann", "while you were away").await;
         until_idle(&house).await;
-        // Answered now: another request of the session is, too.
+        // The call is answered by now, because a later request of the session is.
         let ping = Some(request(8, "ping", json!({})));
         let mut reply = house.in_session("ann", &session, Method::POST, ping).await;
         reply.answer(8).await;
@@ -96,7 +97,7 @@ fn answer_that_became_ready_while_away_is_delivered_on_resume() {
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("while you were away"), "{answer}");
         assert_eq!(resumed.event().await, None, "it ends with the answer");
-        // What it has is not sent again, and what was lost on the way is.
+        // Received events are not sent again; events lost on the way are.
         let mut again = resume(&house, "ann", &session, &event.id.unwrap()).await;
         assert_eq!(again.event().await, None);
         let mut again = resume(&house, "ann", &session, &last).await;
@@ -111,7 +112,7 @@ fn answer_that_becomes_ready_after_resume_is_delivered() {
         let session = house.begin("ann").await;
         let last = call_and_hang_up(&house, "ann", &session, wait_for_message(7)).await;
         let mut first = resume(&house, "ann", &session, &last).await;
-        // The newest stream gets the answer, the one before it ends.
+        // The newest stream gets the response; the previous one ends.
         let mut second = resume(&house, "ann", &session, &last).await;
         assert_eq!(first.event().await, None);
         send_message(&house, "ann", "now").await;
@@ -147,7 +148,7 @@ fn client_of_an_older_revision_resumes_after_the_last_event_it_has() {
         house
             .in_session("ann", &session, Method::DELETE, None)
             .await;
-        // The progress is not told twice, and the stream ends with its session.
+        // The progress notification is not repeated, and the stream ends with its session.
         assert_eq!(resumed.event().await, None);
     });
 }
@@ -205,7 +206,7 @@ fn kept_answers_are_bounded_in_number_and_size() {
         let session = house.begin("ann").await;
         let mut lasts: Vec<String> = Vec::new();
         for id in 10..60 {
-            // One after the other, because the newest is the one that is answered last.
+            // One after another, because the newest response is the one completed last.
             if let Some(last) = lasts.last() {
                 assert!(is_kept(&house, &session, last).await);
             }
@@ -220,7 +221,7 @@ fn kept_answers_are_bounded_in_number_and_size() {
         }
         assert!((16..=32).contains(&kept), "{kept}");
         assert!(is_kept(&house, &session, lasts.last().unwrap()).await);
-        // Large ones are fewer, but the newest is always there.
+        // Fewer large responses are kept, but always the newest.
         let text = "0123456789abcdef\n".repeat(1_200);
         let write = json!({"board": "global", "content": text});
         let mut reply = house
@@ -250,7 +251,7 @@ fn kept_answers_are_bounded_in_number_and_size() {
     });
 }
 
-/// Whether what follows an event is still there.
+/// Returns whether the events after an event id are still kept.
 async fn is_kept(house: &House, session: &str, last: &str) -> bool {
     let mut resumed = resume(house, "ann", session, last).await;
     resumed.event().await.is_some()

@@ -1,4 +1,4 @@
-//! Sessions over HTTP: whose they are, how many, and when they end.
+//! MCP sessions over HTTP: ownership, limits, claims and lifetime.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ fn a_session_serves_who_began_it_and_is_not_there_for_others() {
                 assert_eq!(reply.status, StatusCode::NOT_FOUND, "{other}");
             }
         }
-        // It is still there for its owner.
+        // It still exists for its owner.
         let mut reply = house
             .in_session("ann", &session, Method::POST, list.clone())
             .await;
@@ -90,7 +90,7 @@ fn update_that_claims_is_bound_to_its_session() {
             }
             let refused = ask(&second, "TaskClaim", json!({"taskId": id})).await;
             assert!(is_refused(&refused), "{refused}");
-            // What does not claim stays possible.
+            // Updates that do not claim remain possible.
             let noted = update(id, json!({"description": "d"}));
             let noted = ask(&second, "TaskUpdate", noted).await;
             assert_ne!(noted["isError"], true, "{noted}");
@@ -113,7 +113,7 @@ fn update_that_claims_is_bound_to_its_session() {
     });
 }
 
-/// Two programs with the same token are one agent, and a task has one holder all the same.
+/// Two programs with the same token are one agent, but a task has only one holder.
 #[test]
 fn claim_by_second_live_session_of_an_agent_is_refused() {
     run(async {
@@ -134,7 +134,7 @@ fn claim_by_second_live_session_of_an_agent_is_refused() {
         };
         let won = claimed(&first).await;
         assert_eq!(won["structuredContent"]["owner"], "ann", "{won}");
-        // A retry of the same session is harmless.
+        // A retry in the same session is harmless.
         assert_ne!(claimed(&first).await["isError"], true);
         let refused = claimed(&second).await;
         assert_eq!(refused["isError"], true, "{refused}");
@@ -144,7 +144,7 @@ fn claim_by_second_live_session_of_an_agent_is_refused() {
             text.contains("TaskClaim") && !text.contains("polis task"),
             "{text}"
         );
-        // The first one ends: what it held can be taken over by a session of the same agent.
+        // After the first session ends, another session of the same agent can take over its task.
         house.in_session("ann", &first, Method::DELETE, None).await;
         let mut taken = claimed(&second).await;
         for _ in 0..200 {
@@ -155,7 +155,7 @@ fn claim_by_second_live_session_of_an_agent_is_refused() {
             taken = claimed(&second).await;
         }
         assert_eq!(taken["structuredContent"]["owner"], "ann", "{taken}");
-        // And from then on it is the second one's.
+        // From then on the second session holds it.
         let third = house.begin("ann").await;
         assert_eq!(claimed(&third).await["isError"], true);
     });
@@ -245,7 +245,7 @@ fn nobody_has_more_sessions_than_there_may_be() {
             .in_session("ann", &first, Method::POST, list.clone())
             .await;
         assert_eq!(gone.status, StatusCode::NOT_FOUND, "the oldest had to go");
-        // One that is in use stays, and so does another's.
+        // Sessions in use stay, and so do those of other agents.
         for (who, session) in [("ann", &second), ("bob", &bobs)] {
             let mut reply = house
                 .in_session(who, session, Method::POST, list.clone())

@@ -1,4 +1,4 @@
-//! MCP over HTTP without sessions: every request stands for itself.
+//! MCP over HTTP without sessions (the stateless revision).
 
 use std::sync::atomic::Ordering;
 
@@ -28,7 +28,7 @@ async fn write(house: &House, board: &str, text: &str) {
         .unwrap();
 }
 
-/// Asserts that a tool's result is a refusal with this code, in the text alone.
+/// Asserts that a tool result is a refusal with this code, contained in its text only.
 fn refused_with(result: &Value, code: &str) {
     assert_eq!(result["isError"], true, "{result}");
     assert!(result.get("structuredContent").is_none(), "{result}");
@@ -77,8 +77,8 @@ fn the_caller_is_who_the_token_says_and_nobody_else() {
     });
 }
 
-/// A known limit: requests of this revision carry no session, so a claim is bound to the agent of the token. Two programs
-/// that claim for themselves need two tokens.
+/// Known limitation: requests of this revision carry no session, so a claim is bound to the agent of the
+/// token. Two programs that claim for themselves need two tokens.
 #[test]
 fn claims_without_sessions_are_bound_to_the_agent_of_the_token() {
     run(async {
@@ -220,7 +220,7 @@ fn changes_come_over_a_stream_from_its_first_moment() {
             .notification("notifications/subscriptions/acknowledged")
             .await;
         assert_eq!(told["params"]["notifications"], wanted);
-        // At once: nothing between the acknowledgement and the following is lost.
+        // No change between the acknowledgement and the start of the subscription is lost.
         write(&house, "global", "one\n").await;
         let told = stream.notification("notifications/resources/updated").await;
         assert_eq!(told["params"]["uri"], "polis://board/global");
@@ -274,7 +274,7 @@ fn a_revoked_token_ends_its_streams() {
             .unwrap();
         let answer = stream.answer(1).await;
         assert!(answer.get("result").is_some(), "{answer}");
-        // What came with another token goes on, until its agent goes.
+        // Streams of another token continue until its agent is retired.
         write(&house, "global", "one\n").await;
         other.notification("notifications/resources/updated").await;
         op::retire_agent(&house.polis, &AgentId::user(), &"bob".parse().unwrap())
@@ -289,7 +289,7 @@ fn a_client_that_hangs_up_ends_its_command() {
     run(async {
         let house = House::open().await;
         let params = json!({"name": "run_command", "arguments": {"command": "stay"}, "_meta": {"progressToken": 5}});
-        // Once before anything came back, once in the middle of the stream.
+        // Once before the first response, once in the middle of the stream.
         let mut reply = house.ask("ann", "tools/call", params).await;
         let told = reply.notification("notifications/progress").await;
         assert_eq!(told["params"]["message"], "begun", "{told}");
@@ -332,7 +332,7 @@ fn there_is_a_bound_to_streams() {
                 .await;
             open.push(stream);
         }
-        // The acknowledgement is sent before the stream begins, so one may still be on its way in.
+        // The acknowledgement is sent before the stream starts, so the last one may not be counted yet.
         let mut refused = false;
         for _ in 0..3 {
             let mut stream = house
@@ -354,7 +354,7 @@ fn there_is_a_bound_to_streams() {
             open.push(stream);
         }
         assert!(refused);
-        // Others are not affected.
+        // Other callers are not affected.
         let mut other = house.ask("ann", "subscriptions/listen", wanted).await;
         other
             .notification("notifications/subscriptions/acknowledged")

@@ -1,4 +1,4 @@
-//! A receiver of webhooks that behaves as a test says, and checks signatures by itself.
+//! Webhook receiver for tests: behaves as scripted, and verifies signatures with its own HMAC implementation.
 
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -22,19 +22,19 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::events_ground::{SOON, until};
 
-/// The authority that vouches for the receiver's certificate.
+/// Certificate of the authority that issued the receiver's certificate.
 pub(crate) const AUTHORITY: &[u8] = include_bytes!("tls/authority.der");
 
 /// What a receiver does with a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Act {
-    /// Answers with this status and these headers.
+    /// Responds with this status and these headers.
     Answer(u16, Vec<(&'static str, String)>),
-    /// Answers success, with a body of so many bytes.
+    /// Responds with success and a body of this many bytes.
     Long(usize),
-    /// Takes so long, then answers success.
+    /// Waits this long, then responds with success.
     Slow(Duration),
-    /// Breaks the connection off.
+    /// Closes the connection without a response.
     Break,
 }
 
@@ -44,7 +44,7 @@ impl Act {
     }
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Came {
     pub(crate) head: http::request::Parts,
@@ -56,7 +56,7 @@ impl Came {
         self.head.headers[name].to_str().unwrap()
     }
 
-    /// The place of the event in it.
+    /// Returns the sequence number of its event.
     pub(crate) fn seq(&self) -> u64 {
         self.json()["seq"].as_u64().unwrap()
     }
@@ -65,7 +65,7 @@ impl Came {
         serde_json::from_slice(&self.body).unwrap()
     }
 
-    /// Whether it was signed with this secret.
+    /// Returns whether it was signed with this secret.
     pub(crate) fn is_signed(&self, secret: &str) -> bool {
         let key = STANDARD
             .decode(secret.strip_prefix("whsec_").unwrap())
@@ -81,7 +81,7 @@ impl Came {
     }
 }
 
-/// HMAC-SHA256, from its definition.
+/// HMAC-SHA256, implemented from its definition.
 fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
     assert!(key.len() <= 64);
     let padded = |with: u8| {
@@ -122,12 +122,12 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// One that does these things first, and answers success from then on.
+    /// Starts a receiver that performs these acts first, and responds with success afterwards.
     pub(crate) async fn start(acts: &[Act]) -> Self {
         Self::at("127.0.0.1:0".parse().unwrap(), acts, None).await
     }
 
-    /// The same, encrypted.
+    /// Starts a receiver with TLS.
     pub(crate) async fn start_tls() -> Self {
         let chain = vec![include_bytes!("tls/receiver.der").to_vec().into()];
         let key = include_bytes!("tls/receiver-key.der").to_vec();
@@ -142,7 +142,7 @@ impl Receiver {
         Self::at("127.0.0.1:0".parse().unwrap(), &[], Some(acceptor)).await
     }
 
-    /// One at a certain place, which one before it may be about to leave.
+    /// Starts a receiver on an address, retrying while an earlier receiver still occupies it.
     pub(crate) async fn at(address: SocketAddr, acts: &[Act], tls: Option<TlsAcceptor>) -> Self {
         let listener = tokio::time::timeout(SOON, async {
             loop {
@@ -189,28 +189,28 @@ impl Receiver {
         }
     }
 
-    /// Where events are to be sent.
+    /// Returns the URL for deliveries.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.tls { "https" } else { "http" };
         format!("{scheme}://localhost:{}/hook?x=1", self.address.port())
     }
 
-    /// What came up to now.
+    /// Returns the requests received so far.
     pub(crate) fn came(&self) -> Vec<Came> {
         self.state.lock().unwrap().came.clone()
     }
 
-    /// The places of the events that came.
+    /// Returns the sequence numbers of the received events.
     pub(crate) fn places(&self) -> Vec<u64> {
         self.came().iter().map(Came::seq).collect()
     }
 
-    /// How many connections were made.
+    /// Returns the number of connections.
     pub(crate) fn connections(&self) -> usize {
         self.state.lock().unwrap().connections
     }
 
-    /// Waits until an event of this place has come.
+    /// Waits until the event with this sequence number has arrived.
     pub(crate) async fn has(&self, seq: u64) {
         until(|| self.places().contains(&seq)).await;
     }

@@ -1,4 +1,4 @@
-//! A team with tokens, and a server that is asked without sockets.
+//! Test harness of the HTTP API: a team with tokens, and a server called without sockets.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use polis_serve::http::{App, Options, Peer};
 use polis_testkit::{CountedChance, FixedClock, MemoryStore, MemoryWorkspaces};
 use serde_json::{Value, json};
 
-/// A server over a store in memory, with a lead and two workers.
+/// A server over an in-memory store, with a team lead and two workers.
 pub(crate) struct Town {
     pub(crate) app: Arc<App>,
     pub(crate) polis: Polis,
     pub(crate) clock: Arc<FixedClock>,
-    /// The person's token.
+    /// Token of the user.
     pub(crate) user: String,
-    /// Of the team lead.
+    /// Token of the team lead.
     pub(crate) lead: String,
-    /// Of a backend leader.
+    /// Token of a backend leader.
     pub(crate) ada: String,
-    /// Of another one.
+    /// Token of another backend leader.
     pub(crate) bob: String,
 }
 
@@ -35,7 +35,7 @@ pub(crate) const HERE: Peer = Peer {
     secure: false,
 };
 
-/// One from another machine.
+/// A connection from another machine.
 pub(crate) fn elsewhere() -> Peer {
     Peer {
         remote: Some("192.0.2.9".parse().unwrap()),
@@ -44,7 +44,7 @@ pub(crate) fn elsewhere() -> Peer {
     }
 }
 
-/// An answer, read whole.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -72,7 +72,7 @@ impl Answer {
         value.map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The document of a success with this status.
+    /// Returns the document of a successful response with this status.
     #[track_caller]
     pub(crate) fn good(&self, status: u16) -> Value {
         let text = String::from_utf8_lossy(&self.bytes);
@@ -81,7 +81,7 @@ impl Answer {
         self.json()
     }
 
-    /// The problem of a refusal with this status and code.
+    /// Returns the problem of a refusal with this status and code.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
         let text = String::from_utf8_lossy(&self.bytes);
@@ -137,7 +137,7 @@ impl Town {
         }
     }
 
-    /// A token for an agent.
+    /// Issues a token for an agent.
     pub(crate) async fn token(
         &self,
         agent: &str,
@@ -151,7 +151,7 @@ impl Town {
         Answer::of(self.app.answer(&HERE, request).await).await
     }
 
-    /// A request with a token and perhaps a body.
+    /// Sends a request with a token and an optional body.
     pub(crate) async fn ask(&self, token: &str, method: Method, path: &str, body: Value) -> Answer {
         self.send(request(token, method, path, body)).await
     }
@@ -164,7 +164,7 @@ impl Town {
         self.ask(token, Method::POST, path, body).await
     }
 
-    /// A request with more headers.
+    /// Sends a request with additional headers.
     pub(crate) async fn with_headers(
         &self,
         token: &str,
@@ -184,7 +184,7 @@ impl Town {
         self.send(request).await
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub(crate) async fn tasks(&self) -> usize {
         let list = self.get(&self.user, "/v1/tasks").await.good(200);
         list["tasks"].as_array().unwrap().len()
@@ -201,7 +201,7 @@ async fn issue(polis: &Polis, agent: &str, scope: &str, expires_in_ms: Option<i6
     issued.unwrap().token
 }
 
-/// A request as a client would send it.
+/// Builds a request as a client would send it.
 pub(crate) fn request(token: &str, method: Method, path: &str, body: Value) -> Request<Body> {
     let mut request = Request::builder()
         .method(method)

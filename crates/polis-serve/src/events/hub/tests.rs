@@ -1,4 +1,4 @@
-//! The hub over a log that can be made to fail.
+//! Tests of the hub over a fake log that can be made to fail.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
@@ -11,12 +11,12 @@ use super::*;
 use crate::events::News;
 use crate::events::sample;
 
-/// A log in memory, which is away when a test says so.
+/// In-memory log that fails while `away` is set.
 #[derive(Debug, Default)]
 struct FakeLog {
     head: watch::Sender<u64>,
     away: AtomicBool,
-    /// How many wait for it at the moment.
+    /// Number of callers currently waiting for new events.
     waiting: AtomicUsize,
     pages: AtomicUsize,
 }
@@ -79,7 +79,7 @@ fn hub(log: &Arc<FakeLog>, events: usize) -> Hub {
     Hub::over(Arc::clone(log) as Arc<Log>, settings)
 }
 
-/// Reads until it has seen `last`; every event has to be the next one.
+/// Reads up to `last` and checks that every event is the next one in order.
 async fn read_to(follower: &mut Follower, last: u64) {
     while follower.place() < last {
         let place = follower.place();
@@ -178,7 +178,7 @@ async fn the_log_is_followed_only_while_somebody_reads() {
     sleep(Duration::from_secs(60)).await;
     assert_eq!((waits(), hub.readers(), hub.head()), (0, 0, 0));
 
-    // What was told to those who left is news to those who come.
+    // Events announced to readers that left must be new to readers that join later.
     log.grow(3);
     let mut again = hub.follow(4);
     read_to(&mut again, 13).await;
@@ -188,7 +188,8 @@ async fn the_log_is_followed_only_while_somebody_reads() {
     assert_eq!(hub.head(), 14);
 }
 
-/// What came while a group was empty is there for whoever joins it, without another event.
+/// A reader that joins an empty group gets events logged while it was empty, without waiting for another
+/// event.
 #[tokio::test(start_paused = true)]
 async fn a_group_that_was_empty_is_not_behind() {
     let log = FakeLog::with(10);
@@ -252,7 +253,8 @@ async fn closing_ends_every_reader() {
     assert_eq!(hub.readers(), 0);
 }
 
-/// Under load, many readers are told in few rounds; a lone event goes out at once, whoever is first.
+/// Under load, many readers are notified in few rounds. A single event is sent immediately to the first
+/// group.
 #[tokio::test(start_paused = true)]
 async fn many_readers_are_told_in_few_rounds() {
     let log = FakeLog::with(1);

@@ -1,6 +1,8 @@
-//! `GET /v1/events`: the commit log as server-sent events.
+//! `GET /v1/events`: the commit log as server-sent events (SSE).
 //!
-//! Who asks was decided before; the answer to a refusal is made by whoever mounts this.
+//! Checks permissions and the limit of readers, parses the query and turns a `Stream` into a response. The
+//! request is already authenticated; refusals are rendered by the callback of the code that mounts the
+//! router.
 
 mod query;
 mod stream;
@@ -26,19 +28,19 @@ use super::hub::Hub;
 use super::token_check::end_of;
 use crate::Identity;
 
-/// How a refusal becomes an answer.
+/// Renders a refusal as a response.
 pub type Refuse = fn(&OpError) -> Response;
 
-/// What may be set about streams of events.
+/// Settings of event streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseSettings {
-    /// How often a sign of life is sent, and looked whether the reader may still read.
+    /// Interval of heartbeats, at which the reader's access is checked again as well.
     pub heartbeat: Duration,
-    /// When a reader that lost its connection is asked to come back.
+    /// Reconnection delay (`retry`) for clients that lost their connection.
     pub retry: Duration,
-    /// How many events a reader may be behind before it is told so.
+    /// Number of events a reader may lag behind before it gets a `behind` notice.
     pub behind: u64,
-    /// How many readers there may be at a time.
+    /// Maximum number of concurrent readers.
     pub readers: usize,
 }
 
@@ -53,7 +55,7 @@ impl Default for SseSettings {
     }
 }
 
-/// What every stream needs.
+/// State shared by all streams.
 #[derive(Debug)]
 struct Desk {
     hub: Hub,
@@ -62,7 +64,7 @@ struct Desk {
     refuse: Refuse,
 }
 
-/// `GET /v1/events`. Takes who asks from the request's extensions ([`Identity`]).
+/// Creates the router for `GET /v1/events`. Reads the caller from the request's extensions ([`Identity`]).
 pub fn router(hub: Hub, polis: Polis, settings: SseSettings, refuse: Refuse) -> Router {
     let desk = Arc::new(Desk {
         hub,
@@ -112,7 +114,7 @@ impl Stream {
         let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
         set(CONTENT_TYPE, "text/event-stream");
         set(CACHE_CONTROL, "no-cache, no-store");
-        // Proxies that gather answers would hold events back.
+        // Reverse proxies that buffer responses would delay events.
         set(http::HeaderName::from_static("x-accel-buffering"), "no");
         response
     }

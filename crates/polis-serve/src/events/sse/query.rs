@@ -1,4 +1,7 @@
-//! What a reader of `/v1/events` asks for, read from the request.
+//! Query parameters and `Last-Event-ID` of `GET /v1/events`.
+//!
+//! Parses the request into start position, limit and event filter, and refuses unknown or malformed
+//! parameters.
 
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
@@ -7,23 +10,23 @@ use polis_core::{Code, Refusal};
 
 use crate::events::filter::Filter;
 
-/// The header a reader resumes with.
+/// Header with which a client resumes a stream.
 const LAST_EVENT_ID: &str = "last-event-id";
 
-/// What is asked for.
+/// Parsed parameters of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Query {
-    /// After which place in the log to begin; with what comes from now on if there is none.
+    /// Sequence number to start after; `None` starts with the next new event.
     pub(super) since: Option<u64>,
-    /// After how many events to end.
+    /// Maximum number of events, after which the stream ends.
     pub(super) limit: Option<u64>,
-    /// Which events.
+    /// Which events are wanted.
     pub(super) filter: Filter,
 }
 
 impl Query {
-    /// Reads a request. Where a reader resumes, its `Last-Event-ID` is newer than the address it began
-    /// with, and counts.
+    /// Parses a request. `Last-Event-ID` overrides `since`: a client that resumes keeps the URL it started
+    /// with, and the header is newer.
     pub(super) fn of(request: &Parts) -> Result<Self, Refusal> {
         let mut query = Self::default();
         for pair in request.uri.query().unwrap_or_default().split('&') {
@@ -48,7 +51,8 @@ impl Query {
         Ok(query)
     }
 
-    /// The place to begin after, in a log that ends at `head`.
+    /// Returns the sequence number to start after. Fails with `InvalidInput` if it is beyond `head`, the end
+    /// of the log.
     pub(super) fn begin(&self, head: u64) -> Result<u64, Refusal> {
         match self.since {
             None => Ok(head),

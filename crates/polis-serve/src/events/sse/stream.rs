@@ -1,4 +1,8 @@
-//! One reader's stream, piece by piece.
+//! One reader's SSE stream, as a sequence of chunks.
+//!
+//! Sends the events that match the filter and are visible to the reader, heartbeats, a `behind` notice for
+//! slow readers and a `closing` notice. Ends when the token expires or is revoked, at the limit, or at
+//! shutdown.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +21,7 @@ use crate::events::follower::Follower;
 use crate::events::sse_encoding;
 use crate::events::token_check::still_counts;
 
-/// A stream that is under way.
+/// An open stream.
 #[derive(Debug)]
 pub(super) struct Stream {
     desk: Arc<Desk>,
@@ -26,44 +30,44 @@ pub(super) struct Stream {
     query: Query,
     follower: Follower,
     beats: Interval,
-    /// When its token ends by itself.
+    /// When its token expires.
     until: Option<Instant>,
-    /// The newest `id` the reader was sent.
+    /// The last `id` sent to the client.
     sent: u64,
-    /// What is ready to be sent.
+    /// Chunks ready to be sent.
     ready: VecDeque<Bytes>,
-    /// Whether the reader knows that it is behind.
+    /// Whether the client was notified that it is behind.
     told_behind: bool,
-    /// Whether nothing comes any more.
+    /// Whether the stream has ended.
     over: bool,
 }
 
-/// What a reader that is behind is told.
+/// Data of the `behind` notice.
 #[derive(Debug, Serialize)]
 struct Behind {
-    /// The place of the next event it gets.
+    /// Sequence number of the next event the client gets.
     next: u64,
-    /// The place of the newest.
+    /// Newest sequence number.
     head: u64,
-    /// How many events lie between.
+    /// Number of events in between.
     behind: u64,
 }
 
-/// Why a stream ends that its reader did not end.
+/// Why the server ends a stream.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Reason {
-    /// The server stops.
+    /// The server shuts down.
     Shutdown,
-    /// The token does not count any more.
+    /// The token is no longer valid.
     Access,
 }
 
-/// The last words.
+/// Data of the `closing` notice.
 #[derive(Debug, Serialize)]
 struct Closing {
     reason: Reason,
-    /// Everything up to here was sent, or was not asked for.
+    /// All matching events up to this sequence number were sent.
     place: u64,
 }
 
@@ -95,7 +99,7 @@ impl Stream {
         }
     }
 
-    /// The next piece to send; `None` at the end.
+    /// Returns the next chunk to send; `None` at the end.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
@@ -123,13 +127,13 @@ impl Stream {
         }
     }
 
-    /// A sign of life, if it may still read.
+    /// Queues a heartbeat, or ends the stream if its access was revoked.
     async fn beat(&mut self) {
         let place = self.follower.place();
         if !still_counts(&self.desk.polis, &self.identity).await {
             return self.end(Reason::Access, place);
         }
-        // What an agent may see changes with its place in the team.
+        // What an agent may see changes with its position in the team.
         self.look_again().await;
         let beat = sse_encoding::heartbeat(place, place > self.sent);
         self.sent = place;
@@ -142,7 +146,7 @@ impl Stream {
         }
     }
 
-    /// Makes pieces of news: of all of them, or of those that are asked for and may be seen.
+    /// Queues new events: all of them, or those that match the filter and are visible.
     async fn take(&mut self, news: News) {
         let before = self.follower.place() - news.count() as u64;
         let token = self.identity.token.as_deref();
@@ -175,7 +179,7 @@ impl Stream {
         }
     }
 
-    /// Sends neighbours, as many as the limit allows.
+    /// Queues consecutive events, up to the limit.
     fn send(&mut self, news: &News, from: usize, to: usize) {
         let mut many = to - from;
         if let Some(left) = &mut self.query.limit {
@@ -188,7 +192,8 @@ impl Stream {
         }
     }
 
-    /// What to tell a reader that has fallen behind, once, until it has caught up.
+    /// Returns a notice for a client that has fallen behind; once, until it has caught up to half the
+    /// threshold.
     fn behind(&mut self) -> Option<Bytes> {
         let (place, head) = (self.follower.place(), self.desk.hub.head());
         let behind = head.saturating_sub(place);
@@ -210,7 +215,7 @@ impl Stream {
 
     fn end(&mut self, reason: Reason, place: u64) {
         self.over = true;
-        // After its last event a reader that has all it asked for needs no more words.
+        // A client that received all events of its limit needs no closing notice.
         if self.query.limit != Some(0) {
             let closing = Closing { reason, place };
             let last = sse_encoding::notice("closing", Some(place), &closing);
@@ -219,7 +224,7 @@ impl Stream {
     }
 }
 
-/// Waits for a token's end; for ever if it has none.
+/// Waits until a token expires; forever if it does not.
 async fn ended(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,

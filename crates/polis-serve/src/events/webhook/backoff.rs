@@ -1,16 +1,19 @@
-//! How long to wait after a delivery that failed.
+//! Retry backoff of webhook deliveries.
+//!
+//! Exponential with jitter, capped, and never shorter than the receiver's `Retry-After`.
 
 use std::time::Duration;
 
-/// The wait after the first failure.
+/// Backoff after the first failure.
 const FIRST: Duration = Duration::from_secs(1);
-/// The longest wait that is ours.
+/// Maximum backoff of our own.
 const LONGEST: Duration = Duration::from_secs(600);
-/// The longest wait that a receiver may ask for.
+/// Maximum `Retry-After` that is honoured.
 const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
 
-/// The wait after so many failures in a row: twice as long each time, less up to a half by chance, so that
-/// receivers that many call are not called by all at once. `chance` is a share, from 0 to 1.
+/// Returns the backoff after this many consecutive failures: doubled each time, minus a jitter of up to one
+/// half, so that senders of the same receiver do not retry simultaneously. `chance` is a random share from 0
+/// to 1. `asked` is the receiver's `Retry-After`.
 pub(super) fn wait(failures: u32, chance: f64, asked: Option<Duration>) -> Duration {
     let doubled = 1_u32.checked_shl(failures.saturating_sub(1).min(31));
     let whole = FIRST
@@ -21,19 +24,19 @@ pub(super) fn wait(failures: u32, chance: f64, asked: Option<Duration>) -> Durat
     ours.max(asked)
 }
 
-/// The wait for a receiver that says it is gone.
+/// Returns the backoff for a receiver that answers 410 Gone.
 pub(super) fn longest() -> Duration {
     LONGEST
 }
 
-/// A share from 0 to 1, of random hexadecimal digits.
+/// Returns a share from 0 to 1, derived from random hexadecimal digits.
 pub(super) fn share(digits: &str) -> f64 {
     let some = digits.get(..8).unwrap_or_default();
     let number = u32::from_str_radix(some, 16).unwrap_or(0);
     f64::from(number) / f64::from(u32::MAX)
 }
 
-/// What `Retry-After` asks for: seconds, or a moment.
+/// Parses `Retry-After`: seconds or an HTTP date.
 pub(super) fn asked(header: &str, now: i64) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {

@@ -1,8 +1,9 @@
-//! Sends one webhook its events: in order, one at a time, each until it is taken.
+//! Courier: delivers events to one webhook, in order, one at a time, and retries each until it is accepted.
 //!
-//! Its place is in the record and is written after some deliveries or a moment's rest; a server that is
-//! killed has at most those few delivered once more by the next. Several servers share the work by the
-//! lease in the record (see `lease`). A receiver that fails holds up nobody but itself.
+//! The delivery position is stored in the webhook's record. It is saved after several deliveries or after a
+//! short idle time, so when a server is killed its successor repeats only those few deliveries. Several
+//! servers share the work through the lease in the record (see `lease`). A failing receiver delays no other
+//! webhook.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,73 +26,73 @@ use super::{WebhookSettings, backoff, signature};
 use crate::events::follower::Follower;
 use crate::events::hub::Hub;
 
-/// How many deliveries may be lost sight of when a server is killed.
+/// Maximum number of deliveries not yet saved, which are repeated after a crash.
 const UNSAVED: usize = 16;
-/// How long a place may go unwritten, unless a lease is so short that it would end before.
+/// Maximum time before the position is saved; shorter if the lease would expire earlier.
 const UNSAVED_FOR: Duration = Duration::from_secs(1);
-/// After how many events that are not for it the place is written all the same.
+/// Number of skipped events (not wanted by the webhook) after which the position is saved as well.
 const SKIPPED: u64 = 5_000;
-/// How long a delivery that is under way may take when the server stops.
+/// How long a delivery in progress may still take when the server stops.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long to wait before a store that failed is asked again.
+/// Delay before a failed store operation is retried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Counts of what couriers did.
+/// Delivery counters of all couriers.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) delivered: AtomicU64,
     pub(super) failed: AtomicU64,
 }
 
-/// What a courier works with.
+/// Dependencies of a courier.
 #[derive(Debug, Clone)]
 pub(super) struct Office {
     pub(super) polis: Polis,
     pub(super) hub: Hub,
     pub(super) settings: WebhookSettings,
-    /// Which server this is.
+    /// Random identifier of this server, used in leases.
     pub(super) me: String,
     pub(super) trust: Arc<Trust>,
     pub(super) counts: Arc<Counts>,
 }
 
-/// What a courier is told from outside.
+/// Command from the supervisor to a courier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Go on.
+    /// Continue.
     Work,
-    /// The record may have changed: look at it before the next delivery.
+    /// The record may have changed: reload it before the next delivery.
     Look,
-    /// Finish what is under way, write the place, give the lease back.
+    /// Finish the delivery in progress, save the position and release the lease.
     Stop,
 }
 
-/// Why a courier turns to something else.
+/// Why a courier interrupts its current step.
 enum Turned {
-    /// It is to stop, or its webhook is gone.
+    /// It was stopped, or the webhook was deleted.
     Over,
-    /// The record is not what it was: begin again from it.
+    /// The record changed: reload it and start over.
     Again,
 }
 
-/// One webhook's courier.
+/// Delivery task of one webhook.
 pub(super) struct Courier {
     office: Office,
     orders: watch::Receiver<Order>,
     kept: Kept,
     line: Option<Line>,
     follower: Follower,
-    /// Events that were read and not yet dealt with.
+    /// Events that were read but not yet delivered or skipped.
     ahead: VecDeque<Event>,
-    /// Everything up to here was delivered or is not for it.
+    /// Every event up to this sequence number was delivered or skipped.
     done: u64,
-    /// How many deliveries the record does not know of, and since when.
+    /// Number of deliveries not yet saved in the record, and since when.
     unsaved: usize,
     unsaved_since: Option<Instant>,
 }
 
 impl Courier {
-    /// A courier of this webhook.
+    /// Creates a courier for this webhook.
     pub(super) fn new(office: Office, kept: Kept, orders: watch::Receiver<Order>) -> Self {
         let done = kept.hook.delivered;
         let follower = office.hub.follow(done);
@@ -110,7 +111,7 @@ impl Courier {
         courier
     }
 
-    /// Works until it is stopped or the webhook is gone.
+    /// Delivers until it is stopped or the webhook is deleted.
     pub(super) async fn work(mut self) {
         loop {
             match self.deliver_next().await {
@@ -126,10 +127,10 @@ impl Courier {
         self.leave().await;
     }
 
-    /// Takes over what the record says.
+    /// Adopts the state of the record.
     fn begin(&mut self) {
         let hook = &self.kept.hook;
-        // Another server may be further; this one may be as well, if it could not write.
+        // Another server may have advanced further; so may this one, if it could not save.
         if hook.delivered > self.done {
             self.done = hook.delivered;
             self.ahead.retain(|event| event.seq > hook.delivered);
@@ -138,7 +139,7 @@ impl Courier {
             }
         }
         if let Turn::Theirs(_) = lease::turn(hook, &self.office.me, self.now(), 0) {
-            // Its place is another's to write now, who may deliver the last few once more.
+            // The position now belongs to the other server, which may repeat the last deliveries.
             (self.unsaved, self.unsaved_since) = (0, None);
         }
         let (trust, at_most) = (&self.office.trust, self.office.settings.timeout);
@@ -146,8 +147,8 @@ impl Courier {
         self.line = Target::parse(&hook.url).map(line);
     }
 
-    /// Reads the record again, and waits for a store that is away. Whether the webhook is still there, and
-    /// work is wanted.
+    /// Reloads the record, retrying while the store is unavailable. Returns `false` if the webhook was
+    /// deleted or the courier is to stop.
     async fn look(&mut self) -> bool {
         loop {
             match Kept::read(&self.office.polis, &self.kept.hook.id).await {
@@ -178,7 +179,7 @@ impl Courier {
         };
         let sent = tokio::select! {
             sent = self.send(&event) => sent,
-            // Whoever goes on after us delivers it once more.
+            // The next lease holder repeats this delivery.
             () = stopped => return Err(Turned::Over),
         };
         match sent {
@@ -187,8 +188,8 @@ impl Courier {
         }
     }
 
-    /// The next event that is for it; writes the place while there is none. It stays the next one until it
-    /// is delivered.
+    /// Returns the next event the webhook wants and saves the position while waiting for one. The event
+    /// remains the next one until it is delivered.
     async fn next_wanted(&mut self) -> Result<Event, Turned> {
         loop {
             if self.orders.has_changed().unwrap_or(true) {
@@ -213,7 +214,7 @@ impl Courier {
             };
             tokio::select! {
                 news = self.follower.next() => match news {
-                    // Copied, because a receiver may take long and the batch is everybody's memory.
+                    // Cloned because a receiver may be slow and the batch is memory shared by all readers.
                     Some(news) => self.ahead.extend(news.events().iter().cloned()),
                     None => return Err(Turned::Over),
                 },
@@ -223,9 +224,9 @@ impl Courier {
         }
     }
 
-    /// What an order that has come makes of what is under way.
+    /// Translates a received command into a reason to interrupt.
     fn ordered(&mut self) -> Turned {
-        // Without a sender nobody wants it to go on.
+        // A dropped sender means stop.
         let alone = self.orders.has_changed().is_err();
         match *self.orders.borrow_and_update() {
             Order::Work | Order::Look if !alone => Turned::Again,
@@ -233,7 +234,7 @@ impl Courier {
         }
     }
 
-    /// Sees that the lease is ours, for long enough to deliver something.
+    /// Acquires or renews the lease for long enough to make one delivery.
     async fn hold_lease(&mut self) -> Result<(), Turned> {
         let settings = &self.office.settings;
         let needed = millis(settings.timeout).min(millis(settings.lease) / 2);
@@ -242,7 +243,7 @@ impl Courier {
             Turn::Ours => Ok(()),
             Turn::Free => self.save(|_| ()).await,
             Turn::Theirs(until) => {
-                // A little by chance, so that not all who wait ask at once.
+                // Jitter, so that waiting servers do not retry at the same time.
                 let wait = u64::try_from(until - now).unwrap_or(0);
                 let share = backoff::share(&self.office.polis.chance.token());
                 let wait = Duration::from_millis(wait).mul_f64(1.0 + share / 10.0);
@@ -252,7 +253,7 @@ impl Courier {
         }
     }
 
-    /// Waits until the time after a failure is over.
+    /// Waits until the backoff after a failure has passed.
     async fn wait_out_failure(&mut self) -> Result<(), Turned> {
         let Some(at) = self.kept.hook.retry_at else {
             return Ok(());
@@ -265,7 +266,7 @@ impl Courier {
             return Ok(());
         }
         self.rest(Duration::from_millis(left)).await?;
-        // Somebody else may have sent meanwhile, or the person has changed the address.
+        // Another server may have delivered in the meantime, or the user may have changed the URL.
         Err(Turned::Again)
     }
 
@@ -295,8 +296,8 @@ impl Courier {
         Ok(())
     }
 
-    /// Writes down that it failed and when to try again, and gives the lease back: whoever is there then
-    /// may try.
+    /// Records the failure and the time of the next attempt, and releases the lease so that any server can
+    /// make that attempt.
     async fn failed(&mut self, failed: &Failed) -> Result<(), Turned> {
         self.office.counts.failed.fetch_add(1, Ordering::Relaxed);
         let failures = self.kept.hook.failures.saturating_add(1);
@@ -325,7 +326,7 @@ impl Courier {
         .await
     }
 
-    /// Writes the place while the lease is nobody's or ours; if it is another's, that one writes.
+    /// Saves the position if the lease is free or ours; otherwise its holder saves.
     async fn save_skipped(&mut self) -> Result<(), Turned> {
         match lease::turn(&self.kept.hook, &self.office.me, self.now(), 0) {
             Turn::Ours | Turn::Free => self.save(|_| ()).await,
@@ -333,8 +334,8 @@ impl Courier {
         }
     }
 
-    /// Writes the place, with the lease prolonged and nothing failed, unless `change` says otherwise. A
-    /// store that is away is waited for.
+    /// Saves the position, renews the lease and clears the failure state after a delivery; `change` is
+    /// applied last. Retries while the store is unavailable.
     async fn save(&mut self, change: impl FnOnce(&mut Webhook)) -> Result<(), Turned> {
         let mut hook = self.kept.hook.clone();
         hook.delivered = hook.delivered.max(self.done);
@@ -354,8 +355,8 @@ impl Courier {
                     (self.unsaved, self.unsaved_since) = (0, None);
                     return Ok(());
                 }
-                // What was delivered since is known here; if the lease is another's now, it is delivered
-                // once more.
+                // The deliveries made since are known only here. If another server holds the lease now, it
+                // repeats them.
                 Ok(Saved::Changed) => return Err(Turned::Again),
                 Err(error) => {
                     complain(&error);
@@ -365,7 +366,7 @@ impl Courier {
         }
     }
 
-    /// Waits, unless an order comes.
+    /// Sleeps, unless a command arrives.
     async fn rest(&mut self, time: Duration) -> Result<(), Turned> {
         let clock = Arc::clone(&self.office.polis.clock);
         tokio::select! {
@@ -374,8 +375,8 @@ impl Courier {
         }
     }
 
-    /// Writes what the record does not know, and gives the lease back. One try: a store that is away must
-    /// not hold up the end.
+    /// Saves the unsaved position and releases the lease. Makes one attempt only: an unavailable store must
+    /// not delay shutdown.
     async fn leave(&mut self) {
         let ours = self.kept.hook.sender.as_deref() == Some(self.office.me.as_str());
         if !ours {

@@ -1,8 +1,8 @@
-//! Sending one document to a receiver, over a connection that is kept.
+//! HTTP client of webhook deliveries: posts one document over a keep-alive connection.
 //!
-//! HTTP/1.1, straight on hyper: a redirect is an answer like any other, a proxy is never asked, and an answer's
-//! body is read only as far as the connection is worth keeping. When to send, and when again, is the
-//! courier's matter.
+//! HTTP/1.1 directly on hyper: redirects are not followed, proxies are never used, and a response body is
+//! read only as far as keeping the connection is worth it. The courier decides when to send and when to
+//! retry.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -25,25 +25,25 @@ use tokio_rustls::TlsConnector;
 
 use super::target::Target;
 
-/// The most of an answer's body that is read to keep the connection.
+/// Maximum number of response body bytes read to keep the connection alive.
 const MOST_READ: usize = 64 << 10;
-/// How long is waited for it: the answer itself is known before.
+/// Timeout for reading the response body; the status is known before.
 const READ_FOR: Duration = Duration::from_secs(1);
-/// How long one of a name's addresses is tried.
+/// Connect timeout per address of a host name.
 const DIAL_FOR: Duration = Duration::from_secs(5);
-/// How long a connection is kept that nobody uses.
+/// Idle time after which a kept connection is not reused.
 const KEPT_IDLE: Duration = Duration::from_secs(30);
-/// How we call ourselves.
+/// Value of the `User-Agent` header.
 const AGENT: &str = concat!("polis/", env!("CARGO_PKG_VERSION"));
 
-/// Why a document was not taken.
+/// Why a delivery failed.
 #[derive(Debug)]
 pub(super) struct Failed {
-    /// For the person: without the address, which may have a password in it.
+    /// Message for the user, without the URL, which may contain a password.
     pub(super) what: String,
-    /// What the receiver says about when to come back.
+    /// The receiver's `Retry-After` header.
     pub(super) retry_after: Option<String>,
-    /// Whether the receiver says that it is gone for good.
+    /// Whether the receiver answered 410 Gone.
     pub(super) gone: bool,
 }
 
@@ -57,7 +57,7 @@ impl Failed {
     }
 }
 
-/// Whom encrypted connections trust; read from the system when it is first needed.
+/// Trusted root certificates for TLS; read from the system on first use.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
     extra: Vec<Vec<u8>>,
@@ -65,7 +65,7 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    /// The system's, and these certificates (DER).
+    /// Trusts the system's certificates and these (DER).
     pub(super) fn with(extra: Vec<Vec<u8>>) -> Self {
         Self {
             extra,
@@ -76,7 +76,7 @@ impl Trust {
     async fn config(self: &Arc<Self>) -> Result<Arc<ClientConfig>, Failed> {
         if self.config.get().is_none() {
             let trust = Arc::clone(self);
-            // Reads files, some hundred of them.
+            // Reads several hundred files, so it must not block the runtime.
             let read = move || {
                 trust.config.get_or_init(|| trust.read());
             };
@@ -107,7 +107,7 @@ impl Trust {
     }
 }
 
-/// A connection to one receiver; opened when it is needed.
+/// A lazily opened keep-alive connection to one receiver.
 #[derive(Debug)]
 pub(super) struct Line {
     target: Target,
@@ -130,7 +130,7 @@ impl Drop for Open {
 }
 
 impl Line {
-    /// A line to this receiver, which is given so much time for each document.
+    /// Creates a connection to this receiver with a timeout per delivery. Connects on the first delivery.
     pub(super) fn new(target: Target, trust: Arc<Trust>, at_most: Duration) -> Self {
         Self {
             target,
@@ -140,7 +140,7 @@ impl Line {
         }
     }
 
-    /// Sends a document; done when the receiver has answered with success.
+    /// Posts a document. Succeeds if the receiver answers with a 2xx status within the timeout.
     pub(super) async fn post(&mut self, headers: HeaderMap, body: Bytes) -> Result<(), Failed> {
         let at_most = self.at_most;
         match timeout(at_most, self.exchange(headers, body)).await {
@@ -158,7 +158,7 @@ impl Line {
         let kept = self.open.take();
         let kept = kept.filter(|open| !open.sender.is_closed() && open.used.elapsed() < KEPT_IDLE);
         if let Some(mut open) = kept {
-            // The receiver may have hung up just now; that is no failure of the document.
+            // The receiver may have just closed the idle connection; that is not a failed delivery.
             if let Ok(answer) = self.send(&mut open, &headers, &body).await {
                 return self.judge(open, answer).await;
             }
@@ -191,7 +191,7 @@ impl Line {
         open.sender.send_request(request).await
     }
 
-    /// Judges an answer, and keeps the connection if it is worth it.
+    /// Evaluates a response, and keeps the connection if its body was read completely.
     async fn judge(&mut self, mut open: Open, answer: Response<Incoming>) -> Result<(), Failed> {
         let status = answer.status();
         let retry_after = answer.headers().get(RETRY_AFTER);
@@ -232,7 +232,7 @@ impl Line {
     }
 }
 
-/// Connects to the first of a name's addresses that answers.
+/// Connects to the first address of a host name that accepts.
 async fn dial(target: &Target) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for address in lookup_host((target.host.as_str(), target.port)).await? {
@@ -255,7 +255,7 @@ where
     let (sender, connection) = handshake(TokioIo::new(stream))
         .await
         .map_err(|error| Failed::of(format!("No connection: {}.", plain(&error))))?;
-    // How a connection ends is told to whoever waits for an answer on it.
+    // A connection error is reported to the pending request.
     let driver = tokio::spawn(async move { drop(connection.await) });
     Ok(Open {
         sender,
@@ -264,7 +264,7 @@ where
     })
 }
 
-/// Reads an answer's body to its end; not if it is long or breaks off.
+/// Reads a response body to its end. Returns `false` if it is too long or the connection breaks.
 async fn drained(mut body: Incoming) -> bool {
     let mut read = 0;
     while let Some(frame) = body.frame().await {

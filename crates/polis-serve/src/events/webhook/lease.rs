@@ -1,22 +1,23 @@
-//! Which server sends to a webhook: the one whose lease is in the record. Pure.
+//! Lease that decides which server delivers to a webhook. Pure functions on the webhook's record.
 //!
-//! A lease is taken when there is something to send and runs out by itself, so that nothing is written
-//! while nothing happens. A server that dies is replaced when its lease has ended.
+//! A lease is taken when there is an event to deliver and expires on its own, so an idle webhook causes no
+//! writes. A server that dies is replaced when its lease expires.
 
 use polis_core::webhook::Webhook;
 
-/// Whose turn it is.
+/// Who holds the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Ours, for long enough.
+    /// Held by us, for long enough.
     Ours,
-    /// Nobody's, or ours for too short a time: it may be taken.
+    /// Free, expired, or ours with too little time left: it may be taken.
     Free,
-    /// Another server's until then (milliseconds).
+    /// Held by another server until this time (milliseconds since the epoch).
     Theirs(i64),
 }
 
-/// Whose turn it is to send, for `me`, who needs so much time (milliseconds) for a delivery.
+/// Returns who holds the lease from the view of server `me`, which needs `needed` milliseconds for a
+/// delivery.
 pub(super) fn turn(hook: &Webhook, me: &str, now: i64, needed: i64) -> Turn {
     match hook.sender.as_deref() {
         Some(sender) if sender == me && hook.sender_until > now.saturating_add(needed) => {
@@ -27,13 +28,13 @@ pub(super) fn turn(hook: &Webhook, me: &str, now: i64, needed: i64) -> Turn {
     }
 }
 
-/// Makes it ours until then.
+/// Acquires the lease for `me` until this time.
 pub(super) fn take(hook: &mut Webhook, me: &str, until: i64) {
     hook.sender = Some(me.to_owned());
     hook.sender_until = until;
 }
 
-/// Gives it back, if it is ours.
+/// Releases the lease if `me` holds it.
 pub(super) fn release(hook: &mut Webhook, me: &str) {
     if hook.sender.as_deref() == Some(me) {
         hook.sender = None;

@@ -1,6 +1,7 @@
-//! Sending events to webhooks. Which there are is the operations' matter.
+//! Webhook delivery: supervises one courier task per webhook.
 //!
-//! One courier for each webhook; this looks which there are, starts couriers and stops them.
+//! Reads the webhooks from the store, starts a courier for each and stops it when its webhook is deleted.
+//! Creating and changing webhooks is done by the operations.
 
 mod backoff;
 mod courier;
@@ -27,19 +28,19 @@ use self::record::Kept;
 use super::follower::Follower;
 use super::hub::Hub;
 
-/// How many webhooks are read at a time.
+/// Number of webhook records read per page.
 const PAGE: u32 = 100;
 
-/// What may be set about sending.
+/// Settings of webhook delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookSettings {
-    /// How long a receiver may take for an event.
+    /// Timeout of one delivery.
     pub timeout: Duration,
-    /// For how long a server is the one that sends. Another takes over when it is silent for so long.
+    /// Duration of a lease. If a server is silent for this long, another one takes over.
     pub lease: Duration,
-    /// How often to look for the first webhook. Once there is one, the log tells of more.
+    /// Polling interval until the first webhook exists. After that, changes are seen in the log.
     pub look: Duration,
-    /// Certificates to trust beside the system's (DER).
+    /// Additional trusted root certificates (DER), besides those of the system.
     pub trust: Vec<Vec<u8>>,
 }
 
@@ -54,18 +55,18 @@ impl Default for WebhookSettings {
     }
 }
 
-/// Figures about sending, for whoever watches the server.
+/// Metrics of webhook delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WebhookFigures {
-    /// How many webhooks there are.
+    /// Number of webhooks.
     pub webhooks: usize,
-    /// How many deliveries this server made.
+    /// Number of successful deliveries by this server.
     pub delivered: u64,
-    /// How many attempts failed.
+    /// Number of failed attempts.
     pub failed: u64,
 }
 
-/// Sends events to webhooks until it is stopped.
+/// Handle of the background task that delivers events to webhooks. [`WebhookSender::stop`] ends it.
 #[derive(Debug)]
 pub struct WebhookSender {
     stop: watch::Sender<bool>,
@@ -73,7 +74,7 @@ pub struct WebhookSender {
     watch: WebhookWatch,
 }
 
-/// Looks on while events are sent; clones see the same.
+/// Handle to read the metrics of webhook delivery. Clones read the same counters.
 #[derive(Debug, Clone)]
 pub struct WebhookWatch {
     counts: Arc<Counts>,
@@ -81,7 +82,7 @@ pub struct WebhookWatch {
 }
 
 impl WebhookWatch {
-    /// Figures about it.
+    /// Returns the metrics.
     pub fn figures(&self) -> WebhookFigures {
         WebhookFigures {
             webhooks: self.webhooks.load(Ordering::Relaxed),
@@ -92,7 +93,7 @@ impl WebhookWatch {
 }
 
 impl WebhookSender {
-    /// Starts sending, in the background. Called inside a tokio runtime.
+    /// Starts delivery in the background. Must be called within a tokio runtime.
     pub fn start(polis: Polis, hub: Hub, settings: WebhookSettings) -> Self {
         let (stop, stopped) = watch::channel(false);
         let counts = Arc::new(Counts::default());
@@ -118,24 +119,24 @@ impl WebhookSender {
         }
     }
 
-    /// Figures about it.
+    /// Returns the metrics.
     pub fn figures(&self) -> WebhookFigures {
         self.watch.figures()
     }
 
-    /// Somebody who asks for its figures later.
+    /// Returns a handle to read the metrics later.
     pub fn watch(&self) -> WebhookWatch {
         self.watch.clone()
     }
 
-    /// Finishes what is under way, writes down how far each webhook has come, and gives the leases back.
+    /// Finishes the deliveries in progress, saves the position of each webhook and releases the leases.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         let _ = self.task.await;
     }
 }
 
-/// The couriers there are.
+/// Supervisor of all couriers.
 struct Rounds {
     office: Office,
     stopped: watch::Receiver<bool>,
@@ -143,7 +144,7 @@ struct Rounds {
     couriers: HashMap<String, Busy>,
 }
 
-/// A courier at work.
+/// A running courier.
 struct Busy {
     orders: watch::Sender<Order>,
     task: JoinHandle<()>,
@@ -154,7 +155,7 @@ impl Rounds {
         let mut stopped = self.stopped.clone();
         tokio::select! {
             () = self.look_again_and_again() => {}
-            // Also when nobody holds the sender any more.
+            // Also resolves when the sender is dropped.
             _ = stopped.wait_for(|stopped| *stopped) => {}
         }
         for busy in self.couriers.values() {
@@ -165,12 +166,13 @@ impl Rounds {
         }
     }
 
-    /// Looks which webhooks there are: every few seconds while there is none, and after that whenever the
-    /// log tells of a change. So nothing follows the log where nothing is to be sent.
+    /// Updates the couriers: polls every few seconds while there is no webhook, and afterwards whenever the
+    /// log reports a change. So the log is not followed while there is nothing to deliver.
     async fn look_again_and_again(&mut self) {
         let mut follower: Option<Follower> = None;
         loop {
-            // The place first: what is changed after the look is told of.
+            // Read the log position first, so that a change made after reading the records is seen in the
+            // log.
             let looked = match self.office.hub.now().await {
                 Ok(place) => self.look().await.map(|()| place),
                 Err(error) => {
@@ -235,7 +237,8 @@ impl Rounds {
     }
 }
 
-/// Waits until the log tells that a webhook came, changed or went; `false` if nothing will.
+/// Waits until the log reports that a webhook was created, changed or deleted. Returns `false` if the log is
+/// closed.
 async fn told_of_change(follower: &mut Follower) -> bool {
     while let Some(news) = follower.next().await {
         let about_one = |event: &polis_core::Event| event.kind.starts_with("webhook.");

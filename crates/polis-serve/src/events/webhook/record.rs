@@ -1,37 +1,37 @@
-//! A webhook's record as its courier knows it, and how it is written back.
+//! Load and save of a webhook's record, with optimistic concurrency control.
 //!
-//! Nothing written here makes an event: a webhook that heard of its own place would never be done.
+//! Saving emits no event: a webhook that received events about its own delivery position would never finish.
 
 use polis_core::record::{RecordKind, RecordName, Stored};
 use polis_core::webhook::Webhook;
 use polis_core::{AgentId, Changeset, Expect};
 use polis_ops::{Outcome, Polis, PortError};
 
-/// A webhook and the revision it was read or written at.
+/// A webhook and the revision at which it was read or written.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     pub(super) hook: Webhook,
     revision: u64,
 }
 
-/// What became of a write.
+/// Result of a save.
 #[derive(Debug)]
 pub(super) enum Saved {
-    /// It is durable.
+    /// The write is durable.
     Done(Box<Kept>),
-    /// Somebody else has written, or removed it: look again.
+    /// The record was changed or deleted concurrently: reload it.
     Changed,
 }
 
 impl Kept {
-    /// Reads a webhook; `None` if it is gone, or cannot be read.
+    /// Reads a webhook. Returns `None` if it does not exist or cannot be parsed.
     pub(super) async fn read(polis: &Polis, id: &str) -> Result<Option<Self>, PortError> {
         let name = RecordName::new(RecordKind::Webhook, id);
         let stored = polis.store.record(&name).await?;
         Ok(stored.and_then(Self::of))
     }
 
-    /// A webhook as a store has it.
+    /// Parses a stored record.
     pub(super) fn of(stored: Stored) -> Option<Self> {
         Some(Self {
             hook: serde_json::from_str(&stored.body).ok()?,
@@ -39,7 +39,7 @@ impl Kept {
         })
     }
 
-    /// Writes its new state, if nobody else has written since.
+    /// Writes the new state, unless the record was changed since it was read.
     pub(super) async fn save(&self, polis: &Polis, hook: Webhook) -> Result<Saved, PortError> {
         let changes = Changeset {
             actor: AgentId::user(),

@@ -1,14 +1,14 @@
-//! The signature of a delivery, as Standard Webhooks has it.
+//! Webhook signature of a delivery, following the Standard Webhooks specification (HMAC-SHA256).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// What a secret begins with whose rest is base64.
+/// Prefix of secrets whose remainder is base64.
 const PREFIX: &str = "whsec_";
 
-/// The value of `webhook-signature`: HMAC-SHA256 over id, time and body.
+/// Returns the value of `webhook-signature`: HMAC-SHA256 over id, timestamp and body.
 pub(super) fn signature(secret: &str, id: &str, timestamp: i64, body: &[u8]) -> String {
     let mut mac = mac(&key(secret));
     for part in [
@@ -23,7 +23,7 @@ pub(super) fn signature(secret: &str, id: &str, timestamp: i64, body: &[u8]) -> 
     format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
 }
 
-/// The bytes a secret stands for.
+/// Returns the key bytes of a secret.
 fn key(secret: &str) -> Vec<u8> {
     let coded = secret.strip_prefix(PREFIX);
     let decoded = coded.and_then(|coded| STANDARD.decode(coded).ok());
@@ -31,7 +31,7 @@ fn key(secret: &str) -> Vec<u8> {
 }
 
 fn mac(key: &[u8]) -> Hmac<Sha256> {
-    // A key of any length is taken; longer ones than a block are hashed.
+    // HMAC accepts keys of any length; keys longer than a block are hashed.
     match Hmac::new_from_slice(key) {
         Ok(mac) => mac,
         Err(_) => Hmac::new(&Default::default()),
@@ -46,7 +46,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// RFC 4231: a short key, a short text key, and one longer than a block.
+    /// RFC 4231 test vectors: a short key, a short text key, and a key longer than a block.
     #[test]
     fn the_mac_is_the_standard_s() {
         let cases: [(&[u8], &[u8], &str); 3] = [

@@ -1,29 +1,29 @@
-//! Where a webhook's deliveries go, read from its address.
+//! Parses a webhook's URL into the connection target and headers of its deliveries.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 
-/// An address, taken apart.
+/// Components of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Whether the connection is encrypted.
+    /// Whether the connection uses TLS.
     pub(super) tls: bool,
-    /// The name or number to connect to.
+    /// Host name or IP address to connect to.
     pub(super) host: String,
     /// The port.
     pub(super) port: u16,
-    /// What the receiver is told it was called by.
+    /// Value of the `Host` header.
     pub(super) authority: HeaderValue,
-    /// What is asked for there.
+    /// Path and query of the request.
     pub(super) path: Uri,
-    /// The name and password in the address, if it has them.
+    /// `Authorization` header from the user name and password in the URL, if present.
     pub(super) authorization: Option<HeaderValue>,
 }
 
 impl Target {
-    /// Takes an address apart; `None` if there is no way to send to it.
+    /// Parses a URL. Returns `None` if it cannot be delivered to.
     pub(super) fn parse(url: &str) -> Option<Self> {
         let uri: Uri = url.parse().ok()?;
         let tls = match uri.scheme_str()? {
@@ -36,7 +36,7 @@ impl Target {
             None => (None, uri.authority()?.as_str()),
         };
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
-        // A port that cannot be read must not become the usual one.
+        // An invalid port must not fall back to the default port.
         let port = match uri.port() {
             Some(port) => port.as_u16(),
             None if place.ends_with(']') || !place.contains(':') || place.ends_with(':') => {
@@ -120,7 +120,7 @@ mod tests {
     fn a_password_is_sent_as_such() {
         let target = Target::parse("https://me:s%40me@h/x").unwrap();
         assert_eq!(target.authority, "h");
-        // me:s@me
+        // Base64 of `me:s@me`.
         assert_eq!(target.authorization.unwrap(), "Basic bWU6c0BtZQ==");
         assert!(
             Target::parse("https://h/x")

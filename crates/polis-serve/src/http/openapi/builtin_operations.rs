@@ -1,10 +1,10 @@
-//! The server's own addresses in the description, and live events: they are no tools.
+//! OpenAPI operations that are not tools: health checks, metrics, the document itself and live events.
 
 use serde_json::{Value, json};
 
 use super::shared::{header, problem};
 
-/// An address that is only read.
+/// A read-only endpoint.
 struct Page {
     path: &'static str,
     id: &'static str,
@@ -13,7 +13,7 @@ struct Page {
     media_type: &'static str,
     schema: Value,
     parameters: Value,
-    /// Whether there are callers that need no token.
+    /// Whether some callers need no token.
     open: bool,
 }
 
@@ -46,7 +46,7 @@ impl Page {
     }
 }
 
-/// All of them.
+/// Returns all of them.
 pub(super) fn paths() -> impl Iterator<Item = (String, Value)> {
     let page = |path, id, about, media_type, schema| Page {
         path,

@@ -1,10 +1,10 @@
-//! Examples of request bodies.
+//! Example request bodies of the OpenAPI document.
 
 use serde_json::Value;
 
 use crate::http::route::Route;
 
-/// Path, method, body.
+/// Path, method and body of each example.
 pub(super) const ALL: &[(&str, &str, &str)] = &[
     (
         "/v1/tasks",
@@ -86,7 +86,7 @@ pub(super) const ALL: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The example of a route's body.
+/// Returns the example body of a route.
 pub(super) fn of(route: &Route) -> Option<Value> {
     let method = route.method.method().as_str().to_ascii_lowercase();
     let (.., text) = ALL

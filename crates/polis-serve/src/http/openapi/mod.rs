@@ -1,4 +1,4 @@
-//! The description of the API (OpenAPI 3.1), made of the table of routes and the tools' own schemas.
+//! OpenAPI 3.1 document of the API, generated from the route table and the tools' own schemas.
 
 mod builtin_operations;
 mod examples;
@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 use super::route::ROUTES;
 use operation::Schemas;
 
-/// The description, as it is served.
+/// Returns the document as served.
 pub fn text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| document().to_string())
 }
 
-/// The description.
+/// Builds the document.
 pub fn document() -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Every `$ref` in a value.
+    /// Collects every `$ref` in a value.
     fn references(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(map) => {

@@ -1,4 +1,4 @@
-//! One route as an operation of the description.
+//! Builds the OpenAPI operation of a route: parameters, request body, responses and links.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::{examples, schema_narrowing, shared};
 use crate::http::response;
 use crate::http::route::{ROUTES, Route, Verb};
 
-/// Schemas of answers, each written once under its name.
+/// Response schemas, each defined once under its name.
 #[derive(Debug, Default)]
 pub(super) struct Schemas(BTreeMap<String, Value>);
 
 impl Schemas {
-    /// Gives a schema a name and answers a reference to it.
+    /// Registers a schema under a unique name and returns a `$ref` to it.
     fn name(&mut self, mut schema: Map<String, Value>, otherwise: &str) -> Value {
         let title = schema.remove("title");
         let title = title.as_ref().and_then(Value::as_str).unwrap_or(otherwise);
@@ -38,7 +38,7 @@ impl Schemas {
     }
 }
 
-/// A route's operation; `None` if its tool is not there.
+/// Builds the operation of a route. Returns `None` if its tool does not exist.
 pub(super) fn of(route: &'static Route, schemas: &mut Schemas) -> Option<Value> {
     let tool = Tool::find(route.tool).ok()?;
     let changes = !route.looks && tool.access() == Access::Write;
@@ -69,8 +69,8 @@ pub(super) fn of(route: &'static Route, schemas: &mut Schemas) -> Option<Value> 
     Some(operation)
 }
 
-/// Which headers a request may have. In words, not as parameters: what their values can be depends on the
-/// requests and answers before, which a description cannot say.
+/// Describes the request headers of conditional and idempotent requests. As text, not as parameters: valid
+/// values depend on earlier requests and responses, which OpenAPI cannot express.
 fn conditions(route: &Route, changes: bool) -> Option<String> {
     let mut told = Vec::new();
     if changes {
@@ -104,7 +104,7 @@ fn parameters(route: &Route, input: &Map<String, Value>) -> Vec<Value> {
     parameters
 }
 
-/// A parameter in an address: text, which cannot be null.
+/// Builds a path or query parameter: text, so it cannot be null.
 fn parameter(name: &str, schema: &Value, place: &str, required: bool) -> Value {
     let mut schema = schema.clone();
     without_null(&mut schema);
@@ -218,7 +218,7 @@ fn responses(route: &Route, tool: &Tool, changes: bool, answer: Value) -> Value 
     Value::Object(all)
 }
 
-/// The statuses of what may go wrong.
+/// Returns the status codes of possible problems.
 fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
     let mut statuses = vec![400, 401, 403, 404, 413, 429, 500, 503];
     if changes {
@@ -246,7 +246,7 @@ fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
     statuses
 }
 
-/// From something new to reading it.
+/// Returns OpenAPI links from a created resource to the operation that reads it.
 fn links(route: &Route) -> Option<Value> {
     let (before, field) = route.location?.split_once('{')?;
     let field = field.strip_suffix('}')?;

@@ -1,29 +1,29 @@
-//! What the description says of parameters beyond their types: names have rules, and numbers ends.
+//! Adds constraints (patterns, ranges, enumerations) to the parameter schemas of the OpenAPI document.
 //!
-//! The operations refuse the rest in their own words; here it is said beforehand, for programs that make
-//! requests from the description alone.
+//! The operations check these rules themselves. Here they are declared in advance, for programs that build
+//! requests from the document alone.
 
 use polis_core::TaskType;
 use polis_core::token::Area;
 use polis_ops::tool::Tool;
 use serde_json::{Map, Value, json};
 
-/// A whiteboard's name.
+/// Name of a whiteboard.
 const BOARD: &str = r"^(global|top|(mid|bottom)/[^\W_][\w.\-]*)$";
-/// A file of the blackboard.
+/// Path of a blackboard file.
 const BLACKBOARD: &str = r"^[a-z0-9][a-z0-9\-]*(/[a-z0-9][a-z0-9\-]*)*\.md$";
-/// An agent's name.
+/// Name of an agent.
 const AGENT: &str = r"^[^\W_][\w.\-]*$";
-/// A line that says something, without control characters.
+/// A single line that is not blank, without control characters.
 const LINE: &str = r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$";
-/// Text without control characters, but for tabs and line ends.
+/// Text without control characters except tabs and line breaks.
 const TEXT: &str = r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$";
-/// The same, and not blank.
+/// Like `TEXT`, and not blank.
 const WORDS: &str = r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$";
-/// Something that is not blank.
+/// Any text that is not blank.
 const SOMETHING: &str = r"\S";
 
-/// Says what is known of a tool's parameters.
+/// Adds the known constraints to a tool's parameters.
 pub(super) fn narrow(tool: &Tool, input: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = input.get_mut("properties") else {
         return;

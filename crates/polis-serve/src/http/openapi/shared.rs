@@ -1,10 +1,10 @@
-//! What many operations of the description have in common: headers, parameters, problems.
+//! Shared components of the OpenAPI document: security scheme, headers, problem schema and error responses.
 
 use serde_json::{Map, Value, json};
 
 use crate::http::problem;
 
-/// The statuses of problems, and what each means.
+/// Status code, component name and meaning of each problem response.
 const PROBLEMS: [(u16, &str, &str); 14] = [
     (400, "BadRequest", "The request itself is wrong."),
     (401, "Unauthorized", "No token, or not one that counts."),
@@ -42,23 +42,23 @@ const PROBLEMS: [(u16, &str, &str); 14] = [
     ),
 ];
 
-/// A reference to a shared header.
+/// Returns a reference to a shared header.
 pub(super) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
-/// A reference to a shared answer.
+/// Returns a reference to a shared response.
 pub(super) fn response(name: &str) -> Value {
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
-/// A reference to the answer of a problem's status.
+/// Returns a reference to the problem response of a status code.
 pub(super) fn problem(status: u16) -> Value {
     let found = PROBLEMS.iter().find(|(known, ..)| *known == status);
     response(found.map_or("Failed", |(_, name, _)| name))
 }
 
-/// Everything that is shared.
+/// Returns all shared components.
 pub(super) fn components() -> Value {
     json!({
         "securitySchemes": {

@@ -1,7 +1,7 @@
-//! MCP over streamable HTTP: a service to be mounted at an address.
+//! MCP over streamable HTTP, as a `tower` service to be mounted at a path.
 //!
-//! Who a request comes from is the [`Identity`] in its extensions, put there by who looked at the token;
-//! without one there is no way in. Hosts, origins, tokens and limits of rate are looked at before this.
+//! The caller is the [`Identity`] in the request's extensions, set by the authentication in front of this
+//! service; a request without one is refused. Host, Origin, token and rate limit are checked before.
 
 mod replay;
 mod scope;
@@ -38,32 +38,32 @@ use crate::metrics::Metrics;
 use scope::{REQUEST, Scope};
 use sessions::{Limits, Sessions};
 
-/// The header that names a session.
+/// Header with the session id.
 pub(super) const SESSION: &str = "mcp-session-id";
-/// The header that names the method of a request, in the era without sessions.
+/// Header with the method of a request in the stateless protocol revision.
 const METHOD: &str = "mcp-method";
 
-/// What may be set about MCP over HTTP.
+/// Settings of MCP over HTTP.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    /// When this is cancelled, streams, sessions and commands end.
+    /// Cancelling it ends streams, sessions and commands.
     pub stop: CancellationToken,
-    /// How large a request may be, in bytes.
+    /// Maximum size of a request in bytes.
     pub max_body_bytes: usize,
-    /// How many sessions there may be.
+    /// Maximum number of sessions.
     pub max_sessions: usize,
-    /// How many of them one token may have.
+    /// Maximum number of sessions per token.
     pub max_sessions_each: usize,
-    /// After how long a session ends that nobody uses.
+    /// Idle timeout of a session.
     pub idle: Duration,
-    /// For how long an answer is kept for a client that lost its connection.
+    /// How long a response is kept for replay to a client that lost its connection.
     pub replay: Duration,
-    /// Where calls are counted.
+    /// Metrics of tool calls.
     pub metrics: Option<Arc<Metrics>>,
 }
 
 impl HttpOptions {
-    /// What is usual; ends with `stop`.
+    /// Returns the default settings with this cancellation token.
     pub fn new(stop: CancellationToken) -> Self {
         Self {
             stop,
@@ -77,10 +77,10 @@ impl HttpOptions {
     }
 }
 
-/// What is answered.
+/// Response of the service.
 pub type Answered = Response<BoxBody<Bytes, Infallible>>;
 
-/// MCP as a service of `tower`; clones are the same one.
+/// MCP as a `tower` service. Clones share the same state.
 #[derive(Clone)]
 pub struct HttpService {
     inner: StreamableHttpService<Server, Sessions>,
@@ -97,7 +97,7 @@ impl std::fmt::Debug for HttpService {
     }
 }
 
-/// MCP over streamable HTTP, to be mounted at an address such as `/mcp`. Nothing runs until it is asked.
+/// Creates the service, to be mounted at a path such as `/mcp`. It starts no task until the first request.
 pub fn service(polis: Polis, hub: Hub, options: HttpOptions) -> HttpService {
     let house = Arc::new(House {
         metrics: options.metrics,
@@ -113,8 +113,8 @@ pub fn service(polis: Polis, hub: Hub, options: HttpOptions) -> HttpService {
         .disable_allowed_hosts()
         .disable_allowed_origins()
         .with_json_response(true)
-        // The empty event that would begin every stream is no JSON, and clients before 2025-11-25 stumble over it.
-        // For the others the session sends it.
+        // The empty priming event at the start of every stream is not JSON, and clients older than revision
+        // 2025-11-25 fail on it. For newer clients the session sends it.
         .with_sse_retry(None)
         .with_max_request_body_bytes(options.max_body_bytes)
         .with_cancellation_token(options.stop.clone());
@@ -129,12 +129,12 @@ pub fn service(polis: Polis, hub: Hub, options: HttpOptions) -> HttpService {
 }
 
 impl HttpService {
-    /// Whether a tool is being called.
+    /// Returns whether a tool call is in progress.
     pub fn is_busy(&self) -> bool {
         !(self.house.calls.is_free() && self.house.commands.is_free())
     }
 
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.sessions.count()
     }
@@ -150,7 +150,7 @@ impl HttpService {
         if let Some(session) = header(request.headers(), SESSION)
             && !self.sessions.admits(session, &identity)
         {
-            // To anybody else it is as if it were not there.
+            // Other callers must not learn that the session exists.
             return plain(StatusCode::NOT_FOUND, "Not Found: Session not found");
         }
         let tools = match chosen(request.uri().query().unwrap_or_default()) {
@@ -199,7 +199,7 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// The tools that an address chooses: `?tools=tasks,boards`.
+/// Parses the tool groups selected in the URL: `?tools=tasks,boards`.
 fn chosen(query: &str) -> Result<Toolset, Refusal> {
     let groups = query
         .split('&')
@@ -221,7 +221,7 @@ fn plain(status: StatusCode, text: &'static str) -> Answered {
     answer
 }
 
-/// A request that was not let in.
+/// Returns the response to a request that was not admitted.
 fn refused(error: &OpError) -> Answered {
     let told = Answer::refused(error, false);
     let mut answer = Response::new(Full::new(Bytes::from(told.document.to_string())).boxed());

@@ -1,11 +1,13 @@
 //! Replay of request streams: keeps the events of each request for a client that lost its connection.
 //!
-//! A request of a session continues when its client disconnects, and its answer may exist nowhere else: messages it
-//! returned are marked as read, a command has run. So every event goes into a log, the response reads from the log,
-//! and a `GET` with `Last-Event-ID` reads on from there, whether the answer is ready already or not.
+//! A request of a session continues when its client disconnects, and its response may exist nowhere else:
+//! messages it returned are marked as read, a command has run. So every event is written to a log, the
+//! response reads from the log, and a `GET` with `Last-Event-ID` resumes from there, whether the response is
+//! ready or not.
 //!
-//! `rmcp` can resume a stream too, but forgets it when its answer is sent, received or not. Its event store is no
-//! alternative: it knows no sessions, so a client with the id of another session's event could read that answer.
+//! `rmcp` can resume a stream too, but discards it once its response is sent, received or not. Its event
+//! store is no alternative: it has no notion of sessions, so a client with the id of another session's event
+//! could read that response.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -18,17 +20,17 @@ use futures_util::Stream;
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::time::Instant;
 
-/// How many answered requests of a session are kept.
+/// Maximum number of completed responses kept per session.
 const MAX_ANSWERS: usize = 32;
-/// How many bytes of them, as JSON. The newest answer is kept whatever its size.
+/// Maximum size of these responses in bytes of JSON. The newest response is kept regardless of its size.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
-/// How many events of one request are kept. A client that was away longer misses reports of progress; the answer is the
-/// last event.
+/// Maximum number of events kept per request. A client that was disconnected longer misses progress
+/// notifications; the response is always the last event.
 const MAX_EVENTS: usize = 32;
-/// How long a client waits before it reconnects.
+/// Reconnection delay sent to clients.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// The name of an event: which of the session's streams it belongs to, and its place there.
+/// Id of an event: the stream within the session, and the index within that stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventId {
     stream: u64,
@@ -36,7 +38,7 @@ struct EventId {
 }
 
 impl fmt::Display for EventId {
-    // Distinct from the ids of the session's common stream, which are plain numbers and `rmcp`'s own.
+    // Distinct from the ids of the session's standalone stream, which are plain numbers assigned by `rmcp`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "r{}/{}", self.stream, self.index)
     }
@@ -52,15 +54,15 @@ impl EventId {
     }
 }
 
-/// Whether an event is one of a request's stream, and not of a session's common stream.
+/// Returns whether an event belongs to a request's stream rather than to the session's standalone stream.
 pub(super) fn is_of_request(event_id: &str) -> bool {
     event_id.starts_with('r')
 }
 
-/// The logs of a session's requests.
+/// Event logs of a session's requests.
 #[derive(Debug)]
 pub(super) struct Replay {
-    /// For how long an answer is kept.
+    /// How long a response is kept.
     ttl: Duration,
     streams: Mutex<Streams>,
 }
@@ -83,8 +85,8 @@ impl Replay {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins the log of a request. If `primed`, its first event has no message: it only gives the client an id to
-    /// resume with, which clients before 2025-11-25 would take for a message.
+    /// Creates the log of a request. If `primed`, its first event has no message: it only gives the client an
+    /// id to resume from. Clients older than 2025-11-25 would mistake it for a message.
     pub(super) fn begin(&self, primed: bool) -> Arc<EventLog> {
         let mut streams = self.streams();
         let stream = streams.next;
@@ -95,7 +97,7 @@ impl Replay {
         });
         streams.logs.insert(stream, Arc::clone(&log));
         drop(streams);
-        // 0 is the place of the first event without a message, whether it is sent or not.
+        // Index 0 is reserved for the priming event, whether it is sent or not.
         log.lock().next = 1;
         if primed {
             let id = EventId { stream, index: 0 };
@@ -105,7 +107,7 @@ impl Replay {
         log
     }
 
-    /// Reads on after an event of one of the streams, unless it is forgotten.
+    /// Returns a reader that continues after an event; `None` if its stream was evicted.
     pub(super) fn resume(&self, last_event_id: &str) -> Option<EventReader> {
         self.evict();
         let last = EventId::parse(last_event_id)?;
@@ -113,7 +115,7 @@ impl Replay {
         Some(log.reader(last.index.checked_add(1)?))
     }
 
-    /// Forgets answers that are too old or too many: those that were sent first, then the oldest.
+    /// Evicts responses that are too old or exceed the limits: those already sent first, then the oldest.
     pub(super) fn evict(&self) {
         let now = Instant::now();
         let mut streams = self.streams();
@@ -123,7 +125,8 @@ impl Replay {
         let mut kept: Vec<(u64, KeptAnswer)> = answered
             .filter_map(|(stream, log)| Some((*stream, log.answered()?)))
             .collect();
-        // The newest stays, so that one large answer can be resumed, too. A request that began early may be answered last.
+        // The newest response stays, so that a single large response can be resumed. A request that began
+        // early may be answered last.
         kept.sort_by_key(|(stream, answer)| (answer.at, *stream));
         kept.pop();
         kept.sort_by_key(|(stream, answer)| (!answer.sent, answer.at, *stream));
@@ -140,16 +143,16 @@ impl Replay {
     }
 }
 
-/// An answer that is kept.
+/// A completed response that is kept for replay.
 #[derive(Debug, Clone, Copy)]
 struct KeptAnswer {
     at: Instant,
     bytes: usize,
-    /// Whether all of it was handed to a connection. It may still have been lost there.
+    /// Whether it was written completely to a connection. It may still have been lost there.
     sent: bool,
 }
 
-/// The events of one request.
+/// Event log of one request.
 #[derive(Debug)]
 pub(super) struct EventLog {
     stream: u64,
@@ -161,7 +164,8 @@ struct Inner {
     events: VecDeque<(u64, ServerSseMessage)>,
     next: u64,
     answered: Option<KeptAnswer>,
-    /// Counts the readers: the newest reads, those before it end, so that no message is on two streams.
+    /// Number of the newest reader. Only the newest reads; earlier ones end, so that no message is sent on
+    /// two streams.
     reader: u64,
     waiting: Option<Waker>,
 }
@@ -171,7 +175,7 @@ impl EventLog {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an event.
+    /// Appends an event.
     pub(super) fn push(&self, mut event: ServerSseMessage) {
         let mut inner = self.lock();
         let index = inner.next;
@@ -188,7 +192,7 @@ impl EventLog {
         wake(inner);
     }
 
-    /// Says that no more events come.
+    /// Marks the log as complete.
     pub(super) fn end(&self) {
         let mut inner = self.lock();
         let bytes = inner.events.iter().map(|(_, event)| size_of_event(event));
@@ -204,7 +208,7 @@ impl EventLog {
         self.lock().answered
     }
 
-    /// Returns a reader from an event on. It ends the reader before it.
+    /// Returns a reader that starts at an event index. It ends the previous reader.
     pub(super) fn reader(self: &Arc<Self>, next: u64) -> EventReader {
         let mut inner = self.lock();
         inner.reader += 1;
@@ -218,7 +222,7 @@ impl EventLog {
     }
 }
 
-/// Wakes the reader that waits, without the lock: it takes it at once.
+/// Wakes the waiting reader after releasing the lock, which the reader acquires immediately.
 fn wake(mut inner: MutexGuard<'_, Inner>) {
     let waiting = inner.waiting.take();
     drop(inner);
@@ -227,9 +231,9 @@ fn wake(mut inner: MutexGuard<'_, Inner>) {
     }
 }
 
-/// How long an event is as JSON.
+/// Returns the size of an event as JSON.
 fn size_of_event(event: &ServerSseMessage) -> usize {
-    /// Counts what is written.
+    /// Writer that only counts bytes.
     struct Counter(usize);
     impl std::io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -242,13 +246,13 @@ fn size_of_event(event: &ServerSseMessage) -> usize {
     }
     let mut counter = Counter(0);
     if let Some(message) = &event.message {
-        // A message that does not serialise is not sent either.
+        // A message that cannot be serialized is not sent either.
         let _ = serde_json::to_writer(&mut counter, message.as_ref());
     }
     counter.0
 }
 
-/// Events of a request, in order; the end comes after the answer.
+/// Events of a request in order. Ends after the response.
 #[derive(Debug)]
 pub(super) struct EventReader {
     log: Arc<EventLog>,

@@ -1,9 +1,10 @@
-//! Sessions of the eras that have them: whose each is, how many there are, when they end.
+//! Session manager of the MCP revisions with sessions: ownership, limits and idle timeout.
 //!
-//! `rmcp` runs a session; what its streams send is kept in `replay` for a client that lost its connection. Here it is kept from running for ever, and from being anybody else's. A session
-//! belongs to the token it was begun with. It ends when its client says so, when nobody has used it for a
-//! while, or when its owner, or everybody together, begins more than there may be: then the one that was not
-//! used for longest goes. Its client is told that it is gone, and begins a new one.
+//! `rmcp` runs a session; the events of its streams are kept in `replay` for a client that lost its
+//! connection. This module bounds the lifetime of sessions and protects them from other callers. A session
+//! belongs to the token it was created with. It ends when its client closes it, when it has been idle for too
+//! long, or when its owner, or all owners together, exceed the limit: then the least recently used session is
+//! evicted. Its client gets 404 and creates a new session.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -28,20 +29,20 @@ use super::replay::{self, Replay};
 use super::scope;
 use crate::identity::Identity;
 
-/// How long the end of a session may take that its client waits for.
+/// Timeout for closing a session while its client waits.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// How many sessions there may be, and for how long.
+/// Limits on number and lifetime of sessions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) all: usize,
     pub(super) each: usize,
     pub(super) idle: Duration,
-    /// For how long an answer is kept for a client that lost its connection.
+    /// How long a response is kept for replay to a client that lost its connection.
     pub(super) replay: Duration,
 }
 
-/// The sessions there are.
+/// All sessions.
 #[derive(Debug)]
 pub(super) struct Sessions {
     local: Arc<LocalSessionManager>,
@@ -49,14 +50,14 @@ pub(super) struct Sessions {
     limits: Limits,
 }
 
-/// Who has which session.
+/// Ownership and use of each session.
 #[derive(Debug, Default)]
 struct Book(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
     sessions: HashMap<SessionId, Entry>,
-    /// Whether a task looks for those that nobody uses.
+    /// Whether the task that evicts idle sessions is running.
     swept: bool,
 }
 
@@ -65,9 +66,9 @@ struct Entry {
     owner: Identity,
     ended: CancellationToken,
     used: Instant,
-    /// How many streams and requests it has open; one that has any is in use.
+    /// Number of open streams and requests. A session with any is in use.
     streams: usize,
-    /// Whether its streams begin with an event without a message, as its revision of the protocol has it.
+    /// Whether its streams start with a priming event, as required by its protocol revision.
     primed: bool,
     replay: Arc<Replay>,
 }
@@ -77,7 +78,7 @@ impl Book {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a session out.
+    /// Removes a session and cancels its work.
     fn strike(&self, id: &SessionId) {
         let entry = self.entries().sessions.remove(id);
         if let Some(entry) = entry {
@@ -87,16 +88,16 @@ impl Book {
 }
 
 impl Entries {
-    /// The session that was not used for longest, among those of one owner or of all.
+    /// Returns the least recently used session of one owner, or of all.
     fn oldest(&self, owner: Option<&Identity>) -> Option<SessionId> {
         let of = |entry: &Entry| owner.is_none_or(|owner| entry.owner == *owner);
         let found = self.sessions.iter().filter(|(_, entry)| of(entry));
-        // One in use goes only where all are.
+        // A session in use is chosen only if all are in use.
         let (id, _) = found.min_by_key(|(_, entry)| (entry.streams > 0, entry.used))?;
         Some(id.clone())
     }
 
-    /// The sessions that have to go for one more of this owner.
+    /// Returns the session to evict before one more of this owner is created.
     fn too_many(&self, owner: &Identity, limits: Limits) -> Option<SessionId> {
         let all = self.sessions.values();
         if all.filter(|entry| entry.owner == *owner).count() >= limits.each {
@@ -124,9 +125,9 @@ impl Entries {
 impl Sessions {
     pub(super) fn new(limits: Limits) -> Self {
         let mut config = SessionConfig::default();
-        // Whether a session is used is known here: one that only listens is, too.
+        // Idle sessions are tracked here: a session that only listens is in use too.
         config.keep_alive = None;
-        // How a stream begins depends on the session's revision, which `rmcp` does not look at.
+        // How a stream starts depends on the session's protocol revision, which `rmcp` ignores.
         config.sse_retry = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
@@ -137,12 +138,12 @@ impl Sessions {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of sessions.
     pub(super) fn count(&self) -> usize {
         self.book.entries().sessions.len()
     }
 
-    /// Whether a session is this caller's, or nobody's; it counts as used.
+    /// Returns whether a session belongs to this caller or does not exist, and marks it as used.
     pub(super) fn admits(&self, id: &str, identity: &Identity) -> bool {
         match self.book.entries().sessions.get_mut(id) {
             Some(entry) => {
@@ -156,14 +157,14 @@ impl Sessions {
         }
     }
 
-    /// Ends a session that has to go; nobody waits for that.
+    /// Evicts a session without waiting for its end.
     fn send_away(local: &Arc<LocalSessionManager>, book: &Book, id: SessionId) {
         book.strike(&id);
         let local = Arc::clone(local);
         tokio::spawn(async move { local.close_session(&id).await });
     }
 
-    /// Looks for sessions that nobody uses, as long as there are any.
+    /// Starts the task that evicts idle sessions while there are any.
     fn sweep(&self) {
         if std::mem::replace(&mut self.book.entries().swept, true) {
             return;
@@ -189,7 +190,7 @@ impl Sessions {
         });
     }
 
-    /// The logs of a session's requests, and whether its streams are primed.
+    /// Returns the replay logs of a session, and whether its streams are primed.
     fn replay(&self, id: &SessionId) -> Result<(Arc<Replay>, bool), LocalSessionManagerError> {
         let entries = self.book.entries();
         let entry = entries.sessions.get(id);
@@ -197,7 +198,7 @@ impl Sessions {
         Ok((Arc::clone(&entry.replay), entry.primed))
     }
 
-    /// A stream that keeps its session in use.
+    /// Wraps a stream so that its session counts as in use.
     fn in_use<S>(&self, id: &SessionId, stream: S) -> InUse<S> {
         if let Some(entry) = self.book.entries().sessions.get_mut(id) {
             entry.streams += 1;
@@ -234,7 +235,7 @@ impl<S> Drop for InUse<S> {
     }
 }
 
-/// The revision of the protocol that a session was begun with.
+/// Returns the protocol revision negotiated for a session.
 fn negotiated(answer: &ServerJsonRpcMessage) -> Option<&ProtocolVersion> {
     match answer {
         JsonRpcMessage::Response(response) => match &response.result {
@@ -250,7 +251,7 @@ impl SessionManager for Sessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        // Nothing but a request begins one.
+        // Sessions are only created by requests.
         let scope = scope::current().map_err(|_| SessionError::SessionServiceTerminated)?;
         let too_many = self.book.entries().too_many(&scope.identity, self.limits);
         if let Some(id) = too_many {
@@ -290,7 +291,7 @@ impl SessionManager for Sessions {
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.book.strike(id);
-        // One whose client takes nothing ends when its connection does.
+        // A session whose client does not read ends when its connection does.
         let closed = timeout(CLOSING, self.local.close_session(id)).await;
         closed.unwrap_or(Ok(()))
     }
@@ -302,7 +303,7 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let (replay, primed) = self.replay(id)?;
         let events = self.local.create_stream(id, message).await?;
-        // A request is a use of its session, with or without a client that waits for the answer.
+        // A running request keeps its session in use, whether or not its client is still connected.
         let mut events = self.in_use(id, events);
         let log = replay.begin(primed);
         let reader = log.reader(0);

@@ -1,8 +1,8 @@
-//! Standard input, read without a thread where that can be done.
+//! Asynchronous standard input, without a thread where possible.
 //!
-//! Programs start servers with pipes or sockets. Both are read through the reactor: a thread between would
-//! cost more than most requests. What is left (a terminal, a file) is read by a thread, which nobody waits
-//! for at the end.
+//! Programs start MCP servers with pipes or sockets. Both are read through the reactor: a thread in between
+//! would cost more than most requests. Terminals and files are read by a thread, which is not joined at the
+//! end.
 
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
@@ -13,9 +13,9 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 
-/// How much is read at once.
+/// Number of bytes read at once.
 pub(super) const CHUNK: usize = 64 << 10;
-/// How many chunks a thread may be ahead.
+/// Maximum number of chunks the thread may read ahead.
 const AHEAD: usize = 4;
 
 /// Standard input.
@@ -27,9 +27,10 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// Standard input, as it is.
+    /// Opens standard input.
     pub(super) fn open() -> io::Result<Self> {
-        // Opened again, so that not to wait is a matter of this handle alone, and not of all who share it.
+        // Reopened, so that non-blocking mode applies to this file description only and not to all processes
+        // sharing it.
         if let Ok(pipe) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
             return Ok(Self::Pipe(pipe));
         }
@@ -39,8 +40,7 @@ impl Input {
         }
     }
 
-    /// Adds what comes next to a buffer; how much it was, 0 at the end. May be dropped half-way: nothing
-    /// is lost then.
+    /// Appends the next bytes to a buffer and returns their number; 0 at the end. Cancel safe.
     pub(super) async fn read(&mut self, buffer: &mut BytesMut) -> io::Result<usize> {
         buffer.reserve(CHUNK);
         match self {
@@ -58,7 +58,7 @@ impl Input {
     }
 }
 
-/// A stream as a socket, if it is one.
+/// Returns a file descriptor as a socket, if it is one.
 pub(super) fn socket(stream: std::os::fd::BorrowedFd<'_>) -> io::Result<Option<UnixStream>> {
     use std::os::unix::fs::FileTypeExt as _;
 

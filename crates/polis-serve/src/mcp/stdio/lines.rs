@@ -1,33 +1,34 @@
-//! Bytes in, lines out; a line that is too long is left out whole, so that it takes no memory.
+//! Line splitter with a length limit. A line that is too long is discarded as a whole, so it takes no memory.
 
 use bytes::{Bytes, BytesMut};
 
-/// The longest line, in bytes: the largest board, each of its bytes escaped once, and what is around it.
+/// Maximum line length in bytes: the largest board with every byte escaped once, plus the surrounding
+/// message.
 pub(super) const LONGEST: usize = 24 << 20;
 
-/// The lines of a stream.
+/// Splits a byte stream into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pub(super) buffer: BytesMut,
-    /// How much of the buffer is known to have no line end.
+    /// Length of the buffer prefix known to contain no line break.
     looked: usize,
-    /// Whether the rest of a line is being left out.
+    /// Whether the rest of an overlong line is being discarded.
     skipping: bool,
 }
 
-/// What is found in the buffer.
+/// Result of a search for a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A line, without its end.
+    /// A line without its line break.
     Line(Bytes),
-    /// A line that is too long; it is left out.
+    /// A line that was too long and is discarded.
     TooLong,
-    /// No whole line yet.
+    /// No complete line yet.
     Nothing,
 }
 
 impl Lines {
-    /// The next line in the buffer.
+    /// Returns the next line in the buffer.
     pub(super) fn next(&mut self) -> Found {
         loop {
             let fresh = self.buffer.get(self.looked..).unwrap_or_default();

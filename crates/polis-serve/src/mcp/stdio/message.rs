@@ -1,21 +1,21 @@
-//! Reading a line as a message, or saying what is wrong with it.
+//! Parses a line as a JSON-RPC message, or returns the JSON-RPC error for it.
 
 use rmcp::ErrorData;
 use rmcp::model::{ClientJsonRpcMessage, NumberOrString, RequestId};
 use serde_json::Value;
 
-/// What a line is.
+/// Result of parsing a line.
 #[derive(Debug)]
 pub(super) enum Read {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
-    /// Not one; whoever wrote it is told.
+    /// An invalid message, with the error to send and the request id if known.
     Wrong(ErrorData, Option<RequestId>),
-    /// Nothing that wants an answer.
+    /// Nothing that requires a response.
     Nothing,
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn read(line: &[u8]) -> Read {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     let line = line.trim_ascii();
@@ -45,7 +45,7 @@ fn wrong(line: &[u8]) -> Read {
         Some(Value::Number(id)) => id.as_i64().map(NumberOrString::Number),
         _ => None,
     };
-    // Neither a notification nor an answer is answered, whatever is wrong with it.
+    // Notifications and responses are never answered, even if invalid.
     let is_request = value.get("id").is_some() && value.get("method").is_some();
     if value.is_object() && !is_request {
         return Read::Nothing;

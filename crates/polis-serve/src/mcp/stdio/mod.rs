@@ -1,7 +1,8 @@
-//! MCP over standard input and output: one message a line.
+//! MCP over standard input and output: one JSON-RPC message per line.
 //!
-//! Standard output has nothing but messages. The process serves one client and ends with it: at the end of
-//! the input what was asked is still answered, but commands are ended, for nobody waits for them.
+//! Standard output contains only messages. The process serves one client and ends with it: at the end of
+//! input, pending requests are still answered, but running commands are stopped because no client waits for
+//! them.
 
 mod input;
 mod lines;
@@ -26,8 +27,7 @@ use input::Input;
 use output::Output;
 use transport::Stdio;
 
-/// Serves the client at the other end of standard input and output, until it closes them or `stop` is
-/// cancelled.
+/// Serves the client on standard input and output until it closes them or `stop` is cancelled.
 pub async fn serve_stdio(
     polis: Polis,
     identity: Identity,
@@ -45,7 +45,7 @@ pub async fn serve_stdio(
             Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
             Ok(_) => Ok(()),
         },
-        // It went, or was sent away, before it had asked for anything.
+        // The client disconnected, or the server was stopped, before the first request.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(())
         }

@@ -1,6 +1,7 @@
-//! Standard output: whole messages, one after another.
+//! Asynchronous standard output for whole messages, in order.
 //!
-//! A message is written where it is sent, if the client takes it; the rest is written when it does.
+//! A message is written immediately if the client can take it; the rest is written when the output becomes
+//! writable.
 
 use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
@@ -15,12 +16,12 @@ use super::input::socket;
 pub(super) enum Output {
     Pipe(pipe::Sender),
     Socket(UnixStream),
-    /// A terminal or a file, which take what they get.
+    /// A terminal or file, which accepts all writes.
     Plain(io::Stdout),
 }
 
 impl Output {
-    /// Standard output, as it is.
+    /// Opens standard output.
     pub(super) fn open() -> io::Result<Self> {
         if let Ok(pipe) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
             return Ok(Self::Pipe(pipe));
@@ -31,7 +32,7 @@ impl Output {
         })
     }
 
-    /// Writes as much as is taken at once; how much that was.
+    /// Writes as much as possible without blocking and returns the number of bytes.
     pub(super) fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut written = 0;
         while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
@@ -51,7 +52,7 @@ impl Output {
         Ok(written)
     }
 
-    /// Writes all of it, as the client takes it.
+    /// Writes all bytes, waiting for the client where necessary.
     pub(super) async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut written = self.write_some(bytes)?;
         while written < bytes.len() {

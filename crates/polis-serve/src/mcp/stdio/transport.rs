@@ -1,4 +1,4 @@
-//! Messages in and out, as `rmcp` wants them.
+//! `rmcp` transport over standard input and output, with back pressure for clients that do not read.
 
 use std::io;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use super::lines::{Found, LONGEST, Lines};
 use super::message::{Read, read};
 use super::output::Output;
 
-/// How many bytes a client may leave unread before no more of it is read.
+/// Maximum number of unread output bytes, beyond which no more input is read.
 const UNREAD: usize = 4 << 20;
 
-/// Standard input and output.
+/// Transport over standard input and output.
 #[derive(Debug)]
 pub(super) struct Stdio {
     input: Input,
     lines: Lines,
     output: Arc<Outbox>,
-    /// Cancelled at the end of the input, or when the output is closed.
+    /// Cancelled at the end of input, or when the output is closed.
     ended: CancellationToken,
-    /// Whether a request has come; what comes before is not a part of any conversation.
+    /// Whether a request has arrived. Messages before the first request are ignored.
     begun: bool,
 }
 
-/// The way out, and how much waits there.
+/// The output and the number of bytes waiting for it.
 #[derive(Debug)]
 struct Outbox {
     output: Arc<Mutex<Output>>,
@@ -39,7 +39,7 @@ struct Outbox {
 }
 
 impl Outbox {
-    /// Sends a message: at once if the client takes it and nothing waits before it.
+    /// Sends a message: immediately if the client can take it and no other message is waiting.
     fn send(
         self: &Arc<Self>,
         message: &ServerJsonRpcMessage,
@@ -64,7 +64,7 @@ impl Outbox {
                 Err(error) => Err(error),
             };
             if sent.is_err() {
-                // Nobody reads any more, so there is nobody to serve.
+                // The client no longer reads, so the connection ends.
                 ended.cancel();
             }
             sent
@@ -93,7 +93,7 @@ impl Outbox {
     }
 }
 
-/// How far a message got.
+/// How much of a message was written.
 enum Written {
     All,
     Begun(tokio::sync::OwnedMutexGuard<Output>, Vec<u8>),
@@ -115,10 +115,10 @@ impl Stdio {
         }
     }
 
-    /// The next message; none at the end.
+    /// Returns the next message; `None` at the end of input.
     async fn next(&mut self) -> io::Result<Option<ClientJsonRpcMessage>> {
         loop {
-            // Whoever asks without a pause must not keep its own answers from being made.
+            // A client that sends without pause must not keep its own responses from being produced.
             tokio::task::consume_budget().await;
             while self.output.unread.load(Ordering::Relaxed) > UNREAD {
                 self.output.taken.notified().await;
@@ -152,7 +152,7 @@ impl Stdio {
         }
     }
 
-    /// Tells the client that a line is no message.
+    /// Sends an error response to an invalid line.
     fn complain(&self, error: ErrorData, id: Option<RequestId>) {
         let message = ServerJsonRpcMessage::error(error, id);
         tokio::spawn(self.output.send(&message, &self.ended));
