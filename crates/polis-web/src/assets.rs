@@ -1,6 +1,6 @@
-//! What a page is made of beside its text, kept in the program: nothing is fetched from elsewhere.
+//! Embedded assets: stylesheets, scripts and the icon are compiled into the program and never fetched from elsewhere.
 //!
-//! An asset's address has its hash in it, so a browser may keep it for ever and never has an old one.
+//! An asset's URL contains the hash of its content, so browsers may cache it indefinitely and never use an old version.
 
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock};
@@ -19,16 +19,16 @@ use sha2::{Digest as _, Sha256};
 use crate::minify;
 use crate::state::House;
 
-/// What is made leaner before it is sent: our own.
+/// Type of an asset; our own stylesheets and scripts are minified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Sheet,
     Script,
-    /// As it came.
+    /// Served unchanged, with this media type.
     Given(&'static str),
 }
 
-/// The names of the files, what each is, and what is in it.
+/// Name, type and content of the files.
 const FILES: [(&str, Kind, &str); 14] = [
     (
         "htmx.min.js",
@@ -139,7 +139,7 @@ impl Asset {
     }
 }
 
-/// The address of an asset.
+/// Returns the URL of an asset.
 pub(crate) fn url(name: &str) -> &'static str {
     let found = ASSETS.iter().find(|asset| asset.name == name);
     found.map_or("", |asset| asset.url.as_str())
@@ -150,7 +150,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 }
 
 async fn serve(uri: Uri, headers: HeaderMap) -> Response {
-    // Another hash is another version: what is here would be kept for it for ever.
+    // Another hash is another version: serving this content would be cached under it indefinitely.
     let Some(asset) = ASSETS.iter().find(|asset| asset.url == uri.path()) else {
         return StatusCode::NOT_FOUND.into_response();
     };

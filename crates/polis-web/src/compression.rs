@@ -1,7 +1,8 @@
-//! Pages and parts of pages are sent compressed to those who take that.
+//! Compression middleware: sends HTML gzip-compressed to clients that accept it.
 //!
-//! A page has the session's word in it beside texts of others. Measuring it by the length of compressed
-//! answers needs a browser that sends the session for foreign pages; its cookie is never sent for them.
+//! Compressing pages that contain the CSRF token together with texts of others is safe from BREACH: measuring the
+//! length of compressed responses needs a browser that sends the session cookie with cross-site requests, and this
+//! cookie never is.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -11,7 +12,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
 use http_body_util::BodyExt as _;
 use polis_serve::http::body::{gzip, takes_gzip};
 
-/// Compresses what is HTML; streams and everything else go through as they are.
+/// Compresses HTML responses; streams and everything else pass through unchanged.
 pub(crate) async fn pack(request: Request, next: Next) -> Response {
     let takes = takes_gzip(request.headers());
     let answer = next.run(request).await;
@@ -25,7 +26,7 @@ pub(crate) async fn pack(request: Request, next: Next) -> Response {
     let (mut head, body) = answer.into_parts();
     head.headers
         .append(VARY, HeaderValue::from_static("Accept-Encoding, Cookie"));
-    // Pages are made whole in memory, so this neither waits nor fails.
+    // Pages are rendered completely in memory, so this neither waits nor fails.
     let Ok(whole) = body.collect().await else {
         return Response::from_parts(head, axum::body::Body::empty());
     };

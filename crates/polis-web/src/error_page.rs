@@ -1,4 +1,4 @@
-//! Refusals as a browser shows them: code, sentence and next step, as a page or as a notice within one.
+//! Error responses: an error with code, message and next step, as a page or as a notice within a page.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue};
@@ -11,7 +11,7 @@ use polis_view::{Lang, labels};
 use crate::layout;
 use crate::request_context::{Taste, Visit};
 
-/// What a handler answers instead of a page.
+/// Error type of the handlers; converts to an error response.
 #[derive(Debug)]
 pub(crate) struct Refused {
     visit: Box<Visit>,
@@ -27,7 +27,7 @@ impl Refused {
     }
 }
 
-/// Lets a handler say `.or_refuse(&visit)?`.
+/// Extension trait that converts an error in a handler: `.or_refuse(&visit)?`.
 pub(crate) trait OrRefuse<T> {
     fn or_refuse(self, visit: &Visit) -> Result<T, Refused>;
 }
@@ -48,7 +48,7 @@ impl IntoResponse for Refused {
             *answer.status_mut() = status;
             return answer;
         }
-        // A notice over the page that is there; htmx puts it where notices are, whatever was asked for.
+        // For htmx: a notice on the current page, placed in the notices area regardless of the requested target.
         let mut answer = layout::part(notice(visit.taste, &error, true));
         *answer.status_mut() = status;
         let headers = answer.headers_mut();
@@ -60,7 +60,7 @@ impl IntoResponse for Refused {
     }
 }
 
-/// A refusal as a page of its own, for somebody who is not known.
+/// Returns an error page for a visitor without a session.
 pub(crate) fn document(taste: Taste, error: &OpError) -> Response {
     let mut answer = layout::outside(taste, headline(taste, error), &notice(taste, error, false));
     *answer.status_mut() = problem::status_of(error.code());
@@ -74,12 +74,12 @@ fn headline(taste: Taste, error: &OpError) -> &'static str {
     }
 }
 
-/// A refusal: its sentence, what to do next, and its code. One that lies over a page can be closed.
+/// Renders an error: message, next step and code. With `over`, the notice can be closed.
 pub(crate) fn notice(taste: Taste, error: &OpError, over: bool) -> Markup {
     let told = error.document().error;
     let lang = taste.lang;
-    // Refusals speak the documents' language. In another the code says what it is, and the words of the
-    // refusal, which name what exactly is wrong, come after.
+    // Error messages are in English. In another language, a translated sentence for the code comes first, followed by
+    // the original message, which names the exact cause.
     let own = lang == Lang::En;
     let hint = labels::screen_hint(told.code, told.hint, lang);
     html! {
@@ -98,7 +98,7 @@ pub(crate) fn notice(taste: Taste, error: &OpError, over: bool) -> Markup {
     }
 }
 
-/// The button that takes a notice away.
+/// Renders the button that closes a notice.
 pub(crate) fn close(lang: Lang) -> Markup {
     html! { button.close type="button" data-close aria-label=(lang.say("Close", "关闭")) { "×" } }
 }

@@ -1,7 +1,7 @@
-//! Texts of others, as much of them as a page bears: the beginning, and a link to all of it.
+//! Excerpts of user-supplied texts: truncates a text to what a page can show, with a link to the full text.
 //!
-//! Agents write what they like, as long as they like. A page's size and the time it takes to draw it are
-//! ours, so every such text is cut by its length, and its markup by its own.
+//! Agents may write texts of any length. To bound the size of a page and its rendering time, every such text is
+//! truncated by its length, and additionally by the length of its markup.
 
 use maud::{Markup, html};
 use polis_core::message::Message;
@@ -12,31 +12,31 @@ use crate::error_page::{OrRefuse as _, Refused};
 use crate::markdown;
 use crate::request_context::Visit;
 
-/// How much there is of a text that stands in a list, with a link to it.
+/// Excerpt in a list with a link to the full text, in bytes.
 pub(crate) const LEAD: usize = 480;
-/// How much of a letter or an argument a card has.
+/// Excerpt of a message or an argument on a card.
 pub(crate) const CARD: usize = 4 << 10;
-/// How much of a comment or an answer a page has.
+/// Excerpt of a comment or an answer on a page.
 pub(crate) const PASSAGE: usize = 16 << 10;
-/// How much of a task's description its page has.
+/// Excerpt of a task's description on its page.
 pub(crate) const DESCRIPTION: usize = 64 << 10;
-/// How much a page has that is there for one text alone.
+/// Limit of a page that shows a single text.
 pub(crate) const WHOLE: usize = 256 << 10;
 
-/// Markup longer than so many times its text is not sent: the text is shown as it was written.
+/// Markup that is longer than this many times its text is not sent; the source text is shown instead.
 const GROWTH: usize = 8;
 
-/// The beginning of a text, at most so many bytes.
+/// Returns the beginning of a text, at most `most` bytes.
 pub(crate) fn beginning(text: &str, most: usize) -> &str {
     let end = text.floor_char_boundary(most);
     text.get(..end).unwrap_or(text)
 }
 
-/// A text in Markdown, cut; where it is, `all` leads to the whole.
+/// Renders a Markdown text, truncated; if it was truncated, `all` links to the full text.
 pub(crate) fn prose(visit: &Visit, text: &str, most: usize, all: Option<&str>) -> Markup {
     let shown = beginning(text, most);
     let drawn = markdown::html(shown);
-    // A text of nothing but marks becomes many times as long.
+    // A text that consists only of markup characters grows many times in length.
     let odd = drawn.0.len() > (shown.len() * GROWTH).max(CARD);
     html! {
         @if odd { pre.text { (shown) } } @else { div.prose { (drawn) } }
@@ -44,7 +44,7 @@ pub(crate) fn prose(visit: &Visit, text: &str, most: usize, all: Option<&str>) -
     }
 }
 
-/// What a letter says, cut; where it is, a link leads to the letter alone.
+/// Renders the content of a message, truncated; if it was truncated, a link leads to the message's own page.
 pub(crate) fn letter(visit: &Visit, message: &Message, most: usize) -> Markup {
     let all = format!("/agents/letters/{}", message.id);
     let all = (most < WHOLE).then_some(all.as_str());
@@ -54,7 +54,7 @@ pub(crate) fn letter(visit: &Visit, message: &Message, most: usize) -> Markup {
     }
 }
 
-/// Data on lines of its own, cut. What is longer than any page has of it is not even laid out.
+/// Renders formatted JSON data, truncated. Data longer than any page shows is not formatted first.
 pub(crate) fn data(visit: &Visit, data: &Raw, most: usize, all: Option<&str>) -> Markup {
     match data.text() {
         long if long.len() > WHOLE => plain(visit, long, most, all),
@@ -62,7 +62,7 @@ pub(crate) fn data(visit: &Visit, data: &Raw, most: usize, all: Option<&str>) ->
     }
 }
 
-/// A text as it stands, cut; where it is, `all` leads to the whole.
+/// Renders preformatted text, truncated; if it was truncated, `all` links to the full text.
 fn plain(visit: &Visit, text: &str, most: usize, all: Option<&str>) -> Markup {
     let shown = beginning(text, most);
     html! {
@@ -71,7 +71,7 @@ fn plain(visit: &Visit, text: &str, most: usize, all: Option<&str>) -> Markup {
     }
 }
 
-/// What is said where a text was cut.
+/// Note on a truncated text.
 fn rest(visit: &Visit, text: &str, shown: &str, all: Option<&str>) -> Markup {
     let (some, whole) = (bytes(shown), bytes(text));
     html! {
@@ -88,7 +88,7 @@ fn bytes(text: &str) -> String {
     number_format::bytes(u64::try_from(text.len()).unwrap_or(u64::MAX))
 }
 
-/// Draws what may be long, away from the threads that serve.
+/// Renders potentially long content on a blocking thread, so that the server's async threads are not blocked.
 pub(crate) async fn drawn<T: Send + 'static>(
     visit: &Visit,
     draw: impl FnOnce(&Visit) -> T + Send + 'static,

@@ -1,7 +1,7 @@
-//! What a request says: its address, what is asked there, and a form.
+//! Request extractors for path, query and form.
 //!
-//! They are read as axum reads them; but what cannot be read is answered as every refusal is, as a page or a
-//! notice in the reader's language, not as a line of text.
+//! They parse like axum's own, but a rejection is rendered like every other error: as a page or a notice in the
+//! reader's language instead of a line of plain text.
 
 use axum::extract::{self, FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse as _, Response};
@@ -14,15 +14,15 @@ use crate::error_page::Refused;
 use crate::page::nothing;
 use crate::request_context::Visit;
 
-/// What stands in the address. If it can be no name of anything, nothing is there.
+/// Path parameters. If they cannot be parsed, the response is "not found".
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub(crate) T);
 
-/// What is asked behind the question mark.
+/// Query string parameters.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// A form that was sent.
+/// Form fields.
 #[derive(Debug)]
 pub(crate) struct Form<T>(pub(crate) T);
 

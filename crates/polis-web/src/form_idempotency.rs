@@ -1,7 +1,8 @@
-//! Forms that count once, however often they are sent: by a second click, or by a page that is sent again.
+//! Idempotency of forms: a form takes effect once, even if it is submitted again by a second click or a page reload.
 //!
-//! A form that adds something has a key of its own; a second request with that key gets the first one's answer
-//! (`polis_ops::idempotency`). Forms that change something have the version they were made from, which does the same.
+//! A form that adds something contains an idempotency key; a second request with that key gets the stored response
+//! (`polis_ops::once`). A form that changes something contains the version it was created from, which has the same
+//! effect.
 
 use maud::{Markup, html};
 use polis_core::digest;
@@ -12,14 +13,13 @@ use serde_json::Value;
 
 use crate::request_context::Visit;
 
-/// The field with a form's key. Browsers that fill in forms again do not fill in this.
+/// Renders the hidden field with a new idempotency key. It is excluded from the browser's form restoration.
 pub(crate) fn field(visit: &Visit) -> Markup {
     html! { input type="hidden" name="once" value=(visit.polis.chance.token()) autocomplete="off"; }
 }
 
-/// Does what a form asks for, on a ground that keeps the answer with the form's key. `asked` is all that was
-/// sent: who goes back and writes something else has asked for something else. A form without a key counts each
-/// time.
+/// Runs a form's action and stores the response under the form's key. `asked` must contain all submitted fields:
+/// submitting different content after going back is a different request. A form without a key takes effect each time.
 pub(crate) async fn done<V, F>(
     visit: &Visit,
     key: &str,

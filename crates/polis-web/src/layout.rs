@@ -1,4 +1,4 @@
-//! The frame of every page: head, tabs, where notices appear, and the headers every document has.
+//! HTML document shell of every page (head, scripts, content, notices), and the security headers of every response.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -14,35 +14,35 @@ pub(crate) use polis_view::Tab;
 use crate::request_context::{Taste, Visit};
 use crate::{assets, navigation, tab};
 
-/// Nothing but our own: no script, style, picture or frame from anywhere else, none within a document.
+/// Content Security Policy: only our own scripts, styles, images and connections, and nothing inline.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
      form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 );
 
-/// The scripts of every page.
+/// Scripts of every page.
 const SCRIPTS: [&str; 3] = ["htmx.min.js", "idiomorph-ext.min.js", "polis.js"];
 
-/// The address a page is to show from now on.
+/// Response header with which htmx replaces the URL in the address bar.
 const REPLACE_URL: HeaderName = HeaderName::from_static("hx-replace-url");
 
-/// A whole page: what `body` draws, within the frame.
+/// Returns a complete page with `body` as its content.
 ///
-/// `live` names what the page wants to hear of (see [`crate::live`]): areas such as `task`, or subjects
-/// such as `board/global`, separated by commas; a session that may not read events hears of nothing. An element that is to be fetched again then has
-/// `hx-trigger="polis:task from:body"`, `hx-get` of its own address and
+/// `live` lists the events that the page subscribes to (see [`crate::live`]): areas such as `task`, or subjects such as
+/// `board/global`, separated by commas. A session without permission to read events gets no subscription. An element
+/// that is to be refreshed then has `hx-trigger="polis:task from:body"`, `hx-get` with its own URL and
 /// `hx-swap="morph:outerHTML"`.
 pub(crate) fn page(visit: &Visit, tab: Tab, title: &str, live: &str, body: &Markup) -> Response {
     framed(visit, Some(tab), title, live, body)
 }
 
-/// A page that belongs to no tab.
+/// Returns a page that belongs to no tab.
 pub(crate) fn apart(visit: &Visit, title: &str, body: &Markup) -> Response {
     framed(visit, None, title, "", body)
 }
 
 fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Markup) -> Response {
-    // Who may not read events would be refused the stream, again and again.
+    // Without permission to read events, the browser's requests for the stream would be refused again and again.
     let heard = !live.is_empty() && visit.allows(Area::Events, Access::Read);
     let content = html! {
         (navigation::bar(visit, tab, heard))
@@ -55,18 +55,18 @@ fn framed(visit: &Visit, tab: Option<Tab>, title: &str, live: &str, body: &Marku
     document(visit.taste, tab, &title, Some(&visit.csrf), live, &content)
 }
 
-/// A page for somebody who is not known.
+/// Returns a page for a visitor without a session.
 pub(crate) fn outside(taste: Taste, title: &str, body: &Markup) -> Response {
     let content = html! { main #main.outside { h1 { (title) } (body) } };
     document(taste, None, title, None, None, &content)
 }
 
-/// A part of a page, for htmx to put in its place.
+/// Returns a fragment of a page, for htmx to swap in.
 pub(crate) fn part(markup: Markup) -> Response {
     Html(markup.into_string()).into_response()
 }
 
-/// A part of a page, after which the page's address is this one: who filters can come back to what is shown.
+/// Returns a fragment and sets the page's URL, so that a filtered view can be reloaded and bookmarked.
 pub(crate) fn part_at(address: &str, markup: Markup) -> Response {
     let mut answer = part(markup);
     if let Ok(address) = HeaderValue::try_from(address) {
@@ -112,19 +112,19 @@ fn document(
     Html(whole.into_string()).into_response()
 }
 
-/// htmx without what the policy forbids; answers of refusals are shown too.
+/// htmx configuration: disables what the Content Security Policy forbids, and swaps in error responses as well.
 const HTMX: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,"responseHandling":[{"code":"204","swap":false},{"code":"...","swap":true}]}"#;
 
-/// Puts on every answer the headers that it does not have by itself: documents and parts, refusals of the
-/// router, redirects, assets and streams alike.
+/// Middleware that adds the default security headers to every response that does not set them itself: documents and
+/// fragments, router errors, redirects, assets and streams.
 pub(crate) async fn dress(request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     let headers = answer.headers_mut();
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-        // Nobody else learns where a reader was. Our own forms have to: with `no-referrer` browsers would
-        // send them as from nowhere, and the gate refuses that.
+        // No other site learns the reader's URL. Our own forms need the referrer: with `no-referrer`, browsers would
+        // send `Origin: null`, which the admission check refuses.
         (REFERRER_POLICY, HeaderValue::from_static("same-origin")),
         (CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ] {

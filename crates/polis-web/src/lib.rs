@@ -1,10 +1,10 @@
-//! polis in a browser: pages made on the server over the same operations every surface has, live through
-//! one stream of events. No rules of its own.
+//! Web interface of polis: server-rendered pages over the same operations as every other surface, with live updates
+//! through one event stream (SSE). Contains no business rules.
 //!
-//! A request comes through the server's gate, is somebody's by its session (`session`), and is answered by
-//! a page (`page/*`), one folder for each tab. Whole documents are drawn by `layout`, refusals by `refused`;
-//! parts of a page are the same functions that draw them within it, fetched again when `live` says that
-//! something happened.
+//! A request passes the server's admission check, is authenticated by its session (`session`), and is handled by a page
+//! (`page/*`, one directory per tab). `layout` renders complete documents, `refused` renders errors. A fragment of a
+//! page is rendered by the same function as within the page, and the browser fetches it again when `live` reports a
+//! change.
 
 mod assets;
 mod compression;

@@ -1,9 +1,10 @@
-//! `GET /live?about=task,board/global&after=120`: tells a page that something it shows has changed, after the
-//! place in the log the page was drawn at.
+//! Live updates (SSE): `GET /live?about=task,board/global&after=120` notifies a page that something it shows has
+//! changed since the log position at which the page was rendered.
 //!
-//! What has changed is not told: the page fetches the part again, as the person who may see it. Events are
-//! named as asked, by area (`task`, `board`, …) or by subject (`board/global`), or `event` for everything;
-//! several in a short time are told as one, with `~` behind the name in a longer one (`wanted`).
+//! The notification does not contain the change: the page fetches the fragment again, with the reader's own
+//! permissions. Events are named as requested: by area (`task`, `board`, …), by subject (`board/global`), or `event`
+//! for everything. Several events within a short time are coalesced into one; a name with the suffix `~` uses a longer
+//! interval (`wanted`).
 
 mod subscription;
 
@@ -33,15 +34,15 @@ use crate::extract::Query;
 use crate::request_context::Visit;
 use crate::state::House;
 
-/// How often a sign of life is sent, and looked whether the reader may still read.
+/// Interval of keep-alive comments and of the check that the session is still valid.
 const BEAT: Duration = Duration::from_secs(15);
 
-/// How many events are looked through for a page that was drawn a while ago (a tab nobody has looked at yet,
-/// say). If there are more, all it asks for counts as changed.
+/// Maximum number of past events replayed for a page that was rendered a while ago (for example in a background tab).
+/// If there are more, everything it subscribes to counts as changed.
 const LOOKED_THROUGH: u64 = 1_000;
 
-/// The trigger of an element that is fetched again when something happens in an area, or to a subject such as
-/// `task/5`. A slash would open a quotation in htmx' triggers, so the page's event has colons (see polis.js).
+/// Returns the htmx trigger of an element that is refreshed on events of an area, or of a subject such as `task/5`. A
+/// slash would start a quotation in htmx triggers, so the page's event name uses colons (see polis.js).
 pub(crate) fn on(name: &str) -> String {
     format!("polis:{} from:body", name.replace('/', ":"))
 }
@@ -54,7 +55,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 struct About {
     #[serde(default)]
     about: String,
-    /// The place in the log from which on to tell; from now on if it is not said.
+    /// Log position from which to notify; the current one if missing.
     after: Option<u64>,
 }
 
@@ -70,7 +71,7 @@ async fn listen(
     let place = match asked.after {
         None => now,
         Some(after) if after <= now && now - after <= LOOKED_THROUGH => after,
-        // Too much has happened, or the place is one of another log.
+        // Too many events, or the position belongs to another log.
         Some(_) => {
             wanted.note_all(now);
             now
@@ -92,7 +93,7 @@ async fn listen(
     Ok(stream.into_response())
 }
 
-/// A page's stream.
+/// The event stream of one page.
 struct Stream {
     hub: Hub,
     polis: Polis,
@@ -101,7 +102,7 @@ struct Stream {
     sight: Sight,
     wanted: Wanted,
     beats: Interval,
-    /// When the session ends by itself.
+    /// When the session expires.
     until: Option<Instant>,
     stage: Stage,
 }
@@ -113,12 +114,12 @@ enum Stage {
     Over,
 }
 
-/// Why a stream ends that its reader did not end.
+/// Why the server ends a stream.
 #[derive(Debug, Clone, Copy)]
 enum Reason {
-    /// The server stops.
+    /// The server shuts down.
     Shutdown,
-    /// The session does not count any more.
+    /// The session is no longer valid.
     Access,
 }
 
@@ -133,18 +134,18 @@ impl Stream {
         let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
         set(CONTENT_TYPE, "text/event-stream");
         set(CACHE_CONTROL, "no-cache, no-store");
-        // Proxies that gather answers would hold events back.
+        // Disable response buffering in proxies, which would delay events.
         set(HeaderName::from_static("x-accel-buffering"), "no");
         answer
     }
 
-    /// The next piece to send; `None` at the end.
+    /// Returns the next chunk to send; `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         match self.stage {
             Stage::Over => return None,
             Stage::Beginning => {
                 self.stage = Stage::UnderWay;
-                // The first bytes tell a browser that the stream is open.
+                // The first bytes let the browser consider the stream open.
                 return Some(Bytes::from_static(b"retry: 1000\n: live\n\n"));
             }
             Stage::UnderWay => {}
@@ -174,12 +175,12 @@ impl Stream {
         }
     }
 
-    /// A sign of life, if it may still read.
+    /// Returns a keep-alive comment, or ends the stream if the session is no longer valid.
     async fn beat(&mut self) -> Bytes {
         if !still_counts(&self.polis, &self.identity).await {
             return self.end(Reason::Access);
         }
-        // What an agent may see changes with its place in the team.
+        // An agent's visibility changes with its position in the team.
         self.look_again().await;
         Bytes::from_static(b": live\n\n")
     }
@@ -190,7 +191,7 @@ impl Stream {
         }
     }
 
-    /// Notes what is asked for of what may be seen. Answers whether the session ends with it.
+    /// Records the visible events that the page subscribes to. Returns whether the session ends with them.
     async fn take(&mut self, news: News) -> bool {
         let ends = news.ends_access(self.identity.token.as_deref(), self.identity.agent.as_str());
         let news = news.up_to(ends.unwrap_or(usize::MAX));
@@ -212,7 +213,7 @@ impl Stream {
     }
 }
 
-/// Waits for a moment; for ever if there is none.
+/// Waits until the given time; never returns if there is none.
 async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

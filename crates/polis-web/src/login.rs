@@ -1,7 +1,8 @@
-//! The door: how a session begins and ends.
+//! Login and logout: how a browser session is started and ended.
 //!
-//! A link from the terminal leads to a page that sends its key itself: looking at a link, as programs that
-//! preview links do, uses nothing up. A token that somebody pastes works too. Wrong ones are counted.
+//! A sign-in link from the terminal leads to a page that submits the link's key itself. Merely fetching the link, as
+//! link previews do, does not consume the key. Pasting a token works as well. Failed attempts are counted (login
+//! throttle).
 
 use std::sync::Arc;
 
@@ -25,12 +26,12 @@ use crate::request_context::{Taste, Visit};
 use crate::session::{FETCH_SITE, cookie_name};
 use crate::state::House;
 
-/// What is there before it is known who asks.
+/// Routes that need no session.
 pub(crate) fn outside() -> Router<Arc<House>> {
     Router::new().route("/signin", get(ask).post(enter))
 }
 
-/// What is there for somebody who is known.
+/// Routes that need a session.
 pub(crate) fn inside() -> Router<Arc<House>> {
     Router::new().route("/signout", post(leave))
 }
@@ -55,7 +56,7 @@ async fn ask(taste: Taste, Query(link): Query<Link>) -> Response {
     layout::outside(taste, lang.say("Sign in", "登录"), &body)
 }
 
-/// What somebody can do who has no session.
+/// Renders the ways to sign in, for a visitor without a session.
 fn ways_in(taste: Taste) -> Markup {
     let lang = taste.lang;
     html! {
@@ -112,14 +113,14 @@ async fn enter(
     }
 }
 
-/// The cookie of a new session.
+/// Starts a session and returns its cookie.
 async fn try_to_enter(
     house: &House,
     headers: &HeaderMap,
     peer: Option<&Peer>,
     form: &Enter,
 ) -> Result<HeaderValue, OpError> {
-    // Nobody is signed in by a page elsewhere, not even with a link that counts.
+    // Login CSRF protection: a cross-site page cannot sign a visitor in, not even with a valid link.
     let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
     if !matches!(site, None | Some(b"same-origin" | b"none")) {
         return Err(Refusal::new(
@@ -134,8 +135,8 @@ async fn try_to_enter(
         (None, Some(token)) => Shown::Token(token.trim()),
         (None, None) => return Err(unauthorized().into()),
     };
-    // A right one counts whoever guessed from the same address; of a wrong one it is said only so often
-    // that it was wrong.
+    // A valid key or token is accepted regardless of failed attempts from the same address. For invalid ones, the
+    // number of detailed responses is limited.
     let session = match op::sign_in(&house.polis, shown).await {
         Ok(session) => session,
         Err(error) => {
@@ -157,7 +158,7 @@ fn session_cookie(headers: &HeaderMap, value: &str, seconds: i64, secure: bool) 
     format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
-/// Ends the session: its token is worth nothing from here on.
+/// Ends the session and invalidates its token.
 async fn leave(
     visit: Visit,
     headers: HeaderMap,

@@ -1,5 +1,5 @@
-//! Who guesses at keys: wrong ones are counted by address, and after too many nothing is said of others for
-//! a while than to wait. A right one is let through all the same.
+//! Login throttle: counts failed sign-in attempts by IP address. After too many, further invalid attempts only get a
+//! "wait" error for a while. A valid key or token is still accepted.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -8,12 +8,12 @@ use polis_core::{Code, Refusal};
 use polis_serve::http::Peer;
 use polis_serve::http::rate_limit::{Buckets, Quota};
 
-/// How many wrong ones an address may show in a minute.
+/// Failed attempts per minute and address.
 const A_MINUTE: u32 = 20;
-/// How many addresses are remembered.
+/// Maximum number of addresses tracked.
 const ADDRESSES: usize = 10_000;
 
-/// Wrong keys and tokens by address.
+/// Failed sign-in attempts by address.
 #[derive(Debug)]
 pub(crate) struct Guesses {
     wrong: Buckets<IpAddr>,
@@ -29,7 +29,7 @@ impl Guesses {
         }
     }
 
-    /// Refuses to say more of another wrong one to an address that showed too many.
+    /// Fails with `RateLimited` for an address with too many failed attempts.
     pub(crate) fn may_try(&self, peer: Option<&Peer>) -> Result<(), Refusal> {
         match self.wrong.is_empty(&address(peer), self.now()) {
             None => Ok(()),
@@ -41,7 +41,7 @@ impl Guesses {
         }
     }
 
-    /// Counts a wrong one.
+    /// Counts a failed attempt.
     pub(crate) fn failed(&self, peer: Option<&Peer>) {
         let _ = self.wrong.take(&address(peer), self.now());
     }

@@ -1,11 +1,11 @@
-//! Our own sheets and scripts without what only their writers need: comments, indentation, and spaces that
-//! mean nothing. What others wrote is sent as it came.
+//! Minifier for our own stylesheets and scripts: removes comments, indentation and insignificant spaces. Third-party
+//! files are served unchanged.
 
-/// A sheet: without comments, and without spaces that separate nothing. Strings stay as they are.
+/// Minifies a stylesheet: removes comments and insignificant spaces. Strings are unchanged.
 pub(crate) fn sheet(text: &str) -> String {
     let mut lean = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
-    // The quotation mark of the string it is in.
+    // Quotation mark of the current string.
     let mut within: Option<char> = None;
     let mut space = false;
     while let Some(c) = rest.next() {
@@ -32,7 +32,7 @@ pub(crate) fn sheet(text: &str) -> String {
             space = true;
             continue;
         }
-        // Before `:` and `(` a space may mean something (`a :hover`, `and (`), behind `:` it does not.
+        // Before `:` and `(` a space may be significant (`a :hover`, `and (`); after `:` it is not.
         let parted = lean.ends_with(['{', '}', ';', ',', ':', '>'])
             || matches!(c, '{' | '}' | ';' | ',' | '>');
         if space && !parted && !lean.is_empty() {
@@ -50,8 +50,8 @@ pub(crate) fn sheet(text: &str) -> String {
     lean
 }
 
-/// A script: without indentation, empty lines, and lines that are comments. Lines stay lines, so what ends
-/// with one still does; and no string of ours goes over several.
+/// Minifies a script: removes indentation, empty lines and comment lines. Line breaks are kept, because a line break
+/// may end a statement. None of our strings spans several lines.
 pub(crate) fn script(text: &str) -> String {
     let lines = text.lines().map(str::trim);
     let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));

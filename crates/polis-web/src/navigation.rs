@@ -1,5 +1,4 @@
-//! What stands around every page: the bar with the tabs and the reader's choices, the list of keys, and
-//! what is said when the server cannot be reached.
+//! Navigation bar, settings menu, keyboard help, and the offline notice: the parts around the content of every page.
 
 use maud::{Markup, html};
 use polis_view::Lang;
@@ -9,7 +8,7 @@ use crate::layout::Tab;
 use crate::request_context::{Taste, Theme, Visit};
 use crate::{assets, tab};
 
-/// The bar: tabs, whether changes are heard of, and the reader's choices.
+/// Renders the navigation bar: tabs, live-update indicator and settings menu.
 pub(crate) fn bar(visit: &Visit, at: Option<Tab>, live: bool) -> Markup {
     let lang = visit.lang();
     html! {
@@ -39,7 +38,7 @@ pub(crate) fn bar(visit: &Visit, at: Option<Tab>, live: bool) -> Markup {
     }
 }
 
-/// Who is signed in, and what can be chosen.
+/// Renders the menu with the signed-in user and the preferences.
 fn menu(visit: &Visit) -> Markup {
     let lang = visit.lang();
     html! {
@@ -73,7 +72,7 @@ fn menu(visit: &Visit) -> Markup {
     }
 }
 
-/// What a form of the frame sends along: that it is ours, and where to come back to.
+/// Hidden fields of the menu's forms: the CSRF token and the URL to return to.
 fn hidden(visit: &Visit) -> Markup {
     html! {
         input type="hidden" name="csrf" value=(visit.csrf);
@@ -81,7 +80,7 @@ fn hidden(visit: &Visit) -> Markup {
     }
 }
 
-/// The list of keys.
+/// Renders the list of keyboard shortcuts.
 pub(crate) fn help(lang: Lang) -> Markup {
     let keys = [
         ("?", lang.say("this list", "显示本列表")),
@@ -109,7 +108,7 @@ pub(crate) fn help(lang: Lang) -> Markup {
     }
 }
 
-/// What is said when a request found no server.
+/// Renders the notice shown when a request does not reach the server.
 pub(crate) fn lost(taste: Taste) -> Markup {
     let lang = taste.lang;
     html! {

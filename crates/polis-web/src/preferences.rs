@@ -1,4 +1,4 @@
-//! `POST /taste`: in which language and colours somebody reads; kept in the browser.
+//! Preferences: `POST /taste` sets the language and the colour theme, which are stored in cookies.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ struct Choice {
     back: Option<String>,
 }
 
-/// Remembers in which language and colours somebody reads.
+/// Stores the preferences and redirects back.
 async fn choose(Form(choice): Form<Choice>) -> Response {
     let back = choice.back.as_deref().filter(|to| is_local(to));
     let mut answer = Redirect::to(back.unwrap_or("/")).into_response();
@@ -45,7 +45,7 @@ async fn choose(Form(choice): Form<Choice>) -> Response {
     answer
 }
 
-/// Whether an address is one of ours: a path, and no other place in disguise.
+/// Returns whether a redirect target is a path of this server (prevents open redirects).
 fn is_local(to: &str) -> bool {
     to.starts_with('/')
         && !to.starts_with("//")

@@ -1,4 +1,4 @@
-//! Somebody's request for a page: who, in which language, and on which ground.
+//! Request context of a page: the authenticated agent, its scopes, preferences and CSRF token.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use polis_view::Lang;
 use crate::error_page::{OrRefuse as _, Refused};
 use crate::state::House;
 
-/// The header htmx sends with every request of its own.
+/// The header that htmx sends with every request.
 const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 
-/// How a page looks.
+/// Colour theme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Theme {
-    /// As the system does.
+    /// Follows the system setting.
     #[default]
     System,
-    /// Dark on light.
+    /// Dark text on a light background.
     Light,
-    /// Light on dark.
+    /// Light text on a dark background.
     Dark,
 }
 
 impl Theme {
-    /// Its name in the cookie and in the document.
+    /// Returns its name in the cookie and in the document.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -41,7 +41,7 @@ impl Theme {
         }
     }
 
-    /// Which colour schemes a browser is told of.
+    /// Returns the value of the `color-scheme` meta element.
     pub(crate) fn schemes(self) -> &'static str {
         match self {
             Self::System => "light dark",
@@ -59,7 +59,7 @@ impl Theme {
     }
 }
 
-/// What a person has chosen about pages; known before it is known who asks.
+/// Preferences of a reader; known before authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Taste {
     pub(crate) lang: Lang,
@@ -67,7 +67,7 @@ pub(crate) struct Taste {
 }
 
 impl Taste {
-    /// The cookies' word, else the browser's, else the installation's.
+    /// Reads the preferences from the cookies, else from the browser's language, else from the installation's default.
     pub(crate) fn of(headers: &HeaderMap, usual: Lang) -> Self {
         let spoken = headers.get(ACCEPT_LANGUAGE).and_then(|v| v.to_str().ok());
         let spoken = spoken.and_then(|list| {
@@ -84,72 +84,72 @@ impl Taste {
     }
 }
 
-/// Somebody's request for a page.
+/// Request context of an authenticated request.
 #[derive(Debug, Clone)]
 pub(crate) struct Visit {
-    /// The ground, knowing already who asks.
+    /// Application state with the caller's registry entry already loaded.
     pub(crate) polis: Polis,
-    /// Who asks.
+    /// The authenticated agent.
     pub(crate) me: AgentId,
-    /// Which language, how it looks.
+    /// Language and theme.
     pub(crate) taste: Taste,
-    /// What forms have to send back.
+    /// The CSRF token that forms have to send.
     pub(crate) csrf: String,
-    /// What its session is good for, and by which token.
+    /// Scopes and token of the session.
     pub(crate) identity: Identity,
-    /// Where it was sent to, without what was asked there.
+    /// Path of the request, without the query string.
     pub(crate) path: String,
-    /// The page to come back to: the address with what was asked there.
+    /// URL to return to: the path with the query string.
     pub(crate) back: String,
-    /// Whether a part of a page is asked for, not a whole one.
+    /// Whether htmx requests a fragment instead of a whole page.
     pub(crate) part: bool,
-    /// How far the log was when a whole page was asked for: the page shows at least that.
+    /// Log position when a whole page was requested: the page is at least as new.
     pub(crate) place: Option<u64>,
 }
 
 impl Visit {
-    /// The name of the project that the pages are about.
+    /// Returns the project name.
     pub(crate) fn project(&self) -> &str {
         &self.polis.settings.boards.project
     }
 
-    /// The text of the visitor's language.
+    /// Returns the text in the reader's language.
     pub(crate) fn say<T>(&self, en: T, zh: T) -> T {
         self.taste.lang.say(en, zh)
     }
 
-    /// Refuses what the session is not good for.
+    /// Fails if the session's scopes do not allow the access.
     pub(crate) fn check(&self, area: Area, access: Access) -> Result<(), Refused> {
         self.identity.check(area, access).or_refuse(self)
     }
 
-    /// Whether the session is good for this; for what a page rather leaves out than refuses.
+    /// Returns whether the session's scopes allow the access, for content that a page omits instead of failing.
     pub(crate) fn allows(&self, area: Area, access: Access) -> bool {
         self.identity.scopes.allow(area, access)
     }
 
-    /// Whether the session is good for changing all of these; for what a page offers to do.
+    /// Returns whether the session's scopes allow changes in all of these areas, for actions that a page offers.
     pub(crate) fn may_change(&self, areas: &[Area]) -> bool {
         areas.iter().all(|area| self.allows(*area, Access::Write))
     }
 
-    /// The visitor's language.
+    /// Returns the reader's language.
     pub(crate) fn lang(&self) -> Lang {
         self.taste.lang
     }
 
-    /// The moment pages are drawn at, in milliseconds.
+    /// Returns the current time in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         self.polis.clock.now_millis()
     }
 }
 
-/// Whether htmx asks, which puts the answer into a page that is there.
+/// Returns whether htmx sent the request and will swap the response into an existing page.
 pub(crate) fn is_part(headers: &HeaderMap) -> bool {
     headers.contains_key(HX_REQUEST)
 }
 
-/// A cookie of a request.
+/// Returns a cookie of a request.
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers
         .get_all(COOKIE)
@@ -164,7 +164,7 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
 impl<S: Sync> FromRequestParts<S> for Visit {
     type Rejection = StatusCode;
 
-    /// The session's guard has put it there.
+    /// The session middleware has inserted it.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
         parts
             .extensions

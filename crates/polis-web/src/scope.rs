@@ -1,7 +1,7 @@
-//! What a session has to be good for, by the address it asks at.
+//! Scope check of a session by URL path.
 //!
-//! A session is a token, and a token may be good for less than its agent. Addresses that are about more
-//! than one area ask for the others themselves ([`Visit::check`]).
+//! A session is a token, and a token's scopes may be narrower than its agent's rights. Handlers that concern more than
+//! one area check the others themselves ([`Visit::check`]).
 
 use http::Method;
 use polis_core::Refusal;
@@ -9,7 +9,7 @@ use polis_core::token::{Access, Area};
 
 use crate::request_context::Visit;
 
-/// Refuses what the session is not good for.
+/// Fails if the session's scopes do not allow the request.
 pub(crate) fn check(visit: &Visit, method: &Method) -> Result<(), Refusal> {
     let first = visit.path.split('/').nth(1).unwrap_or_default();
     let area = match first {
@@ -18,19 +18,19 @@ pub(crate) fn check(visit: &Visit, method: &Method) -> Result<(), Refusal> {
         "agents" => Area::Agents,
         "workspaces" => Area::Files,
         "events" | "live" => Area::Events,
-        // What a reader chooses about pages, the way out, and what asks for several areas.
+        // Preferences, logout, and pages that check several areas themselves.
         _ => return Ok(()),
     };
     let access = match *method {
-        // Nobody is shown a form that would be refused with all that was written into it.
+        // A form that would be refused on submission, with everything typed into it, is not shown in the first place.
         Method::GET | Method::HEAD if !is_deed(&visit.path) => Access::Read,
         _ => Access::Write,
     };
     visit.identity.check(area, access)
 }
 
-/// Whether a page is there only to do something. Those of boards ask for themselves, as names of boards have
-/// slashes in them.
+/// Returns whether a GET page exists only to perform an action. Board pages check this themselves, because board names
+/// contain slashes.
 fn is_deed(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').skip(1).collect();
     matches!(

@@ -1,9 +1,9 @@
-//! A browser's session: whose it is, and that a change comes from our own pages.
+//! Session middleware and CSRF protection: authenticates a browser's session cookie, and checks that changes come from
+//! our own pages.
 //!
-//! The cookie is a token of the registry like any other (listed, revocable, hashed); it counts for pages
-//! only, never for the API, so a page elsewhere cannot use it there. What changes something also needs the
-//! word our own pages have, which is made from the token and not kept. How a session begins and ends is the
-//! door's matter.
+//! The cookie is a token of the registry like any other (listed, revocable, hashed). It is valid for pages only and
+//! never for the API, so a cross-site page cannot use it there. A change also needs the CSRF token of our own pages,
+//! which is derived from the session token and not stored. Login and logout are in `door`.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use crate::request_context::{Taste, Visit, cookie, is_part};
 use crate::state::House;
 use crate::{error_page, scope};
 
-/// Where the word of our own pages is sent by htmx.
+/// Request header in which htmx sends the CSRF token.
 const CSRF: HeaderName = HeaderName::from_static("x-polis-csrf");
-/// What a browser says of where a request comes from.
+/// Request header in which a browser reports the origin relationship of a request.
 pub(crate) const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// The largest form: a board, every character of it written as `%E4%BD%A0`.
+/// Maximum size of a form: a board with every character percent-encoded (`%E4%BD%A0`).
 const MAX_FORM: usize = 12 << 20;
 
-/// Lets in whoever has a session; everybody else is shown the door.
+/// Middleware that lets requests with a valid session through and redirects all others to the login page.
 pub(crate) async fn guard(
     State(house): State<Arc<House>>,
     request: Request,
@@ -48,7 +48,7 @@ pub(crate) async fn guard(
         return to_the_door(part, request.method());
     };
     let admitted = match op::admit(&house.polis, &token).await {
-        // A token of a program is no session, though it may begin one.
+        // An API token is not a session, although it can start one.
         Ok(admitted) if !admitted.session => return to_the_door(part, request.method()),
         Ok(admitted) => admitted,
         Err(error) if error.code() == Code::Unauthorized => {
@@ -86,7 +86,8 @@ pub(crate) async fn guard(
     next.run(request).await
 }
 
-/// The name of the session's cookie. Cookies know no ports, and a machine may have several servers.
+/// Returns the name of the session cookie. Cookies do not distinguish ports, and a machine may run several servers, so
+/// the name contains the port.
 pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     let port = host.and_then(|host| host.rsplit_once(':'));
@@ -98,8 +99,8 @@ pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
     }
 }
 
-/// How far the log is before a whole page is drawn. Without it a page hears of what comes after its stream
-/// is open, which is what a store that does not answer at this moment leaves it.
+/// Returns the log position before a whole page is rendered. Without it, live updates start when the page's event
+/// stream is opened, which is the fallback if the store does not respond at this moment.
 async fn place(house: &House, part: bool, method: &Method) -> Option<u64> {
     match *method {
         Method::GET if !part => house.hub.now().await.ok(),
@@ -107,7 +108,7 @@ async fn place(house: &House, part: bool, method: &Method) -> Option<u64> {
     }
 }
 
-/// Where a form of the frame comes back to.
+/// Returns the URL to return to after submitting a form of the navigation bar.
 fn back(request: &Request) -> String {
     let uri = request.uri();
     let whole = uri
@@ -119,7 +120,7 @@ fn back(request: &Request) -> String {
     }
 }
 
-/// The request, if one of our own pages sent it.
+/// Returns the request if its CSRF token is valid, that is, if one of our own pages sent it.
 async fn ours(request: Request, word: &str) -> Result<Request, Refusal> {
     let (parts, body) = request.into_parts();
     let elsewhere = parts.headers.get(FETCH_SITE);
@@ -154,19 +155,19 @@ fn not_ours() -> Refusal {
     )
 }
 
-/// A field of a form whose value needs no decoding.
+/// Returns a form field whose value needs no decoding.
 fn field<'a>(form: &'a [u8], name: &str) -> Option<&'a str> {
     let text = std::str::from_utf8(form).ok()?;
     let mut pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// Compares without telling by its time where two texts differ.
+/// Compares two strings in constant time.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |d, (a, b)| d | (a ^ b)) == 0
 }
 
-/// The word of a session's own pages.
+/// Derives the CSRF token from the session token.
 fn word_of(token: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(token.as_bytes()) else {
         return String::new();

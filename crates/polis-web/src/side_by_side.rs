@@ -1,14 +1,14 @@
-//! Two versions of a text side by side, as a table.
+//! Side-by-side diff of two texts as an HTML table.
 
 use maud::{Markup, html};
 use polis_view::side_by_side::{Line, Row, sides};
 
 use crate::request_context::Visit;
 
-/// The most rows that are shown.
+/// Maximum number of rows.
 const MOST: usize = 1_500;
 
-/// What changed from one text to another, side by side; that nothing did, if so.
+/// Renders the side-by-side diff, or a sentence if nothing changed.
 pub(crate) fn table(visit: &Visit, old: (&str, &str), new: (&str, &str)) -> Markup {
     let both = sides(old.1, new.1, MOST);
     if both.rows.is_empty() {

@@ -1,4 +1,4 @@
-//! What all requests share, and how the pages are mounted.
+//! Server state shared by all request handlers, and assembly of the router with its middleware.
 
 use std::sync::Arc;
 
@@ -16,27 +16,27 @@ use tower::ServiceExt as _;
 use crate::login_throttle::Guesses;
 use crate::{assets, compression, layout, live, login, page, preferences, session};
 
-/// What all requests share.
+/// State shared by all request handlers.
 #[derive(Debug)]
 pub(crate) struct House {
     pub(crate) polis: Polis,
     pub(crate) hub: Hub,
-    /// Who shows wrong keys at the door.
+    /// Login throttle.
     pub(crate) guesses: Guesses,
-    /// The success figures, folded as far as the log was read.
+    /// Cache of the task statistics.
     pub(crate) stats: StatsKeeper,
-    /// Boards as they are shown.
+    /// Cache of rendered boards.
     pub(crate) shelf: page::boards::Shelf,
 }
 
-/// The pages of a server.
+/// The web pages of a server.
 #[derive(Debug)]
 pub struct Web {
     house: Arc<House>,
 }
 
 impl Web {
-    /// Pages over a ground, told of changes by the hub.
+    /// Creates the pages; the hub provides change notifications.
     pub fn new(polis: Polis, hub: Hub) -> Self {
         Self {
             house: Arc::new(House {
@@ -49,10 +49,10 @@ impl Web {
         }
     }
 
-    /// Mounts them, and answers for every address that nothing else is at.
+    /// Adds the pages to a router, with a fallback for all unknown paths.
     pub fn mount(&self, router: Router) -> Router {
         let state = Arc::clone(&self.house);
-        // Everything in here is somebody's: the session is asked for before a page is.
+        // Everything in here needs a session: the session middleware runs before the page handlers.
         let guarded = || from_fn_with_state(Arc::clone(&state), session::guard);
         let inside = Router::new()
             .merge(page::routes())
@@ -88,7 +88,7 @@ impl Web {
 }
 
 impl House {
-    /// The language of the installation.
+    /// Returns the default language of the installation.
     pub(crate) fn usual(&self) -> Lang {
         self.polis.settings.boards.language.into()
     }

@@ -1,14 +1,14 @@
-//! The tabs as pages: where each is, who may see it, and what its pages load.
+//! The tabs as pages: URL, required scopes, keyboard shortcut, stylesheets and scripts.
 
 use polis_core::token::{Access, Area};
 use polis_view::Tab;
 
 use crate::request_context::Visit;
 
-/// What Now is about.
+/// Areas that the overview tab needs.
 pub(crate) const NOW: [Area; 4] = [Area::Tasks, Area::Agents, Area::Boards, Area::Events];
 
-/// Where a tab is.
+/// Returns the URL of a tab.
 pub(crate) fn path(tab: Tab) -> &'static str {
     match tab {
         Tab::Now => "/",
@@ -20,7 +20,7 @@ pub(crate) fn path(tab: Tab) -> &'static str {
     }
 }
 
-/// Whether somebody may see it.
+/// Returns whether the session may see a tab.
 pub(crate) fn is_open_to(tab: Tab, visit: &Visit) -> bool {
     let areas: &[Area] = match tab {
         Tab::Now => &NOW,
@@ -33,7 +33,7 @@ pub(crate) fn is_open_to(tab: Tab, visit: &Visit) -> bool {
     areas.iter().all(|area| visit.allows(*area, Access::Read))
 }
 
-/// What its pages need beside what every page has: sheets.
+/// Returns a tab's stylesheets in addition to those of every page.
 pub(crate) fn sheets(tab: Tab) -> &'static [&'static str] {
     match tab {
         Tab::Now => &[],
@@ -41,12 +41,12 @@ pub(crate) fn sheets(tab: Tab) -> &'static [&'static str] {
         Tab::Tasks => &["others.css", "tasks.css", "sides.css"],
         Tab::Boards => &["others.css", "boards.css", "sides.css"],
         Tab::Agents => &["others.css", "agents.css"],
-        // A file in Markdown is shown as a board is.
+        // A Markdown file is rendered like a board.
         Tab::Workspaces => &["others.css", "files.css", "boards.css"],
     }
 }
 
-/// And scripts.
+/// Returns a tab's scripts in addition to those of every page.
 pub(crate) fn scripts(tab: Tab) -> &'static [&'static str] {
     match tab {
         Tab::Tasks => &["board-drag.js"],
@@ -56,7 +56,7 @@ pub(crate) fn scripts(tab: Tab) -> &'static [&'static str] {
     }
 }
 
-/// The key that leads there after `g`.
+/// Returns the key that opens the tab after `g`.
 pub(crate) fn key(tab: Tab) -> &'static str {
     match tab {
         Tab::Now => "n",

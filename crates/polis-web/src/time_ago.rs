@@ -1,4 +1,4 @@
-//! When something was, as pages show it.
+//! Relative times ("3 min ago") as pages show them.
 
 use maud::{Markup, html};
 use polis_core::Timestamp;
@@ -6,8 +6,7 @@ use polis_view::time;
 
 use crate::request_context::Visit;
 
-/// How long ago something was; the moment itself is told by pointing at it (the page's script says it in the
-/// reader's own time).
+/// Renders how long ago something was. The page's script shows the exact time in the reader's time zone on hover.
 pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
     let Some(then) = at.millis() else {
         return html! { span.muted { (at.as_str()) } };
@@ -16,7 +15,7 @@ pub(crate) fn ago(visit: &Visit, at: &Timestamp) -> Markup {
     html! { time datetime=(at.as_str()) { (age) } }
 }
 
-/// How long it is until something; the moment itself is told by pointing at it.
+/// Renders how long it is until something. The exact time is shown on hover.
 pub(crate) fn until(visit: &Visit, at: &Timestamp) -> Markup {
     let Some(then) = at.millis() else {
         return html! { span.muted { (at.as_str()) } };

@@ -1,4 +1,4 @@
-//! Events as lines of a list: when, who did what, and a link to the thing.
+//! Renders events as list items: time, actor, action, and a link to the subject.
 
 use maud::{Markup, html};
 use polis_core::Event;
@@ -9,7 +9,7 @@ use crate::page::boards::board_url;
 use crate::request_context::Visit;
 use crate::url::segment;
 
-/// An event as an item of a list.
+/// Renders an event as a list item.
 pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
     let said = sentence(event, visit.lang());
     html! {
@@ -21,7 +21,7 @@ pub(crate) fn line(visit: &Visit, event: &Event) -> Markup {
     }
 }
 
-/// The sentence, with its links.
+/// Renders the sentence with its links.
 pub(crate) fn words(said: &Sentence) -> Markup {
     html! {
         (somebody(&said.who)) " " (said.what)
@@ -36,7 +36,7 @@ pub(crate) fn words(said: &Sentence) -> Markup {
     }
 }
 
-/// Somebody's name, with a link to its page; the person has none.
+/// Renders a name with a link to the agent's page; the person has none.
 pub(crate) fn somebody(who: &str) -> Markup {
     match who {
         "user" | "root" | "system" | "" => html! { b { (who) } },
@@ -44,7 +44,7 @@ pub(crate) fn somebody(who: &str) -> Markup {
     }
 }
 
-/// Where a subject of the log has its page.
+/// Returns the URL of an event subject's page.
 pub(crate) fn href(subject: &str) -> Option<String> {
     let (class, name) = subject.split_once('/')?;
     let segment = segment(name);
@@ -64,7 +64,7 @@ pub(crate) fn href(subject: &str) -> Option<String> {
     }
 }
 
-/// The time of day of a moment, in UTC; the page's script shows the reader's own.
+/// Returns the time of day in UTC; the page's script converts it to the reader's time zone.
 fn clock(at: &str) -> &str {
     at.get(11..19).unwrap_or(at)
 }

@@ -1,27 +1,27 @@
-//! How names and words of any script stand in the address of a page.
+//! URL building: percent-encoding of path segments and query values in any script.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stays as it is between two slashes, and in a value of a query.
+/// Characters that are not escaped in a path segment or a query value.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
-/// What stays as it is in a path of several segments.
+/// Characters that are not escaped in a path of several segments.
 const PATH: &AsciiSet = &SEGMENT.remove(b'/');
 
-/// A name, as a segment of a path or a value of a query.
+/// Encodes a name as a path segment or a query value.
 pub(crate) fn segment(name: &str) -> String {
     utf8_percent_encode(name, SEGMENT).to_string()
 }
 
-/// A name whose slashes are those of the path.
+/// Encodes a name whose slashes separate path segments.
 pub(crate) fn path(name: &str) -> String {
     utf8_percent_encode(name, PATH).to_string()
 }
 
-/// An address with what is asked there; fields without a value are left out.
+/// Returns a URL with a query string; fields without a value are omitted.
 pub(crate) fn asking(page: &str, fields: &[(&str, &str)]) -> String {
     match query(fields) {
         query if query.is_empty() => page.to_owned(),
@@ -29,7 +29,7 @@ pub(crate) fn asking(page: &str, fields: &[(&str, &str)]) -> String {
     }
 }
 
-/// Fields as a query, without the question mark; those without a value are left out.
+/// Returns fields as a query string without the question mark; fields without a value are omitted.
 pub(crate) fn query(fields: &[(&str, &str)]) -> String {
     let set = fields.iter().filter(|(_, value)| !value.is_empty());
     let parts: Vec<String> = set

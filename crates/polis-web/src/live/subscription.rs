@@ -1,8 +1,8 @@
-//! What a page wants to hear of, and what it has not heard of yet.
+//! Subscription of a page to events, with coalescing of notifications.
 //!
-//! The first event of a name is told at once, further ones at most every tenth of a second, and the last
-//! always: a page that fetches when it is told is never behind for longer than that. A name with `~` behind
-//! it is told at most once a second, for what is dear to draw.
+//! The first event of a name is sent at once, further ones at most every tenth of a second, and the last one always: a
+//! page that refreshes on notification is never stale for longer than that. A name with the suffix `~` is sent at most
+//! once a second, for fragments that are expensive to render.
 
 use std::time::Duration;
 
@@ -10,34 +10,34 @@ use bytes::Bytes;
 use polis_core::{Code, Event, Refusal};
 use tokio::time::Instant;
 
-/// How long a name is quiet after it was told.
+/// Minimum interval between notifications of a name.
 const QUIET: Duration = Duration::from_millis(100);
-/// How long one is that is to be told slowly.
+/// Minimum interval for a name with the suffix `~`.
 const QUIET_SLOWLY: Duration = Duration::from_secs(1);
-/// What stands behind a name that is to be told slowly; no area and no subject ends in it.
+/// Suffix of a name with the longer interval; no area and no subject ends with it.
 pub(super) const SLOWLY: char = '~';
-/// How many names a page may ask for.
+/// Maximum number of names per page.
 const MOST: usize = 32;
-/// How long one may be.
+/// Maximum length of a name.
 const LONGEST: usize = 512;
-/// The name of everything that happens.
+/// Name that matches all events.
 const EVERYTHING: &str = "event";
 
-/// What a page wants to hear of.
+/// The subscription of a page.
 #[derive(Debug)]
 pub(super) struct Wanted(Vec<Name>);
 
 #[derive(Debug)]
 struct Name {
     text: String,
-    /// The newest event that was not told.
+    /// Sequence number of the newest event that was not sent yet.
     open: Option<u64>,
-    /// From when on it may be told again.
+    /// Earliest time of the next notification.
     from: Option<Instant>,
 }
 
 impl Wanted {
-    /// Reads a list of names: areas or subjects, separated by commas.
+    /// Parses a comma-separated list of names: areas or subjects.
     pub(super) fn parse(list: &str) -> Result<Self, Refusal> {
         let names: Vec<&str> = list.split(',').filter(|name| !name.is_empty()).collect();
         let fit = |name: &&str| name.len() <= LONGEST && !name.contains(['\n', '\r']);
@@ -56,7 +56,7 @@ impl Wanted {
         Ok(Self(names.iter().map(name).collect()))
     }
 
-    /// Notes an event for the names that mean it.
+    /// Records an event for the names that match it.
     pub(super) fn note(&mut self, event: &Event) {
         let area = event.kind.split('.').next().unwrap_or_default();
         for name in &mut self.0 {
@@ -67,14 +67,14 @@ impl Wanted {
         }
     }
 
-    /// Takes everything for changed.
+    /// Marks all names as changed.
     pub(super) fn note_all(&mut self, seq: u64) {
         for name in &mut self.0 {
             name.open = Some(seq);
         }
     }
 
-    /// What is to be told at this moment.
+    /// Returns the notifications that are due now.
     pub(super) fn due(&mut self, now: Instant) -> Option<Bytes> {
         let mut text = String::new();
         for name in &mut self.0 {
@@ -93,7 +93,7 @@ impl Wanted {
         (!text.is_empty()).then(|| text.into())
     }
 
-    /// When something is to be told next.
+    /// Returns when the next notification is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         let open = self.0.iter().filter(|name| name.open.is_some());
         open.filter_map(|name| name.from).min()

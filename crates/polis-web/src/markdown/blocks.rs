@@ -1,4 +1,4 @@
-//! What the parser tells, as elements.
+//! Converts the Markdown parser's events to HTML elements, and collects the headings.
 
 use polis_view::highlight::{Language, language};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
@@ -7,34 +7,34 @@ use super::slug::Slugs;
 use super::writer::{Writer, escape};
 use super::{Document, Heading, code, link};
 
-/// The deepest that marks within a text go; what is deeper is written without.
+/// Maximum nesting depth of inline markup; deeper markup is omitted.
 const DEEPEST: usize = 120;
-/// The longest head of a table that is repeated where the table is cut.
+/// Maximum length of a table head that is repeated after a split.
 const LONGEST_HEAD: usize = 4 << 10;
-/// The longest text of a heading in a table of contents, in characters.
+/// Maximum length of a heading in a table of contents, in characters.
 const LONGEST_TITLE: usize = 160;
-/// The longest address that is shown where a link may not be followed, in characters.
+/// Maximum displayed length of the URL of a link that is not followed, in characters.
 const LONGEST_ADDRESS: usize = 200;
 
-/// A text while it is written.
+/// State of the conversion.
 #[derive(Debug)]
 pub(super) struct Blocks {
     writer: Writer,
-    /// Gives ids to headings; without, they have none.
+    /// Assigns ids to headings; if `None`, they have none.
     slugs: Option<Slugs>,
     headings: Vec<Heading>,
-    /// The heading that is read: its level, whether it begins a section, its text.
+    /// The current heading: its level, whether it begins a section, and its text.
     heading: Option<(u8, bool, String)>,
-    /// The block of code that is read.
+    /// The current code block.
     code: Option<(String, Option<&'static Language>)>,
     table: Table,
-    /// The numbers of the next items; none for lists without.
+    /// Numbers of the next items of the open lists; `None` for unordered lists.
     lists: Vec<Option<u64>>,
-    /// The open links and pictures: none is one that can be followed, else what is to be said behind it.
+    /// The open links and images: `None` for a link that can be followed, otherwise the text to append to it.
     links: Vec<Option<String>>,
 }
 
-/// The table that is read; there are none within others.
+/// The current table; tables do not nest.
 #[derive(Debug, Default)]
 struct Table {
     alignments: Vec<Alignment>,
@@ -65,7 +65,7 @@ impl Blocks {
         }
     }
 
-    /// What stands before the text, shown as it is.
+    /// Writes the front matter as preformatted text.
     pub(super) fn front_matter(&mut self, front: &str) {
         if !front.is_empty() {
             self.writer
@@ -112,7 +112,7 @@ impl Blocks {
             } else {
                 "<span class=\"tick\">☐</span> "
             }),
-            // Not asked of the parser.
+            // Not enabled in the parser.
             Event::FootnoteReference(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
                 self.writer.text(&text);
             }
@@ -190,7 +190,7 @@ impl Blocks {
             Tag::Strikethrough => self.mark("<del>", "</del>"),
             Tag::Link { dest_url, .. } => self.start_link(&dest_url, ""),
             Tag::Image { dest_url, .. } => self.start_link(&dest_url, " class=\"image\""),
-            // Not asked of the parser; written without a mark.
+            // Not enabled in the parser; written without markup.
             Tag::MetadataBlock(_)
             | Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
@@ -222,14 +222,14 @@ impl Blocks {
                 self.end_head();
                 return;
             }
-            // The body, and below the table.
+            // Closes `tbody`; the table itself is closed below.
             TagEnd::Table => self.writer.close(),
             _ => {}
         }
         self.writer.close();
         match tag {
             TagEnd::Item => {
-                // A list that is cut goes on with the number it has come to.
+                // A list that is split continues with the current number.
                 if let Some(Some(next)) = self.lists.last() {
                     let again = format!("<ol start=\"{next}\">");
                     if let Some(list) = self.writer.last() {
@@ -248,7 +248,7 @@ impl Blocks {
         }
     }
 
-    /// Opens a mark within a text, unless it is too deep.
+    /// Opens inline markup, unless the nesting is too deep.
     fn mark(&mut self, tag: &'static str, close: &'static str) {
         if self.writer.depth() < DEEPEST {
             self.writer.open(tag, close);
@@ -261,8 +261,8 @@ impl Blocks {
         self.writer.heading_comes();
         let section = self.writer.depth() == 0;
         self.heading = Some((level as u8, section, String::new()));
-        // The id is known at the end, when the text is; the place for it is an anchor there. A page has a
-        // heading of its own, so those of a text begin below it.
+        // The id is known only at the end of the heading, when its text is complete, so an anchor at the end carries
+        // it. The page has a heading of its own, so the levels of a text start below it.
         let (tag, close) = match (level, self.slugs.is_some()) {
             (HeadingLevel::H1, true) => ("<h2>", "</h2>"),
             (HeadingLevel::H2, true) | (HeadingLevel::H1, false) => ("<h3>", "</h3>"),
@@ -292,7 +292,7 @@ impl Blocks {
             });
         }
         self.writer.close();
-        // A heading is no good place for a cut: what it is over follows.
+        // Do not split after a heading: the content that it belongs to follows.
     }
 
     fn start_cell(&mut self) {
@@ -312,7 +312,7 @@ impl Blocks {
     fn end_head(&mut self) {
         self.writer.close();
         self.table.in_head = false;
-        // A table that is cut begins with its head again.
+        // A table that is split repeats its head.
         let whole = self.table.head_part == self.writer.part();
         let head = self.writer.since(self.table.head_began).to_owned();
         if whole
@@ -327,7 +327,7 @@ impl Blocks {
     fn start_link(&mut self, address: &str, class: &str) {
         let outer = self.links.iter().any(Option::is_none);
         let shallow = self.writer.depth() < DEEPEST;
-        // A picture within a link is its text: links do not stand in links.
+        // An image within a link becomes the link's text, because links do not nest.
         if outer || !shallow {
             self.links.push(Some(String::new()));
             self.writer.open("", "");

@@ -1,13 +1,13 @@
-//! Source in colours.
+//! Syntax highlighting of code blocks and source files as HTML.
 
 use polis_view::highlight::{Kind, Language, highlight};
 
 use super::writer::{Writer, escape};
 
-/// The longest source that is coloured.
+/// Maximum length of source text that is highlighted.
 const LONGEST: usize = 512 << 10;
 
-/// The class of a kind; none for what is plain.
+/// Returns the CSS class of a token kind; `None` for plain text.
 fn class(kind: Kind) -> Option<&'static str> {
     Some(match kind {
         Kind::Plain => return None,
@@ -25,7 +25,7 @@ fn class(kind: Kind) -> Option<&'static str> {
     })
 }
 
-/// Writes a block of code, line by line.
+/// Writes a code block line by line.
 pub(super) fn write(writer: &mut Writer, source: &str, language: Option<&'static Language>) {
     let Some(language) = language.filter(|_| source.len() <= LONGEST) else {
         for line in source.split_inclusive('\n') {
@@ -50,7 +50,7 @@ pub(super) fn write(writer: &mut Writer, source: &str, language: Option<&'static
     }
 }
 
-/// The lines of a source file, each as HTML without its end.
+/// Returns the lines of a source file, each as HTML without its line break.
 pub(crate) fn spans(source: &str, language: Option<&'static Language>) -> Vec<String> {
     let Some(language) = language.filter(|_| source.len() <= LONGEST) else {
         let line = |line: &str| {

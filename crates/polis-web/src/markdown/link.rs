@@ -1,14 +1,15 @@
-//! Which links may be followed.
+//! Link filter: decides which URLs of a Markdown text become links.
 
 use super::slug;
 
-/// The longest address a link has; what is longer is shown as text.
+/// Maximum length of a link's URL; longer ones are shown as text.
 const LONGEST: usize = 2_000;
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// The address of a link, if it may be one: of the web or of mail, of this server, or within the page.
+/// Returns the URL of a link if it is allowed: `http`, `https`, `mailto`, a path of this server, or a fragment of the
+/// page.
 pub(super) fn followable(address: &str) -> Option<String> {
-    // Browsers leave out line ends within an address and blanks around it; so nothing with any is followed.
+    // Browsers strip line breaks within a URL and whitespace around it, so URLs that contain either are rejected.
     let odd = |c: char| c.is_control() || c.is_whitespace();
     if address.len() > LONGEST || address.contains(odd) {
         return None;

@@ -1,10 +1,10 @@
-//! Markdown as HTML, by construction: every tag and attribute is one of ours, and whatever comes from the
-//! text is escaped, so there is nothing to clean afterwards.
+//! Markdown to HTML, safe by construction: every tag and attribute is one of our own, and all content of the text is
+//! escaped, so no sanitizer is needed afterwards.
 //!
-//! Raw HTML is shown as the text it is. Links go to `http`, `https`, `mailto`, to places of this server and
-//! within the page; others are shown as text. Pictures become links: nothing is fetched by looking at a
-//! board. A text may be anything up to a board's limit, so every step takes time in proportion to it, none
-//! calls itself, and a long text is cut into parts that are HTML each by itself (`writer`).
+//! Raw HTML is shown as text. Links may use `http`, `https` and `mailto`, paths of this server, and fragments of the
+//! page; others are shown as text. Images become links, so viewing a board fetches nothing. A text may be anything up
+//! to a board's size limit, so every step takes linear time, nothing is recursive, and a long text is split into parts
+//! that are valid HTML each by itself (`writer`).
 
 mod blocks;
 mod code;
@@ -26,7 +26,7 @@ use self::writer::Writer;
 /// A Markdown text as HTML in parts.
 #[derive(Debug)]
 pub(crate) struct Document {
-    /// The parts, in order; each is HTML by itself. At least one.
+    /// The parts, in order; each is valid HTML by itself. At least one.
     pub(crate) parts: Vec<Part>,
     /// The headings, in order.
     pub(crate) headings: Vec<Heading>,
@@ -35,7 +35,7 @@ pub(crate) struct Document {
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// What tells it from the others: made of its content, so that a part that stays the same keeps it.
+    /// Unique id derived from the content, so that an unchanged part keeps its id.
     pub(crate) id: String,
     /// Its HTML.
     pub(crate) html: String,
@@ -46,26 +46,25 @@ pub(crate) struct Part {
 pub(crate) struct Heading {
     /// 1 to 6.
     pub(crate) level: u8,
-    /// Its text, without marks.
+    /// Its text, without markup.
     pub(crate) title: String,
     /// Its element's id.
     pub(crate) id: String,
     /// The part it is in.
     pub(crate) part: usize,
-    /// Whether it is at the text's own level, in no quote and no list: it then begins a section.
+    /// Whether it is at the top level, outside of quotes and lists, so that it begins a section.
     pub(crate) section: bool,
 }
 
-/// A short text, such as a comment, as HTML within a page that has headings of its own.
+/// Renders a short text, such as a comment, within a page that has headings of its own.
 pub(crate) fn html(markdown: &str) -> Markup {
     let whole = read(markdown, Blocks::new(Writer::whole(), None)).parts;
     PreEscaped(whole.into_iter().map(|part| part.html).collect())
 }
 
-/// A text of any length as HTML in parts, with its headings.
+/// Renders a text of any length in parts, with its headings.
 ///
-/// Takes time in proportion to the text: tenths of a second for the largest boards, so it is no work for
-/// the threads that serve.
+/// Takes linear time: tenths of a second for the largest boards, so it must not run on the server's async threads.
 pub(crate) fn document(markdown: &str) -> Document {
     let slugs = Some(Slugs::default());
     read(markdown, Blocks::new(Writer::in_parts(), slugs))

@@ -1,22 +1,22 @@
-//! Ids for headings: readable, of any script, each once.
+//! Unique, readable ids for headings, in any script.
 
 use std::collections::{HashMap, HashSet};
 
-/// What all ids begin with, so that no text can take the place of an element of the page.
+/// Prefix of all ids, so that a text cannot produce the id of an element of the page.
 pub(super) const PREFIX: &str = "h-";
-/// The longest name, in characters.
+/// Maximum length of a name, in characters.
 const LONGEST: usize = 80;
 
-/// The ids that were given out.
+/// The ids that are in use.
 #[derive(Debug, Default)]
 pub(super) struct Slugs {
     used: HashSet<String>,
-    /// The next number to try behind a name.
+    /// Next number to try as a suffix of a name.
     next: HashMap<String, usize>,
 }
 
 impl Slugs {
-    /// The id of a heading with this text.
+    /// Returns a unique id for a heading with this text.
     pub(super) fn give(&mut self, title: &str) -> String {
         let name = slug(title);
         if self.used.insert(name.clone()) {

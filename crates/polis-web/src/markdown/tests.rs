@@ -1,4 +1,4 @@
-//! That nothing but our own tags comes out, whatever goes in.
+//! Tests that only our own tags are emitted, regardless of the input.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ fn shown(markdown: &str) -> String {
     html(markdown).into_string()
 }
 
-/// Says what is wrong with a text that should be HTML of ours, whole by itself.
+/// Returns what is wrong with a text that should be complete HTML consisting of our own tags.
 fn fault(html: &str) -> Result<(), String> {
     const TAGS: [&str; 30] = [
         "a",

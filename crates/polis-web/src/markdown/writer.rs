@@ -1,41 +1,41 @@
-//! Writes HTML in parts: what is open at a cut is closed before and opened again after it, so that each
-//! part is HTML by itself, even in the midst of a table, a list or a block of code.
+//! HTML writer that splits its output into parts: elements that are open at a split are closed before it and reopened
+//! after it, so each part is valid HTML by itself, even within a table, a list or a code block.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::Part;
 
-/// A part this long ends where a good place is: at a heading, or at a block that its content marks.
+/// A part of this length ends at a good position: at a heading, or at a block selected by its content.
 const READY: usize = 24 << 10;
-/// One this long ends after any block of the text, row, item or line.
+/// A part of this length ends after any top-level block, row, item or line.
 const FULL: usize = 64 << 10;
-/// One this long ends anywhere.
+/// A part of this length ends anywhere.
 const BURSTING: usize = 96 << 10;
-/// The longest piece of text that is written at once.
+/// Maximum length of text written at once.
 const PIECE: usize = 16 << 10;
-/// One of so many blocks ends a part that is ready. Because content decides and not a count, a change at
-/// the beginning does not move all later cuts.
+/// One in this many blocks ends a part that has reached [`READY`]. The content decides and not a count, so a change at
+/// the beginning does not move all later splits (content-defined chunking).
 const MARKED: u64 = 16;
 
-/// An element that is open.
+/// An open element.
 #[derive(Debug)]
 pub(super) struct Open {
-    /// How it is opened again after a cut.
+    /// Tag that reopens it after a split.
     pub(super) again: Cow<'static, str>,
     pub(super) close: &'static str,
 }
 
-/// HTML while it is written.
+/// HTML being written.
 #[derive(Debug)]
 pub(super) struct Writer {
     cuts: bool,
     done: Vec<String>,
     html: String,
     open: Vec<Open>,
-    /// How long the part was with nothing but what was opened again.
+    /// Length of the current part when it contained only the reopened elements.
     begun: usize,
-    /// Where the block at the text's own level began.
+    /// Offset at which the current top-level block began.
     block: usize,
 }
 
@@ -51,32 +51,32 @@ impl Writer {
         }
     }
 
-    /// Writes all in one part.
+    /// Creates a writer with a single part.
     pub(super) fn whole() -> Self {
         Self::new(false)
     }
 
-    /// Cuts what is long into parts.
+    /// Creates a writer that splits long output.
     pub(super) fn in_parts() -> Self {
         Self::new(true)
     }
 
-    /// The number of the part that is written.
+    /// Returns the number of the current part.
     pub(super) fn part(&self) -> usize {
         self.done.len()
     }
 
-    /// How many elements are open.
+    /// Returns the number of open elements.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
-    /// How much is in this part already.
+    /// Returns the length of the current part.
     pub(super) fn length(&self) -> usize {
         self.html.len()
     }
 
-    /// What was written since a place of this part.
+    /// Returns what was written since an offset in the current part.
     pub(super) fn since(&self, place: usize) -> &str {
         self.html.get(place..).unwrap_or_default()
     }
@@ -88,7 +88,7 @@ impl Writer {
         self.open.push(Open { again: tag, close });
     }
 
-    /// Opens one that is opened otherwise after a cut.
+    /// Opens an element that is reopened with a different tag after a split.
     pub(super) fn open_as(
         &mut self,
         tag: &str,
@@ -100,19 +100,19 @@ impl Writer {
         self.open.push(Open { again, close });
     }
 
-    /// The element that was opened last.
+    /// Returns the innermost open element.
     pub(super) fn last(&mut self) -> Option<&mut Open> {
         self.open.last_mut()
     }
 
-    /// Closes the element that was opened last.
+    /// Closes the innermost open element.
     pub(super) fn close(&mut self) {
         if let Some(open) = self.open.pop() {
             self.html.push_str(open.close);
         }
     }
 
-    /// Writes a tag of ours that has no content, or another constant.
+    /// Writes a constant of our own, such as a void element.
     pub(super) fn tag(&mut self, tag: &str) {
         self.html.push_str(tag);
     }
@@ -129,7 +129,7 @@ impl Writer {
         }
     }
 
-    /// A row, an item, a paragraph or a line of code ended.
+    /// Marks the end of a row, an item, a paragraph or a line of code.
     pub(super) fn ended(&mut self) {
         if self.open.is_empty() {
             let marked = fnv(self.since(self.block)).is_multiple_of(MARKED);
@@ -140,7 +140,7 @@ impl Writer {
         }
     }
 
-    /// A heading at the text's own level is about to be written.
+    /// Announces a heading; a top-level one is a good position for a split.
     pub(super) fn heading_comes(&mut self) {
         if self.open.is_empty() {
             self.may_cut(READY);
@@ -162,7 +162,7 @@ impl Writer {
         self.block = self.begun;
     }
 
-    /// The parts.
+    /// Closes all elements and returns the parts.
     pub(super) fn finish(mut self) -> Vec<Part> {
         while !self.open.is_empty() {
             self.close();
@@ -185,15 +185,15 @@ impl Writer {
     }
 }
 
-/// FNV-1a: tells parts apart, does not withstand forgers, and need not.
+/// FNV-1a hash: distinguishes parts. It is not collision-resistant against an attacker, and does not need to be.
 fn fnv(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// Writes a text so that it is nothing but text, within an element or an attribute. Control characters,
-/// which HTML does not allow, are shown as unknown.
+/// Escapes a text for use in an element or an attribute. Control characters, which HTML does not allow, are replaced by
+/// U+FFFD.
 pub(super) fn escape(text: &str, html: &mut String) {
     let special = |c: char| {
         matches!(c, '&' | '<' | '>' | '"' | '\'') || (c.is_control() && c != '\n' && c != '\t')

@@ -1,4 +1,4 @@
-//! The pages, a module for each tab.
+//! The pages of the web interface, one module per tab.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ mod now;
 mod tasks;
 pub(crate) mod workspaces;
 
-/// An address that nothing is at.
+/// The "not found" page.
 pub(crate) async fn nothing(visit: Visit) -> Refused {
     let refusal = Refusal::new(
         Code::RouteNotFound,
@@ -26,7 +26,7 @@ pub(crate) async fn nothing(visit: Visit) -> Refused {
     Refused::of(&visit, refusal.into())
 }
 
-/// All pages of somebody who is known.
+/// Returns the routes of all pages that need a session.
 pub(crate) fn routes() -> Router<Arc<House>> {
     Router::new()
         .merge(boards::routes())

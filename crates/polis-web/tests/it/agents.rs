@@ -1,4 +1,4 @@
-//! The pages of agents.
+//! Tests for the agents pages.
 
 use http::StatusCode;
 use polis_core::record::RecordBody;
@@ -20,7 +20,7 @@ async fn add(town: &Town, id: &str, role: &str, under: &str) {
         .unwrap();
 }
 
-/// A run with an architect that has hired a programmer.
+/// Starts a run with an architect that has hired a programmer.
 pub(crate) async fn run(town: &Town) {
     let start = json!({"requirement": "build <it>", "taskId": "shop", "budget": {"tokens": 1000}});
     let start = serde_json::from_value(start).unwrap();
@@ -45,7 +45,7 @@ async fn hire(polis: &polis_ops::Polis, by: &str, role: &str, name: &str) {
     assert_eq!(hired.id.as_str(), name);
 }
 
-/// Lets a member say and do something, as the runtime writes it down.
+/// Records turns of a member, as the runtime does.
 async fn speak(town: &Town, who: &str, turns: &[Value]) {
     let key: MemberKey = who.parse().unwrap();
     let name = member::state_name(&key);
@@ -203,7 +203,7 @@ async fn a_run_shows_its_members_and_what_they_may_spend() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    // Who works for a run has its page there.
+    // A member of a run has its page there.
     let to = person.get("/agents/arch").await;
     assert_eq!(to.to(), "/agents/runs/shop/of/arch");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Boards: read, edited, decided on, and brought back in a browser.
+//! Tests for the board pages: reading, editing, deciding and restoring in a browser.
 
 use http::StatusCode;
 use polis_core::AgentId;
@@ -25,7 +25,7 @@ async fn text(town: &Town, board: &str) -> String {
     view.unwrap().content.unwrap().as_ref().clone()
 }
 
-/// What stands between two marks, the first time they occur.
+/// Returns the text between two marks at their first occurrence.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let (_, rest) = text
         .split_once(start)
@@ -186,7 +186,7 @@ async fn an_edit_is_saved_as_it_was_typed_and_previewed_without_being_saved() {
     let page = person.get("/boards/global/edit").await.good().text;
     let form = between(&page, "<form class=\"editor\"", "</form>");
     assert!(form.contains("name=\"version\" value=\"1\""), "{form}");
-    // A browser leaves out the first line end of a field.
+    // A browser drops the first line break of a textarea.
     assert!(form.contains(">\n\n# Old\n</textarea>"), "{form}");
     let shown = person
         .submit(
@@ -236,7 +236,7 @@ async fn who_was_slower_sees_what_changed_and_loses_nothing() {
         "what was typed is kept: {page}"
     );
     assert_eq!(text(&town, "global").await, "one\nTWO\nthree\n");
-    // The form now goes from the version that is there.
+    // The form is now based on the current version.
     assert!(page.contains("name=\"version\" value=\"2\""), "{page}");
     let saved = edit(
         &mut person,
@@ -519,7 +519,7 @@ async fn a_long_board_comes_in_parts_and_only_what_changed_comes_again() {
             .matches("<h3>")
             .count();
     assert_eq!(seen, 4_000);
-    // One change in the middle: the parts that stayed are only named.
+    // One change in the middle: unchanged parts are only referenced.
     write(
         &town,
         "global",
@@ -536,7 +536,7 @@ async fn a_long_board_comes_in_parts_and_only_what_changed_comes_again() {
         "the others are kept"
     );
     assert!(again.len() < 200_000, "{}", again.len());
-    // A part of a version that is not kept any more is found by its name, or is not there.
+    // A part of a version that is no longer cached is found by its id, or does not exist.
     let gone = person
         .part("/boards/global/part?id=p-0000000000000000&version=1")
         .await;

@@ -1,4 +1,4 @@
-//! Whatever agents write, pages stay small, and every answer has its headers.
+//! Tests that pages stay small regardless of what agents write, and that every response has its security headers.
 
 use axum::body::Body;
 use http::{Method, StatusCode};
@@ -288,7 +288,7 @@ async fn a_session_that_may_not_see_everything_begins_where_it_may() {
     let page = browser.get("/tasks").await.good().text;
     assert!(page.contains("href=\"/tasks\" data-key"));
     assert!(!page.contains("href=\"/boards\" data-key") && !page.contains("href=\"/\" data-key"));
-    // It may not hear of events, so it is not sent to ask for them.
+    // The session may not read events, so the page does not open an event stream.
     let refused = browser.get("/live?about=task").await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
     for of_stream in [

@@ -1,4 +1,4 @@
-//! Signing in and out, and what a session is good for.
+//! Tests for login and logout, and the scopes of a session.
 
 use axum::body::Body;
 use http::{Method, StatusCode};
@@ -13,7 +13,7 @@ async fn a_link_signs_in_once() {
     let town = Town::new().await;
     let key = town.key().await;
     let mut browser = town.browser();
-    // Looking at the link uses nothing up.
+    // Fetching the link does not consume the key.
     for _ in 0..2 {
         let page = browser.get(&format!("/signin?key={key}")).await.good();
         assert!(page.text.contains("data-auto"), "{}", page.text);
@@ -30,7 +30,7 @@ async fn a_link_signs_in_once() {
         "the connection is not encrypted"
     );
     browser.get("/tasks").await.good();
-    // Nobody else gets in with it.
+    // The key cannot be used a second time.
     let mut other = town.browser();
     let refused = other.post("/signin", &format!("key={key}")).await;
     assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
@@ -81,7 +81,7 @@ async fn wrong_keys_are_counted() {
     }
     assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
     let right = town.key().await;
-    // Whoever guesses from the same address does not keep out who has a right one.
+    // Failed attempts from the same address do not lock out a valid key.
     let entered = browser.post("/signin", &format!("key={right}")).await;
     assert_eq!(entered.to(), "/");
 }
@@ -98,7 +98,7 @@ async fn nobody_is_signed_in_by_a_page_elsewhere() {
         .body(Body::from(format!("key={key}")));
     let answer = browser.raw(request.unwrap()).await;
     assert_eq!(answer.status(), StatusCode::FORBIDDEN);
-    // It was not used up by that.
+    // The refused attempt did not consume the key.
     let mut browser = town.browser();
     assert_eq!(
         browser.post("/signin", &format!("key={key}")).await.to(),
@@ -120,7 +120,7 @@ async fn whoever_has_no_session_is_shown_the_door() {
     assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
     let door = nobody.get("/signin").await.good();
     assert!(door.text.contains("polis open"));
-    // A token of a program is no session.
+    // An API token is not a session.
     nobody.keep("polis-session-7707", &town.token("user", "all").await);
     assert_eq!(nobody.get("/").await.to(), "/signin");
 }

@@ -1,4 +1,4 @@
-//! The timeline: filters, places in the log, and links.
+//! Tests for the events page: filters, positions in the log, and links.
 
 use crate::town::Town;
 
@@ -70,7 +70,7 @@ async fn the_past_is_walked_back_and_forth() {
         list.contains("id=\"e1\"") && list.contains("rel=\"next\""),
         "{list}"
     );
-    // The beginning of the slider is the oldest page.
+    // The start of the slider is the oldest page.
     let slider = format!("/events/list?before=1&head={head}");
     let list = person.part(&slider).await.good().text;
     assert!(
@@ -78,7 +78,7 @@ async fn the_past_is_walked_back_and_forth() {
         "{list}"
     );
     assert_eq!(list.matches("data-kind=").count(), 100);
-    // The end of the slider is the newest, wherever that is by now.
+    // The end of the slider is the newest page, even if events were added since.
     let slider = format!("/events/list?before={head}&head={head}");
     let list = person.part(&slider).await.good().text;
     assert!(list.contains(&format!("id=\"e{head}\"")), "{list}");

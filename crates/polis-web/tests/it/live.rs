@@ -1,4 +1,4 @@
-//! The stream that tells a page of changes.
+//! Tests for the event stream that notifies a page of changes.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use polis_ops::op;
 
 use crate::town::{Browser, Town};
 
-/// A stream that is open.
+/// An open stream.
 struct Ear(Body);
 
 impl Ear {
@@ -25,7 +25,7 @@ impl Ear {
         ear
     }
 
-    /// The next piece; `None` at the end.
+    /// Returns the next chunk; `None` at the end.
     async fn hear(&mut self) -> Option<String> {
         let frame = tokio::time::timeout(Duration::from_secs(10), self.0.frame()).await;
         let frame = frame.expect("something is told in time")?;
@@ -39,10 +39,10 @@ async fn a_change_is_told_within_a_fifth_of_a_second() {
     let town = Town::new().await;
     let person = town.person().await;
     let mut ear = Ear::open(&person, "task,board/global").await;
-    // The first is heard with the follower begun; what counts is every one after it.
+    // The first event includes the start of the follower; only later ones are measured.
     town.create_task("one").await;
     assert!(ear.hear().await.unwrap().starts_with("event: task\ndata: "));
-    // The best of several: the machine does other things too, but what waits for its turn is late every time.
+    // The best of several measurements: the machine may be busy, but a systematic delay would affect every one of them.
     let mut best = Duration::MAX;
     for n in 0..20 {
         tokio::time::sleep(Duration::from_millis(120)).await;
@@ -111,7 +111,7 @@ async fn what_happened_since_the_page_was_drawn_is_told_first() {
     let mut ear = Ear::open(&person, &format!("task&after={place}")).await;
     let heard = ear.hear().await.unwrap();
     assert_eq!(heard, format!("event: task\ndata: {last}\n\n"));
-    // A page that was drawn now hears of nothing old.
+    // A page that was rendered just now is not notified of old events.
     let mut ear = Ear::open(&person, &format!("task&after={last}")).await;
     town.create_task("later").await;
     let heard = ear.hear().await.unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the crate from outside.
+//! Integration tests of the web interface.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! A board whose text is hostile, as a browser gets it.
+//! Tests for a board with hostile text, as a browser receives it.
 
 use polis_core::AgentId;
 use polis_core::board::BoardName;
@@ -63,7 +63,7 @@ async fn a_hostile_board_is_shown_as_the_text_it_is() {
         ] {
             assert!(!article.to_lowercase().contains(bad), "{bad}");
         }
-        // Every tag of the text has attributes of ours only.
+        // Every tag of the text has only attributes of our own.
         for tag in article.split('<').skip(1) {
             let tag = tag.split('>').next().unwrap_or_default();
             for name in [" on", " style=", " src=", " action=", " srcdoc="] {

@@ -1,4 +1,4 @@
-//! The first page: what goes on, what waits for a person, and how well it goes.
+//! Tests for the overview page: current work, items that need a person's attention, and statistics.
 
 use http::StatusCode;
 use polis_core::AgentId;
@@ -73,7 +73,7 @@ async fn a_question_is_answered_or_laid_aside() {
     assert_eq!(lost.status, StatusCode::NOT_FOUND);
 }
 
-/// A run with its root paused, and an agent's question beside it.
+/// A run with its root paused, and a question of an agent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_held_member_is_shown_once_and_resumed_from_the_page() {
     let town = Town::new().await;

@@ -1,4 +1,4 @@
-//! What is offered: nothing that would be refused for the session or for its agent.
+//! Tests that no action is offered that would be refused for the session or its agent.
 
 use http::StatusCode;
 use polis_core::AgentId;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::tasks::htmx;
 use crate::town::{Browser, Town};
 
-/// Two versions of a board, and a decision on it.
+/// Creates two versions of a board, and a decision on it.
 async fn plan(person: &mut Browser<'_>) {
     for text in ["one", "two"] {
         let form = format!("content={text}");
@@ -57,7 +57,7 @@ async fn an_agent_is_offered_what_it_may_do() {
         ("/boards/global/history", "/boards/global/restore?version=1"),
         ("/agents/ada", "/agents/ada/retire"),
     ];
-    // One below the top signs nothing, writes no board of the top, and retires nobody.
+    // An agent below the top layer cannot sign, write the top board, or retire agents.
     let mut below = town.agent("ada", "all").await;
     for (path, offer) in offers {
         assert!(

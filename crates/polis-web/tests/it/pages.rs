@@ -1,5 +1,4 @@
-//! What every page has: headers, language, colours, a word against forged requests, and an answer for
-//! addresses that nothing is at.
+//! Tests for what all pages have in common: headers, language, theme, CSRF token, and the response for unknown URLs.
 
 use std::io::Read as _;
 
@@ -27,7 +26,7 @@ async fn documents_and_parts_have_the_strict_policy() {
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert_eq!(answer.header("referrer-policy"), "same-origin");
         assert_eq!(answer.header("cache-control"), "no-store");
-        // Nothing the policy would forbid is written into a document.
+        // A document contains nothing that the Content Security Policy would forbid.
         for bad in [" style=\"", "<style", " onclick=", "javascript:"] {
             assert!(!answer.text.contains(bad), "{bad}");
         }
@@ -89,7 +88,7 @@ async fn every_change_needs_the_word_of_our_own_pages() {
         let refused = person.send(request.unwrap()).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");
     }
-    // The word of another session is none of this one's.
+    // The CSRF token of another session is not valid for this one.
     let mut other = town.person().await;
     let others = other.word().await;
     let refused = person
@@ -116,7 +115,7 @@ async fn language_and_colours_are_the_readers_choice() {
         .submit("/taste", "lang=en&back=%2F%2Fevil.example")
         .await;
     assert_eq!(elsewhere.to(), "/");
-    // Before anything was chosen the browser's language counts.
+    // Before a language is chosen, the browser's language is used.
     let nobody = town.browser();
     let request = nobody
         .request(Method::GET, "/signin")
@@ -140,7 +139,7 @@ async fn an_address_that_nothing_is_at_says_so() {
     person.submit("/taste", "lang=zh").await;
     let page = person.get("/no/such/page").await;
     assert!(page.text.contains("这个地址什么也没有"), "{}", page.text);
-    // Programs hear of it in their own way.
+    // API clients get the error in their own format.
     let token = town.token("user", "all").await;
     let request = town
         .browser()

@@ -1,5 +1,5 @@
-//! What holds for the parts of every page: a page is told of what its parts listen to and of nothing else, no
-//! part is fetched by a click that means something else, and every place that is linked to is there.
+//! Tests for the fragments of all pages: a page subscribes exactly to the events that its fragments listen to, no
+//! fragment is fetched by a click that means something else, and every link target exists.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,7 +13,7 @@ use crate::town::{Browser, Town};
 /// An element's name and attributes, as the pages write them.
 type Tag = (String, BTreeMap<String, String>);
 
-/// The elements of a page.
+/// Returns the elements of a page.
 fn tags(page: &str) -> Vec<Tag> {
     let opened = page
         .split('<')
@@ -43,7 +43,7 @@ fn tag(text: &str) -> Tag {
     (name.to_owned(), found)
 }
 
-/// The names that the page's parts listen to.
+/// Returns the event names that the page's fragments listen to.
 fn listened_to(tags: &[Tag]) -> BTreeSet<String> {
     let triggers = tags.iter().filter_map(|(_, with)| with.get("hx-trigger"));
     let events = triggers.flat_map(|trigger| trigger.split(','));
@@ -55,7 +55,7 @@ fn listened_to(tags: &[Tag]) -> BTreeSet<String> {
     names.collect()
 }
 
-/// A team of which every sort of page has something to show.
+/// Creates data for every kind of page.
 async fn busy(town: &Town) {
     let user = AgentId::user();
     town.create_task("first").await;
@@ -137,7 +137,7 @@ async fn pages_hear_of_what_their_parts_listen_to_and_of_nothing_else() {
             .map(|name| name.replace('/', ":"))
             .collect();
         let mut heard = listened_to(&tags);
-        // What a page fetches as soon as it is seen is a part of it.
+        // A fragment that is loaded as soon as it is visible belongs to the page.
         for (_, with) in &tags {
             if with
                 .get("hx-trigger")
@@ -148,7 +148,7 @@ async fn pages_hear_of_what_their_parts_listen_to_and_of_nothing_else() {
             }
         }
         assert!(told.is_superset(&heard), "{path}: {told:?} {heard:?}");
-        // The slider leads back to the head of the log, which is live, without another page.
+        // The slider can return to the newest events, which are live, without another page load.
         if !path.starts_with("/events?") {
             assert_eq!(told, heard, "{path}");
         }
@@ -219,7 +219,7 @@ async fn has(person: &mut Browser<'_>, path: &str, id: &str) -> bool {
     tags.any(|(_, with)| with.get("id").is_some_and(|own| *own == id))
 }
 
-/// The classes that a sheet speaks of.
+/// Returns the class names in a stylesheet.
 fn classes_of(sheet: &str) -> BTreeSet<String> {
     let path = format!("{}/assets/{sheet}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();

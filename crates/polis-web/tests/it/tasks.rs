@@ -1,4 +1,4 @@
-//! The pages of tasks.
+//! Tests for the task pages.
 
 use axum::body::Body;
 use http::{Method, StatusCode};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::town::{Answer, Browser, Town};
 
-/// A form as htmx sends it.
+/// Submits a form as htmx does.
 pub(crate) async fn htmx(browser: &mut Browser<'_>, path: &str, form: &str) -> Answer {
     let word = browser.word().await;
     let request = browser
@@ -42,7 +42,7 @@ async fn change(town: &Town, id: u64, by: &str, changes: Value) {
     op::update_task(&town.polis, &by, &params).await.unwrap();
 }
 
-/// What a column of the board holds.
+/// Returns the content of a column of the board.
 fn column<'a>(page: &'a str, status: &str) -> &'a str {
     let start = page
         .find(&format!("data-column=\"{status}\""))
@@ -55,7 +55,7 @@ fn cards(column: &str) -> usize {
     column.matches("data-task=").count()
 }
 
-/// A field that the page's forms have.
+/// Returns the value of a form field of the page.
 fn value_of<'a>(page: &'a str, name: &str) -> &'a str {
     let (_, rest) = page
         .split_once(&format!("name=\"{name}\" value=\""))
@@ -189,7 +189,7 @@ async fn the_board_is_filtered_and_keeps_its_filter_when_it_is_refreshed() {
             let there = page.text.contains(&format!("data-task=\"{id}\""));
             assert_eq!(there, found.contains(&id), "{query}: {id}");
         }
-        // It is fetched with what the form says at that moment.
+        // It is refreshed with the form's values at that moment.
         assert!(page.text.contains("hx-get=\"/tasks/board\""), "{query}");
         assert!(
             page.text
@@ -368,7 +368,7 @@ async fn a_task_goes_all_the_way_by_the_buttons_of_its_page() {
         .await;
     assert_eq!(done.to(), "/tasks");
     assert_eq!(task(&town, 1).await.status, polis_core::TaskStatus::Deleted);
-    // A plain form does the same, and goes back to the page.
+    // A plain form does the same and redirects to the page.
     create(&town, json!({"subject": "plain"})).await;
     let answer = person.submit("/tasks/2/act", "deed=start&version=1").await;
     assert_eq!(answer.to(), "/tasks/2");
@@ -390,7 +390,7 @@ async fn task_the_reader_cannot_hold_offers_assign_instead_of_claim() {
     let page = person.get("/tasks/2").await.good().text;
     assert!(!page.contains(claim), "{page}");
     assert!(page.contains("value=\"assign\""), "{page}");
-    // Those with the role come first, the others in a group of their own.
+    // Agents with the role come first, the others in a separate group.
     let (fitting, others) = page.split_once("<optgroup").unwrap();
     let has_role = |id: &str| id == "ada";
     for id in ["ada", "lead"] {
@@ -460,11 +460,11 @@ async fn editing_changes_what_was_changed_and_nothing_else() {
     let now = task(&town, 2).await;
     assert_eq!((now.subject.as_str(), now.version), ("new", 2));
     assert!(now.blocked_by.is_empty());
-    // Nothing was changed, so nothing is written.
+    // An edit without a change writes nothing.
     let same = edited.replace("version=1", "version=2");
     assert_eq!(person.submit("/tasks/2/edit", &same).await.to(), "/tasks/2");
     assert_eq!(task(&town, 2).await.version, 2);
-    // What is refused stays in the form.
+    // If the edit is refused, the typed values stay in the form.
     let wrong = same
         .replace("blocked_by=", "blocked_by=2")
         .replace("subject=new", "subject=kept");
@@ -510,7 +510,7 @@ async fn a_conflict_shows_what_the_other_did_and_loses_neither_text() {
         "only one of us changed it"
     );
     assert_eq!(task(&town, 1).await.version, 2, "nothing was saved");
-    // The form has the new version, my texts, and theirs where I did not touch it.
+    // The form has the new version, my texts, and the other side's values for the fields I did not change.
     assert_eq!(value_of(page, "version"), "2");
     assert_eq!(value_of(page, "subject"), "my subject");
     assert!(page.contains("value=\"architect\" selected"));

@@ -1,4 +1,4 @@
-//! A server with pages over a store on the disk, asked without sockets, and a browser that keeps cookies.
+//! Test harness: a server with pages over a store on disk, called without sockets, and a browser that keeps cookies.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(crate) struct Town {
     _directory: TempDir,
 }
 
-/// An answer, read whole.
+/// A response with its complete body.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -60,14 +60,14 @@ impl Answer {
         value.map_or("", |value| value.to_str().unwrap())
     }
 
-    /// A page that was given.
+    /// Asserts that the response is a page (200).
     #[track_caller]
     pub(crate) fn good(self) -> Self {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);
         self
     }
 
-    /// Where it sends the browser to.
+    /// Asserts that the response is a redirect, and returns its target.
     #[track_caller]
     pub(crate) fn to(&self) -> &str {
         assert_eq!(self.status, StatusCode::SEE_OTHER, "{}", self.text);
@@ -110,13 +110,13 @@ impl Town {
         }
     }
 
-    /// The key of a new link.
+    /// Returns the key of a new sign-in link.
     pub(crate) async fn key(&self) -> String {
         let offer = op::offer_sign_in(&self.polis, &AgentId::user()).await;
         offer.unwrap().key
     }
 
-    /// A token of an agent.
+    /// Returns a token of an agent.
     pub(crate) async fn token(&self, agent: &str, scope: &str) -> String {
         let params = TokenIssue {
             agent: agent.parse().unwrap(),
@@ -127,7 +127,7 @@ impl Town {
         issued.unwrap().token
     }
 
-    /// A browser that knows nothing yet.
+    /// Returns a browser without cookies.
     pub(crate) fn browser(&self) -> Browser<'_> {
         Browser {
             town: self,
@@ -135,7 +135,7 @@ impl Town {
         }
     }
 
-    /// A browser in which the person is signed in.
+    /// Returns a browser in which the person is signed in.
     pub(crate) async fn person(&self) -> Browser<'_> {
         let mut browser = self.browser();
         let form = format!("key={}", self.key().await);
@@ -143,7 +143,7 @@ impl Town {
         browser
     }
 
-    /// A browser in which somebody is signed in with a token.
+    /// Returns a browser in which an agent is signed in with a token.
     pub(crate) async fn agent(&self, agent: &str, scope: &str) -> Browser<'_> {
         let mut browser = self.browser();
         let form = format!("token={}", self.token(agent, scope).await);
@@ -158,14 +158,14 @@ impl Town {
     }
 }
 
-/// A browser, as far as the server can tell.
+/// A test browser.
 pub(crate) struct Browser<'a> {
     pub(crate) town: &'a Town,
     cookies: Vec<(String, String)>,
 }
 
 impl Browser<'_> {
-    /// A request with what the browser sends by itself.
+    /// Starts a request with the headers that the browser always sends.
     pub(crate) fn request(&self, method: Method, path: &str) -> http::request::Builder {
         let mut request = Request::builder()
             .method(method)
@@ -204,13 +204,13 @@ impl Browser<'_> {
         self.send(request.unwrap()).await
     }
 
-    /// A part of a page, as htmx asks for it.
+    /// Fetches a fragment of a page, as htmx does.
     pub(crate) async fn part(&mut self, path: &str) -> Answer {
         let request = self.request(Method::GET, path).header("hx-request", "true");
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// A form, sent as it stands.
+    /// Submits a form unchanged.
     pub(crate) async fn post(&mut self, path: &str, form: &str) -> Answer {
         let request = self
             .request(Method::POST, path)
@@ -219,21 +219,21 @@ impl Browser<'_> {
         self.send(request.unwrap()).await
     }
 
-    /// The word that the session's own pages have.
+    /// Returns the session's CSRF token.
     pub(crate) async fn word(&mut self) -> String {
         let page = self.get("/tasks").await.good();
         let (_, rest) = page.text.split_once("name=\"csrf\" value=\"").unwrap();
         rest.split('"').next().unwrap().to_owned()
     }
 
-    /// A form of one of the session's own pages.
+    /// Submits a form with the session's CSRF token.
     pub(crate) async fn submit(&mut self, path: &str, form: &str) -> Answer {
         let word = self.word().await;
         let form = format!("csrf={word}&{form}");
         self.post(path, &form).await
     }
 
-    /// The value of its session's cookie.
+    /// Returns the value of the session cookie.
     pub(crate) fn session(&self) -> String {
         let found = self
             .cookies

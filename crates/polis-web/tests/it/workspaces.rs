@@ -1,4 +1,4 @@
-//! Workspaces: their files in a browser.
+//! Tests for the workspace pages.
 
 use http::StatusCode;
 use polis_core::AgentId;
@@ -131,7 +131,7 @@ async fn a_file_is_shown_in_colours_with_its_lines_numbered() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_text_is_only_a_download() {
     let town = Town::new().await;
-    // A picture's first bytes, and a page that would run if it were shown.
+    // The first bytes of an image, and a page that would execute if it were displayed.
     put(
         &town,
         "图.png",
@@ -211,7 +211,7 @@ async fn sizes_and_files_are_looked_at_again() {
         "{page}"
     );
     put(&town, "src/new.rs", "", Encoding::Utf8).await;
-    // What is open stays open, and what is gone, or never was, is left out.
+    // Expanded directories stay expanded, and paths that no longer exist, or never did, are omitted.
     let again = "/workspaces/ada/files?open=src&open=docs%2Fa&open=docs&open=gone&open=src%2Fmain.rs&open=..%2Fx";
     let tree = person.part(again).await.good().text;
     for there in ["main.rs", "new.rs", "b.md", "id=\"dir-docs%2Fa\""] {

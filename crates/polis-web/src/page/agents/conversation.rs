@@ -1,4 +1,5 @@
-//! A conversation, readable like a chat: what was heard, what was said, and each call with what came of it.
+//! Conversation of a member, rendered like a chat: received messages, the model's answers, and each tool call with its
+//! result.
 
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
@@ -21,17 +22,17 @@ use crate::markdown;
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// How many turns a page has.
+/// Number of turns per page.
 const PAGE: u64 = 20;
-/// What is longer than this is cut in a result; the terminal shows all of it.
+/// Results longer than this are truncated; the terminal shows them completely.
 const LONGEST: usize = 16 * 1024;
 
-/// How much markup of a conversation a page bears.
+/// Maximum amount of markup of a conversation per page.
 const HEAVIEST: usize = 512 << 10;
-/// The most calls of one answer that are shown.
+/// Maximum number of calls shown per answer.
 const CALLS: usize = 50;
 
-/// Where in the conversation a page begins; at the end if nothing is said.
+/// First turn of the page; the newest turns if not given.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct From {
@@ -39,13 +40,13 @@ pub(super) struct From {
 }
 
 impl From {
-    /// Whether it is the end, which goes on.
+    /// Returns whether the page shows the newest turns and is therefore updated live.
     pub(super) fn is_newest(&self) -> bool {
         self.from.is_none()
     }
 }
 
-/// The conversation alone, because it goes on.
+/// Returns the conversation fragment, for live updates.
 pub(super) async fn refresh(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -57,7 +58,7 @@ pub(super) async fn refresh(
     Ok(part(section(&visit, &run, &id, &from, one.status).await?))
 }
 
-/// The conversation.
+/// Renders the conversation.
 pub(super) async fn section(
     visit: &Visit,
     run: &RunId,
@@ -76,7 +77,7 @@ pub(super) async fn section(
     let at = member_at(run, id);
     let lang = visit.lang();
     let first = told.turns.first().map_or(0, |turn| turn.turn);
-    // What a model says is no event: while it thinks, it is looked at now and then. Old pages stay as they are.
+    // A model's output is not an event, so a working member is polled. Older pages do not change.
     let again = match (from.from, status) {
         (Some(_), _) => None,
         (None, MemberStatus::Working) => {
@@ -104,8 +105,8 @@ pub(super) async fn section(
     })
 }
 
-/// The bubbles of some turns, as many as a page bears: the newest of them, or the first. And the turn of
-/// the nearest that is left out.
+/// Renders the bubbles of some turns, as many as a page can show: the newest ones, or the first ones. Also returns the
+/// turn of the nearest bubble that was omitted.
 fn conversation(
     visit: &Visit,
     id: &AgentId,
@@ -133,7 +134,7 @@ fn conversation(
     (html! { @for markup in &drawn { (markup) } }, cut)
 }
 
-/// What is said where a page bears no more.
+/// Note that turns were omitted.
 fn left_out(visit: &Visit, at: &str, turn: u64) -> Markup {
     html! { p.muted.small { (visit.say("These turns are long; not all are shown.", "这些轮次内容较长，未全部显示。")) " "
     a href={ (at) "?from=" (turn) } { (visit.say("Show the others", "显示其余")) } } }
@@ -196,7 +197,7 @@ fn result(done: &Done<'_>, lang: Lang) -> Markup {
     }
 }
 
-/// JSON in colours; anything else as it stands.
+/// Renders JSON with syntax highlighting, and other text unchanged.
 fn code(text: &str) -> Markup {
     let shown = cut(text);
     let json = shown
@@ -207,7 +208,7 @@ fn code(text: &str) -> Markup {
     html! { pre.out.light { code { @for line in lines { (PreEscaped(line)) "\n" } } } }
 }
 
-/// The beginning of a long text.
+/// Returns the beginning of a long text.
 fn cut(text: &str) -> &str {
     excerpt::beginning(text, LONGEST)
 }

@@ -1,4 +1,4 @@
-//! Letters between the person and an agent, and writing one.
+//! Messages between the person and an agent: list, form and single-message page.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
@@ -19,10 +19,10 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// How many letters a page has.
+/// Number of messages per page.
 const PAGE: u32 = 30;
 
-/// With whom.
+/// The other party of the messages.
 pub(super) struct With {
     run: Option<RunId>,
     id: AgentId,
@@ -47,14 +47,14 @@ impl With {
     }
 }
 
-/// Which page of letters.
+/// Pagination of the messages.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Before {
     before: Option<u64>,
 }
 
-/// The letters alone, because one came.
+/// Returns the list fragment for a registered agent, for live updates and pagination.
 pub(super) async fn of_agent(
     visit: Visit,
     Path(id): Path<AgentId>,
@@ -63,7 +63,7 @@ pub(super) async fn of_agent(
     again(&visit, &With::agent(id), &from).await
 }
 
-/// The same for a member of a run.
+/// Returns the list fragment for a member of a run.
 pub(super) async fn of_member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -72,7 +72,7 @@ pub(super) async fn of_member(
     again(&visit, &With::member(run, id), &from).await
 }
 
-/// The letters as a part; as a page of their own for who follows the link to older ones elsewhere.
+/// Returns the list as a fragment, or as a page of its own if it was not requested by htmx.
 async fn again(visit: &Visit, with: &With, from: &Before) -> Result<Response, Refused> {
     let list = letters(visit, with, from.before).await?;
     if visit.part {
@@ -91,7 +91,7 @@ pub(super) struct Say {
     once: String,
 }
 
-/// Writes to a registered agent.
+/// Sends a message to a registered agent.
 pub(super) async fn say_to_agent(
     visit: Visit,
     Path(id): Path<AgentId>,
@@ -100,7 +100,7 @@ pub(super) async fn say_to_agent(
     say(&visit, &With::agent(id), &said).await
 }
 
-/// Writes to a member of a run.
+/// Sends a message to a member of a run.
 pub(super) async fn say_to_member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -147,7 +147,7 @@ async fn send(visit: &Visit, with: &With, said: &Say) -> Result<(), OpError> {
     Ok(())
 }
 
-/// The letters and the form. Only the person has letters here; other sessions are not shown them.
+/// Renders the messages and the form. Only the person has messages here; other sessions do not see them.
 pub(super) async fn section(
     visit: &Visit,
     with: &With,
@@ -197,7 +197,7 @@ async fn letters(visit: &Visit, with: &With, before: Option<u64>) -> Result<Mark
     });
     let drawn = drawn.await?;
     let at = format!("{}/mail", with.at());
-    // Old pages stay as they are.
+    // Older pages do not change.
     let newest = before.is_none();
     let (again, trigger) = (newest.then_some(&at), newest.then(|| live::on("message")));
     Ok(html! {
@@ -214,7 +214,7 @@ async fn letters(visit: &Visit, with: &With, before: Option<u64>) -> Result<Mark
     })
 }
 
-/// A letter alone, for one that is long.
+/// Returns the page of a single message, for long messages.
 pub(super) async fn alone(visit: Visit, Path(number): Path<u64>) -> Result<Response, Refused> {
     visit.check(Area::Messages, Access::Read)?;
     let found = op::letter(&visit.polis, &visit.me, number).await;

@@ -1,8 +1,8 @@
-//! Agents: the tree of the registry, the runs of the society, an agent's page with its conversation and
-//! letters, and what a person can do with either.
+//! Agents tab: the tree of the registry, the runs of the society, the page of an agent with its conversation and
+//! messages, and the actions on agents and runs.
 //!
-//! `tree` is the overview, `run` a run with its members, `show` somebody's page with `chat` and `mail` as its
-//! parts, `act` the deeds, each of which that cannot be undone asks once more.
+//! `tree` is the overview, `run` a run with its members, `show` the page of an agent with `chat` and `mail` as its
+//! parts, and `act` contains the form actions, with a confirmation page for each irreversible one.
 
 use std::sync::Arc;
 
@@ -69,20 +69,20 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         )
 }
 
-/// What a session has to be good for to hold up, end or dismiss somebody of a run.
+/// Areas in which a session needs write access to pause, stop or dismiss a member or a run.
 const DEEDS: [Area; 2] = [Area::Agents, Area::Society];
 
-/// The address of a member of a run.
+/// Returns the URL of a member of a run.
 fn member_at(run: &RunId, id: &AgentId) -> String {
     format!("/agents/runs/{run}/of/{id}")
 }
 
-/// How a member of a run stands.
+/// Renders the status of a member of a run.
 fn member_pill(visit: &Visit, status: MemberStatus) -> Markup {
     html! { span class={ "pill status-" (status.as_str()) } { (labels::member(status, visit.lang())) } }
 }
 
-/// Whether a registered agent may act.
+/// Renders the status of a registered agent.
 fn agent_pill(visit: &Visit, status: AgentStatus) -> Markup {
     let class = match status {
         AgentStatus::Active => "pill",
@@ -91,7 +91,7 @@ fn agent_pill(visit: &Visit, status: AgentStatus) -> Markup {
     html! { span class=(class) { (labels::agent_status(status, visit.lang())) } }
 }
 
-/// Whether a run goes on.
+/// Renders the status of a run.
 fn run_pill(visit: &Visit, status: RunStatus) -> Markup {
     html! { span class={ "pill status-" (status.as_str()) } { (labels::run(status, visit.lang())) } }
 }

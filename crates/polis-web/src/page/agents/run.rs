@@ -1,4 +1,4 @@
-//! A run of the society: its members as a tree, what they have spent, and how far its budget goes.
+//! Page of a run of the society: its members as a tree, what they have spent, and its remaining budget.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -18,12 +18,12 @@ use crate::layout::{Tab, page, part};
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// The most members of a page.
+/// Maximum number of members per page.
 const MOST: usize = 200;
-/// Rows are not indented further than this.
+/// Maximum indentation of rows.
 pub(super) const DEEPEST: usize = 8;
 
-/// The run of this name, if the visitor may look at runs.
+/// Returns the run with this id, if the session may read runs.
 pub(super) async fn named(visit: &Visit, id: &RunId) -> Result<Run, Refused> {
     visit.check(Area::Society, Access::Read)?;
     let named = OfRun {
@@ -33,7 +33,7 @@ pub(super) async fn named(visit: &Visit, id: &RunId) -> Result<Run, Refused> {
     run.or_refuse(visit)
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) async fn show(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
     let run = named(&visit, &id).await?;
     let body = html! {
@@ -48,13 +48,13 @@ pub(super) async fn show(visit: Visit, Path(id): Path<RunId>) -> Result<Response
     Ok(page(&visit, Tab::Agents, &title, live, &body))
 }
 
-/// The members alone, because something has happened.
+/// Returns the members fragment, for live updates.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
     let run = named(&visit, &id).await?;
     Ok(part(members(&visit, &run).await?))
 }
 
-/// How a run stands, what can be done with it, its budget and its members.
+/// Renders the status of a run, its actions, its budget and its members.
 pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused> {
     let request = GetOrg {
         task_id: Some(run.id.clone()),
@@ -93,7 +93,7 @@ pub(super) async fn members(visit: &Visit, run: &Run) -> Result<Markup, Refused>
     })
 }
 
-/// How many work for a run.
+/// Renders the number of agents of a run.
 pub(super) fn head_count(run: &Run, lang: Lang) -> String {
     let en = match run.agents {
         1 => "1 agent".to_owned(),
@@ -102,8 +102,8 @@ pub(super) fn head_count(run: &Run, lang: Lang) -> String {
     lang.say(en, format!("{} 个智能体", run.agents))
 }
 
-/// When the members are looked at again. What a model says is no event, so while one thinks they are
-/// looked at now and then.
+/// Returns the refresh trigger of the members. A model's output is not an event, so the page polls while a member is
+/// working.
 fn again(org: &Org) -> &'static str {
     let works = org
         .members
@@ -161,7 +161,7 @@ fn actions(visit: &Visit, run: &Run) -> Markup {
     }
 }
 
-/// What of a budget is spent. What is not limited is only told.
+/// Renders the used part of a budget. Unlimited resources show only the amount.
 pub(super) fn budget(visit: &Visit, spent: &Amount, limits: &Limits, title: &str) -> Markup {
     let lang = visit.lang();
     html! {

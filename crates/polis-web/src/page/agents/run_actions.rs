@@ -1,4 +1,5 @@
-//! What a person can do with agents and runs. What cannot be undone asks once more, on a page of its own.
+//! Form actions on agents and runs: pause, resume, stop, terminate and retire. Irreversible actions have a confirmation
+//! page.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
@@ -25,12 +26,12 @@ enum Deed {
 #[derive(Debug, Deserialize)]
 pub(super) struct Hold {
     deed: Deed,
-    /// Everybody below, too: any text.
+    /// Whether to include all members below; any non-empty text means yes.
     #[serde(default)]
     subtree: String,
 }
 
-/// Holds up a run, or lets it go on.
+/// Pauses or resumes a run.
 pub(super) async fn hold_run(
     visit: Visit,
     Path(id): Path<RunId>,
@@ -49,7 +50,7 @@ pub(super) async fn hold_run(
     Ok(part(run::members(&visit, &run).await?))
 }
 
-/// Holds up a member of a run, or lets it go on.
+/// Pauses or resumes a member of a run.
 pub(super) async fn hold_member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -75,7 +76,7 @@ async fn hold(visit: &Visit, deed: Deed, request: &HoldSociety) -> Result<(), Op
     Ok(())
 }
 
-/// Asks once more before a run is ended.
+/// Confirmation page for stopping a run.
 pub(super) async fn ask_stop(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
     let run = run::named(&visit, &id).await?;
     let told = visit.say(
@@ -100,7 +101,7 @@ pub(super) async fn ask_stop(visit: Visit, Path(id): Path<RunId>) -> Result<Resp
     Ok(sure.page(&visit))
 }
 
-/// Ends a run.
+/// Stops a run.
 pub(super) async fn stop(visit: Visit, Path(id): Path<RunId>) -> Result<Response, Refused> {
     visit.check(Area::Society, Access::Write)?;
     let done = op::stop_run(
@@ -115,7 +116,7 @@ pub(super) async fn stop(visit: Visit, Path(id): Path<RunId>) -> Result<Response
     Ok(Redirect::to(&format!("/agents/runs/{id}")).into_response())
 }
 
-/// Asks once more before a member is dismissed with everybody below it.
+/// Confirmation page for dismissing a member and all members below it.
 pub(super) async fn ask_terminate(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -148,7 +149,7 @@ pub(super) struct Why {
     reason: String,
 }
 
-/// Dismisses a member with everybody below it.
+/// Dismisses a member and all members below it.
 pub(super) async fn terminate(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -165,7 +166,7 @@ pub(super) async fn terminate(
     Ok(Redirect::to(&format!("/agents/runs/{run}")).into_response())
 }
 
-/// Asks once more before an agent is retired.
+/// Confirmation page for retiring an agent.
 pub(super) async fn ask_retire(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
     let agent = op::show_agent(&visit.polis, &id).await.or_refuse(&visit)?;
     let told = visit.say(
@@ -193,7 +194,7 @@ pub(super) async fn retire(visit: Visit, Path(id): Path<AgentId>) -> Result<Resp
     Ok(Redirect::to("/agents").into_response())
 }
 
-/// A question whether somebody is sure.
+/// A confirmation page.
 struct Sure {
     title: String,
     told: Markup,

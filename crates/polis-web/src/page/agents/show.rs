@@ -1,4 +1,4 @@
-//! Somebody's page: a registered agent, or a member of a run.
+//! Page of a registered agent, or of a member of a run.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
@@ -19,15 +19,15 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// The most tasks that are listed.
+/// Maximum number of tasks listed.
 const TASKS: u32 = 20;
 
-/// A registered agent's page. A member of a run has its own, with its conversation.
+/// Returns the page of a registered agent. A member of a run is redirected to its own page, with its conversation.
 pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
     let held = held(&visit, &id).await?;
     let found = match op::show_agent(&visit.polis, &id).await {
         Ok(agent) => Some(agent),
-        // A name that is not registered may hold tasks all the same.
+        // An unregistered name may still hold tasks.
         Err(error) if error.code() == Code::AgentNotFound && (!held.is_empty() || id.is_user()) => {
             None
         }
@@ -49,7 +49,7 @@ pub(super) async fn agent(visit: Visit, Path(id): Path<AgentId>) -> Result<Respo
     Ok(page(&visit, Tab::Agents, id.as_str(), live, &body))
 }
 
-/// How a registered agent stands, because it has changed.
+/// Returns the status fragment of a registered agent, for live updates.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
     let held = held(&visit, &id).await?;
     let found = match op::show_agent(&visit.polis, &id).await {
@@ -60,14 +60,14 @@ pub(super) async fn refresh(visit: Visit, Path(id): Path<AgentId>) -> Result<Res
     Ok(part(standing))
 }
 
-/// What an agent is, and what it holds.
+/// Renders an agent's data and the tasks it holds.
 async fn agent_standing(
     visit: &Visit,
     id: &AgentId,
     found: Option<&Agent>,
     held: &[TaskSummary],
 ) -> Result<Markup, Refused> {
-    // What would be refused is not offered.
+    // Actions that would be refused are not offered.
     let manages = visit.may_change(&[Area::Agents])
         && op::may_manage_agents(&visit.polis, &visit.me)
             .await
@@ -98,7 +98,7 @@ fn facts(visit: &Visit, agent: &Agent, manages: bool) -> Markup {
     }
 }
 
-/// The unfinished tasks somebody holds, as far as the visitor may see tasks.
+/// Returns the unfinished tasks that an agent holds, if the session may read tasks.
 async fn held(visit: &Visit, id: &AgentId) -> Result<Vec<TaskSummary>, Refused> {
     let mut found = Vec::new();
     if !visit.allows(Area::Tasks, Access::Read) {
@@ -136,7 +136,7 @@ fn tasks(visit: &Visit, id: &AgentId, held: &[TaskSummary]) -> Markup {
     }
 }
 
-/// A page of a member of a run: how it stands, its conversation, its letters.
+/// Returns the page of a member of a run: status, conversation and messages.
 pub(super) async fn member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -163,7 +163,7 @@ pub(super) async fn member(
     Ok(page(&visit, Tab::Agents, id.as_str(), live, &body))
 }
 
-/// How a member stands, what it has spent and what it holds: one look at the run is enough for all of it.
+/// Returns the fragments with a member's status, spending and tasks: one read of the run is enough for all of them.
 pub(super) async fn refresh_member(
     visit: Visit,
     Path((run, id)): Path<(RunId, AgentId)>,
@@ -176,7 +176,8 @@ pub(super) async fn refresh_member(
     }))
 }
 
-/// What a member has spent and holds; `beside` says how it is put into a page beside another part.
+/// Renders a member's spending and tasks; `beside` is the out-of-band swap mode (`hx-swap-oob`) if it accompanies
+/// another fragment.
 async fn means(visit: &Visit, one: &OrgMember, beside: Option<&str>) -> Result<Markup, Refused> {
     let id = &one.agent_id;
     let spent = one.spent_below.unwrap_or(one.spent);
@@ -189,7 +190,7 @@ async fn means(visit: &Visit, one: &OrgMember, beside: Option<&str>) -> Result<M
     })
 }
 
-/// A member of a run.
+/// Returns a member of a run.
 pub(super) async fn find(visit: &Visit, run: &RunId, id: &AgentId) -> Result<OrgMember, Refused> {
     let request = GetOrg {
         task_id: Some(run.clone()),
@@ -206,7 +207,7 @@ pub(super) async fn find(visit: &Visit, run: &RunId, id: &AgentId) -> Result<Org
 fn standing(visit: &Visit, run: &RunId, one: &OrgMember) -> Markup {
     let lang = visit.lang();
     let at = member_at(run, &one.agent_id);
-    // What a model spends is no event: while it thinks, it is looked at now and then.
+    // A model's spending is not an event, so the page polls while the member is working.
     let mut again = [live::on("society"), live::on("task~")].join(", ");
     if one.status == MemberStatus::Working {
         again += ", every 3s";

@@ -1,4 +1,4 @@
-//! The overview: who is registered under whom, and which runs there are.
+//! Overview of the agents tab: the registered agents as a tree, and the runs.
 
 use std::collections::BTreeMap;
 
@@ -21,24 +21,24 @@ use crate::request_context::Visit;
 use crate::time_ago::ago;
 use crate::url;
 
-/// The most agents of a page.
+/// Maximum number of agents per page.
 const MOST: usize = 200;
-/// The most runs of a page.
+/// Maximum number of runs per page.
 const MOST_RUNS: usize = 50;
 
-/// What of the overview is wanted.
+/// Filter of the overview.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Wanted {
-    /// Only these: a part of a name or role.
+    /// Only agents with this text in their name or role.
     q: String,
-    /// Only those below this agent, and it.
+    /// Only this agent and those below it.
     under: String,
-    /// Those who are retired, and runs that are over, too: any text.
+    /// Whether to include retired agents and finished runs; any non-empty text means yes.
     all: String,
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) async fn show(visit: Visit, Query(wanted): Query<Wanted>) -> Result<Response, Refused> {
     let lang = visit.lang();
     let body = html! {
@@ -66,7 +66,7 @@ pub(super) async fn show(visit: Visit, Query(wanted): Query<Wanted>) -> Result<R
     ))
 }
 
-/// The overview alone, because something has happened or something else is wanted.
+/// Returns the overview fragment, for live updates and filtering.
 pub(super) async fn refresh(
     visit: Visit,
     Query(wanted): Query<Wanted>,
@@ -90,10 +90,11 @@ async fn overview(visit: &Visit, wanted: &Wanted) -> Result<Markup, Refused> {
         false => Vec::new(),
     };
     let nobody = agents.is_empty() && runs.is_empty();
-    // Members of runs stand with their run.
+    // Members of runs are listed with their run.
     agents.retain(|agent| agent.run.is_none() && (all || agent.status == AgentStatus::Active));
     Ok(html! {
-        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        // The filter values are read from the form when the request is sent, so that text typed in the meantime is
+        // included.
         div #agents hx-get="/agents/tree" hx-trigger="polis:agent from:body, polis:society from:body, polis:task~ from:body"
             hx-swap="morph:outerHTML" hx-include="#filter, #agents > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             @if !wanted.under.is_empty() { input type="hidden" name="under" value=(wanted.under); }
@@ -113,7 +114,7 @@ async fn runs(visit: &Visit, all: bool) -> Result<Vec<Run>, Refused> {
     };
     let found = op::list_runs(&visit.polis, &visit.me, &request).await;
     let mut runs = found.or_refuse(visit)?.runs;
-    // What goes on first, then the newest.
+    // Unfinished runs first, then newest first.
     runs.sort_by(|a, b| {
         let over = |run: &Run| matches!(run.status, RunStatus::Done | RunStatus::Stopped);
         (over(a), b.created_at.as_str()).cmp(&(over(b), a.created_at.as_str()))
@@ -121,7 +122,7 @@ async fn runs(visit: &Visit, all: bool) -> Result<Vec<Run>, Refused> {
     Ok(runs)
 }
 
-/// The places of those to show, and how deep each stands.
+/// Returns the rows to show with their depth.
 fn placed(agents: &[Agent], wanted: &Wanted) -> Vec<Row> {
     let search = wanted.q.trim().to_lowercase();
     if !search.is_empty() {
@@ -179,10 +180,10 @@ fn registry(visit: &Visit, wanted: &Wanted, agents: &[Agent], loads: &Loads) -> 
     }
 }
 
-/// How many tasks each holds; nothing is known of it to a session that may not see tasks.
+/// Number of tasks held by each agent; `None` for a session that may not read tasks.
 pub(super) struct Loads(Option<BTreeMap<String, u64>>);
 
-/// Counts them.
+/// Loads the task counts.
 pub(super) async fn loads(visit: &Visit) -> Result<Loads, Refused> {
     Ok(Loads(match visit.allows(Area::Tasks, Access::Read) {
         true => Some(op::task_loads(&visit.polis).await.or_refuse(visit)?),
@@ -191,7 +192,7 @@ pub(super) async fn loads(visit: &Visit) -> Result<Loads, Refused> {
 }
 
 impl Loads {
-    /// How many tasks somebody holds, as a link to them.
+    /// Renders the number of tasks that an agent holds, as a link to them.
     pub(super) fn of(&self, owner: &str) -> Markup {
         let Some(loads) = &self.0 else {
             return html! { span.muted { "—" } };
@@ -226,7 +227,7 @@ fn run_list(visit: &Visit, runs: &[Run]) -> Markup {
     }
 }
 
-/// What is shown while nobody is there: how to register the first agent and to start a run.
+/// Renders the empty state: how to register the first agent and to start a run.
 fn first_agent(visit: &Visit) -> Markup {
     html! {
         div.empty {

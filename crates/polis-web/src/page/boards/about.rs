@@ -1,4 +1,4 @@
-//! What is known about a board beside its text: version, lock, contents, milestones, decisions.
+//! Side panel of a board: version, lock, table of contents, milestones and decisions.
 
 use maud::{Markup, html};
 use polis_core::Timestamp;
@@ -15,14 +15,14 @@ use crate::live;
 use crate::time_ago::ago;
 use crate::url::segment;
 
-/// The most headings that are listed.
+/// Maximum number of headings listed.
 const MOST_HEADINGS: usize = 400;
-/// Headings at this level and above are shown; deeper ones are folded.
+/// Headings of this level and above are always visible; deeper ones are collapsed.
 const OPEN_LEVEL: u8 = 2;
-/// A board longer than this is searched for decisions after the page is there.
+/// For a board longer than this, decisions are collected after the page is loaded.
 pub(super) const LONG: usize = 256 << 10;
 
-/// The panel; of a long board the place for it, so that the page need not wait.
+/// Renders the panel; for a long board a placeholder that loads it, so that the page does not have to wait.
 pub(super) async fn panel_or_later(
     call: &Call,
     head: &BoardView,
@@ -40,7 +40,7 @@ pub(super) async fn panel_or_later(
     })
 }
 
-/// The panel, which fetches itself again when the board changes.
+/// Renders the panel, which refreshes itself when the board changes.
 pub(super) async fn panel(call: &Call) -> Result<Markup, Refused> {
     let Call {
         house,
@@ -113,7 +113,7 @@ fn button(call: &Call, wish: Wish, text: &str, confirm: &str) -> Markup {
     }
 }
 
-/// The table of contents. Deep headings are folded, and a very long table ends somewhere.
+/// Renders the table of contents. Deep headings are collapsed, and a very long table is truncated.
 fn contents(call: &Call, bound: &Bound) -> Markup {
     let visit = &call.visit;
     let headings = &bound.document.headings;
@@ -130,7 +130,7 @@ fn contents(call: &Call, bound: &Bound) -> Markup {
         .take(MOST_HEADINGS)
         .map(|heading| {
             let section = heading.section.then(|| sections.next()).flatten();
-            // What is not in the page yet is on the page with its part.
+            // A heading in a part that is not loaded yet links to the page with that part.
             let at = match heading.part {
                 0 => format!("#{}", segment(&heading.id)),
                 part => format!("{page}?part={part}#{}", segment(&heading.id)),
@@ -169,7 +169,7 @@ fn contents(call: &Call, bound: &Bound) -> Markup {
     }
 }
 
-/// When a version was made and by whom, for lists of them.
+/// Renders when and by whom a version was created, for version lists.
 pub(super) fn made(call: &Call, by: &str, at: &Timestamp) -> Markup {
     html! { (by) " " (ago(&call.visit, at)) }
 }

@@ -1,4 +1,5 @@
-//! What is done to a board from its page, beside editing it. Each leads back to the page.
+//! Form actions on a board other than editing: append, restore, lock, unlock, decisions and milestones. Each redirects
+//! to the board's page.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use polis_core::{Code, Refusal};
@@ -11,7 +12,7 @@ use super::{Call, Sent, board_url, edit, history, lacks};
 use crate::error_page::{OrRefuse as _, Refused};
 use crate::form_idempotency;
 
-/// How long a lock from a page lasts, in milliseconds.
+/// Duration of a lock taken from a page, in milliseconds.
 const LOCK_MS: u64 = 10 * 60 * 1000;
 
 fn back(call: &Call) -> Response {
@@ -40,7 +41,7 @@ pub(super) async fn restore(call: &Call, sent: &Sent) -> Result<Response, Refuse
     };
     match op::restore_board(&visit.polis, &visit.me, &request).await {
         Ok(_) => Ok(back(call)),
-        // What it would change is not what was shown: it is asked again.
+        // The board changed after the confirmation page was rendered, so its diff is outdated: ask again.
         Err(error) if error.code() == Code::VersionConflict => {
             let mut asked = history::question(call, version, Some(&error)).await?;
             *asked.status_mut() = problem::status_of(error.code());

@@ -1,42 +1,42 @@
-//! Where a board's pages are.
+//! URLs of a board's pages.
 //!
-//! A board's name has slashes and may be of any script, so its page is everything below `/boards/`, and
-//! what is wanted of it is a last word: `/boards/mid/architect/history`. No board is mistaken for a wish: a
-//! role's and an agent's have two parts, and a file of the blackboard ends in `.md`.
+//! A board's name contains slashes and may be in any script, so its page is everything below `/boards/`, and the
+//! requested view is the last path segment: `/boards/mid/architect/history`. A board's name cannot be mistaken for a
+//! view: the names of a role's and an agent's board have two parts, and a blackboard file ends with `.md`.
 
 use polis_core::board::{BlackboardPath, BoardName};
 use polis_core::{Refusal, Subject};
 
 use crate::url;
 
-/// What is wanted of a board.
+/// View or action of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Its page.
+    /// The page.
     Show,
-    /// Its text again.
+    /// The text fragment.
     Text,
-    /// A part of its text.
+    /// One part of the text.
     Part,
-    /// What is known about it, again.
+    /// The side panel.
     About,
-    /// To edit it, or a section of it.
+    /// The editor of the board or of a section.
     Edit,
-    /// To see what an edit would look like.
+    /// The preview of an edit.
     Preview,
-    /// To add to its end.
+    /// Append an entry.
     Append,
-    /// Its versions.
+    /// The version history.
     History,
-    /// To bring a version back.
+    /// Restore a version.
     Restore,
-    /// To lock it.
+    /// Acquire the lock.
     Lock,
-    /// To end its lock.
+    /// Release the lock.
     Unlock,
-    /// To propose, sign, veto or appeal.
+    /// Propose, sign, veto or appeal a decision.
     Decide,
-    /// To add a milestone or tick one off.
+    /// Add or complete a milestone.
     Milestone,
 }
 
@@ -55,7 +55,7 @@ const WORDS: [(&str, Wish); 12] = [
     ("milestone", Wish::Milestone),
 ];
 
-/// Reads what stands below `/boards/`.
+/// Parses the path below `/boards/`.
 pub(super) fn parse(path: &str) -> Result<(BoardName, Wish), Refusal> {
     if let Some((name, last)) = path.rsplit_once('/')
         && let Some((_, wish)) = WORDS.iter().find(|(word, _)| *word == last)
@@ -70,12 +70,12 @@ pub(super) fn parse(path: &str) -> Result<(BoardName, Wish), Refusal> {
     Ok((board, Wish::Show))
 }
 
-/// Where a board's page is.
+/// Returns the URL of a board's page.
 pub(crate) fn of(board: &BoardName) -> String {
     format!("/boards/{}", url::path(&board.to_string()))
 }
 
-/// Where a wish about a board is answered.
+/// Returns the URL of a view or action of a board.
 pub(super) fn to(board: &BoardName, wish: Wish) -> String {
     let page = of(board);
     match WORDS.iter().find(|(_, one)| *one == wish) {
@@ -84,12 +84,12 @@ pub(super) fn to(board: &BoardName, wish: Wish) -> String {
     }
 }
 
-/// Where a decision stands alone.
+/// Returns the URL of a decision's own page.
 pub(crate) fn decision(board: &BoardName, id: &str) -> String {
     url::asking(&to(board, Wish::Decide), &[("id", id)])
 }
 
-/// What the page of a board wants to hear of.
+/// Returns the live-update subscription of a board's page.
 pub(super) fn live(board: &BoardName) -> String {
     Subject::Board(board.clone()).text(None)
 }

@@ -1,7 +1,7 @@
-//! What is decided and planned on a board: its milestones, its decisions with what can be done about them,
-//! one decision alone, and the forms that add to them.
+//! Milestones and decisions of a board with their actions, the page of a single decision, and the forms that add
+//! either.
 //!
-//! All of it is read from the board's text, which agents write; so every piece of it is cut.
+//! All of it is parsed from the board's text, which agents write, so every piece of text is truncated.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -20,23 +20,23 @@ use crate::form_idempotency;
 use crate::layout::{Tab, page};
 use crate::time_ago::ago;
 
-/// The most decisions and milestones that are shown.
+/// Maximum number of decisions and of milestones shown.
 const MOST: usize = 50;
-/// How much of a name, a title or a list of names is shown.
+/// Maximum displayed length of a name, a title or a list of names.
 const LINE: usize = 512;
 
-/// What is decided and planned on a board.
+/// Milestones and decisions of a board.
 #[derive(Debug)]
 pub(super) struct Plans {
     /// The milestones.
     pub(super) milestones: Vec<Milestone>,
     /// The decisions.
     pub(super) decisions: Vec<Decision>,
-    /// Whether the reader may sign them.
+    /// Whether the reader's signature counts.
     pub(super) signs: bool,
 }
 
-/// What is decided and planned on the board; in a long one that is looked for aside.
+/// Returns the milestones and decisions of the board; a long board is parsed on a blocking thread.
 pub(super) async fn found(call: &Call, bytes: usize) -> Result<Plans, Refused> {
     let (polis, me) = (call.visit.polis.clone(), call.visit.me.clone());
     let of = OfBoard {
@@ -45,7 +45,7 @@ pub(super) async fn found(call: &Call, bytes: usize) -> Result<Plans, Refused> {
     let look = async move {
         let milestones = op::board_milestones(&polis, &me, &of).await?.milestones;
         let decisions = op::board_decisions(&polis, &me, &of).await?.decisions;
-        // Nobody is asked who signs where there is nothing to sign.
+        // The signers are not loaded if there is nothing to sign.
         let signs = !decisions.is_empty() && op::may_sign(&polis, &me).await?;
         Ok(Plans {
             milestones,
@@ -64,13 +64,13 @@ pub(super) async fn found(call: &Call, bytes: usize) -> Result<Plans, Refused> {
         .or_refuse(&call.visit)
 }
 
-/// A name or a title, cut.
+/// Renders a name or a title, truncated.
 fn line(text: &str) -> Markup {
     let shown = excerpt::beginning(text, LINE);
     html! { (shown) @if shown.len() < text.len() { "…" } }
 }
 
-/// What is said below a list that has more.
+/// Note below a truncated list.
 fn more(call: &Call, of: usize) -> Markup {
     let hidden = of.saturating_sub(MOST);
     html! {
@@ -83,7 +83,7 @@ fn more(call: &Call, of: usize) -> Markup {
     }
 }
 
-/// The milestones, and how many of them are reached.
+/// Renders the milestones and how many of them are reached.
 pub(super) fn progress(call: &Call, milestones: &[Milestone]) -> Markup {
     let visit = &call.visit;
     let done = milestones.iter().filter(|one| one.done).count();
@@ -101,7 +101,7 @@ pub(super) fn progress(call: &Call, milestones: &[Milestone]) -> Markup {
 
 fn milestone(call: &Call, one: &Milestone) -> Markup {
     let visit = &call.visit;
-    // A button has to send the title whole; who gives such a long one ticks it off in the text.
+    // The button has to submit the whole title; a milestone with such a long title can be completed in the text.
     let offered = call.may_change() && one.title.len() <= LINE;
     let reached = visit.say("Reached", "达成");
     html! {
@@ -120,7 +120,7 @@ fn milestone(call: &Call, one: &Milestone) -> Markup {
     }
 }
 
-/// The decisions, the newest first: those are the ones that wait.
+/// Renders the decisions, newest first, because the newest ones are those that need signatures.
 pub(super) fn votes(call: &Call, plans: &Plans) -> Markup {
     let (visit, decisions) = (&call.visit, &plans.decisions);
     html! {
@@ -136,7 +136,7 @@ pub(super) fn votes(call: &Call, plans: &Plans) -> Markup {
     }
 }
 
-/// A decision with what can be done about it, so much of its text, and where all of it is.
+/// Renders a decision with its actions and an excerpt of its text; `all` links to the full text.
 fn vote(call: &Call, decision: &Decision, signs: bool, most: usize, all: Option<&str>) -> Markup {
     let visit = &call.visit;
     let names = |names: &[String]| line(&names.join(visit.say(", ", "、")));
@@ -157,7 +157,7 @@ fn vote(call: &Call, decision: &Decision, signs: bool, most: usize, all: Option<
     }
 }
 
-/// What can be done about a decision by somebody whose signature counts, or not.
+/// Renders the possible actions on a decision; `signs` is whether the reader's signature counts.
 fn acts(call: &Call, decision: &Decision, signs: bool) -> Markup {
     let visit = &call.visit;
     let open = matches!(
@@ -183,7 +183,7 @@ fn acts(call: &Call, decision: &Decision, signs: bool) -> Markup {
     }
 }
 
-/// When a decision was proposed; in the record's own words, if they are no moment.
+/// Renders when a decision was proposed; the text of the record if it is not a timestamp.
 fn proposed(call: &Call, decision: &Decision) -> Markup {
     match Timestamp::parse(&decision.time) {
         Some(at) => ago(&call.visit, &at),
@@ -201,8 +201,8 @@ fn act(call: &Call, decision: &Decision, verb: &str, text: &str, class: &str) ->
     }
 }
 
-/// Proposing a decision and adding a milestone: beside the panel, because what is typed there must not go
-/// when the panel is fetched again.
+/// Renders the forms for proposing a decision and adding a milestone. They are outside the panel, because a refresh of
+/// the panel would discard what was typed.
 pub(super) fn forms(call: &Call, writes: bool) -> Markup {
     let visit = &call.visit;
     html! {
@@ -235,8 +235,8 @@ pub(super) fn forms(call: &Call, writes: bool) -> Markup {
     }
 }
 
-/// One decision, all of it; with the question why, if it is to be vetoed: a form within what is fetched
-/// again would lose what was typed.
+/// Returns the page of a single decision, with a form for the reason if it is to be vetoed: a form inside a refreshed
+/// fragment would lose what was typed.
 pub(super) async fn alone(call: &Call, asked: &Asked) -> Result<Response, Refused> {
     let Call { visit, board, .. } = call;
     let id = asked.id.as_deref().ok_or_else(|| lacks(call, "id"))?;

@@ -1,5 +1,5 @@
-//! Editing a board, whole or a section of it, with a preview. The form has the version it was made from: if
-//! somebody was faster, it is shown what they changed, and what was typed stays.
+//! Editor for a board or one of its sections, with a preview. The form contains the version it was created from
+//! (optimistic concurrency). On a conflict the page shows the changes of the others and keeps what was typed.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::error_page::{OrRefuse as _, Refused, notice};
 use crate::layout::{Tab, page, part};
 use crate::markdown;
 
-/// The longest text a browser's field is good for.
+/// Maximum length of a text that is edited in a browser.
 const LONGEST: usize = 1 << 20;
-/// How many parts of a preview are shown.
+/// Maximum number of parts shown in the preview.
 const PREVIEWED: usize = 4;
 
-/// What is in the form.
+/// Content of the form.
 #[derive(Debug)]
 struct Draft {
     content: String,
@@ -32,7 +32,7 @@ struct Draft {
     crlf: bool,
 }
 
-/// A text as it was typed: browsers send every line end as Windows does.
+/// Restores the line breaks of a submitted text: browsers send every line break as CRLF.
 pub(super) fn typed(content: String, crlf: &str) -> String {
     let content = match content.contains('\r') {
         true => content.replace("\r\n", "\n"),
@@ -103,7 +103,7 @@ fn form(call: &Call, draft: &Draft, conflict: bool) -> Markup {
             div.panes {
                 div {
                     label for="content" { (visit.say("Markdown", "Markdown")) }
-                    // A browser leaves out the first line end within the field.
+                    // A browser drops the first line break within a textarea.
                     textarea #content.mono name="content" rows="28" spellcheck="false" autofocus[!conflict]
                         hx-post=(board_url::to(board, Wish::Preview)) hx-trigger="input changed delay:400ms"
                         hx-target="#preview" hx-swap="innerHTML" hx-sync="this:replace" { "\n" (draft.content) }
@@ -188,7 +188,7 @@ pub(super) async fn save(call: &Call, sent: Sent) -> Result<Response, Refused> {
     Ok(answer)
 }
 
-/// The version a board is at, as a conflict tells it.
+/// Returns the board's current version from a conflict error.
 fn current(error: &OpError) -> Option<u64> {
     let OpError::Refused(refusal) = error else {
         return None;
@@ -201,8 +201,8 @@ fn current(error: &OpError) -> Option<u64> {
     }
 }
 
-/// Somebody was faster: what they changed, what I want instead of it, and the form with my text, which now
-/// goes from the version that is there.
+/// Renders a version conflict: the changes of the others, the changes that saving would make now, and the form with the
+/// reader's text, now based on the current version.
 async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refused> {
     let visit = &call.visit;
     let text = |version: u64| {
@@ -215,7 +215,8 @@ async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refuse
         async move { op::show_version(&visit.polis, &visit.me, &request).await }
     };
     let theirs = text(now).await.or_refuse(visit)?.content;
-    // The version the form was made from may be gone; then only the two that are there are compared.
+    // The version that the form was created from may no longer exist; then only the current text and the draft are
+    // compared.
     let base = text(draft.version).await.ok().map(|found| found.content);
     let mine_of = Arc::new(draft.content.clone());
     let theirs_of = match &draft.section {
@@ -270,7 +271,7 @@ async fn conflict(call: &Call, draft: &Draft, now: u64) -> Result<Markup, Refuse
     })
 }
 
-/// The section as it is now; empty if it is gone.
+/// Returns the current text of the section; empty if it no longer exists.
 async fn current_section(call: &Call, draft: &Draft) -> Result<Arc<String>, Refused> {
     let visit = &call.visit;
     let request = BoardRead {

@@ -1,4 +1,4 @@
-//! The versions of a board: a list, any two side by side, and bringing one back.
+//! Version history of a board: list, side-by-side diff of any two versions, and restore with confirmation.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error_page::{OrRefuse as _, Refused, notice};
 use crate::layout::{Tab, page};
 use crate::side_by_side;
 
-/// The most versions that are listed.
+/// Maximum number of versions listed.
 const MOST: u32 = 200;
 
 pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused> {
@@ -76,7 +76,7 @@ pub(super) async fn show(call: &Call, asked: &Asked) -> Result<Response, Refused
     Ok(page(visit, Tab::Boards, &title, "", &body))
 }
 
-/// A version, with the two that are compared ticked, and the way to bring it back if that is offered.
+/// Renders a version, with the radio buttons for the compared versions, and a restore link if `restores` is set.
 fn row(call: &Call, one: &VersionEntry, (from, to): (u64, u64), restores: bool) -> Markup {
     let visit = &call.visit;
     let number = one.version;
@@ -113,8 +113,8 @@ async fn kept(call: &Call, version: u64) -> Result<Arc<String>, OpError> {
     Ok(found?.content)
 }
 
-/// Two versions side by side. The one before the oldest that is kept is gone, which is no reason to refuse
-/// the list, unless that one was asked for.
+/// Renders the diff of two versions. The predecessor of the oldest stored version no longer exists; that is an error
+/// only if it was requested explicitly.
 async fn compare(call: &Call, from: u64, to: u64, asked: bool) -> Result<Markup, Refused> {
     let visit = &call.visit;
     let new = text_of(call, to).await?;
@@ -136,7 +136,7 @@ async fn compare(call: &Call, from: u64, to: u64, asked: bool) -> Result<Markup,
     )
 }
 
-/// Two versions side by side; comparing long ones is no work for the threads that serve.
+/// Renders the side-by-side diff of two versions. Runs on a blocking thread, because long texts take time.
 pub(super) async fn difference(
     call: &Call,
     old: (u64, Arc<String>),
@@ -149,7 +149,7 @@ pub(super) async fn difference(
     side_by_side(call, (name(old.0), old.1), (name(new.0), new.1)).await
 }
 
-/// Two texts side by side, each with its name.
+/// Renders the side-by-side diff of two named texts.
 pub(super) async fn side_by_side(
     call: &Call,
     (was, old): (String, Arc<String>),
@@ -164,13 +164,13 @@ pub(super) async fn side_by_side(
         .or_refuse(&call.visit)
 }
 
-/// Asks before a version is brought back, and shows what that would change.
+/// Returns the confirmation page for restoring a version, with a diff of the resulting change.
 pub(super) async fn ask_restore(call: &Call, asked: &Asked) -> Result<Response, Refused> {
     let version = asked.version.ok_or_else(|| lacks(call, "version"))?;
     question(call, version, None).await
 }
 
-/// The question; again, if the board was changed after it was asked.
+/// Renders the confirmation page; `again` is the conflict if the board changed after it was shown.
 pub(super) async fn question(
     call: &Call,
     version: u64,

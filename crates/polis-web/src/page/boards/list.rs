@@ -1,4 +1,4 @@
-//! All boards somebody may read.
+//! List of the boards that the reader may read.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -16,16 +16,16 @@ use crate::request_context::Visit;
 use crate::time_ago::ago;
 use crate::url::asking;
 
-/// The most boards of a page.
+/// Maximum number of boards per page.
 const MOST: u32 = 200;
 
-/// Which boards are wanted.
+/// Filter and pagination of the list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Which {
-    /// Only those with this in their names.
+    /// Only boards with this text in their name.
     q: String,
-    /// Only those after this one.
+    /// Only boards after this one (pagination).
     after: String,
 }
 
@@ -61,7 +61,7 @@ pub(super) async fn refresh(visit: Visit, Query(which): Query<Which>) -> Result<
     Ok(part_at(&which.at("/boards"), table(&visit, &which).await?))
 }
 
-/// A page of the boards, and how many were left out of it.
+/// Returns a page of the boards and its next cursor.
 async fn find(visit: &Visit, which: &Which) -> Result<BoardList, Refused> {
     let search = which.q.trim().to_lowercase();
     let after = Some(which.after.clone()).filter(|after| !after.is_empty());
@@ -93,7 +93,8 @@ async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
         after,
     });
     Ok(html! {
-        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        // The filter values are read from the form when the request is sent, so that text typed in the meantime is
+        // included.
         section #boards hx-get="/boards/list" hx-trigger="polis:board~ from:body" hx-swap="morph:outerHTML"
             hx-include="#filter, #boards > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             @if !which.after.is_empty() { input type="hidden" name="after" value=(which.after); }
@@ -140,7 +141,7 @@ fn row(visit: &Visit, entry: &BoardEntry) -> Markup {
     }
 }
 
-/// Who changed a board last, and when.
+/// Renders who changed a board last, and when.
 pub(super) fn last(visit: &Visit, by: Option<&str>, at: Option<&Timestamp>) -> Markup {
     html! {
         @if let Some(by) = by { (by) " " }
@@ -148,7 +149,7 @@ pub(super) fn last(visit: &Visit, by: Option<&str>, at: Option<&Timestamp>) -> M
     }
 }
 
-/// What a board is for.
+/// Returns the purpose of a board.
 pub(super) fn purpose(name: &BoardName, lang: Lang) -> &'static str {
     match name {
         BoardName::Global => lang.say(

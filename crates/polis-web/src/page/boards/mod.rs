@@ -1,7 +1,7 @@
-//! Boards: all of them, and each with its text, its decisions and milestones, its versions, and the forms
-//! that change it.
+//! Boards tab: the list of boards, and each board with its text, decisions and milestones, version history, and the
+//! forms that change it.
 //!
-//! One address serves a board whole (see `address`): what is wanted is its last word.
+//! One wildcard route handles all URLs of a board (see `address`): the last path segment selects the view or action.
 
 mod about;
 mod actions;
@@ -41,66 +41,66 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         .route("/boards/{*path}", get(look).post(change))
 }
 
-/// What may be asked about a board.
+/// Query parameters of the views of a board.
 #[derive(Debug, Default, Deserialize)]
 struct Asked {
-    /// Which part of the text.
+    /// Number of a part of the text.
     part: Option<usize>,
-    /// The version whose text is on the page already.
+    /// Version whose text the page already has.
     have: Option<u64>,
-    /// The version a part is of.
+    /// Version that a part belongs to, or the version to restore.
     version: Option<u64>,
-    /// A section's title.
+    /// Title of a section.
     section: Option<String>,
-    /// Which of several.
+    /// Which of several sections with this title.
     nth: Option<usize>,
-    /// An older version.
+    /// Older version of a diff.
     from: Option<u64>,
-    /// A newer version.
+    /// Newer version of a diff.
     to: Option<u64>,
-    /// A decision.
+    /// Id of a decision, or of a part of the text.
     id: Option<String>,
-    /// What is to be done about it.
+    /// Action on the decision.
     #[serde(default)]
     act: String,
 }
 
-/// What a form about a board may send.
+/// Form fields of the actions on a board.
 #[derive(Debug, Default, Deserialize)]
 struct Sent {
-    /// A text.
+    /// The text.
     #[serde(default)]
     content: String,
-    /// The version the form was made from; of one that brings a version back, that one.
+    /// Version that the form was created from; for a restore, the version to restore.
     version: Option<u64>,
-    /// The version that was there when it was asked whether to bring one back.
+    /// For a restore: the current version when the confirmation page was shown.
     now: Option<u64>,
-    /// The section's title.
+    /// Title of the section.
     section: Option<String>,
-    /// Which of several.
+    /// Which of several sections with this title.
     nth: Option<usize>,
-    /// Whether what others changed meanwhile is to be merged: any text.
+    /// Whether to merge with concurrent changes of others; any non-empty text means yes.
     #[serde(default)]
     merge: String,
-    /// Whether the board's lines end as Windows' do: any text.
+    /// Whether the board uses CRLF line breaks; any non-empty text means yes.
     #[serde(default)]
     crlf: String,
-    /// What to do about a decision.
+    /// Action on a decision.
     #[serde(default)]
     act: String,
-    /// Which decision.
+    /// Id of the decision.
     #[serde(default)]
     id: String,
-    /// Why.
+    /// Reason of a veto.
     #[serde(default)]
     reason: String,
-    /// A milestone's title.
+    /// Title of a milestone.
     #[serde(default)]
     title: String,
-    /// Whether the milestone is to be added: any text.
+    /// Whether to add the milestone; any non-empty text means yes.
     #[serde(default)]
     add: String,
-    /// The key of a form that adds something.
+    /// Idempotency key of a form that adds something.
     #[serde(default)]
     once: String,
 }
@@ -114,14 +114,14 @@ struct Call {
 }
 
 impl Call {
-    /// Whether the session is good for changes of the board, whatever its agent's rights are: what would
-    /// be refused for the session is not offered.
+    /// Returns whether the session's scopes allow changing the board, regardless of the agent's rights. Actions that
+    /// would be refused for the session are not offered.
     fn may_change(&self) -> bool {
         self.visit.allows(Area::Boards, Access::Write)
             && (self.board.is_whiteboard() || self.visit.allows(Area::Blackboard, Access::Write))
     }
 
-    /// Whether the reader may write the board, and add to it: the session and its agent.
+    /// Returns whether the reader may write the board and append to it, considering both the session and its agent.
     async fn rights(&self) -> Result<(bool, bool), Refused> {
         let of = OfBoard {
             board: self.board.clone(),
@@ -203,7 +203,7 @@ async fn change(
     }
 }
 
-/// The refusal of a form that lacks something.
+/// Error for a form with a missing field.
 fn lacks(call: &Call, what: &str) -> Refused {
     let refusal = Refusal::new(
         polis_core::Code::InvalidInput,

@@ -1,5 +1,5 @@
-//! Boards as HTML, kept while they are looked at: a board of 10 MB is read once for each version, not for
-//! each of its parts, and never on a thread that serves others.
+//! LRU cache of rendered boards: a board of 10 MB is read once per version instead of once per part, and never rendered
+//! on an async thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,31 +12,31 @@ use tokio::sync::Semaphore;
 
 use crate::markdown::{Document, document};
 
-/// How many boards are kept.
+/// Maximum number of cached boards.
 const MOST: usize = 16;
-/// How many bytes of HTML they may have together; the newest is kept whatever its size.
+/// Maximum total size of their HTML in bytes; the newest is cached regardless of its size.
 const MOST_BYTES: usize = 64 << 20;
-/// A text longer than this is not made into HTML on the thread that serves.
+/// A text longer than this is rendered on a blocking thread.
 const LONG: usize = 32 << 10;
-/// How many long texts are made into HTML at the same time.
+/// Maximum number of boards rendered concurrently.
 const AT_ONCE: usize = 2;
 
-/// A board's text as HTML.
+/// A rendered board.
 #[derive(Debug)]
 pub(super) struct Bound {
-    /// The parts and headings.
+    /// Parts and headings.
     pub(super) document: Document,
-    /// The titles of the sections, in the order of the headings that begin one, and which of those of
-    /// the same title each is.
+    /// Titles of the sections, in the order of the headings that begin one, with the index among sections of the same
+    /// title.
     pub(super) sections: Vec<(String, usize)>,
-    /// The size of the text.
+    /// Size of the source text.
     pub(super) bytes: usize,
 }
 
-/// Boards as HTML.
+/// The cache.
 #[derive(Debug)]
 pub(crate) struct Shelf {
-    /// The newest last.
+    /// Most recently used last.
     kept: Mutex<Vec<(BoardName, u64, Arc<Bound>)>>,
     turns: Semaphore,
 }
@@ -51,7 +51,7 @@ impl Default for Shelf {
 }
 
 impl Shelf {
-    /// A board's head, and its text as HTML.
+    /// Returns a board's head and its rendered text.
     pub(super) async fn read(
         &self,
         polis: &Polis,
@@ -75,14 +75,14 @@ impl Shelf {
         } else {
             bind(&text)
         });
-        // A board nobody has written to shows its template, which changes without a version.
+        // A board that was never written shows its template, which changes without a new version.
         if view.version > 0 {
             self.keep(board, view.version, &bound);
         }
         Ok((view, bound))
     }
 
-    /// A version that was shown before, if it is still there.
+    /// Returns a version from the cache.
     pub(super) fn find(&self, board: &BoardName, version: u64) -> Option<Arc<Bound>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept
@@ -107,7 +107,7 @@ impl Shelf {
     }
 }
 
-/// Where a board stands, without its text.
+/// Returns a board's head without its text.
 pub(super) async fn head(
     polis: &Polis,
     me: &AgentId,

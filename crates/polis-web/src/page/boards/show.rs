@@ -1,8 +1,8 @@
-//! A board's page: its text in parts, what is known about it beside it.
+//! Page of a board: its text in parts, and the side panel.
 //!
-//! The first part is in the page, others are fetched when they come into view. When the board changes, the
-//! text is fetched again; parts that stayed the same are named by their content, so the browser keeps
-//! those it has and gets only what is new.
+//! The first part is in the page; further parts are loaded when they scroll into view. When the board changes, the text
+//! is fetched again. Parts are identified by their content, so the browser keeps unchanged parts and gets only new
+//! ones.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ use crate::layout::{self, Tab};
 use crate::live;
 use crate::request_context::Visit;
 
-/// How many parts that changed are sent along when a board changes; others when they are looked at.
+/// Maximum number of changed parts sent with an update; further ones are loaded when they scroll into view.
 const SENT_ALONG: usize = 8;
 
 pub(super) async fn page(call: &Call, asked: &Asked) -> Result<Response, Refused> {
@@ -66,7 +66,7 @@ async fn read(call: &Call) -> Result<(BoardView, std::sync::Arc<Bound>), Refused
     found.or_refuse(visit)
 }
 
-/// The text again: parts the reader has are only named, new ones are sent along.
+/// Returns the text fragment for a live update: parts that the browser has are only referenced, new ones are included.
 pub(super) async fn refresh(call: &Call, asked: &Asked) -> Result<Response, Refused> {
     let (head, bound) = read(call).await?;
     let had = asked
@@ -96,10 +96,10 @@ pub(super) async fn refresh(call: &Call, asked: &Asked) -> Result<Response, Refu
     Ok(layout::part(text(call, &head, &bound, &within)))
 }
 
-/// One part, to be put where its place is.
+/// Returns one part, to replace its placeholder.
 pub(super) async fn one_part(call: &Call, asked: &Asked) -> Result<Response, Refused> {
     let (now, bound) = read(call).await?;
-    // The version the page shows, if it is still kept; else the part may be in the board as it is now.
+    // Use the version that the page shows if it is still cached; otherwise the part may exist in the current version.
     let kept = asked.version.and_then(|version| {
         let kept = call.house.shelf.find(&call.board, version)?;
         Some((version, kept))
@@ -107,25 +107,25 @@ pub(super) async fn one_part(call: &Call, asked: &Asked) -> Result<Response, Ref
     let (version, bound) = kept.unwrap_or((now.version, bound));
     let named = |id: &str| bound.document.parts.iter().position(|part| part.id == id);
     let Some(at) = asked.id.as_deref().and_then(named) else {
-        // It is gone, and so will its place be, as soon as the page has heard of the change.
+        // The part no longer exists; its placeholder disappears when the page receives the change notification.
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let within = Within::Sent;
     Ok(layout::part(drawn(call, version, &bound, at, within)))
 }
 
-/// How a part is in a text that is sent.
+/// How a part is represented in a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Within {
     /// With its content.
     Sent,
-    /// As a place to be filled.
+    /// As a placeholder that loads it.
     Later,
-    /// By its name: the reader has it, filled or not.
+    /// As a reference: the browser has it, loaded or not.
     Had,
 }
 
-/// The text; `within` says how each part is in it.
+/// Renders the text; `within` returns the representation of each part.
 fn text(call: &Call, head: &BoardView, bound: &Bound, within: &dyn Fn(usize) -> Within) -> Markup {
     let Call { visit, board, .. } = call;
     let parts = &bound.document.parts;
@@ -154,8 +154,8 @@ fn text(call: &Call, head: &BoardView, bound: &Bound, within: &dyn Fn(usize) -> 
     }
 }
 
-/// A part, or the place for it. A browser keeps an element it has if the one that is sent says so, which
-/// is right for parts: their names are made of what is in them.
+/// Renders a part or its placeholder. With `hx-preserve` the browser keeps its existing element, which is correct for
+/// parts, because their ids are derived from their content.
 fn drawn(call: &Call, version: u64, bound: &Bound, at: usize, within: Within) -> Markup {
     let Some(part) = bound.document.parts.get(at) else {
         return html! {};

@@ -1,14 +1,14 @@
-//! What is asked of the log, in the page's address.
+//! Query parameters of the events page: filters and position in the log.
 
 use polis_ops::op::LogRead;
 use serde::Deserialize;
 
 use crate::url;
 
-/// How many events a page has.
+/// Number of events per page.
 const PAGE: u32 = 100;
 
-/// What is asked, as it stands in the address. Empty fields ask for nothing.
+/// Query parameters. Empty fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Asked {
     #[serde(default)]
@@ -23,30 +23,30 @@ pub(super) struct Asked {
     before: String,
     #[serde(default)]
     after: String,
-    /// Where the slider ends: there it means the head, wherever that is by now.
+    /// Maximum of the slider: at this position it selects the current end of the log.
     #[serde(default)]
     head: String,
 }
 
-/// Which part of the log.
+/// Position in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Its newest end.
+    /// The newest events.
     Head,
-    /// What came before this place.
+    /// Events before this sequence number.
     Before(u64),
-    /// What came after this one.
+    /// Events after this sequence number.
     After(u64),
 }
 
 impl Asked {
-    /// Which part of the log.
+    /// Returns the requested position.
     pub(super) fn place(&self) -> Place {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let end = number(&self.head);
         match (number(&self.before), number(&self.after)) {
             (Some(before), _) if end.is_some_and(|end| before >= end) => Place::Head,
-            // Nothing is before the first: there the log begins.
+            // No event precedes the first one, so the page starts at the beginning of the log.
             (Some(..=1), _) => Place::After(0),
             (Some(before), _) => Place::Before(before),
             (_, Some(after)) => Place::After(after),
@@ -54,14 +54,14 @@ impl Asked {
         }
     }
 
-    /// Whether nothing is filtered.
+    /// Returns whether no filter is set.
     pub(super) fn is_plain(&self) -> bool {
         [&self.kind, &self.who, &self.about, &self.text]
             .iter()
             .all(|field| field.trim().is_empty())
     }
 
-    /// What the operation is asked.
+    /// Returns the parameters of the operation.
     pub(super) fn params(&self, head: u64) -> LogRead {
         let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let (since, before) = match self.place() {
@@ -83,7 +83,7 @@ impl Asked {
         }
     }
 
-    /// The address of the same at another place.
+    /// Returns the URL of the same query at another position.
     pub(super) fn link(&self, place: Place) -> String {
         let (before, after) = match place {
             Place::Head => (None, None),
@@ -104,7 +104,7 @@ impl Asked {
     }
 }
 
-/// What somebody means by a thing: a task may be written `#5` or `5`.
+/// Parses a subject: a task may be written `#5` or `5`.
 fn subject(text: &str) -> String {
     let number = text.strip_prefix('#').unwrap_or(text);
     match number.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,5 +1,5 @@
-//! Events: the log as sentences, by what, who, about what and words; live at its head, and back to its
-//! beginning with a slider.
+//! Events tab: the event log as sentences, filtered by kind, actor, subject and text. The newest page is updated live,
+//! and a slider goes back to the beginning of the log.
 
 mod event_query;
 
@@ -23,7 +23,7 @@ use crate::request_context::Visit;
 use crate::state::House;
 use crate::timeline;
 
-/// The id of the element htmx asks for, and the address it is to show.
+/// Request header with the id of the element that triggered an htmx request, and response header with the URL to show.
 const TRIGGER: HeaderName = HeaderName::from_static("hx-trigger");
 const REPLACE_URL: HeaderName = HeaderName::from_static("hx-replace-url");
 
@@ -53,7 +53,7 @@ async fn refresh(
 ) -> Result<Response, Refused> {
     let head = house.hub.now().await.or_refuse(&visit)?;
     let mut answer = part(list(&visit, &asked, head).await?);
-    // Who filters sees in the address what is shown, and can come back to it.
+    // After filtering, the address bar shows the filtered URL, so that it can be reloaded and bookmarked.
     if headers.get(TRIGGER).is_some_and(|by| by == "filter")
         && let Ok(address) = HeaderValue::try_from(asked.link(asked.place()))
     {
@@ -62,7 +62,7 @@ async fn refresh(
     Ok(answer)
 }
 
-/// The filter, and the slider. Works as a plain form; with the script the list follows while it is moved.
+/// Renders the filter and the slider. Works as a plain form; with the script, the list follows the slider.
 fn form(visit: &Visit, asked: &Asked, head: u64) -> Markup {
     let lang = visit.lang();
     let end = head.saturating_add(1);
@@ -71,7 +71,7 @@ fn form(visit: &Visit, asked: &Asked, head: u64) -> Markup {
         Place::Before(before) => before.min(end),
         Place::After(after) => after.saturating_add(1).min(end),
     };
-    // The script says it anew while the slider is moved; `{}` is how many events are before it.
+    // The script updates this text while the slider is moved; `{}` is the number of events before the position.
     let says = lang.say(
         format!("event {{}} of {head}"),
         format!("第 {{}} 个事件，共 {head} 个"),
@@ -103,7 +103,7 @@ fn form(visit: &Visit, asked: &Asked, head: u64) -> Markup {
     }
 }
 
-/// The list at the place asked for. At the head it is fetched again when something happens.
+/// Renders the list at the requested position. The newest page is refreshed on events.
 async fn list(visit: &Visit, asked: &Asked, head: u64) -> Result<Markup, Refused> {
     let params = asked.params(head);
     let found = op::read_log(&visit.polis, &visit.me, &params).await;
@@ -114,7 +114,8 @@ async fn list(visit: &Visit, asked: &Asked, head: u64) -> Result<Markup, Refused
         again.then_some("polis:event from:body"),
     );
     Ok(html! {
-        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        // The filter values are read from the form when the request is sent, so that text typed in the meantime is
+        // included.
         section #list hx-get=[again] hx-trigger=[trigger] hx-swap="morph:outerHTML" hx-include="#filter" hx-sync="this:queue last"
             hx-disinherit="hx-include hx-sync" aria-live="off" {
             (ways(visit, asked, &found, head))
@@ -131,8 +132,8 @@ async fn list(visit: &Visit, asked: &Asked, head: u64) -> Result<Markup, Refused
     })
 }
 
-/// The events, newest first, by day: the days of UTC, which the page's script makes those of the reader, as it
-/// does with the clocks.
+/// Renders the events by day, newest first. Days and times are in UTC; the page's script converts them to the reader's
+/// time zone.
 fn days(visit: &Visit, events: &[Event]) -> Markup {
     let day = |event: &Event| event.at.as_str().get(..10).map(str::to_owned);
     let newest: Vec<&Event> = events.iter().rev().collect();
@@ -148,7 +149,7 @@ fn days(visit: &Visit, events: &[Event]) -> Markup {
     }
 }
 
-/// Where this is in the log, and the ways on.
+/// Renders the position in the log and the pagination links.
 fn ways(visit: &Visit, asked: &Asked, found: &LogPage, head: u64) -> Markup {
     let first = found
         .events

@@ -1,4 +1,4 @@
-//! What a person does about what waits. Each is one operation; after it the page shows what is so now.
+//! Form actions on the items that need a person's attention. Each runs one operation and then shows the updated page.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use polis_core::message::{Recipients, SendMessage};
@@ -22,7 +22,7 @@ pub(super) struct Decision {
     note: String,
 }
 
-/// Decides on a call.
+/// Allows or denies a tool call.
 pub(super) async fn decide(visit: Visit, Form(form): Form<Decision>) -> Result<Response, Refused> {
     visit.check(Area::Society, Access::Write)?;
     let note = form.note.trim();
@@ -68,7 +68,7 @@ pub(super) struct Answer {
     once: String,
 }
 
-/// Answers a message.
+/// Replies to a message.
 pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Response, Refused> {
     visit.check(Area::Messages, Access::Write)?;
     let text = form.text.replace("\r\n", "\n");
@@ -102,7 +102,7 @@ pub(super) async fn answer(visit: Visit, Form(form): Form<Answer>) -> Result<Res
     done(visit).await
 }
 
-/// Lays a message aside without an answer.
+/// Dismisses a message without a reply.
 pub(super) async fn aside(visit: Visit, Form(form): Form<Answer>) -> Result<Response, Refused> {
     visit.check(Area::Messages, Access::Write)?;
     let params = ReadMail { ids: vec![form.id] };
@@ -117,7 +117,7 @@ pub(super) struct OfTask {
     version: Option<u64>,
 }
 
-/// Takes a task from an owner that went silent.
+/// Releases a task whose owner let the lease expire.
 pub(super) async fn release(visit: Visit, Form(form): Form<OfTask>) -> Result<Response, Refused> {
     visit.check(Area::Tasks, Access::Write)?;
     let params = TaskRelease {
@@ -142,7 +142,7 @@ pub(super) async fn approve(visit: Visit, Form(form): Form<OfTask>) -> Result<Re
     done(visit).await
 }
 
-/// The page as it is now.
+/// Returns the updated page or fragment.
 async fn done(visit: Visit) -> Result<Response, Refused> {
     if visit.part {
         return super::refresh(visit).await;

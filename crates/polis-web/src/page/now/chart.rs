@@ -1,13 +1,14 @@
-//! Small charts: a figure over the last periods, drawn with what the policy allows (attributes, no styles).
+//! Sparklines: a figure over the last periods as SVG, using only what the Content Security Policy allows (attributes,
+//! no styles).
 
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-/// How wide and high a chart is, in its own units.
+/// Width and height of a chart, in its own units.
 const SIZE: (f64, f64) = (120.0, 32.0);
 
-/// A line over the periods; gaps where there is no figure. `top` is the largest value that can be.
+/// Renders a line over the periods, with gaps where there is no value. `top` is the maximum possible value.
 pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
     let mut path = String::new();
     let mut area = String::new();
@@ -32,7 +33,7 @@ pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
         if pen_down.is_none() {
             let _ = write!(area, "M{} {}", short(x), short(SIZE.1));
         }
-        // A point with none beside it has no line to be seen by.
+        // A point without neighbours has no visible line, so it is drawn as a dot.
         if !there(at.checked_sub(1)) && !there(at.checked_add(1)) {
             let _ = write!(dots, "M{at_here}h0");
         }
@@ -49,7 +50,7 @@ pub(super) fn line(label: &str, values: &[Option<f64>], top: f64) -> Markup {
     }
 }
 
-/// Bars over the periods.
+/// Renders bars over the periods.
 pub(super) fn bars(label: &str, values: &[u64]) -> Markup {
     let top = values.iter().copied().max().unwrap_or(0).max(1);
     let each = SIZE.0 / float(values.len().max(1));
@@ -73,7 +74,7 @@ fn close(area: &mut String, from: Option<f64>, to: f64) {
     }
 }
 
-/// A coordinate in as few characters as its drawing bears.
+/// Formats a coordinate with as few characters as the drawing needs.
 fn short(number: f64) -> String {
     let text = format!("{number:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
@@ -90,7 +91,7 @@ fn height(value: f64, top: f64) -> f64 {
     SIZE.1 * (1.0 - (value / top).clamp(0.0, 1.0))
 }
 
-/// A count for drawing; beyond 4 billion the pen would not tell the difference.
+/// Converts a count for drawing; beyond 4 billion the difference would not be visible.
 fn float(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -1,7 +1,7 @@
-//! Commands that run, with the end of what they have written so far.
+//! Running commands with the end of their output so far.
 //!
-//! While one runs its output is fetched every second: it grows without an event. Whether one has begun is
-//! looked at now and then, and when something happens.
+//! While a command runs, its output is polled every second, because it grows without an event. New commands are
+//! detected on events and by slower polling.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -14,12 +14,12 @@ use crate::request_context::Visit;
 use crate::time_ago::ago;
 use crate::timeline::{href, somebody};
 
-/// How many are shown with their output.
+/// Maximum number of commands shown with their output.
 const SHOWN: usize = 6;
-/// How many are counted.
+/// Maximum number of commands counted.
 const COUNTED: u32 = 50;
 
-/// The commands that run: the newest with their output, and how many there are.
+/// The running commands: the newest with their output, and the total number.
 struct Running {
     shown: Vec<CommandView>,
     all: usize,
@@ -32,7 +32,7 @@ pub(super) async fn refresh(visit: Visit) -> Result<Response, Refused> {
     Ok(part(section(&visit).await?))
 }
 
-/// The commands that run; nothing is seen of it while there are none.
+/// Renders the running commands; empty while there are none.
 pub(super) async fn section(visit: &Visit) -> Result<Markup, Refused> {
     if !visit.allows(Area::Commands, Access::Read) {
         return Ok(html! {});
@@ -69,7 +69,7 @@ async fn running(visit: &Visit) -> Result<Running, Refused> {
     };
     let listed = match op::list_commands(&visit.polis, &visit.me, &params).await {
         Ok(listed) => listed,
-        // Who has no workspace runs nothing.
+        // A caller without a workspace runs no commands.
         Err(error) if error.code() == polis_core::Code::WorkspaceNotAssigned => {
             return Ok(Running {
                 shown: Vec::new(),
@@ -85,7 +85,7 @@ async fn running(visit: &Visit) -> Result<Running, Refused> {
         let asked = ShowCommand { id: entry.id };
         match op::show_command(&visit.polis, &visit.me, &asked).await {
             Ok(view) => shown.push(view),
-            // It ended, and was forgotten, since it was listed.
+            // It has ended and was deleted since it was listed.
             Err(error) if error.kind() == polis_core::Kind::NotFound => {}
             Err(error) => return Err(error).or_refuse(visit),
         }

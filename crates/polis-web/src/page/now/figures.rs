@@ -1,4 +1,4 @@
-//! The success figures of document 004, §9: over all, and by day or hour as small charts.
+//! Task statistics (the success figures of document 004, §9): totals, and charts by day or hour.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::layout::part;
 use crate::request_context::Visit;
 use crate::state::House;
 
-/// How many periods a chart shows.
+/// Number of periods in a chart.
 const SHOWN: usize = 30;
 
 #[derive(Debug, Default, Deserialize)]
@@ -39,7 +39,7 @@ pub(super) async fn refresh(
     Ok(part(drawn(&house, &visit, by).await?))
 }
 
-/// The figures, by day.
+/// Renders the figures by day.
 pub(super) async fn section(house: &House, visit: &Visit) -> Result<Markup, Refused> {
     drawn(house, visit, StatsBy::Day).await
 }
@@ -52,7 +52,7 @@ async fn drawn(house: &House, visit: &Visit, by: StatsBy) -> Result<Markup, Refu
     let recent = recent.unwrap_or_default();
     let name = if by == StatsBy::Hour { "hour" } else { "day" };
     Ok(html! {
-        // Which period is read when it is asked: what was chosen meanwhile counts.
+        // The selected period is read when the request is sent, so that a selection made in the meantime is included.
         section #figures hx-get="/now/figures" hx-trigger="polis:task from:body" hx-swap="morph:outerHTML"
             hx-include="#figures > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             input type="hidden" name="by" value=(name);

@@ -1,7 +1,7 @@
-//! Now: who does what this minute, what waits for a person, and how well it goes.
+//! Overview tab: current work, the items that need a person's attention, and statistics.
 //!
-//! Every part is fetched again by itself when something happens that it shows: `people` (agents and the
-//! tasks they work on), `commands`, `waiting` (with `act`, the deeds), `figures`, and what happened last.
+//! Each part is refreshed by itself on the events that concern it: `people` (agents and the tasks they work on),
+//! `commands`, `waiting` (with the form actions in `act`), `figures`, and the latest events.
 
 mod approval_actions;
 mod chart;
@@ -28,7 +28,7 @@ use crate::state::House;
 use crate::tab;
 use crate::timeline;
 
-/// How many of the last events are shown.
+/// Number of latest events shown.
 const EVENTS: usize = 8;
 
 pub(crate) fn routes() -> Router<Arc<House>> {
@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
 }
 
 async fn show(State(house): State<Arc<House>>, visit: Visit) -> Result<Response, Refused> {
-    // Whose session is good for less begins at what it may see.
+    // A session with limited scopes is redirected to the first tab that it may see.
     let first = Tab::ALL
         .into_iter()
         .find(|one| tab::is_open_to(*one, &visit));
@@ -68,7 +68,7 @@ async fn show(State(house): State<Arc<House>>, visit: Visit) -> Result<Response,
     Ok(page(&visit, Tab::Now, title, "event,task", &body))
 }
 
-/// What moves, what waits and what happened last are fetched together: they come from one look.
+/// Returns current work, pending items and latest events in one response, because they come from one operation.
 async fn refresh(visit: Visit) -> Result<Response, Refused> {
     let now = look(&visit).await?;
     Ok(part(html! {
@@ -84,7 +84,7 @@ async fn look(visit: &Visit) -> Result<Now, Refused> {
     }
     let looked = op::look_around(&visit.polis, &visit.me, &LookAround {}).await;
     let mut now = looked.or_refuse(visit)?;
-    // What a session may not see is not shown to it; what it may not do, `waiting` does not offer.
+    // Removes what the session may not see; actions that it may not perform are not offered by `waiting`.
     if !visit.allows(Area::Society, Access::Read) {
         now.waiting.approvals.clear();
         now.waiting.held.clear();
@@ -95,7 +95,7 @@ async fn look(visit: &Visit) -> Result<Now, Refused> {
     Ok(now)
 }
 
-/// Agents, and the tasks in progress.
+/// Renders the agents and the tasks in progress.
 fn moving(visit: &Visit, now: &Now) -> Markup {
     html! {
         div #moving hx-get="/now/look" hx-trigger="polis:event from:body, every 60s" hx-swap="morph:outerHTML" {
@@ -108,8 +108,8 @@ fn moving(visit: &Visit, now: &Now) -> Markup {
     }
 }
 
-/// What happened last; `beside` says how it is put into a page beside another part (without what is behind a
-/// colon, which htmx would take for a selector there).
+/// Renders the latest events; `beside` is the out-of-band swap mode if it accompanies another fragment (without a part
+/// after a colon, which htmx would interpret as a selector there).
 fn last(visit: &Visit, events: &[Event], beside: Option<&str>) -> Markup {
     html! {
         section.card #last aria-labelledby="last-title" hx-swap-oob=[beside] {

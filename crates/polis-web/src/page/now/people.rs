@@ -1,4 +1,4 @@
-//! Who does what: agents, the tasks in progress, and how much there is of everything.
+//! Agents and their current work, the tasks in progress, and the overall counts.
 
 use maud::{Markup, html};
 use polis_core::society::member::MemberStatus;
@@ -9,12 +9,12 @@ use crate::request_context::Visit;
 use crate::time_ago::ago;
 use crate::timeline::{href, somebody};
 
-/// How many tasks, and how many agents at work, are shown; the others are a link away.
+/// Maximum number of tasks and of busy agents shown; the others are behind a link.
 const SHOWN: usize = 10;
-/// How many idle agents are named.
+/// Maximum number of idle agents named.
 const IDLE_SHOWN: usize = 12;
 
-/// How much there is of everything.
+/// Renders the overall counts.
 pub(super) fn counts(visit: &Visit, counts: &Overview) -> Markup {
     let items = [
         (
@@ -47,12 +47,12 @@ pub(super) fn counts(visit: &Visit, counts: &Overview) -> Markup {
     }
 }
 
-/// The word for one or for many.
+/// Returns the singular or the plural.
 fn one(count: u64, single: &'static str, many: &'static str) -> &'static str {
     if count == 1 { single } else { many }
 }
 
-/// The tasks somebody works on.
+/// Renders the tasks in progress.
 pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
     html! {
         section.card aria-labelledby="tasks-title" {
@@ -82,7 +82,7 @@ pub(super) fn tasks(visit: &Visit, now: &Now) -> Markup {
     }
 }
 
-/// Who is there, those at work first.
+/// Renders the agents, busy ones first.
 pub(super) fn agents(visit: &Visit, now: &Now) -> Markup {
     let (idle, busy): (Vec<&AgentNow>, Vec<&AgentNow>) = now
         .agents
@@ -95,7 +95,7 @@ pub(super) fn agents(visit: &Visit, now: &Now) -> Markup {
     html! {
         section.card aria-labelledby="agents-title" {
             h2 #agents-title { (visit.say("Agents", "智能体")) span.count { (now.agents_total) }
-                // Every open run has a root, which the registry does not count.
+                // Every open run has a root, which is not counted in the registry.
                 @let roots = now.agents_total.saturating_sub(now.counts.agents);
                 @if roots > 0 {
                     span.count { (visit.say(
@@ -144,7 +144,7 @@ fn busy_one(visit: &Visit, agent: &AgentNow) -> Markup {
     }
 }
 
-/// An agent's name, with a link to its page; `root` has one in every run.
+/// Renders an agent's name with a link to its page; `root` has one in every run.
 fn name(agent: &AgentNow) -> Markup {
     match &agent.run {
         Some(run) => {

@@ -1,7 +1,7 @@
-//! What waits for a person, with what can be done about it right there.
+//! Items that need a person's attention, as cards with their actions.
 //!
-//! Cards have names, so that those that are new or done with are put in and taken out while the others stay;
-//! one in which somebody has begun to write is left as it is (`polis.js`).
+//! Cards have stable ids, so that new and finished ones are inserted and removed while the others stay. A card in which
+//! the reader has started to type is not replaced (`polis.js`).
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -25,21 +25,21 @@ use crate::time_ago::ago;
 use crate::timeline::somebody;
 use crate::url::asking;
 
-/// The most calls and the most messages that are shown at once.
+/// Maximum number of approvals, paused members and messages shown at once.
 const SHOWN: usize = 20;
 
-/// Where a call that has to be allowed is shown whole.
+/// Returns the URL of an approval's own page.
 fn approval_at(id: &str) -> String {
     asking("/now/approval", &[("id", id)])
 }
 
-/// Which call.
+/// Query parameters of [`approval`].
 #[derive(Debug, Deserialize)]
 pub(super) struct Which {
     id: String,
 }
 
-/// A call that has to be allowed, with all it would be called with.
+/// Returns the page of a call that needs approval, with its full arguments.
 pub(super) async fn approval(
     visit: Visit,
     Query(which): Query<Which>,
@@ -64,14 +64,14 @@ pub(super) async fn approval(
     Ok(page(&visit, Tab::Now, title, "", &body))
 }
 
-/// What waits, as a part of the page.
+/// Renders the cards as part of the page.
 pub(super) fn section(visit: &Visit, waiting: &Waiting) -> Markup {
     html! { div #waiting { (cards(visit, waiting)) } }
 }
 
-/// The same, put into the page beside another part. What is typed in a card stays.
+/// Renders the cards as an out-of-band swap that accompanies another fragment. Text typed into a card is kept.
 pub(super) fn beside(visit: &Visit, waiting: &Waiting) -> Markup {
-    // Not `morph:outerHTML`: in this place htmx takes what is behind the colon for a selector.
+    // Not `morph:outerHTML`: in this attribute htmx interprets the part after the colon as a selector.
     html! { div #waiting hx-swap-oob="morph" { (cards(visit, waiting)) } }
 }
 
@@ -106,8 +106,8 @@ fn cards(visit: &Visit, waiting: &Waiting) -> Markup {
     }
 }
 
-/// A form of a card: sent by htmx, which then fetches what moves and what waits; or by itself. A session that
-/// may not do it is not offered it.
+/// Renders the form of a card. htmx submits it and then refreshes the page's fragments; without htmx it is a plain
+/// form. It is omitted if the session may not perform the action.
 fn form(visit: &Visit, area: Area, to: &str, inside: &Markup) -> Markup {
     if !visit.may_change(&[area]) {
         return html! {};
@@ -120,7 +120,7 @@ fn form(visit: &Visit, area: Area, to: &str, inside: &Markup) -> Markup {
     }
 }
 
-/// A call that has to be allowed.
+/// Renders a tool call that needs approval.
 fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
     let note = visit.say("a word to the agent (optional)", "给智能体的话（可选）");
     html! {
@@ -141,7 +141,7 @@ fn to_allow(visit: &Visit, approval: &Approval) -> Markup {
     }
 }
 
-/// A member that continues only when the person resumes it.
+/// Renders a member that continues only when the person resumes it.
 fn held(visit: &Visit, member: &AgentNow) -> Markup {
     let run = member.run.as_ref().map_or("", RunId::as_str);
     html! {
@@ -157,7 +157,7 @@ fn held(visit: &Visit, member: &AgentNow) -> Markup {
     }
 }
 
-/// A message that nobody has answered.
+/// Renders an unanswered message.
 fn asked(visit: &Visit, message: &Message) -> Markup {
     let label = visit.say("Answer", "回复");
     html! {
@@ -179,7 +179,7 @@ fn asked(visit: &Visit, message: &Message) -> Markup {
     }
 }
 
-/// A task whose completion has to be approved.
+/// Renders a task whose completion needs approval.
 fn to_approve(visit: &Visit, task: &TaskSummary) -> Markup {
     html! {
         article.card id={ "approve-" (task.id) } data-approve=(task.id) {
@@ -194,7 +194,7 @@ fn to_approve(visit: &Visit, task: &TaskSummary) -> Markup {
     }
 }
 
-/// A task whose owner went silent.
+/// Renders a task whose owner let the lease expire.
 fn stale(visit: &Visit, task: &TaskSummary) -> Markup {
     html! {
         article.card id={ "stale-" (task.id) } data-stale=(task.id) {
@@ -217,7 +217,7 @@ fn headline(visit: &Visit, task: &TaskSummary) -> Markup {
     }
 }
 
-/// A decision that waits for signatures; it is signed where all of it can be read.
+/// Renders a decision that needs signatures; it is signed on its own page, where its full text can be read.
 fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
     let lead = excerpt::beginning(&open.decision.content, excerpt::LEAD);
     html! {
@@ -231,7 +231,7 @@ fn to_sign(visit: &Visit, open: &OpenDecision) -> Markup {
     }
 }
 
-/// A name as an id of an element.
+/// Converts a name to an element id.
 fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     text.chars().map(plain).collect()

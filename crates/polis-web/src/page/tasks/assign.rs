@@ -1,4 +1,4 @@
-//! Assigning a task to an agent from its page.
+//! Form for assigning a task to an agent, on the task's page.
 
 use maud::{Markup, html};
 use polis_core::task::fits_role;
@@ -9,22 +9,22 @@ use polis_view::labels;
 use crate::error_page::{OrRefuse as _, Refused};
 use crate::request_context::Visit;
 
-/// The most agents that are offered of each group.
+/// Maximum number of agents offered per group.
 const MAX_OFFERED: usize = 100;
 
-/// Who a task can be given to.
+/// Agents that a task can be assigned to.
 #[derive(Debug)]
 pub(super) struct Assignees {
-    /// Whether the reader can hold it.
+    /// Whether the reader may hold the task.
     pub(super) includes_reader: bool,
     /// Agents with the role that the task requires.
     fitting: Vec<Agent>,
-    /// All others: only the team lead and the person may assign across roles.
+    /// All other agents: only the team lead and the person may assign across roles.
     others: Vec<Agent>,
 }
 
 impl Assignees {
-    /// Reads the active agents and sorts them by whether they have the role that the task requires.
+    /// Loads the active agents and groups them by whether they have the required role.
     pub(super) async fn of(visit: &Visit, task: &Task) -> Result<Self, Refused> {
         let list = op::list_agents(&visit.polis, &ListAgents::default()).await;
         let agents = list.or_refuse(visit)?.agents;
@@ -46,8 +46,8 @@ impl Assignees {
         })
     }
 
-    /// The form that assigns the task; a sentence if no agent can take it. `is_main` highlights it as the action to take
-    /// where the reader cannot claim the task.
+    /// Renders the form, or a sentence if no agent can take the task. `is_main` highlights the form as the primary
+    /// action, if the reader cannot claim the task.
     pub(super) fn form(&self, visit: &Visit, task: &Task, is_main: bool) -> Markup {
         let to = format!("/tasks/{}/act", task.id);
         let lang = visit.lang();

@@ -1,4 +1,4 @@
-//! The board: a column for each state, the newest tasks first, live.
+//! Task board (kanban): a column per status, newest tasks first, with live updates.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -16,14 +16,14 @@ use crate::layout::{Tab, page, part, part_at};
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// The columns, from the left.
+/// The columns, from left to right.
 const COLUMNS: [TaskStatus; 3] = [
     TaskStatus::Pending,
     TaskStatus::InProgress,
     TaskStatus::Completed,
 ];
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) async fn show(visit: Visit, Query(filter): Query<Filter>) -> Result<Response, Refused> {
     let board = board(&visit, &filter).await?;
     let body = html! { (filter.form(&visit)) (board) };
@@ -36,7 +36,7 @@ pub(super) async fn show(visit: Visit, Query(filter): Query<Filter>) -> Result<R
     ))
 }
 
-/// The board alone, because something has happened.
+/// Returns the board fragment, for live updates.
 pub(super) async fn refresh(
     visit: Visit,
     Query(filter): Query<Filter>,
@@ -44,7 +44,7 @@ pub(super) async fn refresh(
     Ok(part(board(&visit, &filter).await?))
 }
 
-/// The board alone, because something else is wanted; the page's address follows.
+/// Returns the board fragment after filtering, and updates the page's URL.
 pub(super) async fn filtered(
     visit: Visit,
     Query(filter): Query<Filter>,
@@ -67,7 +67,7 @@ struct Column {
     more: bool,
 }
 
-/// The board, drawn.
+/// Renders the board.
 pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refused> {
     let mut columns = Vec::with_capacity(COLUMNS.len());
     for status in COLUMNS {
@@ -81,7 +81,7 @@ pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refu
             let found = op::list_tasks(&visit.polis, &list).await.or_refuse(visit)?;
             column.more = found.next.is_some();
             column.cards = found.tasks;
-            // Counting costs as much as looking; a column that is all there counts itself.
+            // Counting costs as much as listing, so a column that is complete is counted by its cards.
             column.total = match column.more {
                 true => op::count_tasks(&visit.polis, &list)
                     .await
@@ -93,7 +93,8 @@ pub(super) async fn board(visit: &Visit, filter: &Filter) -> Result<Markup, Refu
     }
     let nothing = columns.iter().all(|column| column.total == 0);
     Ok(html! {
-        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        // The filter values are read from the form when the request is sent, so that text typed in the meantime is
+        // included.
         section #board data-query=(filter.query()) hx-get="/tasks/board" hx-trigger="polis:task from:body" hx-swap="morph:outerHTML"
             hx-include="#filter, #board > input" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             @for (name, count) in filter.counts() { input type="hidden" name=(name) value=(count); }
@@ -126,7 +127,7 @@ fn draw(visit: &Visit, filter: &Filter, column: &Column) -> Markup {
     }
 }
 
-/// A task as a card. It can be dragged, and moved with keys (see `board-drag.js`).
+/// Renders a task as a card. It can be moved by drag and drop and by keyboard (see `board-drag.js`).
 fn card(visit: &Visit, task: &TaskSummary) -> Markup {
     let lang = visit.lang();
     let since = task.created_at.as_ref().or(task.updated_at.as_ref());
@@ -149,7 +150,7 @@ fn card(visit: &Visit, task: &TaskSummary) -> Markup {
     }
 }
 
-/// What is shown while there is no task: how to make the first one.
+/// Renders the empty state: how to create the first task.
 fn first_task(visit: &Visit) -> Markup {
     html! {
         div.empty {

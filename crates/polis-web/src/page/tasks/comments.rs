@@ -1,4 +1,4 @@
-//! What was said about a task, and saying something.
+//! Comments on a task: list with pagination, form, and the page of a single comment.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
@@ -17,10 +17,11 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// The most comments a page has.
+/// Maximum number of comments per page.
 const MOST: u32 = 100;
 
-/// The comments alone, because somebody has said something. The form is not in it: somebody may be typing.
+/// Returns the comments fragment, for live updates and pagination. It does not include the form, in which the reader
+/// may be typing.
 pub(super) async fn refresh(
     visit: Visit,
     Path(id): Path<TaskId>,
@@ -30,7 +31,7 @@ pub(super) async fn refresh(
     if visit.part {
         return Ok(part(said));
     }
-    // The link to older ones, followed elsewhere.
+    // Not requested by htmx: the link to older comments was opened as a page of its own.
     let body =
         html! { p { a href={ "/tasks/" (id) } { "← #" (id) } } section.card #talk { (said) } };
     let title = visit.say("Comments", "评论");
@@ -41,7 +42,7 @@ pub(super) async fn refresh(
     Ok(page(&visit, Tab::Tasks, title, &live, &body))
 }
 
-/// Which page of comments.
+/// Pagination of the comments.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Before {
@@ -55,7 +56,7 @@ pub(super) struct Say {
     once: String,
 }
 
-/// Says something.
+/// Adds a comment.
 pub(super) async fn say(
     visit: Visit,
     Path(id): Path<TaskId>,
@@ -75,7 +76,7 @@ pub(super) async fn say(
     }
 }
 
-/// The comments and the form.
+/// Renders the comments and the form.
 pub(super) async fn talk(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     let said = comments(visit, id, &Before::default()).await?;
     let to = format!("/tasks/{id}/comments");
@@ -97,7 +98,7 @@ pub(super) async fn talk(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     })
 }
 
-/// The newest comments, or those before one, as many as a page bears. Long ones are cut.
+/// Renders the newest comments, or those before a given one, as many as a page can show. Long ones are truncated.
 async fn comments(visit: &Visit, id: TaskId, from: &Before) -> Result<Markup, Refused> {
     let request = TaskComments {
         before: from.before,
@@ -116,7 +117,7 @@ async fn comments(visit: &Visit, id: TaskId, from: &Before) -> Result<Markup, Re
     });
     let shown = all.split_off(all.len().saturating_sub(fits.count()));
     let early = found.earlier.is_some() || !all.is_empty();
-    // Old pages stay as they are.
+    // Older pages do not change.
     let newest = from.before.is_none();
     let at = format!("/tasks/{id}/comments");
     let trigger = newest.then(|| live::on(&format!("task/{id}")));
@@ -135,7 +136,7 @@ async fn comments(visit: &Visit, id: TaskId, from: &Before) -> Result<Markup, Re
     }).await
 }
 
-/// A comment alone, for one that is long.
+/// Returns the page of a single comment, for long comments.
 pub(super) async fn alone(
     visit: Visit,
     Path((id, number)): Path<(TaskId, u64)>,
@@ -153,7 +154,7 @@ pub(super) async fn alone(
     Ok(page(&visit, Tab::Tasks, title, "", &body))
 }
 
-/// A comment among others, as much as a page bears of it; or alone.
+/// Renders a comment: truncated in a list, or complete on its own page.
 fn one(visit: &Visit, id: TaskId, comment: &Comment, among: Option<&[Comment]>) -> Markup {
     let at = |number: u64| format!("/tasks/{id}/comments/{number}");
     let own = at(comment.id);

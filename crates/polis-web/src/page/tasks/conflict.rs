@@ -1,5 +1,5 @@
-//! What is shown when somebody else has changed a task while it was being edited: what they did, where both
-//! changed the same field, and a form that has lost nothing.
+//! Edit conflict of a task: shows the changes that others made since the form was loaded, the fields that both changed,
+//! and a form with the three-way merge of both versions, in which nothing the reader typed is lost.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use crate::request_context::Visit;
 use crate::side_by_side;
 use crate::time_ago::ago;
 
-/// The name of a field in the history, and where a form has it.
+/// Name of a field in the history, and its accessor in the form.
 type Field = (&'static str, fn(&mut Typed) -> &mut String);
 
 const FIELDS: [Field; 7] = [
@@ -30,10 +30,10 @@ const FIELDS: [Field; 7] = [
     ("blocks", |typed| &mut typed.blocks),
 ];
 
-/// The most changes of others that are told; the newest.
+/// Maximum number of changes of others shown (the newest).
 const TOLD: usize = 50;
 
-/// What a field was, what others and what I made of it.
+/// A field that was changed, with both versions and the outcome of the merge.
 struct Clash {
     name: &'static str,
     theirs: String,
@@ -41,8 +41,8 @@ struct Clash {
     outcome: Outcome,
 }
 
-/// The conflict: what they changed, where it clashes, and the form with my text in it. Where only one of us
-/// changed something, that holds; so saving undoes nothing but what is shown.
+/// Renders the conflict: the changes of the others, the conflicting fields, and the form with the reader's text. A
+/// change made by only one side is kept, so saving undoes only what is shown.
 pub(super) async fn body(
     visit: &Visit,
     id: TaskId,
@@ -96,10 +96,10 @@ pub(super) async fn body(
     })
 }
 
-/// The form's new content, and how each field that anybody changed stands.
+/// Returns the merged content of the form, and the outcome for each changed field.
 fn merge(mut mine: Typed, mut theirs: Typed, later: &[&HistoryEntry]) -> (Typed, Vec<Clash>) {
     let mut base = theirs.clone();
-    // Backwards: the first change since the form was made tells what a field was.
+    // In reverse order: the first change since the form was loaded contains the base value of a field.
     for entry in later.iter().rev() {
         for change in &entry.changes {
             let field = FIELDS.iter().find(|(name, _)| *name == change.field);
@@ -132,7 +132,7 @@ fn merge(mut mine: Typed, mut theirs: Typed, later: &[&HistoryEntry]) -> (Typed,
     (merged, clashes)
 }
 
-/// A long list before a change that tells only what was put in and taken out.
+/// Returns a long list before a change that records only the added and removed entries.
 fn undone(list: &str, change: &FieldChange) -> String {
     let ids = |raw: &Option<Raw>| raw.as_ref().and_then(Raw::to::<Vec<TaskId>>);
     let put_in: HashSet<TaskId> = ids(&change.to).unwrap_or_default().into_iter().collect();
@@ -142,7 +142,7 @@ fn undone(list: &str, change: &FieldChange) -> String {
     numbers_text(&before)
 }
 
-/// A value of the history as a form has it.
+/// Returns a value of the history as the form represents it.
 fn as_typed(field: &str, value: Option<&Raw>) -> String {
     let Some(value) = value else {
         return String::new();

@@ -1,5 +1,5 @@
-//! Editing a task. The form has the version it was made from: if somebody else was faster, nothing is lost
-//! and nothing is overwritten unseen.
+//! Editor of a task. The form contains the version it was created from (optimistic concurrency): on a concurrent
+//! change, nothing that was typed is lost and nothing is overwritten unseen.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
@@ -20,21 +20,21 @@ use crate::request_context::Visit;
 pub(super) struct Edited {
     #[serde(flatten)]
     typed: Typed,
-    /// The version the form was made from.
+    /// The version that the form was created from.
     version: u64,
-    /// Whether to assign across roles: any text.
+    /// Whether to assign across roles; any non-empty text means yes.
     #[serde(default)]
     force: String,
 }
 
-/// The form, as the task is now.
+/// Returns the form with the current values.
 pub(super) async fn ask(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
     let form = form(&visit, id, view.task.version, &Typed::of(&view.task));
     Ok(whole(&visit, id, &form))
 }
 
-/// Saves what was typed, if nobody was faster.
+/// Saves the form, or shows the conflict if the task was changed in the meantime.
 pub(super) async fn save(
     visit: Visit,
     Path(id): Path<TaskId>,
@@ -61,7 +61,7 @@ pub(super) async fn save(
     Ok(answer)
 }
 
-/// What to ask for, so that a task has what was typed; nothing if it has already.
+/// Returns the update that makes the task match the form; `None` if it already matches.
 fn changes(
     task: &Task,
     mine: &Typed,
@@ -95,7 +95,7 @@ fn changes(
     })
 }
 
-/// What has to come and what has to go.
+/// Returns the ids to add and the ids to remove.
 fn exchange(now: &[TaskId], wanted: Vec<TaskId>) -> (Vec<TaskId>, Vec<TaskId>) {
     let gone = now.iter().filter(|id| !wanted.contains(id)).copied();
     let gone = gone.collect();
@@ -108,7 +108,7 @@ fn whole(visit: &Visit, id: TaskId, body: &Markup) -> Response {
     page(visit, Tab::Tasks, &title, "", body)
 }
 
-/// The form, with what is typed in it.
+/// Renders the form with the given values.
 pub(super) fn form(visit: &Visit, id: TaskId, version: u64, typed: &Typed) -> Markup {
     let lang = visit.lang();
     html! {

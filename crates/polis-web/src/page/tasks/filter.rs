@@ -1,4 +1,4 @@
-//! What of the board somebody wants to see, as it stands in the page's address.
+//! Filter of the task board, as stored in the page's query string.
 
 use maud::{Markup, html};
 use polis_core::token::Area;
@@ -10,40 +10,40 @@ use serde::Deserialize;
 use crate::request_context::Visit;
 use crate::url;
 
-/// How many cards a column has at first, and how many more each time.
+/// Initial number of cards per column, and the increment of "More".
 pub(super) const STEP: u32 = 50;
-/// The most cards of a column.
+/// Maximum number of cards per column.
 pub(super) const MOST: u32 = 500;
 
-/// What of the board is wanted. Nothing set means everything.
+/// Filter of the task board. Empty fields do not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Filter {
-    /// Words to search for.
+    /// Search words.
     q: String,
     /// The required role.
     role: String,
     /// The type.
     #[serde(rename = "type")]
     kind: String,
-    /// Who holds it.
+    /// The owner.
     owner: String,
-    /// Only what could be claimed now: any text.
+    /// Whether to show only claimable tasks; any non-empty text means yes.
     ready: String,
-    /// How many cards of each column; what is no number counts as nothing said.
+    /// Number of cards per column; ignored if it is not a number.
     pending: String,
     in_progress: String,
     completed: String,
 }
 
 impl Filter {
-    /// Whether anything is left out.
+    /// Returns whether any filter is set.
     pub(super) fn is_set(&self) -> bool {
         let texts = [&self.q, &self.role, &self.kind, &self.owner, &self.ready];
         texts.iter().any(|text| !text.trim().is_empty())
     }
 
-    /// How many cards of a column are wanted.
+    /// Returns the number of cards of a column.
     pub(super) fn shown(&self, status: TaskStatus) -> u32 {
         self.wanted(status)
             .parse()
@@ -60,7 +60,7 @@ impl Filter {
         }
     }
 
-    /// The same with more cards of a column.
+    /// Returns the filter with more cards of a column.
     pub(super) fn with_more(&self, status: TaskStatus) -> Self {
         let more = (self.shown(status) + STEP).min(MOST).to_string();
         let mut new = self.clone();
@@ -73,7 +73,7 @@ impl Filter {
         new
     }
 
-    /// The list a column shows. A type that is none finds nothing, as any other word would.
+    /// Returns the list request of a column. An unknown type matches nothing, like any other unknown word.
     pub(super) fn list(&self, status: TaskStatus) -> Option<TaskList> {
         let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let task_type = match given(&self.kind) {
@@ -93,7 +93,7 @@ impl Filter {
         })
     }
 
-    /// How many cards of each column, where it is said; the form does not have them.
+    /// Returns the card counts that are set; they are not part of the form.
     pub(super) fn counts(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let counts = [
             ("pending", self.pending.as_str()),
@@ -105,7 +105,7 @@ impl Filter {
             .filter(|(_, count)| !count.trim().is_empty())
     }
 
-    /// As it stands in an address, without the question mark.
+    /// Returns the query string without the question mark.
     pub(super) fn query(&self) -> String {
         url::query(&[
             ("q", self.q.trim()),
@@ -119,7 +119,7 @@ impl Filter {
         ])
     }
 
-    /// The form. It works by itself; with htmx the board follows while one types.
+    /// Renders the form. It works without scripts; with htmx the board is filtered while the reader types.
     pub(super) fn form(&self, visit: &Visit) -> Markup {
         let lang = visit.lang();
         let any = lang.say("any", "不限");

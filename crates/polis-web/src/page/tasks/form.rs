@@ -1,4 +1,4 @@
-//! The fields of a task as a form has them: creating and editing share them.
+//! Form fields of a task, shared by the pages that create and edit tasks.
 
 use maud::{Markup, html};
 use polis_core::{Code, Refusal, Task, TaskId, TaskType};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::request_context::Visit;
 
-/// What somebody typed, to the letter.
+/// Field values exactly as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(super) struct Typed {
@@ -22,7 +22,7 @@ pub(super) struct Typed {
 }
 
 impl Typed {
-    /// A task's fields as the form shows them.
+    /// Returns a task's fields as the form shows them.
     pub(super) fn of(task: &Task) -> Self {
         Self {
             subject: task.subject.clone(),
@@ -35,7 +35,7 @@ impl Typed {
         }
     }
 
-    /// As browsers send it, but with the line ends that others write.
+    /// Normalizes submitted values: CRLF, which browsers send, becomes LF, and single-line fields are trimmed.
     pub(super) fn tidy(mut self) -> Self {
         self.description = self.description.replace("\r\n", "\n");
         for line in [
@@ -51,7 +51,7 @@ impl Typed {
         self
     }
 
-    /// The fields, for a task that is there (`edits`) or a new one.
+    /// Renders the fields for an existing task (`edits`) or a new one.
     pub(super) fn fields(&self, visit: &Visit, edits: bool) -> Markup {
         let lang = visit.lang();
         let none = lang.say("none", "无");
@@ -73,7 +73,7 @@ impl Typed {
                         @for name in visit.polis.settings.roles.iter() {
                             option value=(name) selected[self.role == name] { (labels::role(name, lang)) }
                         }
-                        // A role that is not configured any more stays what it is.
+                        // Keep a role that is no longer configured.
                         @if !self.role.is_empty() && !visit.polis.settings.roles.contains(&self.role) {
                             option value=(self.role) selected { (self.role) }
                         }
@@ -107,13 +107,13 @@ impl Typed {
     }
 }
 
-/// Task numbers as a form shows them.
+/// Formats task numbers for the form.
 pub(super) fn numbers_text(ids: &[TaskId]) -> String {
     let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
     texts.join(", ")
 }
 
-/// The task numbers somebody typed: divided by whatever, with or without `#`.
+/// Parses task numbers: separated by whitespace, commas or semicolons, with or without `#`.
 pub(super) fn numbers(text: &str) -> Result<Vec<TaskId>, Refusal> {
     let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '，' | '、'));
     let mut found = Vec::new();

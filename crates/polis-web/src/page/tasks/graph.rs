@@ -1,7 +1,7 @@
-//! A task's dependencies, drawn: what it waits for on the left, what waits for it on the right.
+//! Dependency graph of a task as SVG: its blockers on the left, the tasks it blocks on the right.
 //!
-//! `polis_view::graph` says where each task stands; here it gets its size, and lines their bends. A line
-//! over several layers runs between the rows, so that it never passes behind a task as if it ended there.
+//! `polis_view::graph` computes the layout; this module adds sizes and curves. A line across several layers runs
+//! between the rows, so that it never passes behind a task as if it ended there.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -17,25 +17,25 @@ use crate::extract::Path;
 use crate::layout::part;
 use crate::request_context::Visit;
 
-/// The most tasks that are drawn.
+/// Maximum number of tasks drawn.
 const MOST: usize = 60;
-/// The size of a task.
+/// Size of a task.
 const WIDE: usize = 200;
 const TALL: usize = 44;
-/// The room between layers, and between rows.
+/// Space between layers, and between rows.
 const GAP: usize = 52;
 const LANE: usize = 24;
-/// The room around all of it.
+/// Outer margin.
 const RIM: usize = 14;
-/// How many columns of text a task has.
+/// Maximum width of a task's text, in columns.
 const LETTERS: usize = 23;
 
-/// The drawing alone, because a task has changed.
+/// Returns the graph fragment, for live updates.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     Ok(part(section(&visit, id).await?))
 }
 
-/// The drawing, and the same as lists.
+/// Renders the graph, and the same data as lists.
 pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     let near = op::graph_near(&visit.polis, id, MOST)
         .await
@@ -58,7 +58,7 @@ pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused
     })
 }
 
-/// Those a task waits for, and those that wait for it.
+/// Returns the tasks that a task waits for, and the tasks that wait for it.
 fn beside(near: &Near, id: TaskId) -> (Vec<&Node>, Vec<&Node>) {
     let own = near.tasks.iter().find(|task| task.id == id);
     let waits = |other: &&Node| own.is_some_and(|own| own.blocks.contains(&other.id));
@@ -130,13 +130,13 @@ fn node(visit: &Visit, task: &Node, place: &Place<TaskId>, own: TaskId) -> Marku
     }
 }
 
-/// The left upper corner of a task.
+/// Returns the upper left corner of a task.
 fn corner(place: &Place<TaskId>) -> (usize, usize) {
     let x = RIM + place.layer * (WIDE + GAP);
     (x, RIM + place.row * (TALL + LANE))
 }
 
-/// The way of a line, from the right side of one task to the left side of another.
+/// Returns the path of a line, from the right side of one task to the left side of another.
 fn path(layout: &Layout<TaskId>, line: &Line, number: usize) -> Option<String> {
     let (from, to) = (layout.places.get(line.from)?, layout.places.get(line.to)?);
     let ((x1, y1), (x2, y2)) = (corner(from), corner(to));
@@ -145,7 +145,7 @@ fn path(layout: &Layout<TaskId>, line: &Line, number: usize) -> Option<String> {
         let half = x1 + GAP / 2;
         return Some(format!("M{x1} {y1}C{half} {y1} {half} {y2} {x2} {y2}"));
     }
-    // Below the row of the higher end; lines beside each other do not lie upon each other.
+    // Below the row of the higher end; parallel lines are offset so that they do not overlap.
     let row = from.row.min(to.row);
     let lane = RIM + row * (TALL + LANE) + TALL + 4 + number % 6 * 3;
     let (out, into) = (x1 + GAP / 2, x2.saturating_sub(GAP / 2));

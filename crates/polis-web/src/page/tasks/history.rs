@@ -1,4 +1,4 @@
-//! Everything a task ever was, as sentences.
+//! History of a task, as sentences.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -14,15 +14,15 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// The most entries a page shows; the newest.
+/// Maximum number of entries shown (the newest).
 const MOST: usize = 100;
 
-/// The history alone, because it goes on.
+/// Returns the history fragment, for live updates.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     Ok(part(section(&visit, id).await?))
 }
 
-/// The history, newest first.
+/// Renders the history, newest first.
 pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     let found = op::newest_history(&visit.polis, id, MOST).await;
     let told = found.or_refuse(visit)?;
@@ -42,7 +42,7 @@ pub(super) async fn section(visit: &Visit, id: TaskId) -> Result<Markup, Refused
     })
 }
 
-/// A field's change: short values beside each other, long ones to be opened.
+/// Renders the change of a field: short values side by side, long ones collapsed.
 pub(super) fn change(detail: &Detail<'_>) -> Markup {
     html! {
         @match detail.long {

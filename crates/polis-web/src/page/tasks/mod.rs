@@ -1,8 +1,8 @@
-//! Tasks: the board by status, a task's own page, creating and editing.
+//! Tasks tab: the task board, the page of a task, and the forms that create and edit tasks.
 //!
-//! `board` and `filter` are the board, `show` is a task's page with `graph`, `talk` and `history` as its
-//! parts, `act` has the deeds, `form` and `new` and `edit` the forms, `conflict` what is shown when somebody
-//! was faster.
+//! `board` and `filter` implement the task board. `show` is the page of a task, with `graph`, `talk` and `history` as
+//! its parts. `act` and `assign` contain the actions, `form`, `new` and `edit` the forms, and `conflict` the page for
+//! an edit conflict.
 
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> Router<Arc<House>> {
         )
 }
 
-/// A task's state as a pill.
+/// Renders a task's status.
 fn status_pill(visit: &Visit, status: TaskStatus) -> Markup {
     html! { span class={ "pill status-" (status.as_str()) } { (labels::status(status, visit.lang())) } }
 }

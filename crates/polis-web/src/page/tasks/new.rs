@@ -1,4 +1,4 @@
-//! Creating a task.
+//! Form that creates a task.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
@@ -16,7 +16,7 @@ use crate::form_idempotency;
 use crate::layout::{Tab, page};
 use crate::request_context::Visit;
 
-/// The priorities that are understood.
+/// The recognized priorities.
 const PRIORITIES: [(&str, &str, &str); 4] = [
     ("critical", "critical", "紧急"),
     ("high", "high", "高"),
@@ -33,12 +33,12 @@ pub(super) struct NewTask {
     once: String,
 }
 
-/// The form.
+/// Returns the empty form.
 pub(super) async fn ask(visit: Visit) -> Response {
     form(&visit, &NewTask::default(), None)
 }
 
-/// Creates what was asked for; what was typed stays in the form if it is refused.
+/// Creates the task. If it is refused, the form is shown again with the typed values.
 pub(super) async fn create(
     visit: Visit,
     Form(mut asked): Form<NewTask>,

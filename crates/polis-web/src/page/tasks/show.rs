@@ -1,4 +1,4 @@
-//! A task's page.
+//! Page of a task: status and actions, description, data, time spent, dependency graph, comments and history.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -17,13 +17,13 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::time_ago::{ago, until};
 
-/// The most stretches of work that are listed; the newest.
+/// Maximum number of work periods listed (the newest).
 const STINTS: usize = 12;
 
-/// The most fields of metadata that are shown.
+/// Maximum number of metadata fields shown.
 const METADATA: usize = 50;
 
-/// The whole page.
+/// Returns the whole page.
 pub(super) async fn show(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
     let main = main_of(&visit, &view).await?;
@@ -38,12 +38,12 @@ pub(super) async fn show(visit: Visit, Path(id): Path<TaskId>) -> Result<Respons
     Ok(page(&visit, Tab::Tasks, &title, &live, &body))
 }
 
-/// What it is and how it stands, because it has changed.
+/// Returns the main fragment, for live updates.
 pub(super) async fn refresh(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     Ok(part(main_part(&visit, id).await?))
 }
 
-/// What it is and how it stands.
+/// Renders the main part: status, actions, description and data.
 pub(super) async fn main_part(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(visit)?;
     main_of(visit, &view).await
@@ -88,7 +88,7 @@ async fn main_of(visit: &Visit, view: &TaskView) -> Result<Markup, Refused> {
     })
 }
 
-/// Whether others have to be completed first.
+/// Returns whether the task is open and has open blockers.
 fn blocked(view: &TaskView) -> bool {
     let open = matches!(
         view.task.status,
@@ -97,13 +97,13 @@ fn blocked(view: &TaskView) -> bool {
     open && view.open_blockers > 0
 }
 
-/// What can be done with it. What is refused says why.
+/// Renders the actions. A refused action shows the reason in a notice.
 fn actions(visit: &Visit, view: &TaskView, assignees: &Assignees) -> Markup {
     let task = &view.task;
     let to = format!("/tasks/{}/act", task.id);
     let lang = visit.lang();
     let deed = |name: &str, text: &str, main: bool| html! { button.main[main] name="deed" value=(name) { (text) } };
-    // One that waits for others cannot be begun.
+    // A blocked task cannot be started.
     let (pending, begun) = (
         task.status == TaskStatus::Pending && !blocked(view),
         task.status == TaskStatus::InProgress,
@@ -154,7 +154,7 @@ fn facts(visit: &Visit, task: &Task) -> Markup {
     }
 }
 
-/// The approval, or how to give it.
+/// Renders the approval, or the form to give it.
 fn approval(visit: &Visit, task: &Task) -> Markup {
     let lang = visit.lang();
     let kinds = &visit.polis.settings.approval_required;
@@ -179,7 +179,7 @@ fn approval(visit: &Visit, task: &Task) -> Markup {
     }
 }
 
-/// How its time was spent.
+/// Renders the time spent on the task.
 async fn spent(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     let told = op::task_time(&visit.polis, id).await.or_refuse(visit)?;
     let lang = visit.lang();
@@ -199,7 +199,7 @@ async fn spent(visit: &Visit, id: TaskId) -> Result<Markup, Refused> {
     })
 }
 
-/// A long description alone.
+/// Returns the page of a long description.
 pub(super) async fn description(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
     let text = view.task.description;

@@ -1,4 +1,5 @@
-//! What can be done with a task by a button, by dragging its card or by a key.
+//! Actions on a task: buttons of its page, moving its card by drag and drop or keyboard, and deletion with
+//! confirmation.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
@@ -18,16 +19,16 @@ use crate::request_context::Visit;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Step {
-    /// The state it is to have.
+    /// The new status.
     to: TaskStatus,
-    /// The version the page showed.
+    /// The version that the page showed.
     version: u64,
-    /// What the board shows.
+    /// The filter of the task board.
     #[serde(default)]
     query: String,
 }
 
-/// Moves a task to another column. A refused move explains itself, and the card stays where it is.
+/// Moves a task to another column. If the move is refused, a notice is shown and the card stays in its column.
 pub(super) async fn step(
     visit: Visit,
     Path(id): Path<TaskId>,
@@ -47,7 +48,7 @@ pub(super) async fn step(
     Ok(part(board::board(&visit, &filter).await?))
 }
 
-/// The filter of a board's query; what cannot be read shows all.
+/// Parses the filter from a board's query string; shows all tasks if it cannot be parsed.
 fn filter_of(query: &str) -> Filter {
     let uri = format!("/?{query}").parse::<http::Uri>();
     let read = uri
@@ -73,12 +74,12 @@ pub(super) struct Act {
     version: u64,
     #[serde(default)]
     note: String,
-    /// Who it is assigned to.
+    /// The new owner.
     #[serde(default)]
     owner: String,
 }
 
-/// Does what a button of the task's page says.
+/// Performs the action of a button on the task's page.
 pub(super) async fn act(
     visit: Visit,
     Path(id): Path<TaskId>,
@@ -142,14 +143,14 @@ async fn done(visit: &Visit, id: TaskId, act: &Act) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Whether the reader may assign across roles: then the choice of an agent with another role is meant.
+/// Returns whether the reader may assign across roles; then choosing an agent with another role is intentional.
 async fn may_force(visit: &Visit) -> Result<bool, OpError> {
     let caller = visit.polis.caller(&visit.me).await?;
     let policy = &visit.polis.settings.policy;
     Ok(policy.allows(&caller, Permission::ForceAssign))
 }
 
-/// The task as it is now: a part for htmx, else its page.
+/// Returns the updated task: a fragment for htmx, otherwise a redirect to its page.
 async fn after(visit: &Visit, id: TaskId) -> Result<Response, Refused> {
     match visit.part {
         true => Ok(part(show::main_part(visit, id).await?)),
@@ -157,7 +158,7 @@ async fn after(visit: &Visit, id: TaskId) -> Result<Response, Refused> {
     }
 }
 
-/// Asks once more before a task is deleted.
+/// Confirmation page for deleting a task.
 pub(super) async fn ask_delete(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
     let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
     let task = view.task;

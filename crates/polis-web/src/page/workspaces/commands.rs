@@ -1,4 +1,4 @@
-//! The commands of a workspace: which ran, which run, and what they wrote; live while they run.
+//! Command log of a workspace: finished and running commands with their output, with live updates while they run.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -16,7 +16,7 @@ use crate::layout::{Tab, page, part};
 use crate::request_context::Visit;
 use crate::time_ago::ago;
 
-/// How many commands are listed at once.
+/// Number of commands per page.
 const AT_ONCE: u32 = 30;
 
 #[derive(Debug, Default, Deserialize)]
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     id: String,
 }
 
-/// The commands again, or older ones.
+/// Returns the command log fragment, or a page of older commands.
 pub(super) async fn refresh(
     visit: Visit,
     Path(id): Path<AgentId>,
@@ -55,14 +55,14 @@ async fn read(
     list.or_refuse(visit)
 }
 
-/// The newest commands of a workspace, for those who may see them.
+/// Renders the newest commands of a workspace, if the session may read commands.
 pub(super) async fn log(visit: &Visit, id: &AgentId) -> Result<Markup, Refused> {
     if !visit.allows(Area::Commands, Access::Read) {
         return Ok(html! {});
     }
     let list = read(visit, id, None).await?;
     let running = list.commands.iter().any(|one| one.running);
-    // The output of what runs is written down about twice a second, without an event for each time.
+    // The output of a running command is stored about twice a second without an event, so it is polled.
     let on = match running {
         true => "polis:command from:body, every 2s",
         false => "polis:command from:body",
@@ -112,7 +112,7 @@ fn took(visit: &Visit, millis: u64) -> String {
     time::span(i64::try_from(millis).unwrap_or(i64::MAX), visit.lang())
 }
 
-/// How a command ended, or that it runs.
+/// Renders the status or result of a command.
 fn ending(visit: &Visit, one: &CommandEntry) -> Markup {
     let (ending, text) = command::ending(one, visit.lang());
     let class = match ending {
@@ -124,7 +124,7 @@ fn ending(visit: &Visit, one: &CommandEntry) -> Markup {
     html! { span class=(class) { (text) } }
 }
 
-/// A command's page, or its output again.
+/// Returns the page of a command, or its output fragment.
 pub(super) async fn show(
     visit: Visit,
     Path(id): Path<AgentId>,

@@ -1,7 +1,7 @@
-//! A file: in colours with line numbers, Markdown also as it is meant, everything as a download.
+//! Page of a file: source with syntax highlighting and line numbers, rendered Markdown, and a download.
 //!
-//! What a workspace holds was written by others. Nothing of it is ever sent as anything a browser would run
-//! or show by itself: a download is plain bytes, to be saved.
+//! The files of a workspace are untrusted. They are never sent with a content type that a browser would execute or
+//! display by itself: a download is sent as `application/octet-stream` attachment.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -29,21 +29,21 @@ use crate::markdown;
 use crate::request_context::Visit;
 use crate::url::segment;
 
-/// How much of a file is shown at once.
+/// Maximum number of bytes shown at once.
 const SHOWN: u64 = 256 << 10;
-/// How many lines of it are shown at once; browsers are slow with more.
+/// Maximum number of lines shown at once; browsers are slow with more.
 const LINES: u64 = 2_000;
-/// How much markup is sent for it.
+/// Maximum amount of markup of a file.
 const HEAVIEST: usize = 1 << 20;
-/// The largest file that is given as a download; it is made in memory.
+/// Maximum size of a download; it is built in memory.
 const LARGEST: u64 = 32 << 20;
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Asked {
-    /// `source` for Markdown as it is written.
+    /// `source` shows the source of a Markdown file.
     #[serde(default)]
     view: String,
-    /// The first line, of a file too long to be shown at once.
+    /// First line to show, for a file that is too long to be shown at once.
     #[serde(default)]
     from: Option<u64>,
 }
@@ -82,7 +82,7 @@ pub(super) async fn show(
             }
         },
         Err(error) if error.code() == Code::FileNotFound => {
-            // The tree is still of use.
+            // The tree is still useful.
             notice(visit.taste, &error, false)
         }
         Err(error) => return Err(Refused::of(&visit, error)),
@@ -99,7 +99,7 @@ pub(super) async fn show(
     Ok(page(&visit, Tab::Workspaces, name, live, &body))
 }
 
-/// How a file is looked at.
+/// How a file is displayed.
 #[derive(Debug, Clone, Copy)]
 struct Sight {
     language: Option<&'static Language>,
@@ -128,7 +128,7 @@ async fn read(
         Some(total) if !rendered => last < total,
         _ => file.truncated,
     };
-    // Colours and Markdown of a long text are no work for the threads that serve.
+    // Highlighting and Markdown rendering of long texts run on a blocking thread.
     let text = file.content;
     let drawn = excerpt::drawn(visit, move |_| match rendered {
         true => as_meant(&text),
@@ -160,7 +160,7 @@ async fn read(
     })
 }
 
-/// The ways to the other parts of a long file.
+/// Renders the pagination of a long file.
 fn parts(visit: &Visit, from: u64, last: u64, more: bool) -> Markup {
     let to = |line: u64| format!("?view=source&from={line}");
     html! {
@@ -174,7 +174,7 @@ fn parts(visit: &Visit, from: u64, last: u64, more: bool) -> Markup {
     }
 }
 
-/// Markdown as it is meant, as much as a page bears, and whether that is not all.
+/// Renders Markdown, as much as a page can show. Returns whether it was truncated.
 fn as_meant(text: &str) -> (Markup, bool) {
     let all = markdown::document(text).parts;
     let mut bytes = 0;
@@ -188,7 +188,7 @@ fn as_meant(text: &str) -> (Markup, bool) {
     (drawn, fits < all.len())
 }
 
-/// A text in colours with its lines numbered. Where colours would be too much for a page, without.
+/// Renders source text with line numbers and syntax highlighting; without highlighting if that would exceed the limit.
 fn as_written(text: &str, language: Option<&'static Language>, from: u64) -> Markup {
     let mut lines = markdown::spans(text, language);
     if lines.iter().map(String::len).sum::<usize>() > HEAVIEST {
@@ -210,7 +210,7 @@ fn save(visit: &Visit, id: &AgentId, path: &str) -> Markup {
     html! { a.button.small href=(workspace_url::raw(id.as_str(), path)) download { (visit.say("Download", "下载")) } }
 }
 
-/// A file as it is, to be saved.
+/// Returns a file as a download.
 pub(super) async fn download(
     visit: Visit,
     Path((id, path)): Path<(AgentId, String)>,

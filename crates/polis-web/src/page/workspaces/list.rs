@@ -1,7 +1,7 @@
-//! All workspaces, and one of them.
+//! List of all workspaces, and the page of one workspace.
 //!
-//! How much is in a workspace is found by walking through it, so the page does not wait for it: each size
-//! is fetched by itself when it comes into view, and again, not too often, when files or commands were at work.
+//! The size of a workspace is determined by walking its directory tree, so the page does not wait for it: each size is
+//! loaded separately when it scrolls into view, and refreshed (throttled) after file changes and commands.
 
 use axum::response::Response;
 use maud::{Markup, html};
@@ -18,14 +18,14 @@ use crate::request_context::Visit;
 use crate::time_ago::ago;
 use crate::url::asking;
 
-/// The most workspaces of a page.
+/// Maximum number of workspaces per page.
 const MOST: usize = 200;
 
-/// Which workspaces are wanted.
+/// Filter of the list.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Which {
-    /// Only those with this in their name or path.
+    /// Only workspaces with this text in their name or path.
     q: String,
 }
 
@@ -67,7 +67,8 @@ async fn table(visit: &Visit, which: &Which) -> Result<Markup, Refused> {
     let more = workspaces.len() > MOST;
     workspaces.truncate(MOST);
     Ok(html! {
-        // What is wanted is read from the form when it is asked: what was typed meanwhile counts.
+        // The filter values are read from the form when the request is sent, so that text typed in the meantime is
+        // included.
         section #workspaces hx-get="/workspaces/list" hx-trigger="polis:workspace~ from:body" hx-swap="morph:outerHTML"
             hx-include="#filter" hx-sync="this:queue last" hx-disinherit="hx-include hx-sync" {
             @if nothing { (first(visit)) }
@@ -103,7 +104,7 @@ fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
     }
 }
 
-/// The place for a workspace's size.
+/// Renders the placeholder of a workspace's size.
 fn later(visit: &Visit, id: &str) -> Markup {
     let measuring =
         html! { a.muted href=(workspace_url::of(id)) { (visit.say("measuring …", "正在统计……")) } };
@@ -111,14 +112,14 @@ fn later(visit: &Visit, id: &str) -> Markup {
     sized(id, "intersect once", &measuring)
 }
 
-/// A workspace's size, and when it is measured.
+/// Renders a workspace's size with its refresh trigger.
 fn sized(id: &str, when: &str, told: &Markup) -> Markup {
     html! {
         span.size id={ "size-" (id) } hx-get={ (workspace_url::of(id)) "/size" } hx-trigger=(when) hx-swap="outerHTML" { (told) }
     }
 }
 
-/// How much is in a workspace.
+/// Returns the size fragment of a workspace.
 pub(super) async fn size(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
     let desk = Desk {
         by: &visit.me,
@@ -140,12 +141,12 @@ pub(super) async fn size(visit: Visit, Path(id): Path<AgentId>) -> Result<Respon
     Ok(part(sized(id.as_str(), &tree::changes(), &told)))
 }
 
-/// A workspace's page: its files and commands.
+/// Returns the page of a workspace: its files and commands.
 pub(super) async fn one(visit: Visit, Path(id): Path<AgentId>) -> Result<Response, Refused> {
     at(&visit, &id, None).await
 }
 
-/// The same, with the tree open on the way to a path.
+/// Returns the page of a workspace with the tree expanded to a path.
 pub(super) async fn at(
     visit: &Visit,
     id: &AgentId,

@@ -1,5 +1,5 @@
-//! Workspaces: whose there are and how much is in them, their files as a tree, a file in
-//! colours, and the commands that ran there.
+//! Workspaces tab: the list of workspaces with their sizes, their files as a tree, the page of a file, and the commands
+//! that ran there.
 
 mod commands;
 mod file;

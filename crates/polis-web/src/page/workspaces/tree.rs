@@ -1,5 +1,5 @@
-//! The files of a workspace as a tree. Directories are read when they are opened, and those that are open are
-//! read again when something may have changed in them.
+//! File tree of a workspace. Directories are loaded when they are expanded, and expanded ones are reloaded when their
+//! content may have changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ use crate::live;
 use crate::request_context::Visit;
 use crate::url::segment;
 
-/// How many entries of a directory are shown at once.
+/// Number of directory entries per page.
 const AT_ONCE: u32 = 300;
-/// How many directories are shown open.
+/// Maximum number of expanded directories.
 const MOST_OPEN: usize = 32;
 
 #[derive(Debug, Deserialize)]
@@ -32,22 +32,22 @@ pub(super) struct Asked {
     after: Option<String>,
 }
 
-/// The directories that are open, by their paths, with what is in them. The root's path is empty.
+/// The expanded directories by path, with their entries. The root's path is empty.
 type Opened = BTreeMap<String, FileList>;
 
-/// When what is in a workspace may have changed; commands change files without a word about each.
+/// Returns the trigger for changes of a workspace's content; commands change files without an event for each file.
 pub(super) fn changes() -> String {
     [live::on("file~"), live::on("command~")].join(", ")
 }
 
-/// The entries of a directory.
+/// Returns the entries of a directory.
 pub(super) async fn refresh(
     visit: Visit,
     Path(id): Path<AgentId>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Refused> {
     if !visit.part {
-        // Opened as a page of its own: the workspace, open down to there.
+        // Opened as a page of its own: the workspace, expanded to this directory.
         let folder = asked.path.trim_matches('/');
         let within = (!folder.is_empty()).then(|| format!("{folder}/"));
         return list::at(&visit, &id, within.as_deref()).await;
@@ -57,7 +57,7 @@ pub(super) async fn refresh(
     Ok(part(entries(&visit, &id, &opened, &asked.path, None)))
 }
 
-/// The whole tree again: `at` is the file that is looked at, each `open` a directory that is open.
+/// Returns the whole tree; `at` is the displayed file, each `open` an expanded directory.
 pub(super) async fn again(
     visit: Visit,
     Path(id): Path<AgentId>,
@@ -94,13 +94,13 @@ async fn read(
     op::list_files(&visit.polis, desk, &request).await
 }
 
-/// The directories above a path.
+/// Returns the parent directories of a path.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     ends.filter_map(|at| path.get(..at))
 }
 
-/// The tree from its root, open on the way to a file, or to a directory whose path ends with a slash.
+/// Renders the tree from its root, expanded to a file, or to a directory whose path ends with a slash.
 pub(super) async fn root(
     visit: &Visit,
     id: &AgentId,
@@ -114,7 +114,7 @@ pub(super) async fn root(
     drawn(visit, id, current, &open).await
 }
 
-/// The tree, with these directories open as far as they are there.
+/// Renders the tree with these directories expanded, as far as they exist.
 async fn drawn(
     visit: &Visit,
     id: &AgentId,
@@ -131,7 +131,7 @@ async fn drawn(
         Err(error) => return Err(Refused::of(visit, error)),
     };
     opened.insert(String::new(), first);
-    // A directory comes before what is in it. One that is gone by now, or is none, is not open.
+    // A directory precedes its content in this order. A path that no longer exists, or is not a directory, is skipped.
     for path in open.iter().filter(|path| !path.is_empty()).take(MOST_OPEN) {
         let outer = path.rsplit_once('/').map_or("", |(outer, _)| outer);
         if !opened.contains_key(outer) {
@@ -146,7 +146,7 @@ async fn drawn(
     Ok(part_of(visit, id, current, &opened))
 }
 
-/// The tree as a part of a page. What is open is asked for again with it.
+/// Renders the tree as a fragment. A refresh request includes the expanded directories.
 fn part_of(visit: &Visit, id: &AgentId, current: Option<&str>, opened: &Opened) -> Markup {
     let empty = opened.get("").is_none_or(|list| list.files.is_empty());
     html! {
@@ -163,7 +163,7 @@ fn part_of(visit: &Visit, id: &AgentId, current: Option<&str>, opened: &Opened) 
     }
 }
 
-/// The entries of a directory, directories first.
+/// Renders the entries of a directory, directories first.
 fn entries(
     visit: &Visit,
     id: &AgentId,
@@ -202,7 +202,7 @@ fn folder(
     name: &str,
     current: Option<&str>,
 ) -> Markup {
-    // Named, so that it stays itself, open or not, whatever comes or goes beside it.
+    // With a stable id, so that the element and its expanded state survive changes of its siblings.
     let own = format!("dir-{}", segment(path));
     let is_open = opened.contains_key(path);
     let address = workspace_url::tree(id.as_str(), path, None);

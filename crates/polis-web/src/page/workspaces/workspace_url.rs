@@ -1,23 +1,23 @@
-//! Where the pages of a workspace are. Paths have slashes and may be of any script.
+//! URLs of a workspace's pages. Paths contain slashes and may be in any script.
 
 use crate::url::{asking, path, segment};
 
-/// The page of a workspace.
+/// Returns the URL of a workspace's page.
 pub(crate) fn of(workspace: &str) -> String {
     format!("/workspaces/{}", segment(workspace))
 }
 
-/// The page of a file.
+/// Returns the URL of a file's page.
 pub(crate) fn file(workspace: &str, file: &str) -> String {
     format!("{}/file/{}", of(workspace), path(file))
 }
 
-/// Where a file is got as it is.
+/// Returns the URL of a file's download.
 pub(super) fn raw(workspace: &str, file: &str) -> String {
     format!("{}/raw/{}", of(workspace), path(file))
 }
 
-/// Where the entries of a directory are got, after a name if it is given.
+/// Returns the URL of a directory's entries, optionally after a name (pagination).
 pub(super) fn tree(workspace: &str, directory: &str, after: Option<&str>) -> String {
     let page = format!("{}/tree", of(workspace));
     asking(
@@ -26,18 +26,18 @@ pub(super) fn tree(workspace: &str, directory: &str, after: Option<&str>) -> Str
     )
 }
 
-/// Where the whole tree is got, while a file is looked at or none.
+/// Returns the URL of the whole tree; `current` is the displayed file.
 pub(super) fn files(workspace: &str, current: Option<&str>) -> String {
     let page = format!("{}/files", of(workspace));
     asking(&page, &[("at", current.unwrap_or_default())])
 }
 
-/// The page of a command.
+/// Returns the URL of a command's page.
 pub(super) fn command(workspace: &str, id: &str) -> String {
     asking(&format!("{}/command", of(workspace)), &[("id", id)])
 }
 
-/// Where the commands before one are got, or the newest.
+/// Returns the URL of the command list, optionally before a command (pagination).
 pub(super) fn commands(workspace: &str, before: Option<&str>) -> String {
     let page = format!("{}/commands", of(workspace));
     asking(&page, &[("before", before.unwrap_or_default())])
