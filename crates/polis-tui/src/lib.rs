@@ -1,8 +1,8 @@
-//! polis in a terminal: one screen with tabs for what a team does, live.
+//! Terminal user interface of polis: one screen with tabs that shows a team's activity live.
 //!
-//! The core is pure: [`app`] is the state and how messages change it, [`show`] makes rows and lines of what
-//! the operations answered, [`draw`] puts them into a frame. [`mod@run`] is the thin rest that reads keys, follows
-//! the log, calls operations and starts an editor.
+//! The core is pure: [`app`] is the state and its update function, [`show`] converts the results of
+//! operations to rows and lines, [`draw`] renders them into a frame. [`mod@run`] is the thin I/O layer that
+//! reads keys, follows the log, calls operations and starts an editor.
 
 pub mod app;
 pub mod draw;

@@ -1,4 +1,5 @@
-//! Keys that do something: to a task, a board, an agent, a call that waits.
+//! Executes commands that act on the selected item: a task, a board, an agent, a message or an approval.
+//! Opens the form, confirmation or editor that the action needs.
 
 use polis_core::TaskStatus;
 
@@ -12,13 +13,13 @@ use super::route::Place;
 use super::{App, drafts};
 use crate::show::{Data, Thing};
 
-/// Begins to do something.
+/// Starts an action.
 pub(super) fn begin(app: &mut App, act: Act) -> Vec<Effect> {
     app.busy += 1;
     vec![Effect::Act(act)]
 }
 
-/// Carries a command out that is about something on the page.
+/// Executes a command on the selected item of the page.
 pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
     let Some(thing) = app.page().map(Page::thing) else {
         return Vec::new();
@@ -85,8 +86,8 @@ fn fill(app: &mut App, form: Form) -> Vec<Effect> {
     Vec::new()
 }
 
-/// A form that was refused, to be sent again. It is about what the page behind it shows by now: about what was
-/// seen before it would be refused for ever.
+/// Reopens a form that was refused, so that it can be sent again. It now refers to the version shown on the
+/// page behind it: with the old version it would be refused every time.
 pub(super) fn again(app: &App, mut form: Form) -> Overlay {
     if let (Purpose::Approve(task, seen), Some(Thing::Task { id, version, .. })) =
         (&mut form.purpose, app.page().map(Page::thing))
@@ -167,7 +168,8 @@ fn task(
     }
 }
 
-/// Completes a task. A completed task cannot be reopened, so one that another agent holds is asked about first.
+/// Completes a task. A completed task cannot be reopened, so completing a task that another agent holds needs
+/// confirmation.
 fn complete(app: &mut App, task: polis_core::TaskId, owner: &str, act: Act) -> Vec<Effect> {
     if owner.is_empty() || owner == app.me {
         return begin(app, act);
@@ -195,7 +197,8 @@ fn board_deed(app: &mut App, command: Command, board: polis_core::board::BoardNa
     }
 }
 
-/// Opens a page's text in an editor. From a list it is read first, so that what is edited is what is there now.
+/// Opens a page's text in an editor. From a list the text is loaded first, so that the current version is
+/// edited.
 fn edit_page(app: &mut App, here: Place) -> Vec<Effect> {
     let mut effects = Vec::new();
     if app.page().is_none_or(|page| page.place != here) {
@@ -208,7 +211,7 @@ fn edit_page(app: &mut App, here: Place) -> Vec<Effect> {
     effects
 }
 
-/// Opens what is shown in an editor, if that was asked for and it is read.
+/// Opens the shown text in an editor, if that was requested and the text is loaded.
 pub(super) fn edit(app: &mut App) -> Option<Effect> {
     let page = app.page_mut().filter(|page| page.edit)?;
     let (of, version, base) = match &page.data {

@@ -1,5 +1,6 @@
-//! What a person can do from here, and what is said when it is done. Whether it may be done is decided by the
-//! operation.
+//! Actions the user can take and their confirmation messages; also drafts of texts being edited.
+//!
+//! Permission checks happen in the operations, not here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,75 +11,76 @@ use polis_view::{Lang, labels};
 
 use crate::show::Thing;
 
-/// Something to do.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Take a task; here and below, the version that was seen is the one that is changed.
+    /// Claim a task. Here and below, `version` is the version the user saw, and the action fails if it has
+    /// changed.
     Claim {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// As it was seen.
+        /// The version the user saw.
         version: u64,
     },
-    /// Give a task back.
+    /// Release a task.
     Release {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// As it was seen.
+        /// The version the user saw.
         version: u64,
     },
-    /// Take a task to another state.
+    /// Change the status of a task.
     Move {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// As it was seen.
+        /// The version the user saw.
         version: u64,
-        /// Where to.
+        /// The new status.
         to: TaskStatus,
     },
-    /// Say something about a task.
+    /// Comment on a task.
     Comment {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// What.
+        /// The comment.
         body: String,
     },
-    /// Make a task.
+    /// Create a task.
     Create {
-        /// In one line.
+        /// The subject line.
         subject: String,
-        /// At length.
+        /// The description.
         description: String,
-        /// The role its owner must have; empty for any.
+        /// The required role; empty for any.
         role: String,
-        /// What sort of work it is; empty for none.
+        /// The task type; empty for none.
         sort: String,
     },
     /// Approve a task's completion.
     Approve {
-        /// Which.
+        /// The task.
         task: TaskId,
-        /// As it was seen.
+        /// The version the user saw.
         version: u64,
-        /// What there is to say.
+        /// An optional note.
         note: String,
     },
-    /// Save a board or a task that was edited.
+    /// Save an edited board or task.
     Save(Draft),
-    /// Add to a board.
+    /// Append to a board.
     Append {
-        /// Which.
+        /// The board.
         board: BoardName,
-        /// What.
+        /// The text.
         content: String,
     },
-    /// Make an old version of a board the newest.
+    /// Restore an old version of a board.
     Restore {
-        /// Of which.
+        /// The board.
         board: BoardName,
-        /// Which.
+        /// The version to restore.
         version: u64,
-        /// The newest that was seen, if any was.
+        /// The newest version the user saw, if any.
         newest: Option<u64>,
     },
     /// Propose a decision.
@@ -87,50 +89,50 @@ pub enum Act {
     Sign(BoardName, String),
     /// Veto a decision.
     Veto {
-        /// On which board.
+        /// The board.
         board: BoardName,
-        /// Which.
+        /// The decision.
         id: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// Ask for a second vote.
+    /// Appeal a decision: request a second vote.
     Appeal(BoardName, String),
     /// Add a milestone.
     AddMilestone(BoardName, String),
-    /// Tick a milestone off.
+    /// Mark a milestone as reached.
     Reach(BoardName, String),
-    /// Decide on a call that waits for a person.
+    /// Decide a tool call that needs approval.
     Decide {
-        /// Which.
+        /// The approval's id.
         id: String,
-        /// Whether it may be carried out.
+        /// Whether the call may be executed.
         allowed: bool,
-        /// What the agent is told.
+        /// A note for the agent.
         note: String,
     },
     /// Send a message.
     Say {
-        /// To whom.
+        /// The recipient.
         to: AgentId,
-        /// In which run, for its `root`.
+        /// The run, if the recipient is its `root`.
         run: Option<RunId>,
-        /// What.
+        /// The text.
         text: String,
-        /// The message it answers.
+        /// The message this replies to.
         reply_to: Option<u64>,
     },
-    /// Lay a message to the person aside.
+    /// Dismiss a message to the user.
     Aside(u64),
-    /// Hold an agent up.
+    /// Pause an agent.
     Pause(AgentId, Option<RunId>),
-    /// Let an agent go on.
+    /// Resume an agent.
     Resume(AgentId, Option<RunId>),
-    /// Dismiss an agent with everybody below it.
+    /// Dismiss an agent and all its subordinates.
     Terminate(AgentId),
 }
 
-/// What is edited as a text.
+/// The subject of an edited text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sheet {
     /// A board.
@@ -149,7 +151,7 @@ impl std::fmt::Display for Sheet {
 }
 
 impl Sheet {
-    /// Whether it is the text of a thing.
+    /// Whether this is the text of the selected item.
     pub fn is_of(&self, thing: &Thing) -> bool {
         match (self, thing) {
             (Self::Board(board), Thing::Board(other)) => board == other,
@@ -158,7 +160,7 @@ impl Sheet {
         }
     }
 
-    /// Whether two texts of it mean the same.
+    /// Whether two versions of the text are equivalent.
     pub fn is_same(&self, one: &str, two: &str) -> bool {
         match self {
             Self::Board(_) => one == two,
@@ -167,7 +169,7 @@ impl Sheet {
     }
 }
 
-/// A task as a text to edit.
+/// Formats a task as editable text.
 pub fn task_text(subject: &str, description: &str) -> String {
     match description {
         "" => format!("{subject}\n\n"),
@@ -175,7 +177,7 @@ pub fn task_text(subject: &str, description: &str) -> String {
     }
 }
 
-/// The two parts of a task's text. Empty lines around them count for nothing.
+/// Splits a task's text into subject and description; surrounding empty lines are ignored.
 pub fn subject_and_description(text: &str) -> (&str, &str) {
     let text = text.trim_start_matches(['\n', '\r']);
     let (subject, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -187,7 +189,7 @@ pub fn subject_and_description(text: &str) -> (&str, &str) {
     (subject.trim(), description.trim_end())
 }
 
-/// Where a text is that is not saved, in words.
+/// Returns the message that names the file of an unsaved text.
 pub fn kept_in(file: &std::path::Path, lang: Lang) -> String {
     let file = file.display();
     lang.say(
@@ -196,29 +198,29 @@ pub fn kept_in(file: &std::path::Path, lang: Lang) -> String {
     )
 }
 
-/// A text while a person edits it. The file is there until the text is saved or given up, so that
-/// nothing is lost whatever happens to this program.
+/// A text being edited by the user. Its file exists until the text is saved or discarded, so that nothing is
+/// lost if the program ends unexpectedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// What it is the text of.
+    /// What is being edited.
     pub of: Sheet,
-    /// The version it began with.
+    /// The version the edit is based on.
     pub version: u64,
     /// The text of that version.
     pub base: Arc<String>,
-    /// The text to edit, or as it was edited.
+    /// The text to edit, or the edited text.
     pub text: String,
-    /// Whether marks stand in it where two texts have to be made one.
+    /// Whether it contains conflict markers of a merge.
     pub marked: bool,
-    /// Whether the file holds something that could not be read as text: then that is the person's, and
-    /// `text` is only what it was before.
+    /// Whether the file's content could not be read as text. Then the user's text exists only in the file,
+    /// and `text` is the previous state.
     pub unread: bool,
-    /// Where it is, once it was in an editor.
+    /// The draft's file, once it was opened in an editor.
     pub file: Option<PathBuf>,
 }
 
 impl Act {
-    /// What is said when it is done. `new` names what came of it.
+    /// Returns the confirmation message. `new` names the result.
     pub fn said(&self, new: Option<&str>, lang: Lang) -> String {
         let new = new.unwrap_or_default();
         match self {

@@ -1,4 +1,4 @@
-//! Which key does what, and where: one table, which the help page shows too.
+//! Key bindings: a single table of keys, commands and scopes, which the help page shows too.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_view::Lang;
@@ -7,7 +7,7 @@ use super::page::Page;
 use super::route::Place;
 use crate::show::Thing;
 
-/// What a key asks for.
+/// A command that a key triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     Down,
@@ -58,34 +58,34 @@ pub(super) enum Command {
     Commands,
 }
 
-/// Where a key has its meaning.
+/// Scope in which a key is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everywhere,
-    /// Where a task is selected or shown.
+    /// A task is selected or shown.
     Task,
-    /// Where tasks are listed.
+    /// A list of tasks is shown.
     Tasks,
-    /// Where a board is selected or shown.
+    /// A board is selected or shown.
     Board,
     /// A board's versions.
     Version,
     /// Decisions and milestones of a board.
     Rulings,
-    /// Where a call waits for a person.
+    /// A tool call that needs approval is selected.
     Approval,
-    /// Where a message to the person is selected.
+    /// A message to the user is selected.
     Message,
-    /// Where an agent is selected or shown.
+    /// An agent is selected or shown.
     Agent,
-    /// Where a workspace is selected or shown.
+    /// A workspace is selected or shown.
     Workspace,
 }
 
-/// A key and what it does.
+/// A key and its command.
 #[derive(Debug)]
 pub struct Binding {
-    /// As it is shown.
+    /// The keys as displayed.
     pub keys: &'static str,
     codes: &'static [(KeyCode, bool)],
     pub(super) command: Command,
@@ -95,12 +95,12 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// What it does, in words.
+    /// Returns the description of the command.
     pub fn says(&self, lang: Lang) -> &'static str {
         lang.say(self.en, self.zh)
     }
 
-    /// Whether it is one of those that hold on every page.
+    /// Whether it is active on every page.
     pub fn is_general(&self) -> bool {
         self.scope == Scope::Everywhere
     }
@@ -131,7 +131,7 @@ macro_rules! table {
     };
 }
 
-/// Every key. The first that fits counts.
+/// All key bindings. The first match wins.
 const TABLE: &[Binding] = table! {
     "c" [key('c')], Claim Task "claim the task" "认领任务";
     "u" [key('u')], Release Task "give the task back" "释放任务";
@@ -182,7 +182,7 @@ const TABLE: &[Binding] = table! {
     "q ctrl-c" [key('q'), control('c')], Quit Everywhere "quit" "退出";
 };
 
-/// The key, if it was pressed alone: with another it is none of those that a box offers.
+/// Returns the key if it was pressed without a modifier other than Shift; dialogs react only to plain keys.
 pub(super) fn alone(key: KeyEvent) -> KeyCode {
     match key.modifiers.difference(KeyModifiers::SHIFT).is_empty() {
         true => key.code,
@@ -190,7 +190,7 @@ pub(super) fn alone(key: KeyEvent) -> KeyCode {
     }
 }
 
-/// The keys that mean something on a page.
+/// Returns the bindings that are active on a page.
 pub fn bindings(page: &Page) -> impl Iterator<Item = &'static Binding> {
     let thing = page.thing();
     TABLE
@@ -198,7 +198,7 @@ pub fn bindings(page: &Page) -> impl Iterator<Item = &'static Binding> {
         .filter(move |binding| holds(binding.scope, &page.place, &thing))
 }
 
-/// What a key asks for on a page.
+/// Returns the command that a key triggers on a page.
 pub(super) fn command(page: &Page, pressed: KeyEvent) -> Option<Command> {
     let control = pressed.modifiers.contains(KeyModifiers::CONTROL);
     if pressed.modifiers.contains(KeyModifiers::ALT) {

@@ -1,5 +1,7 @@
-//! Texts of a person on their way from an editor into the store. None is lost: each is shown until it is
-//! saved or given up, one at a time and never over something that is being typed.
+//! Unsaved drafts: from the external editor to the store, including conflicts and failed saves.
+//!
+//! No draft is lost: each is shown until it is saved or discarded, one at a time, and never over an input
+//! that is in progress.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use polis_core::board::merge::{Merged, has_marks, merge};
@@ -11,13 +13,13 @@ use super::message::{Effect, Refused};
 use super::overlay::{Cause, Clash, Kept, Last, Overlay};
 use super::{App, Notice};
 
-/// An editor was closed.
+/// Handles a closed editor.
 pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused>) -> Vec<Effect> {
     if let Some(file) = draft.file.as_ref().filter(|file| !app.files.contains(file)) {
         app.files.push(file.clone());
     }
     match answer {
-        // Nothing of the person's is in it that could be kept.
+        // The draft contains no user changes worth keeping.
         Err(refused) if !draft.unread && draft.of.is_same(&draft.text, &draft.base) => {
             show(app, Overlay::Refused(refused, None));
             forget(app, draft)
@@ -35,7 +37,7 @@ pub(super) fn edited(app: &mut App, draft: Draft, answer: Result<String, Refused
     }
 }
 
-/// Saves a draft, unless marks of a conflict are left in it: then the person is asked first.
+/// Saves a draft. If it still contains conflict markers, asks the user first.
 fn save(app: &mut App, draft: Draft) -> Vec<Effect> {
     if !has_marks(&draft.text, &draft.base, draft.marked) {
         return begin(app, Act::Save(draft));
@@ -72,7 +74,7 @@ pub(super) fn keep(app: &mut App, draft: Draft, refused: Refused, cause: Cause) 
     show(app, Overlay::Kept(Box::new(kept)));
 }
 
-/// Shows a draft that somebody else was faster than.
+/// Shows a draft that conflicts with another author's newer version.
 pub(super) fn clashed(app: &mut App, clash: Clash) -> Vec<Effect> {
     if clash.draft.of.is_same(&clash.text, &clash.draft.text) {
         let of = &clash.draft.of;
@@ -87,12 +89,12 @@ pub(super) fn clashed(app: &mut App, clash: Clash) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What is over the page now stays there; this comes after it.
+/// Queues an overlay; it is shown after the current one is closed.
 fn show(app: &mut App, overlay: Overlay) {
     app.waiting.push_back(overlay);
 }
 
-/// The person settles it later. The file stays; where it is was shown, and is said again at the end.
+/// Postpones a draft. Its file stays; the path was shown, and is printed again on exit.
 fn put_off(app: &mut App, overlay: Overlay) -> Vec<Effect> {
     if let Some(draft) = overlay.draft() {
         let of = &draft.of;
@@ -106,7 +108,7 @@ fn put_off(app: &mut App, overlay: Overlay) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Shows a text of a thing that was put off, if there is one.
+/// Shows a postponed draft of this text, if there is one.
 pub(super) fn take_up(app: &mut App, of: &Sheet) -> bool {
     let is_of = |overlay: &Overlay| overlay.draft().is_some_and(|draft| draft.of == *of);
     let Some(at) = app.later.iter().position(is_of) else {
@@ -116,7 +118,7 @@ pub(super) fn take_up(app: &mut App, of: &Sheet) -> bool {
     true
 }
 
-/// A draft is in the store or given up, and its file not needed any more.
+/// Drops a draft that was saved or discarded, and removes its file.
 pub(super) fn forget(app: &mut App, draft: Draft) -> Vec<Effect> {
     if draft.file.is_some() {
         let file = |overlay: &Overlay| overlay.draft().and_then(|draft| draft.file.clone());
@@ -126,17 +128,18 @@ pub(super) fn forget(app: &mut App, draft: Draft) -> Vec<Effect> {
     draft.file.map(Effect::Forget).into_iter().collect()
 }
 
-/// Asks before something that cannot be undone.
+/// Asks for confirmation of something irreversible.
 fn ask(app: &mut App, last: Last, over: Overlay) -> Vec<Effect> {
     app.overlay = Some(Overlay::Sure(last, Box::new(over)));
     Vec::new()
 }
 
-/// A key while a text that two have changed is shown.
+/// Handles a key in the conflict overlay.
 pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> Vec<Effect> {
     match alone(key) {
         KeyCode::Char('e') => {
-            // Where the two do not touch, both are in; where they do, both stand between marks.
+            // Three-way merge: changes that do not overlap are combined; overlapping ones are put between
+            // conflict markers.
             let (both, marked) = match merge(&clash.draft.base, &clash.text, &clash.draft.text) {
                 Merged::Clean(text) => (text, false),
                 Merged::Conflict(text) => (text, true),
@@ -161,9 +164,9 @@ pub(super) fn clash_key(app: &mut App, mut clash: Box<Clash>, key: KeyEvent) -> 
     Vec::new()
 }
 
-/// A key while a draft is shown that could not be saved.
+/// Handles a key in the overlay of a draft that could not be saved.
 pub(super) fn kept_key(app: &mut App, kept: Box<Kept>, key: KeyEvent) -> Vec<Effect> {
-    // What is only in the file cannot be sent from here.
+    // A text that exists only in the file cannot be sent from here.
     let here = !kept.draft.unread;
     let marks = kept.cause == Cause::Marks;
     match alone(key) {
@@ -179,11 +182,11 @@ pub(super) fn kept_key(app: &mut App, kept: Box<Kept>, key: KeyEvent) -> Vec<Eff
     }
 }
 
-/// A key while the person is asked whether that is meant.
+/// Handles a key in the confirmation overlay.
 pub(super) fn sure_key(app: &mut App, last: Last, over: Overlay, key: KeyEvent) -> Vec<Effect> {
     match (alone(key), last, over) {
         (KeyCode::Char('y' | 'Y'), Last::Over, Overlay::Clash(clash)) => {
-            // Over what the person has seen: who has written since then is not written over.
+            // Overwrites only the version the user has seen; a newer one is not overwritten.
             begin(app, Act::Save(clash.seen()))
         }
         (KeyCode::Char('y' | 'Y'), Last::Drop, Overlay::Clash(clash)) => {
@@ -198,7 +201,7 @@ pub(super) fn sure_key(app: &mut App, last: Last, over: Overlay, key: KeyEvent) 
     }
 }
 
-/// The person gives a text up.
+/// Discards the user's text.
 fn drop_draft(app: &mut App, draft: Draft) -> Vec<Effect> {
     let said = app.lang.say(
         format!("Your text was dropped; {} stays as it is.", draft.of),

@@ -1,4 +1,4 @@
-//! Something to fill in: one line or several, and what becomes of them.
+//! Input forms: one or more text fields, and the action that results from them.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::board::BoardName;
@@ -7,71 +7,71 @@ use polis_core::{AgentId, RunId, TaskId};
 use super::actions::Act;
 use super::line_input::Line;
 
-/// Lines to fill in.
+/// A form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// The lines.
+    /// The fields.
     pub fields: Vec<Field>,
-    /// Which of them is being typed in.
+    /// Index of the focused field.
     pub focus: usize,
-    /// What becomes of them.
+    /// What the input is for.
     pub purpose: Purpose,
 }
 
-/// A line with its name.
+/// A labelled text field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// The label.
     pub label: &'static str,
-    /// What is typed.
+    /// The input.
     pub line: Line,
     /// Whether it may be left empty.
     pub optional: bool,
 }
 
-/// What becomes of what was filled in.
+/// What the input of a form is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Purpose {
     /// A comment on a task.
     Comment(TaskId),
     /// A new task: subject, description, role, type.
     Create,
-    /// Approving a task as it was seen, with a note.
+    /// Approval of a task at the version the user saw, with a note.
     Approve(TaskId, u64),
     /// An addition to a board.
     Append(BoardName),
     /// A decision to propose.
     Propose(BoardName),
-    /// Why a decision is vetoed.
+    /// The reason for vetoing a decision.
     Veto(BoardName, String),
     /// A new milestone.
     AddMilestone(BoardName),
-    /// What an agent is told when its call is allowed or denied.
+    /// The note to an agent when its call is approved or denied.
     Decide(String, bool),
     /// A message.
     Say(AgentId, Option<RunId>, Option<u64>),
 }
 
-/// What a key did to a form.
+/// Result of a key press in a form.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Filled {
-    /// It is still being filled in.
+    /// The form stays open.
     Open,
-    /// It was given up.
+    /// The form was cancelled.
     Dropped,
-    /// It is filled in.
+    /// The form was submitted.
     Act(Act),
 }
 
 impl Form {
-    /// A form of one line.
+    /// Creates a form with one field.
     pub fn one(title: String, label: &'static str, optional: bool, purpose: Purpose) -> Self {
         Self::of(title, &[(label, optional)], purpose)
     }
 
-    /// A form of several lines.
+    /// Creates a form with several fields.
     pub fn of(title: String, fields: &[(&'static str, bool)], purpose: Purpose) -> Self {
         let fields = fields.iter().map(|(label, optional)| Field {
             label,
@@ -114,7 +114,7 @@ impl Form {
         self.focus = (self.focus + by) % self.fields.len().max(1);
     }
 
-    /// Goes to the first line that lacks something, or makes an act of it.
+    /// Focuses the first required field that is empty, or submits the form.
     fn finish(&mut self) -> Filled {
         let lacks = |field: &Field| !field.optional && field.line.text().trim().is_empty();
         if let Some(at) = self.fields.iter().position(lacks) {
@@ -171,7 +171,7 @@ impl Form {
     }
 }
 
-/// What a key does to a line.
+/// Applies a key to a text field.
 pub(super) fn edit(line: &mut Line, key: KeyEvent) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {

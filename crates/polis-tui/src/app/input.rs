@@ -1,4 +1,4 @@
-//! What a key, the mouse or a paste means, on the page or in the box that lies over it.
+//! Input handling: keys, mouse and paste, on the page or in the overlay above it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
@@ -12,7 +12,7 @@ use super::{App, action_keys, drafts};
 use crate::draw::tab_at;
 use polis_view::Tab;
 
-/// How many rows a turn of the wheel moves.
+/// Rows per mouse wheel step.
 const WHEEL: isize = 3;
 
 impl App {
@@ -25,7 +25,7 @@ impl App {
         self.rest();
         let plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
         if self.is_too_small() {
-            // Nothing can be seen, so nothing is done, whatever page or box is open.
+            // Nothing is visible, so no command is executed, whatever page or overlay is open.
             let quits = match key.code {
                 KeyCode::Char('q') => plain,
                 KeyCode::Char('c') => control,
@@ -120,7 +120,7 @@ impl App {
         Vec::new()
     }
 
-    /// Narrows the page to a text, while it is typed.
+    /// Filters the page while the filter is typed.
     fn filter(&mut self, text: String) -> Vec<Effect> {
         let height = self.body_rows();
         if let Some(page) = self.page_mut() {
@@ -130,7 +130,7 @@ impl App {
     }
 
     fn overlay_key(&mut self, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
-        // What holds everywhere holds over a box as well, except that a line that is typed is given up first.
+        // Global keys also work in an overlay, except that Ctrl-C cancels a text input first.
         let typed = matches!(overlay, Overlay::Form(_) | Overlay::Filter { .. });
         if key.modifiers == KeyModifiers::CONTROL {
             let effect = match key.code {
@@ -162,7 +162,7 @@ impl App {
                             false => Vec::new(),
                         };
                     }
-                    // What was searched for before.
+                    // Recalls the previous filter.
                     KeyCode::Up => line = Line::of(&before),
                     _ => edit(&mut line, key),
                 }

@@ -1,17 +1,17 @@
-//! A line that is being typed.
+//! Single-line text input with a cursor.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Text and where the cursor stands in it.
+/// Text and cursor position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Line {
     text: String,
-    /// In bytes, between two characters.
+    /// Byte offset at a character boundary.
     at: usize,
 }
 
 impl Line {
-    /// A line that begins as this text, with the cursor behind it.
+    /// Creates a line with this text and the cursor at its end.
     pub fn of(text: &str) -> Self {
         Self {
             at: text.len(),
@@ -19,12 +19,12 @@ impl Line {
         }
     }
 
-    /// What was typed.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Adds a text where the cursor is. A line has no line ends: they become blanks.
+    /// Inserts a text at the cursor. Line breaks and tabs become spaces.
     pub fn insert(&mut self, text: &str) {
         for c in text.chars() {
             let c = if c == '\n' || c == '\r' || c == '\t' {
@@ -39,7 +39,7 @@ impl Line {
         }
     }
 
-    /// Takes the character before the cursor away.
+    /// Deletes the character before the cursor.
     pub fn backspace(&mut self) {
         if let Some(c) = self.before().chars().next_back() {
             self.at -= c.len_utf8();
@@ -47,14 +47,14 @@ impl Line {
         }
     }
 
-    /// Takes the character under the cursor away.
+    /// Deletes the character at the cursor.
     pub fn delete(&mut self) {
         if self.at < self.text.len() {
             self.text.remove(self.at);
         }
     }
 
-    /// Takes the word before the cursor away.
+    /// Deletes the word before the cursor.
     pub fn delete_word(&mut self) {
         let kept = self.before().trim_end();
         let start = kept
@@ -66,28 +66,28 @@ impl Line {
         self.at = start;
     }
 
-    /// Takes all of it away.
+    /// Deletes the whole text.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// One character to the left.
+    /// Moves the cursor one character to the left.
     pub fn left(&mut self) {
         self.at -= self.before().chars().next_back().map_or(0, char::len_utf8);
     }
 
-    /// One character to the right.
+    /// Moves the cursor one character to the right.
     pub fn right(&mut self) {
         let after = self.text.get(self.at..).unwrap_or_default();
         self.at += after.chars().next().map_or(0, char::len_utf8);
     }
 
-    /// To the beginning.
+    /// Moves the cursor to the beginning.
     pub fn home(&mut self) {
         self.at = 0;
     }
 
-    /// Behind the end.
+    /// Moves the cursor to the end.
     pub fn end(&mut self) {
         self.at = self.text.len();
     }
@@ -96,11 +96,12 @@ impl Line {
         self.text.get(..self.at).unwrap_or_default()
     }
 
-    /// As much of the text as fits into so many columns with the cursor in view, and the cursor's column.
+    /// Returns the part of the text that fits into `room` columns with the cursor visible, and the cursor's
+    /// column.
     pub fn shown(&self, room: usize) -> (&str, usize) {
         let mut start = 0;
         let mut column = self.before().width();
-        // The cursor itself takes a column behind the last character.
+        // The cursor itself needs a column after the last character.
         while column >= room.max(1) {
             let Some(c) = self.text.get(start..).and_then(|rest| rest.chars().next()) else {
                 break;

@@ -1,4 +1,4 @@
-//! What comes in and what goes out.
+//! Messages (inputs of the update function) and effects (its requests to the outside).
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::actions::{Act, Draft};
 use super::route::Place;
 use crate::show::Data;
 
-/// Something that happened.
+/// An input of the update function.
 #[derive(Debug)]
 pub enum Message {
     /// A key was pressed.
@@ -21,101 +21,102 @@ pub enum Message {
     Mouse(MouseEvent),
     /// A text was pasted.
     Paste(String),
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resize(u16, u16),
-    /// A box that opened by itself was drawn, and what was typed before is taken.
+    /// An automatically opened overlay was drawn, and earlier key presses have been consumed.
     Seen,
-    /// Time went by.
+    /// A timer tick.
     Tick,
-    /// The log went on.
+    /// New events in the log.
     News(Vec<Event>),
-    /// The store cannot be reached, or can be again.
+    /// The store became unreachable, or reachable again.
     Away(bool),
-    /// What a page shows was read.
+    /// The data of a page was loaded.
     Loaded(Wish, Result<Data, Refused>),
-    /// The success figures were counted.
+    /// The success figures were computed.
     Figures(Result<TaskStats, Refused>),
-    /// Something was done; what came of it has a name, such as `#12`, if it is new.
+    /// An action finished; a new object has a name, such as `#12`.
     Done(Act, Result<Option<String>, Refused>),
-    /// A text could not be saved over what somebody else has written since.
+    /// A text could not be saved because another author has changed it since.
     Clashed {
-        /// The person's text.
+        /// The user's draft.
         draft: Draft,
-        /// The version now.
+        /// The current version.
         version: u64,
-        /// Its text now.
+        /// Its text.
         text: String,
-        /// Who wrote it.
+        /// Its author.
         by: String,
     },
     /// An editor was closed.
     Edited(Draft, Result<String, Refused>),
 }
 
-/// Something to be done outside.
+/// A request to the outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Read what a page shows.
+    /// Load the data of a page.
     Load(Wish),
-    /// Count the success figures: at first that takes as long as the log is.
+    /// Compute the success figures. The first time takes as long as reading the whole log.
     Figures,
-    /// Do something.
+    /// Execute an action.
     Act(Act),
     /// Open a text in an editor.
     Edit(Draft),
-    /// A draft is not needed any more.
+    /// Remove the file of a draft that is no longer needed.
     Forget(PathBuf),
-    /// Give the terminal back for a while.
+    /// Suspend the process and release the terminal.
     Suspend,
-    /// End.
+    /// Quit.
     Quit,
 }
 
-/// What is to be read.
+/// A request to load the data of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wish {
-    /// For which page.
+    /// The page.
     pub place: Place,
-    /// What is searched for.
+    /// The search text.
     pub search: String,
-    /// Columns that text is wrapped to.
+    /// Columns to wrap text to.
     pub width: usize,
-    /// Whether there are colours.
+    /// Whether colours are enabled.
     pub colour: bool,
-    /// How many rows are wanted.
+    /// Number of rows requested.
     pub rows: u32,
-    /// Which part of it.
+    /// The part requested.
     pub part: Part,
 }
 
-/// Which part of what a page shows is to be read. Only the log is read in parts.
+/// The part of a page's data to load. Only the log is loaded in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The newest, as if nothing were known.
+    /// The newest rows, from scratch.
     Whole,
-    /// What is before a place that is known.
+    /// The rows before a known sequence number.
     Before(u64),
-    /// What came after a place that is known.
+    /// The rows after a known sequence number.
     Since(u64),
 }
 
-/// Why something was not done.
+/// An error for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// For programs, and to look it up.
+    /// The error code, for programs and for reference.
     pub code: String,
     /// What is wrong.
     pub message: String,
-    /// What to do next.
+    /// The next step.
     pub hint: String,
-    /// What exactly is wrong, if that is said in another language than the rest.
+    /// The original message, if it is in another language than the rest.
     pub detail: String,
-    /// Whether the same may be answered a moment later: the store was away or busy.
+    /// Whether a retry may succeed soon: the store was unreachable or busy.
     pub passing: bool,
 }
 
 impl Refused {
-    /// A refusal in a language. In another than its own the code says what it is, and its own words come after.
+    /// Creates an error for display in a language. If that is not the message's own language, the text is
+    /// derived from the code and the original message is appended.
     pub fn of(error: &OpError, lang: Lang) -> Self {
         let document = error.document();
         let own = (document.error.message, document.error.hint);

@@ -1,5 +1,6 @@
-//! The state of the screen, and how a message changes it. Nothing here asks for anything or draws anything:
-//! what has to be done outside is answered as effects.
+//! Application state of the terminal interface and its update function (Elm architecture).
+//!
+//! This module neither performs I/O nor draws: requests to the outside are returned as effects.
 
 mod action_keys;
 mod actions;
@@ -33,79 +34,78 @@ use polis_view::Lang;
 
 use crate::show::Thing;
 
-/// The least columns and rows that anything can be shown in.
+/// Minimum terminal size (columns, rows).
 pub const LEAST: (u16, u16) = (40, 10);
-/// Rows that are not the body's: tabs, title, and the line at the bottom.
+/// Rows outside the body: tabs, title and status line.
 pub const FRAME_ROWS: u16 = 3;
 
-/// After how many milliseconds a page is read anew that could not be read, or shows commands that run: one
-/// whose runner was killed ends without an event.
+/// Reload interval in milliseconds for a page that failed to load or shows running commands: a command whose
+/// runner was killed ends without an event.
 const ANEW: u64 = 3_000;
 
-/// The whole state.
+/// The application state.
 #[derive(Debug)]
 pub struct App {
-    /// Who looks.
+    /// The acting agent.
     pub me: String,
     /// The language.
     pub lang: Lang,
-    /// Whether there are colours.
+    /// Whether colours are enabled.
     pub colour: bool,
-    /// Columns and rows.
+    /// Terminal size (columns, rows).
     pub size: (u16, u16),
-    /// The moment, in milliseconds.
+    /// The current time, in milliseconds.
     pub now: i64,
-    /// Which tab is shown.
+    /// The active tab.
     pub tab: Tab,
-    /// What each tab has open, the first at the bottom.
+    /// The page stack of each tab, bottom first.
     pub stacks: [Vec<Page>; Tab::ALL.len()],
-    /// What lies over the page.
+    /// The overlay above the page.
     pub overlay: Option<Overlay>,
-    /// What is said at the bottom until the next key.
+    /// Message in the status line until the next key press.
     pub notice: Option<Notice>,
-    /// Whether the store cannot be reached at the moment.
+    /// Whether the store is currently unreachable.
     pub away: bool,
-    /// The first key of a command of two, such as the first `g`.
+    /// First key of a two-key command, such as the first `g`.
     pub pending: Option<char>,
-    /// How many deeds are under way.
+    /// Number of actions in progress.
     pub busy: usize,
-    /// Texts of the person that could not be saved, until there is room to show them.
+    /// Overlays of unsaved drafts, queued until they can be shown.
     pub waiting: VecDeque<Overlay>,
-    /// Whether what lies over the page opened by itself and was not drawn since: what is typed is not meant
-    /// for it.
+    /// Whether the overlay opened by itself and has not been drawn yet: key presses are not meant for it.
     pub unseen: bool,
-    /// Texts that could not be saved and were put off by the person.
+    /// Unsaved drafts that the user postponed.
     pub later: Vec<Overlay>,
-    /// Forms that were sent and are not answered yet, by what became of them.
+    /// Submitted forms without a response yet, by their action.
     pub sent: Vec<(Act, Form)>,
-    /// Whether the success figures are being counted.
+    /// Whether the success figures are being computed.
     pub counting: Counting,
-    /// Files of texts that were edited and are not in the store.
+    /// Files of drafts that are not in the store.
     pub files: Vec<PathBuf>,
 }
 
-/// Whether the success figures are being counted.
+/// State of computing the success figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
-    /// They are not.
+    /// Idle.
     No,
-    /// They are.
+    /// In progress.
     Now,
-    /// They are, and something has happened since that began.
+    /// In progress, and outdated by an event since it started.
     NowAndAgain,
 }
 
-/// What is said at the bottom.
+/// A message in the status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Something was done.
+    /// An action succeeded.
     Done(String),
-    /// Something was refused.
+    /// An action was refused.
     Refused(Refused),
 }
 
 impl App {
-    /// A screen that has loaded nothing yet.
+    /// Creates a state without loaded data.
     pub fn new(me: String, lang: Lang, colour: bool, size: (u16, u16), tab: Tab) -> Self {
         Self {
             me,
@@ -129,38 +129,38 @@ impl App {
         }
     }
 
-    /// What to do first.
+    /// Returns the initial effects.
     pub fn begin(&mut self) -> Vec<Effect> {
         self.refresh()
     }
 
-    /// Rows of the body.
+    /// Returns the number of rows of the body.
     pub fn body_rows(&self) -> usize {
         usize::from(self.size.1.saturating_sub(FRAME_ROWS))
     }
 
-    /// Columns of the body.
+    /// Returns the number of columns of the body.
     pub fn columns(&self) -> usize {
         usize::from(self.size.0)
     }
 
-    /// Whether the terminal is too small for anything.
+    /// Whether the terminal is too small to draw.
     pub fn is_too_small(&self) -> bool {
         self.size.0 < LEAST.0 || self.size.1 < LEAST.1
     }
 
-    /// Whether a box has opened by itself that could be drawn and was not yet.
+    /// Whether an overlay has opened by itself and can be drawn, but was not drawn yet.
     pub fn is_unseen(&self) -> bool {
         self.unseen && !self.is_too_small()
     }
 
-    /// Whether a text of a thing was put off.
+    /// Whether a draft of the item was postponed.
     pub fn has_later(&self, thing: &Thing) -> bool {
         let mut drafts = self.later.iter().filter_map(Overlay::draft);
         drafts.any(|draft| draft.of.is_of(thing))
     }
 
-    /// The pages of the tab that is shown.
+    /// Returns the page stack of the active tab.
     pub fn stack(&self) -> &[Page] {
         self.stacks.get(self.tab.index()).map_or(&[], Vec::as_slice)
     }
@@ -177,7 +177,7 @@ impl App {
         }
     }
 
-    /// The page that is shown.
+    /// Returns the visible page.
     pub fn page(&self) -> Option<&Page> {
         self.stack().last()
     }
@@ -186,8 +186,8 @@ impl App {
         self.stack_mut().last_mut()
     }
 
-    /// In how many milliseconds there is something to do without any news: the time that is shown reads
-    /// differently, or a page is read anew. None if there is nothing.
+    /// Returns the number of milliseconds until a tick is needed without an event: because a displayed time
+    /// changes, or a page has to be reloaded. `None` if no tick is needed.
     pub fn next_tick(&self) -> Option<u64> {
         let page = self.page()?;
         if page.is_cut_off() {

@@ -1,4 +1,4 @@
-//! Going about: on a page, to another one, to another tab.
+//! Navigation: movement on a page, opening and closing pages, switching tabs.
 
 use super::message::Effect;
 use super::page::{Move, NEAR, Page};
@@ -9,7 +9,7 @@ use super::{App, Notice};
 use crate::show::Data;
 
 impl App {
-    /// Goes to the first or the last row. Where those that are there are not all, more are read until they are.
+    /// Moves to the first or the last row. If not all rows are loaded, loads more until they are.
     pub(super) fn far(&mut self, to: Move) -> Vec<Effect> {
         let height = self.body_rows();
         if let Some(page) = self.page_mut() {
@@ -20,14 +20,14 @@ impl App {
         self.more()
     }
 
-    /// Another key: nobody waits for the end any more.
+    /// Stops loading toward the end; called when another key is pressed.
     pub(super) fn rest(&mut self) {
         for page in self.stacks.iter_mut().flatten() {
             page.rush = false;
         }
     }
 
-    /// Goes to the next place, forward or back, that holds what is searched for.
+    /// Moves to the next search match, forward or backward.
     pub(super) fn seek(&mut self, forward: bool) -> Vec<Effect> {
         let height = self.body_rows();
         let page = self.page_mut();
@@ -54,7 +54,7 @@ impl App {
         self.more()
     }
 
-    /// Reads more rows when the selection comes near the end of those that are there.
+    /// Loads more rows when the selection is near the end of the loaded ones.
     pub(super) fn more(&mut self) -> Vec<Effect> {
         let Some(page) = self.page_mut() else {
             return Vec::new();
@@ -86,13 +86,13 @@ impl App {
         self.visit(place)
     }
 
-    /// Opens a page over the one that is shown.
+    /// Opens a page above the visible one.
     pub(super) fn visit(&mut self, place: Place) -> Vec<Effect> {
         self.stack_mut().push(Page::new(place));
         self.refresh()
     }
 
-    /// Ends a filter, or else leaves the page.
+    /// Clears the filter, or else closes the page.
     pub(super) fn back(&mut self) -> Vec<Effect> {
         let (height, deep) = (self.body_rows(), self.stack().len() > 1);
         match self.page_mut() {
@@ -114,7 +114,7 @@ impl App {
 
     pub(super) fn switch(&mut self, tab: Tab) -> Vec<Effect> {
         if tab == self.tab {
-            // A second time: back to the tab's first page.
+            // The tab was already active: return to its first page.
             self.stack_mut().truncate(1);
         }
         self.tab = tab;

@@ -1,5 +1,5 @@
-//! What lies over a page: help, a question, a form, a text that somebody else has changed too. Which keys
-//! count there is said here.
+//! Overlays above a page: help, confirmations, forms, errors and edit conflicts, with the keys that are
+//! active in each.
 
 use polis_core::board::unified_diff;
 use polis_view::Lang;
@@ -11,51 +11,51 @@ use super::form::Form;
 use super::line_input::Line;
 use super::message::Refused;
 
-/// The longest difference that is shown, in bytes.
+/// Maximum size of a displayed diff, in bytes.
 const MAX_DIFF: usize = 256 << 10;
 
-/// What lies over a page.
+/// An overlay above a page.
 #[derive(Debug)]
 pub enum Overlay {
-    /// The keys, scrolled so far.
+    /// The help page, with its scroll offset.
     Help(usize),
-    /// A question with yes and no.
+    /// A yes/no question.
     Confirm {
         /// The question.
         question: String,
-        /// What is done on yes.
+        /// The action on yes.
         act: Act,
     },
-    /// Something to fill in.
+    /// An input form.
     Form(Form),
-    /// What the page is narrowed to, while it is typed.
+    /// The filter of the page, while it is typed.
     Filter {
-        /// What is typed.
+        /// The input.
         line: Line,
-        /// What it was before.
+        /// The previous filter.
         before: String,
     },
-    /// A refusal in full, and the form that was refused, which is there again after it.
+    /// A complete error message, and the refused form to return to.
     Refused(Refused, Option<Form>),
-    /// A text that somebody else has changed since it was read.
+    /// An edit conflict: another author has changed the text since it was loaded.
     Clash(Box<Clash>),
     /// A draft that could not be saved for another reason.
     Kept(Box<Kept>),
-    /// Whether something that cannot be undone is meant, over what it was asked for.
+    /// Confirmation of something irreversible, above the overlay it belongs to.
     Sure(Last, Box<Self>),
 }
 
-/// What cannot be undone.
+/// An irreversible choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Last {
-    /// Writing over what somebody else wrote.
+    /// Overwriting another author's text.
     Over,
-    /// Giving the person's text up.
+    /// Discarding the user's text.
     Drop,
 }
 
 impl Last {
-    /// The question.
+    /// Returns the question.
     pub fn question(self, draft: &Draft, lang: Lang) -> String {
         let of = &draft.of;
         match self {
@@ -72,7 +72,7 @@ impl Last {
 }
 
 impl Overlay {
-    /// The keys that count while it is open.
+    /// Returns the keys that are active in the overlay.
     pub fn keys(&self, lang: Lang) -> &'static str {
         match self {
             Self::Help(_) => lang.say("j k scroll   any other key closes", "j k 滚动   其他键关闭"),
@@ -106,7 +106,7 @@ impl Overlay {
         }
     }
 
-    /// The text of a person that is not saved yet.
+    /// Returns the unsaved draft that the overlay shows.
     pub fn draft(&self) -> Option<&Draft> {
         match self {
             Self::Clash(clash) => Some(&clash.draft),
@@ -124,44 +124,44 @@ impl Overlay {
 /// A draft that could not be saved.
 #[derive(Debug)]
 pub struct Kept {
-    /// The person's text.
+    /// The user's draft.
     pub draft: Draft,
-    /// Why.
+    /// The error.
     pub refused: Refused,
-    /// Who would not have it.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// What keeps a draft from being saved.
+/// What prevents a draft from being saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The marks of a conflict that are left in it.
+    /// Conflict markers left in it.
     Marks,
-    /// An editor that failed: it was not tried to save it yet.
+    /// The editor failed; saving was not attempted yet.
     Editor,
     /// The store, or a rule.
     Store,
 }
 
-/// A text that two have changed.
+/// An edit conflict.
 #[derive(Debug)]
 pub struct Clash {
-    /// The person's text.
+    /// The user's draft.
     pub draft: Draft,
-    /// The version now.
+    /// The current version.
     pub version: u64,
-    /// Its text now.
+    /// Its text.
     pub text: String,
-    /// Who wrote that.
+    /// Its author.
     pub by: String,
-    /// From that text to the person's.
+    /// Diff from that text to the user's.
     pub diff: StyledLines,
-    /// How far it is scrolled.
+    /// Scroll offset.
     pub offset: usize,
 }
 
 impl Clash {
-    /// Compares the two.
+    /// Creates the conflict with the diff of the two texts.
     pub fn new(draft: Draft, version: u64, text: String, by: String) -> Self {
         let theirs = format!("{} (version {version}, {by})", draft.of);
         let diff = unified_diff(&theirs, "you", &text, &draft.text, MAX_DIFF);
@@ -175,7 +175,7 @@ impl Clash {
         }
     }
 
-    /// The person's text as one that begins with what is there now, which the person has seen.
+    /// Rebases the user's draft on the current version, which the user has seen.
     pub(super) fn seen(self) -> Draft {
         Draft {
             version: self.version,
@@ -185,7 +185,7 @@ impl Clash {
     }
 }
 
-/// A unified difference as lines with colours.
+/// Converts a unified diff to coloured lines.
 pub fn coloured(diff: &str) -> StyledLines {
     let mut lines = StyledLines::default();
     for line in diff.lines() {

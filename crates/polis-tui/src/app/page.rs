@@ -1,4 +1,4 @@
-//! One page: what it shows, what is selected, how far it is scrolled, what it is narrowed to.
+//! State of one page: its data, rendered rows or lines, selection, scroll position, filter and loading state.
 
 use polis_view::Lang;
 use polis_view::style::StyledLines;
@@ -7,72 +7,73 @@ use super::message::{Refused, Wish};
 use super::route::Place;
 use crate::show::{Data, Row, Thing, Ways};
 
-/// How many rows are read at first, and more at a time.
+/// Number of rows loaded initially, and per further load.
 pub(super) const ROWS: u32 = 200;
-/// How many more at a time are read on the way to the end: so many that the rows are not made anew too often.
+/// Maximum number of additional rows per load on the way to the end, large enough that the rows are not
+/// rebuilt too often.
 pub(super) const RUSH: u32 = 10_000;
-/// How near to the last row of those that were read the selection may come before more are read.
+/// Distance of the selection from the last loaded row at which more rows are loaded.
 pub(super) const NEAR: u32 = 20;
 
-/// One page.
+/// A page.
 #[derive(Debug)]
 pub struct Page {
     /// What it shows.
     pub place: Place,
-    /// What was read for it.
+    /// The loaded data.
     pub data: Option<Data>,
-    /// As it is drawn.
+    /// The rendered data.
     pub shown: Shown,
-    /// The selected row, among those in view.
+    /// Index of the selected row among the visible rows.
     pub selected: usize,
-    /// The first row or line that is drawn.
+    /// Index of the first drawn row or line.
     pub offset: usize,
-    /// What it is narrowed to, or what is searched for in a text.
+    /// The filter of a list, or the search text in a text.
     pub filter: String,
-    /// Whether the end stays in view.
+    /// Whether the view follows the end.
     pub follow: bool,
-    /// What is being read, if anything is.
+    /// The load request in progress.
     pub loading: Option<Wish>,
-    /// When that which it shows was read, in milliseconds.
+    /// When the data was loaded, in milliseconds.
     pub read: i64,
-    /// Whether it has to be read again.
+    /// Whether it has to be reloaded.
     pub stale: bool,
-    /// Why it could not be read.
+    /// Why it could not be loaded.
     pub refused: Option<Refused>,
-    /// Whether what is further back is wanted as well.
+    /// Whether older rows are requested too.
     pub further: bool,
-    /// How many rows are wanted.
+    /// Number of rows requested.
     pub rows: u32,
-    /// Whether it is on the way to the end of a list that is not all read: more is read until it is there or a
-    /// key is pressed.
+    /// Whether it is on the way to the end of a partially loaded list: rows are loaded until the end is
+    /// reached or a key is pressed.
     pub rush: bool,
-    /// Whether it is opened in an editor as soon as it is read.
+    /// Whether to open an editor as soon as the data is loaded.
     pub edit: bool,
-    /// Where it was asked to go before there was anything to go in.
+    /// Movements requested before the data was loaded.
     pub moves: Vec<Move>,
 }
 
-/// A way to go on a page.
+/// A movement on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// To the first row or line.
     Top,
     /// To the last row or line.
     Bottom,
-    /// So many rows or lines down, or up.
+    /// Down by this many rows or lines; negative is up.
     Step(isize),
-    /// To the next place, forward or back, that holds what is searched for.
+    /// To the next search match, forward or backward.
     Seek(bool),
 }
 
-/// A page as it is drawn.
+/// The rendered data of a page.
 #[derive(Debug)]
 pub enum Shown {
-    /// Rows, of which those in view are chosen by the filter.
+    /// Rows, of which the filter selects the visible ones.
     Rows {
-        /// All.
+        /// All rows.
         rows: Vec<Row>,
-        /// The places of those in view.
+        /// Indices of the visible rows.
         view: Vec<usize>,
     },
     /// Lines of text.
@@ -80,7 +81,7 @@ pub enum Shown {
 }
 
 impl Page {
-    /// A page of which nothing is known yet.
+    /// Creates a page without data.
     pub fn new(place: Place) -> Self {
         let follow = matches!(place, Place::Events | Place::Agent(..) | Place::Command(..));
         Self {
@@ -106,7 +107,7 @@ impl Page {
         }
     }
 
-    /// How many rows or lines there are.
+    /// Returns the number of visible rows or lines.
     pub fn len(&self) -> usize {
         match &self.shown {
             Shown::Rows { view, .. } => view.len(),
@@ -119,12 +120,12 @@ impl Page {
         self.len() == 0
     }
 
-    /// Whether it is a text and not rows.
+    /// Whether it shows text instead of rows.
     pub fn is_text(&self) -> bool {
         matches!(self.shown, Shown::Text(_))
     }
 
-    /// A row in view.
+    /// Returns a visible row.
     pub fn row(&self, at: usize) -> Option<&Row> {
         match &self.shown {
             Shown::Rows { rows, view } => rows.get(*view.get(at)?),
@@ -132,7 +133,7 @@ impl Page {
         }
     }
 
-    /// What the keys act on: the selected row's thing, or the one the whole page is about.
+    /// Returns the target of key commands: the item of the selected row, or the item the whole page shows.
     pub fn thing(&self) -> Thing {
         match self.row(self.selected) {
             Some(row) => row.thing.clone(),
@@ -144,12 +145,12 @@ impl Page {
         }
     }
 
-    /// Whether it could not be read for a reason that may have gone by.
+    /// Whether loading failed for a temporary reason.
     pub fn is_cut_off(&self) -> bool {
         self.refused.as_ref().is_some_and(|refused| refused.passing)
     }
 
-    /// Takes what was read. Answers whether all that was asked for before was found in it.
+    /// Takes loaded data. Returns whether every search requested before found a match.
     pub fn take(&mut self, data: Data, lang: Lang, now: i64, width: usize, height: usize) -> bool {
         self.data = Some(match self.data.take() {
             Some(before) => before.joined_by(data),
@@ -172,7 +173,7 @@ impl Page {
         found
     }
 
-    /// The end at which more is read: of the log that is its beginning.
+    /// Returns the end at which more rows are loaded; for the log that is its beginning.
     pub fn far_end(&self) -> Move {
         match self.place {
             Place::Events => Move::Top,
@@ -180,7 +181,8 @@ impl Page {
         }
     }
 
-    /// Wants more rows. On the way to the end as many again, since those that are there are read again as well.
+    /// Requests more rows. On the way to the end the number is doubled (by at most `RUSH` rows), because the
+    /// loaded rows are loaded again too.
     pub fn grow(&mut self) {
         let more = match self.rush {
             true => self.rows.clamp(ROWS, RUSH),
@@ -190,16 +192,15 @@ impl Page {
         self.stale = true;
     }
 
-    /// Wants no more rows than there are near the selection: all of them are read again whenever something
-    /// happens.
+    /// Reduces the number of requested rows to those near the selection, because all of them are reloaded on
+    /// every relevant event.
     pub fn shrink(&mut self) {
         let near = u32::try_from(self.selected).unwrap_or(u32::MAX);
         let near = near.saturating_add(2 * NEAR).div_ceil(ROWS);
         self.rows = self.rows.min(near.saturating_mul(ROWS));
     }
 
-    /// Goes somewhere: at once, or as soon as there is anything to go in. False if what is searched for is not
-    /// there.
+    /// Moves immediately, or as soon as data is loaded. Returns false if the search text is not found.
     pub fn go(&mut self, asked: Move, height: usize) -> bool {
         if self.data.is_none() {
             if matches!(asked, Move::Top | Move::Bottom) {
@@ -217,7 +218,7 @@ impl Page {
         true
     }
 
-    /// Makes rows or lines of what was read, anew.
+    /// Renders the data again.
     pub fn show(&mut self, lang: Lang, now: i64, width: usize, height: usize) {
         let Some(data) = &self.data else { return };
         let before = self.row(self.selected).map(|row| row.thing.clone());
@@ -226,7 +227,7 @@ impl Page {
         self.select(before, height);
     }
 
-    /// Narrows it to a text. What is selected stays so, if it is in view then.
+    /// Sets the filter. The selected row stays selected if it is still visible.
     pub fn narrow_to(&mut self, text: String, height: usize) {
         let before = self.row(self.selected).map(|row| row.thing.clone());
         self.stale |= self.place.searches_store() && self.filter != text;
@@ -245,7 +246,7 @@ impl Page {
         self.settle(height);
     }
 
-    /// Chooses the rows in view.
+    /// Determines the visible rows.
     fn narrow(&mut self) {
         let searched = self.place.searches_store();
         let wanted = self.filter.to_lowercase();
@@ -255,7 +256,7 @@ impl Page {
             *view = (0..rows.len())
                 .filter(|at| rows.get(*at).is_some_and(fits))
                 .collect();
-            // A heading over nothing says nothing, unless the store had nothing else to show.
+            // A heading without rows is hidden, unless the store returned nothing else.
             let bare: Vec<bool> = (0..view.len())
                 .map(|at| {
                     let heading = |at: usize| {
@@ -271,7 +272,7 @@ impl Page {
         }
     }
 
-    /// Puts the selection on a row that can be selected, and in view.
+    /// Moves the selection to a selectable row and scrolls it into view.
     pub fn settle(&mut self, height: usize) {
         let last = self.len().saturating_sub(1);
         if self.is_text() {
@@ -317,7 +318,7 @@ impl Page {
         self.row(at).is_some_and(|row| !row.is_heading())
     }
 
-    /// Which of how many rows is selected; lines over groups do not count.
+    /// Returns the position of the selected row and the number of rows; headings do not count.
     pub fn position(&self) -> (usize, usize) {
         let count = |until: usize| (0..until).filter(|at| self.can_select(*at)).count();
         (count(self.selected + 1), count(self.len()))
@@ -346,7 +347,7 @@ impl Page {
         self.settle(height);
     }
 
-    /// To the first row or line.
+    /// Moves to the first row or line.
     fn go_top(&mut self, height: usize) {
         self.follow = false;
         self.selected = 0;
@@ -354,14 +355,14 @@ impl Page {
         self.settle(height);
     }
 
-    /// To the last row or line.
+    /// Moves to the last row or line.
     fn go_bottom(&mut self, height: usize) {
         self.selected = self.len().saturating_sub(1);
         self.offset = self.len().saturating_sub(height);
         self.settle(height);
     }
 
-    /// To the next place, forward or back, that holds what is searched for.
+    /// Moves to the next search match, forward or backward.
     fn seek(&mut self, forward: bool, height: usize) -> bool {
         let wanted = self.filter.to_lowercase();
         if wanted.is_empty() {

@@ -1,31 +1,31 @@
-//! What a page can show: what the tabs begin with, and what is opened from there.
+//! Routes: what a page can show, from the first pages of the tabs to the pages opened from there.
 
 use polis_core::board::BoardName;
 use polis_core::{AgentId, Event, RunId, TaskId};
 use polis_view::{Lang, Tab};
 
-/// What a page shows.
+/// A route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// This minute.
+    /// The overview of current activity.
     Now,
     /// All tasks.
     Tasks,
-    /// One task.
+    /// A task.
     Task(TaskId),
     /// All boards.
     Boards,
-    /// One board.
+    /// A board.
     Board(BoardName),
     /// A board's versions.
     Versions(BoardName),
-    /// What a version of a board changed.
+    /// The diff of a board's version.
     Change(BoardName, u64),
     /// A board's decisions and milestones.
     Rulings(BoardName),
     /// All agents.
     Agents,
-    /// One agent: what it is, what it said and did.
+    /// An agent: its details and its conversation.
     Agent(AgentId, Option<RunId>),
     /// All workspaces.
     Workspaces,
@@ -35,16 +35,16 @@ pub enum Place {
     File(AgentId, String),
     /// Commands that were run in a workspace.
     Commands(AgentId),
-    /// One command and what it wrote: in whose workspace, and its id.
+    /// A command and its output: owner of the workspace and command id.
     Command(AgentId, String),
     /// The log.
     Events,
-    /// One event.
+    /// An event.
     Event(Box<Event>),
 }
 
 impl Place {
-    /// What a tab shows first.
+    /// Returns the first page of a tab.
     pub fn of(tab: Tab) -> Self {
         match tab {
             Tab::Now => Self::Now,
@@ -56,7 +56,7 @@ impl Place {
         }
     }
 
-    /// What its page is called.
+    /// Returns the page title.
     pub fn title(&self, lang: Lang) -> String {
         match self {
             Self::Now => lang.say("This minute", "此刻").to_owned(),
@@ -88,7 +88,7 @@ impl Place {
         }
     }
 
-    /// Whether an event can have changed what the page shows.
+    /// Whether an event may have changed what the page shows.
     pub fn is_touched_by(&self, event: &Event) -> bool {
         let subject = event.subject.as_str();
         let class = subject.split_once('/').map_or(subject, |(class, _)| class);
@@ -109,7 +109,7 @@ impl Place {
         }
     }
 
-    /// Whether a filter is a question to the store, not only a look at the rows that are there.
+    /// Whether the filter is a query to the store instead of a filter of the loaded rows.
     pub fn searches_store(&self) -> bool {
         matches!(self, Self::Tasks | Self::Events)
     }

@@ -1,4 +1,4 @@
-//! From a message to the next state.
+//! The update function: applies a message to the state and returns effects.
 
 use crossterm::event::KeyEventKind;
 use polis_core::Event;
@@ -13,7 +13,7 @@ use super::route::Place;
 use super::{ANEW, App, Counting, Notice, action_keys, drafts};
 use crate::show::Data;
 
-/// Changes the state by a message that came at this moment, and answers what has to be done outside.
+/// Applies a message received at this time to the state. Returns the effects to execute.
 pub fn update(app: &mut App, now: i64, message: Message) -> Vec<Effect> {
     app.now = now;
     let effects = app.take(message);
@@ -70,7 +70,7 @@ impl App {
         }
     }
 
-    /// What is to be edited as soon as it is read is edited only if the person still waits for it.
+    /// Cancels a requested edit if the user has moved on before the text was loaded.
     fn edit_only_here(&mut self) {
         let covered = self.overlay.is_some();
         let here = self.tab.index();
@@ -82,7 +82,7 @@ impl App {
         }
     }
 
-    /// Reads what is shown, if it has to be and is not being read already.
+    /// Loads the data of the visible page, if it is stale and not already being loaded.
     pub(super) fn refresh(&mut self) -> Vec<Effect> {
         let (width, colour) = (self.columns(), self.colour);
         let Some(page) = self.page_mut() else {
@@ -103,7 +103,7 @@ impl App {
             },
             _ => Part::Whole,
         };
-        // What is new is still to be read after what is old.
+        // Newer rows still have to be loaded after the older ones.
         page.stale &= matches!(part, Part::Before(_));
         let wish = Wish {
             place: page.place.clone(),
@@ -131,7 +131,7 @@ impl App {
             }
             page.loading = None;
             match answer.take() {
-                // Somebody searches for something else by now.
+                // The search text has changed in the meantime.
                 Some(Ok(Data::Events(sheet))) if sheet.search != page.filter => page.stale = true,
                 Some(Ok(data)) => found &= page.take(data, lang, now, width, height),
                 Some(Err(refused)) => {
@@ -139,7 +139,7 @@ impl App {
                     page.edit = false;
                     page.rush = false;
                 }
-                // The same page is open twice; it is read for the other one when it is shown.
+                // The same page is open twice; the other one is loaded when it is shown.
                 None => page.stale = true,
             }
         }
@@ -157,7 +157,7 @@ impl App {
         effects
     }
 
-    /// Has the success figures counted, once at a time.
+    /// Requests the success figures, at most one computation at a time.
     fn count(&mut self) -> Option<Effect> {
         let idle = self.counting == Counting::No;
         self.counting = match idle {
@@ -180,7 +180,7 @@ impl App {
             }
             self.show_again();
         }
-        // Where it failed the page says so itself when it is read again.
+        // On failure the page shows the error when it is reloaded.
         match again {
             true => self.count().into_iter().collect(),
             false => Vec::new(),
@@ -219,7 +219,7 @@ impl App {
                 self.waiting.push_back(Overlay::Refused(refused, form));
             }
         }
-        // What was done is seen by the log as well, but not what changes nothing in it.
+        // Changes also arrive through the log, except for actions that write no event.
         if let Some(page) = self.page_mut() {
             page.stale = true;
         }
@@ -227,7 +227,7 @@ impl App {
         effects
     }
 
-    /// The form that something came of, if it came of one.
+    /// Removes and returns the form that an action came from, if any.
     fn take_sent(&mut self, act: &Act) -> Option<Form> {
         let at = self.sent.iter().position(|(sent, _)| sent == act)?;
         Some(self.sent.swap_remove(at).1)
@@ -246,7 +246,7 @@ impl App {
         self.refresh()
     }
 
-    /// Makes what is drawn anew: the time or the size is another.
+    /// Renders the page again, because the time or the size has changed.
     pub(super) fn show_again(&mut self) {
         let (lang, now, width, height) = (self.lang, self.now, self.columns(), self.body_rows());
         if let Some(page) = self.page_mut() {

@@ -1,4 +1,4 @@
-//! The state as a frame: tabs, a title, the page, a line at the bottom, and what lies over it.
+//! Draws the application state into a frame: tabs, title, page, status line and overlay.
 
 mod overlay;
 mod table;
@@ -60,7 +60,7 @@ fn too_small(app: &App, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// A text in pieces of so many columns.
+/// Wraps a text to this many columns.
 fn pieces(text: &str, width: usize) -> Vec<String> {
     use polis_view::wrap::{Room, lines};
     let room = Room {
@@ -73,13 +73,13 @@ fn pieces(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// A text as one line, clean.
+/// Joins a text into one sanitized line.
 fn joined(text: &str) -> String {
     let parts: Vec<&str> = text.lines().map(str::trim).collect();
     clean(parts.join(" ").trim())
 }
 
-/// The tabs as they are drawn: the text of each, and where it begins and ends.
+/// Returns the tabs as drawn: the text of each, and its first and last column.
 fn tab_texts(app: &App) -> Vec<(Tab, String, u16, u16)> {
     let long: usize = Tab::ALL
         .iter()
@@ -101,7 +101,7 @@ fn tab_texts(app: &App) -> Vec<(Tab, String, u16, u16)> {
     found
 }
 
-/// The tab that is drawn at a column.
+/// Returns the tab drawn at a column.
 pub(crate) fn tab_at(app: &App, column: u16) -> Option<Tab> {
     let found = tab_texts(app)
         .into_iter()
@@ -170,7 +170,7 @@ fn title(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) 
 }
 
 fn page_body(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
-    // What was read before stays in view while the store is away; the line at the bottom says so.
+    // Loaded data stays visible while the store is unreachable; the status line says so.
     if let Some(refused) = &page.refused
         && !(refused.passing && page.data.is_some())
     {
@@ -190,7 +190,7 @@ fn page_body(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buff
     }
 }
 
-/// Whether a filter leaves nothing of what was read.
+/// Whether the filter matches none of the loaded rows.
 fn finds_nothing(page: &Page) -> bool {
     page.is_empty() && page.data.is_some() && !page.filter.is_empty()
 }
@@ -207,7 +207,7 @@ fn nothing(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer
     }
 }
 
-/// Lines of a text from one on, with what is searched for marked.
+/// Draws lines of a text starting at an offset, with search matches highlighted.
 fn text_body(
     lines: &StyledLines,
     offset: usize,
@@ -263,7 +263,7 @@ fn bottom(app: &App, page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer)
     buffer.set_stringn(area.x, area.y, cut(&text, width), width, style);
 }
 
-/// The keys of the page, as many as there is room for.
+/// Returns the keys of the page, as many as fit.
 fn hints(app: &App, page: &Page) -> String {
     let lang = app.lang;
     let mut text = lang.say("? help  q quit", "? 帮助  q 退出").to_owned();

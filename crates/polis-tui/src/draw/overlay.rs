@@ -1,4 +1,4 @@
-//! What lies over the page: help, questions, forms, a text that two have changed.
+//! Draws overlays: help, confirmations, forms, errors and edit conflicts.
 
 use polis_view::terminal::clean;
 use polis_view::width::cut;
@@ -13,17 +13,17 @@ use unicode_width::UnicodeWidthStr as _;
 use super::{Theme, joined, pieces, text_body};
 use crate::app::{App, Clash, Form, Kept, Line, Overlay, Refused, bindings, kept_in};
 
-/// How many lines of a difference are shown before anything else is.
+/// Minimum number of diff lines to show before anything else.
 const LEAST_DIFF: usize = 4;
 
-/// Draws what lies over the page, and answers where the cursor stands, if anything is typed.
+/// Draws the overlay. Returns the cursor position if there is a text input.
 pub(super) fn draw(app: &App, area: Rect, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let overlay = app.overlay.as_ref()?;
     let keys = overlay.keys(app.lang);
     if let Overlay::Filter { line, .. } = overlay {
         return Some(filter(line, area, theme, buffer));
     }
-    // The line at the bottom stays in view: it says which keys count.
+    // The status line stays visible: it shows the active keys.
     let area = Rect {
         height: area.height.saturating_sub(1),
         ..area
@@ -91,7 +91,7 @@ fn of_refusal(refused: &Refused, theme: Theme) -> Vec<(String, Style)> {
     lines
 }
 
-/// An empty box in the middle, and the room inside of it.
+/// Draws an empty centred box and returns its inner area.
 fn frame(title: &str, size: (u16, u16), area: Rect, theme: Theme, buffer: &mut Buffer) -> Rect {
     let width = size.0.min(area.width);
     let height = size.1.min(area.height);
@@ -102,7 +102,7 @@ fn frame(title: &str, size: (u16, u16), area: Rect, theme: Theme, buffer: &mut B
         height,
     };
     Clear.render(place, buffer);
-    // A wide character that reaches into the box would hide its edge.
+    // A wide character that extends into the box would hide its border.
     for y in place.y..place.bottom() {
         let before = place.x.checked_sub(1).and_then(|x| buffer.cell_mut((x, y)));
         if let Some(cell) = before.filter(|cell| cell.symbol().width() > 1) {
@@ -124,7 +124,7 @@ fn frame(title: &str, size: (u16, u16), area: Rect, theme: Theme, buffer: &mut B
     inner
 }
 
-/// A box with sentences over as many lines as they take.
+/// Draws a box with wrapped text.
 fn sentences(
     title: &str,
     lines: &[(String, Style)],
@@ -196,7 +196,7 @@ fn form_box(form: &Form, area: Rect, theme: Theme, buffer: &mut Buffer) -> Optio
     let inner = frame(&form.title, size, area, theme, buffer);
     let room = usize::from(inner.width.saturating_sub(2));
     let mut cursor = None;
-    // Where there is no room for all, the one that is typed in is in view.
+    // If not all fields fit, the focused one is visible.
     let first = (form.focus + 1).saturating_sub(usize::from(inner.height / 2));
     for (n, field) in form.fields.iter().enumerate().skip(first) {
         let y = inner.y + u16::try_from((n - first) * 2).unwrap_or(u16::MAX);
@@ -248,7 +248,7 @@ fn clash_box(app: &App, clash: &Clash, keys: &str, area: Rect, theme: Theme, buf
     let mut below = kept.map_or_else(Vec::new, |file| {
         wrapped(&clean(&kept_in(file, lang)), Style::new())
     });
-    // On a small screen the difference and the keys need the room more; the path is said again at the end.
+    // On a small screen the diff and the keys need the space more; the path is printed again on exit.
     if below.len() + keys.len() + LEAST_DIFF > usize::from(inner.height) {
         below.clear();
     }
@@ -265,7 +265,7 @@ fn clash_box(app: &App, clash: &Clash, keys: &str, area: Rect, theme: Theme, buf
     }
 }
 
-/// Why a draft was not saved, and where it is.
+/// Returns the reason why a draft was not saved, and its file.
 fn of_kept(app: &App, kept: &Kept, theme: Theme) -> Vec<(String, Style)> {
     let mut lines = of_refusal(&kept.refused, theme);
     if let Some(file) = &kept.draft.file {

@@ -1,4 +1,4 @@
-//! Rows in columns that line up. A narrow screen shows fewer columns, never half a character.
+//! Draws rows in aligned columns. A narrow screen shows fewer columns; characters are never cut in half.
 
 use polis_view::width::cut;
 use ratatui_core::buffer::Buffer;
@@ -9,15 +9,15 @@ use super::Theme;
 use crate::app::{Page, Place};
 use crate::show::{Cell, Row};
 
-/// Blanks between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
 /// A column of a list.
 #[derive(Debug, Clone, Copy)]
 struct Column {
-    /// The widest it gets; the one without a limit takes what is left.
+    /// Maximum width; the column without a limit takes the remaining space.
     most: Option<usize>,
-    /// The fewest columns of the screen that it is shown in.
+    /// Minimum screen width at which the column is shown.
     from: usize,
 }
 
@@ -33,7 +33,7 @@ const REST: Column = Column {
     from: 0,
 };
 
-/// The columns of a page's rows.
+/// Returns the columns of a page's rows.
 fn columns(place: &Place) -> &'static [Column] {
     match place {
         Place::Now | Place::Events | Place::Commands(_) => {
@@ -73,7 +73,7 @@ fn columns(place: &Place) -> &'static [Column] {
     }
 }
 
-/// Draws the rows in view.
+/// Draws the visible rows.
 pub(super) fn draw(page: &Page, area: Rect, theme: Theme, buffer: &mut Buffer) {
     let width = usize::from(area.width);
     let drawn = (page.offset..page.len()).take(usize::from(area.height));
@@ -118,7 +118,7 @@ fn draw_cell(cell: &Cell, x: u16, y: u16, room: usize, theme: Theme, buffer: &mu
     }
 }
 
-/// How wide each column is; none for one that is left out.
+/// Returns the width of each column; `None` for a hidden one.
 fn widths<'a>(
     columns: &[Column],
     rows: impl Iterator<Item = &'a Row> + Clone,

@@ -1,17 +1,17 @@
-//! How styles look: the terminal's own colours, so that light and dark are as its owner set them. Without
-//! colours what they say is still said by the words beside them.
+//! Maps styles to terminal attributes. Uses the terminal's own colour palette, so that light and dark follow
+//! the user's settings. Without colours the same information is conveyed by the text.
 
 use polis_view::style::{Style as Look, Styles};
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// Whether there are colours.
+/// Whether colours are enabled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Theme {
     pub(crate) colour: bool,
 }
 
 impl Theme {
-    /// Text in styles.
+    /// Returns the attributes of text in these styles.
     pub(crate) fn of(self, styles: Styles) -> Style {
         styles.iter().fold(Style::new(), |style, look| match look {
             Look::Bold => style.add_modifier(Modifier::BOLD),
@@ -26,7 +26,7 @@ impl Theme {
         })
     }
 
-    /// Text in a colour.
+    /// Returns the attributes of text in a colour.
     pub(crate) fn colour(self, colour: Color) -> Style {
         match self.colour {
             true => Style::new().fg(colour),
@@ -34,12 +34,12 @@ impl Theme {
         }
     }
 
-    /// What is of less interest.
+    /// Secondary text.
     pub(crate) fn dim(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    /// The page's name.
+    /// The page title.
     pub(crate) fn title(self) -> Style {
         self.colour(Color::Cyan).add_modifier(Modifier::BOLD)
     }
@@ -49,12 +49,12 @@ impl Theme {
         Style::new().add_modifier(Modifier::UNDERLINED)
     }
 
-    /// The row that is selected.
+    /// The selected row.
     pub(crate) fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// A line that holds what is searched for.
+    /// A line with a search match.
     pub(crate) fn found(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
     }

@@ -1,4 +1,4 @@
-//! A text in the person's own editor.
+//! Edits a draft in the user's external editor: draft file, child process and terminal state.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use tokio::sync::oneshot;
 
 use crate::app::{Draft, Message, Refused};
 
-/// How long an editor that is told to end is waited for.
+/// How long to wait for an editor after SIGTERM.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// An editor that is open on a draft. The file stays until somebody says that it is not needed any more.
+/// An editor opened on a draft. The file stays until it is explicitly no longer needed.
 pub(super) struct Editor {
     draft: Draft,
     file: PathBuf,
     id: Option<Pid>,
     ended: oneshot::Receiver<io::Result<ExitStatus>>,
-    /// How the terminal was before.
+    /// The terminal settings before the editor was started.
     terminal: Option<Termios>,
     lang: Lang,
 }
 
 impl Editor {
-    /// Opens a draft in an editor. If that fails, what to tell.
+    /// Opens a draft in an editor. On failure returns the message to process.
     pub(super) fn open(mut draft: Draft, editor: &str, lang: Lang) -> Result<Self, Box<Message>> {
         let terminal = tcgetattr(io::stdin()).ok();
         let opened = put(&draft).and_then(|file| {
@@ -43,7 +43,7 @@ impl Editor {
         };
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let (tell, ended) = oneshot::channel();
-        // A thread of its own: the program can end without it if the editor does not.
+        // On a separate thread, so that the program can exit even if the editor does not.
         std::thread::spawn(move || {
             let _ = tell.send(child.wait());
         });
@@ -57,19 +57,20 @@ impl Editor {
         })
     }
 
-    /// Waits until it is closed.
+    /// Waits until the editor exits.
     pub(super) async fn closed(&mut self) -> io::Result<ExitStatus> {
         let ended = (&mut self.ended).await;
         ended.unwrap_or_else(|error| Err(io::Error::other(error)))
     }
 
-    /// What came of it.
+    /// Returns the message with the result.
     pub(super) fn told(mut self, ended: io::Result<ExitStatus>) -> Message {
         let read = std::fs::read_to_string(&self.file);
         self.draft.unread = read.is_err();
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         if read.as_ref().is_err_and(gone) {
-            // What the editor was given is all there is; if some of it is the person's, it gets a file again.
+            // The text given to the editor is all that is left; if it contains user changes, it gets a new
+            // file.
             let draft = &mut self.draft;
             (draft.unread, draft.file) = (false, None);
             if !draft.of.is_same(&draft.text, &draft.base) {
@@ -87,14 +88,14 @@ impl Editor {
                 return Message::Edited(self.draft, Ok(text));
             }
         };
-        // What it wrote before it failed is the person's text all the same.
+        // Text written before the editor failed is still the user's text.
         if let Ok(text) = read {
             self.draft.text = text;
         }
         Message::Edited(self.draft, Err(refused))
     }
 
-    /// Tells it to end, puts the terminal back as it was before, and answers where the text is.
+    /// Terminates the editor, restores the terminal settings, and returns the path of the draft.
     pub(super) async fn end(mut self) -> PathBuf {
         if let Some(id) = self.id {
             let _ = kill_process(id, Signal::TERM);
@@ -107,10 +108,10 @@ impl Editor {
     }
 }
 
-/// Writes the text where the editor finds it.
+/// Writes the text to the draft file.
 fn put(draft: &Draft) -> io::Result<PathBuf> {
     if let Some(file) = &draft.file {
-        // What could not be read is nowhere but there.
+        // Unreadable content exists only in the file, so it must not be overwritten.
         if !draft.unread || !file.exists() {
             std::fs::write(file, &draft.text)?;
         }
@@ -131,8 +132,8 @@ fn put(draft: &Draft) -> io::Result<PathBuf> {
 }
 
 fn spawn(file: &Path, editor: &str) -> io::Result<Child> {
-    // A setting may hold arguments, as in "code --wait"; the shell takes it apart. Where it is words and
-    // nothing else, the editor takes the shell's place, so that a signal reaches it.
+    // The setting may contain arguments, as in "code --wait", so the shell splits it. If it consists of plain
+    // words, `exec` replaces the shell with the editor, so that signals reach it.
     let plain = |c: char| c.is_alphanumeric() || " _-./+:,@%".contains(c);
     let exec = match editor.chars().all(plain) {
         true => "exec ",

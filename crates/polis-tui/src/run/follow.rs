@@ -1,4 +1,4 @@
-//! Following the log: what other processes do is seen here, too.
+//! Follows the log, so that changes by other processes are shown too.
 
 use std::time::Duration;
 
@@ -9,25 +9,25 @@ use tokio::sync::mpsc;
 use super::Screen;
 use crate::app::Message;
 
-/// How long one wait for news lasts; without any there is nothing else to do.
+/// Timeout of one wait for events; without events there is nothing else to do.
 const WAIT: Duration = Duration::from_secs(60);
-/// However much happens, pages are read again no more often than this.
+/// Minimum interval between reloads of pages, regardless of the event rate.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How long a store that is away is left alone, at first and at most.
+/// Retry backoff while the store is unreachable: initial and maximum.
 const AWAY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
-/// Tells of everything that happens after a place in the log, until nobody listens.
+/// Sends all events after a sequence number, until the receiver is gone.
 pub(super) async fn follow(screen: Screen, since: u64, send: mpsc::Sender<Message>) {
     let mut since = since;
-    // How long a store that is away is left alone next.
+    // Backoff before the next retry, while the store is unreachable.
     let mut away = None;
     loop {
-        // Whether it is back is to be known at once.
+        // While the store is unreachable, check without waiting whether it is back.
         let wait = away.map_or(WAIT, |_| Duration::ZERO);
         let told = match news(&screen, since, wait).await {
             Ok(page) => {
                 since = page.through;
-                // Else only the time was up, or nothing was for these eyes.
+                // Otherwise the wait timed out, or no event is visible to this agent.
                 match away.take().is_some() || !page.events.is_empty() {
                     true => send.send(Message::News(page.events)).await,
                     false => Ok(()),
@@ -47,7 +47,7 @@ pub(super) async fn follow(screen: Screen, since: u64, send: mpsc::Sender<Messag
         if told.is_err() {
             return;
         }
-        // Also where nothing was told: much may happen that is for others.
+        // Also if nothing was sent: there may be many events that are not visible to this agent.
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,5 +1,5 @@
-//! When there is something to read from the keyboard. Nothing is read here: while an editor has the terminal,
-//! all that is typed is the editor's.
+//! Watches the keyboard for input without reading it: while an editor has the terminal, all input belongs to
+//! the editor.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::mpsc as answers;
@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio::sync::mpsc;
 
-/// A watch on the keyboard.
+/// A watcher of the keyboard.
 #[derive(Debug)]
 pub(super) struct Keys {
     typed: mpsc::Receiver<()>,
@@ -16,7 +16,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Begins to watch.
+    /// Starts watching.
     pub(super) fn watch() -> std::io::Result<Self> {
         let keyboard = std::io::stdin().as_fd().try_clone_to_owned()?;
         let (tell, typed) = mpsc::channel(1);
@@ -27,18 +27,18 @@ impl Keys {
         Ok(Self { typed, again })
     }
 
-    /// Waits until something was typed; false if nothing ever will be again.
+    /// Waits until there is input; false if the keyboard is gone.
     pub(super) async fn typed(&mut self) -> bool {
         self.typed.recv().await.is_some()
     }
 
-    /// What was typed is read; watch for more.
+    /// Resumes watching after the input was read.
     pub(super) fn go_on(&self) {
         let _ = self.again.send(());
     }
 }
 
-/// Sleeps until there is something to read, tells it, and waits until it is read.
+/// Polls until there is input, notifies, and waits until it was read.
 fn wait(keyboard: &OwnedFd, tell: &mpsc::Sender<()>, asked: &answers::Receiver<()>) {
     loop {
         let mut watched = [PollFd::new(keyboard, PollFlags::IN)];

@@ -1,4 +1,4 @@
-//! Reading what a page shows, by the operations.
+//! Loads the data of pages by calling the operations.
 
 use polis_core::board::BoardName;
 use polis_core::society::run::Run;
@@ -15,20 +15,20 @@ use crate::show::{
     AgentSheet, BoardSheet, Data, EventSheet, FileSheet, NowSheet, Roster, TaskGroup, TaskSheet,
 };
 
-/// The most of a file that is shown.
+/// Maximum number of bytes of a file that are shown.
 const MAX_FILE: u64 = 1 << 20;
-/// How many comments on a task are shown.
+/// Number of comments shown on a task.
 const COMMENTS: u32 = 100;
-/// How many entries of a task's history are shown.
+/// Number of entries shown of a task's history.
 const ENTRIES: usize = 100;
-/// The most events that are answered at once.
+/// Maximum number of events per log page.
 const LOG_PAGE: u32 = 1_000;
-/// How many turns of a conversation are shown.
+/// Number of turns shown of a conversation.
 const TURNS: u32 = 100;
-/// The most runs that are shown.
+/// Maximum number of runs shown.
 const MAX_RUNS: usize = 50;
 
-/// Reads it.
+/// Loads the data of a page.
 pub async fn load(screen: &Screen, wish: &Wish) -> Result<Data, Refused> {
     (read(screen, wish).await).map_err(|error| Refused::of(&error, screen.lang))
 }
@@ -140,20 +140,20 @@ async fn read(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
     }
 }
 
-/// Counts the success figures.
+/// Computes the success figures.
 pub async fn figures(screen: &Screen) -> Result<TaskStats, Refused> {
     let figures = screen.keeper.figures(&screen.polis, Some(StatsBy::Day));
     (figures.await).map_err(|error| Refused::of(&error, screen.lang))
 }
 
-/// Everybody who works for a run and may be seen.
+/// Returns all visible members of runs.
 async fn members(screen: &Screen) -> Result<Vec<OrgMember>, OpError> {
     let mut params = op::ListMembers::default();
     let mut members = Vec::new();
     loop {
         let page = match op::list_members(&screen.polis, &screen.agent, &params).await {
             Ok(page) => page,
-            // An agent that works for no run sees nobody's, and the registry all the same.
+            // An agent without a run sees no members, but still sees the registry.
             Err(error) if !matches!(error.kind(), Kind::Internal | Kind::Busy) => {
                 return Ok(members);
             }
@@ -167,7 +167,7 @@ async fn members(screen: &Screen) -> Result<Vec<OrgMember>, OpError> {
     }
 }
 
-/// The runs that may be seen, those that have ended too: open ones first, then the newest.
+/// Returns the visible runs, including ended ones: open ones first, then the newest.
 async fn runs(screen: &Screen) -> Result<Vec<Run>, OpError> {
     let params = op::ListRuns {
         all: true,
@@ -228,7 +228,7 @@ async fn board(screen: &Screen, wish: &Wish, name: &BoardName) -> Result<Data, O
         colour: true,
     };
     let text = view.content.clone().unwrap_or_default();
-    // A board of 10 MB takes a while; the screen does not wait for it.
+    // Rendering a board of 10 MB takes a while, so it runs on another thread.
     let lines = beside(move || markdown::render(&text, &look)).await;
     Ok(Data::Board(Box::new(BoardSheet { view, lines })))
 }
@@ -260,7 +260,7 @@ async fn agent(screen: &Screen, id: &AgentId, run: Option<&RunId>) -> Result<Dat
         task_id: sheet.run.clone(),
         ..op::PersonMail::default()
     };
-    // Only a person has letters here; others see the rest.
+    // Only the user has a mailbox here; other agents see the rest.
     let mail = op::person_mail(polis, me, &mail).await;
     sheet.mail = mail.map(|letters| letters.messages).unwrap_or_default();
     Ok(Data::Agent(Box::new(sheet)))
@@ -287,8 +287,8 @@ async fn file(screen: &Screen, of: &AgentId, path: &str) -> Result<Data, OpError
     }))
 }
 
-/// Events that hold what is searched for: the newest, or those before or after what is known. How far the
-/// search goes back at once is the operation's to say.
+/// Returns the events that match the search: the newest, or those before or after the known ones. The
+/// operation decides how far one search goes back.
 async fn events(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
     let text = Some(wish.search.clone()).filter(|text| !text.trim().is_empty());
     let sheet = |page: LogPage, from, to| EventSheet {
@@ -305,7 +305,7 @@ async fn events(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
             ..LogRead::default()
         };
         let page = op::read_log(&screen.polis, &screen.agent, &params).await?;
-        // After a long time away, the newest are read instead.
+        // After a long interruption the newest events are loaded instead.
         if page.next.is_none() {
             let to = page.through;
             return Ok(Data::Events(sheet(page, since.saturating_add(1), to)));
@@ -325,7 +325,7 @@ async fn events(screen: &Screen, wish: &Wish) -> Result<Data, OpError> {
         ..LogRead::default()
     };
     let mut page = op::read_log(&screen.polis, &screen.agent, &params).await?;
-    // One answer holds so many at most. A search goes back far enough at once as it is.
+    // One response contains at most `LOG_PAGE` events. A search already goes back far enough per request.
     let further = wish.rows.div_ceil(LOG_PAGE).saturating_sub(1);
     for _ in 0..further {
         if page.next.is_none() || params.text.is_some() {

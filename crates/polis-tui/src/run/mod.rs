@@ -1,7 +1,7 @@
-//! The thin rest around the core: keys and signals in, operations out, frames on the terminal.
+//! Event loop of the terminal interface: keys and signals in, operations out, frames on the terminal.
 //!
-//! Nothing here blocks: operations run beside the screen and answer by messages. Nothing wakes up without a
-//! reason: keys, the log, a signal, or a moment from which on a time that is shown reads differently.
+//! The loop never blocks: operations run in separate tasks and reply with messages. It wakes up only for
+//! keys, log events, signals, or when a displayed time changes.
 
 mod editor;
 mod follow;
@@ -35,35 +35,35 @@ use self::terminal::Stage;
 use crate::app::{App, Effect, Message, Notice, Tab, Wish, kept_in, update};
 use crate::draw::draw;
 
-/// How long it is looked whether there is another key. Nothing at all would be no look at all.
+/// Timeout when polling for another key; a zero timeout would not poll at all.
 const LOOK: Duration = Duration::from_millis(1);
-/// How long what was begun is waited for at the end.
+/// How long to wait on exit for actions in progress.
 const FINISHING: Duration = Duration::from_secs(5);
-/// How long a stop of this process may take.
+/// Maximum time for this process to be stopped by SIGTSTP.
 const STOPPING: Duration = Duration::from_millis(250);
-/// Messages that may wait for the screen before those who send them wait too.
+/// Capacity of the message queue; senders wait when it is full.
 const WAITING: usize = 256;
 
-/// What the screen is opened on.
+/// Configuration of the terminal interface.
 #[derive(Debug, Clone)]
 pub struct Screen {
-    /// The ground.
+    /// The application.
     pub polis: Polis,
-    /// Who looks.
+    /// The acting agent.
     pub agent: AgentId,
     /// The language.
     pub lang: Lang,
-    /// Whether there are colours.
+    /// Whether colours are enabled.
     pub colour: bool,
-    /// The first tab.
+    /// The initial tab.
     pub tab: Tab,
-    /// What texts are edited with, as a shell takes it.
+    /// The editor command, as shell input.
     pub editor: String,
-    /// The success figures, kept up to date.
+    /// Cache of the success figures.
     pub keeper: Arc<StatsKeeper>,
 }
 
-/// Shows the screen until it is closed.
+/// Runs the terminal interface until it is closed.
 pub async fn run(screen: Screen) -> Result<(), OpError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Refusal::new(
@@ -75,12 +75,12 @@ pub async fn run(screen: Screen) -> Result<(), OpError> {
     }
     let failed = |error| OpError::from(PortError::internal("Using the terminal", error));
     let since = screen.polis.store.last_sequence().await?;
-    // Asked before the screen is taken, so that a name nobody may use is refused in plain sight.
+    // Checked before entering the alternate screen, so that an invalid agent is refused visibly.
     screen.polis.caller(&screen.agent).await?;
     let mut stage = Stage::enter().map_err(failed)?;
     let mut play = Play::new(&screen, &mut stage, since).map_err(failed)?;
     let ended = play.go().await;
-    // However it ended: what was begun is finished, and it is said where texts are that are not saved.
+    // In any case actions in progress are finished, and the files of unsaved drafts are printed.
     let kept = play.close().await;
     drop(stage);
     for file in kept {
@@ -90,7 +90,7 @@ pub async fn run(screen: Screen) -> Result<(), OpError> {
     ended.map_err(failed)
 }
 
-/// Signals that mean something here.
+/// The signals that are handled.
 #[derive(Debug)]
 struct Signals {
     resized: Signal,
@@ -114,7 +114,7 @@ impl Signals {
     }
 }
 
-/// The screen while it is shown.
+/// The running terminal interface.
 struct Play<'a> {
     screen: &'a Screen,
     stage: &'a mut Stage,
@@ -123,17 +123,17 @@ struct Play<'a> {
     keys: Keys,
     send: mpsc::Sender<Message>,
     receive: mpsc::Receiver<Message>,
-    /// What reads.
+    /// Tasks that only read.
     tasks: JoinSet<()>,
-    /// What changes something: it is finished before the end.
+    /// Actions that change something: they are finished before exit.
     deeds: JoinSet<()>,
     since: u64,
     last_tick: Instant,
-    /// The file of a text that was in an editor when the end came.
+    /// The file of a draft that was open in an editor on exit.
     kept: Option<PathBuf>,
 }
 
-/// What woke the screen up.
+/// Reason for waking up.
 enum Woken {
     Message(Box<Message>),
     Keys,
@@ -169,7 +169,7 @@ impl<'a> Play<'a> {
         })
     }
 
-    /// Shows it until it is closed.
+    /// Runs the event loop until the interface is closed.
     async fn go(&mut self) -> std::io::Result<()> {
         let follower = follow::follow(self.screen.clone(), self.since, self.send.clone());
         self.tasks.spawn(follower);
@@ -202,7 +202,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Waits for what was begun, but not for ever, and answers where texts are that are not saved.
+    /// Waits, with a timeout, for actions in progress. Returns the files of unsaved drafts.
     async fn close(mut self) -> Vec<PathBuf> {
         self.tasks.abort_all();
         if !self.deeds.is_empty() {
@@ -215,7 +215,7 @@ impl<'a> Play<'a> {
         }
         let bound = Instant::now() + FINISHING;
         loop {
-            // Those who have done something tell it before they end.
+            // Finished actions send their message before their task ends.
             let message = tokio::select! {
                 biased;
                 Some(message) = self.receive.recv() => message,
@@ -232,19 +232,19 @@ impl<'a> Play<'a> {
         }
         let mut files = self.app.files;
         files.extend(self.kept.filter(|file| !files.contains(file)));
-        // An editor, or somebody else, may have taken one away.
+        // An editor or another program may have deleted a file.
         files.retain(|file| file.exists());
         files
     }
 
-    /// The part of what is to be done that is done at the end as well.
+    /// Executes the effects that are also needed on exit.
     fn forget(&self, effect: Effect) {
         if let Effect::Forget(file) = effect {
             let _ = std::fs::remove_file(file);
         }
     }
 
-    /// Sleeps until there is something to do.
+    /// Waits until there is something to do.
     async fn woken(&mut self) -> Woken {
         loop {
             let every = self.app.next_tick().map(Duration::from_millis);
@@ -283,13 +283,13 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A box has opened by itself and is drawn: what was typed before that was not meant for it, and is taken
-    /// before it listens.
+    /// Handles an overlay that opened by itself and has been drawn: earlier key presses were not meant for
+    /// it, so they are consumed before it accepts input.
     async fn see(&mut self) -> std::io::Result<bool> {
         Ok(self.take_typed().await? && self.take(Message::Seen).await?)
     }
 
-    /// Takes all keys that are there, and watches for more.
+    /// Processes all pending keys, and resumes watching.
     async fn read_keys(&mut self) -> std::io::Result<bool> {
         let open = self.take_typed().await?;
         self.keys.go_on();
@@ -312,7 +312,7 @@ impl<'a> Play<'a> {
         Ok(true)
     }
 
-    /// Takes a message; whether the screen stays open.
+    /// Processes a message. Returns whether the interface stays open.
     async fn take(&mut self, message: Message) -> std::io::Result<bool> {
         let now = self.screen.polis.clock.now_millis();
         let effects = update(&mut self.app, now, message);
@@ -369,14 +369,15 @@ impl<'a> Play<'a> {
         });
     }
 
-    /// Gives the terminal back until somebody brings the screen back. Nothing is answered if the end came first.
+    /// Suspends the process until it is continued. Returns `None` if it should end.
     async fn suspend(&mut self) -> std::io::Result<Option<Message>> {
         self.stage.leave();
-        // Everything in this group stops, as when the terminal does it.
+        // Stops the whole process group, as the terminal does on Ctrl-Z.
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-        // Without a shell that could bring the group back, the kernel does not stop it. A stop is at once, and
-        // nobody comes back from one without being told to go on: who is not told so for a moment was never
-        // stopped. The moment may have passed during the stop, so being told is looked at first.
+        // The kernel does not stop an orphaned process group, which no shell could resume. A stop takes
+        // effect immediately, and ends only with SIGCONT: if SIGCONT does not arrive within the timeout, the
+        // process was never stopped. The timeout may have expired during the stop, so SIGCONT is checked
+        // first.
         let stopped = tokio::select! {
             biased;
             _ = self.signals.interrupted.recv() => return Ok(None),
@@ -398,7 +399,7 @@ impl<'a> Play<'a> {
         Ok(Some(Message::Resize(columns, rows)))
     }
 
-    /// Gives the terminal to an editor until it is closed. Nothing is answered if the end came first.
+    /// Hands the terminal to an editor until it exits. Returns `None` if the interface should end.
     async fn edit(&mut self, draft: crate::app::Draft) -> std::io::Result<Option<Message>> {
         self.stage.leave();
         let message = match Editor::open(draft, &self.screen.editor, self.screen.lang) {
@@ -419,7 +420,7 @@ impl<'a> Play<'a> {
             }
             Err(message) => *message,
         };
-        // What was meant for the editor is not meant for us.
+        // Discard signals that were meant for the editor.
         self.signals.interrupted = signal(SignalKind::interrupt())?;
         self.signals.quit = signal(SignalKind::quit())?;
         self.stage.come_back()?;

@@ -1,4 +1,4 @@
-//! Doing what was asked for, by the operations.
+//! Executes actions by calling the operations.
 
 use polis_core::message::{Recipients, SendMessage};
 use polis_core::society::dismiss::TerminateAgent;
@@ -12,7 +12,7 @@ use polis_ops::{OpError, PortError};
 use super::{Screen, save};
 use crate::app::{Act, Message, Refused};
 
-/// Does it, and tells what came of it.
+/// Executes an action and returns the resulting message.
 pub async fn carry_out(screen: &Screen, act: Act) -> Message {
     match act {
         Act::Save(draft) => save::save(screen, draft).await,
@@ -199,7 +199,7 @@ async fn board_or_agent(screen: &Screen, act: &Act) -> Result<Option<String>, Op
             };
             op::terminate_agent(polis, me, &dismiss).await.map(|_| None)
         }
-        // Those have gone another way. All are named, so that a new one is not forgotten.
+        // These are handled elsewhere. All are listed, so that a new variant is not forgotten.
         Act::Claim { .. }
         | Act::Release { .. }
         | Act::Move { .. }

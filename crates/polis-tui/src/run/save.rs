@@ -1,4 +1,5 @@
-//! Saving a text that was edited, if what it is the text of is still as it was when it was read.
+//! Saves an edited draft, if its board or task has not changed since it was loaded (optimistic concurrency
+//! control).
 
 use polis_core::board::BoardName;
 use polis_core::task::update::TaskUpdate;
@@ -9,17 +10,17 @@ use polis_ops::op;
 use super::Screen;
 use crate::app::{Act, Draft, Message, Refused, Sheet, subject_and_description, task_text};
 
-/// How many entries of a task's history are looked at for who changed its text.
+/// Number of history entries searched for the last author of a task's text.
 const LOOKED_AT: usize = 100;
 
-/// A text as it is now, after somebody else has changed it.
+/// The current text, after another author has changed it.
 struct Now {
     version: u64,
     text: String,
     by: String,
 }
 
-/// Saves a draft. If somebody else was faster, the text as it is now is brought along.
+/// Saves a draft. On a conflict the message contains the current text.
 pub(super) async fn save(screen: &Screen, draft: Draft) -> Message {
     let saved = match &draft.of {
         Sheet::Board(name) => board(screen, name, &draft).await,
@@ -80,7 +81,7 @@ async fn task(screen: &Screen, id: TaskId, draft: &Draft) -> Result<Result<u64, 
     let (polis, me) = (&screen.polis, &screen.agent);
     let (subject, description) = subject_and_description(&draft.text);
     let before = subject_and_description(&draft.base);
-    // What was not touched is not written.
+    // Unchanged fields are not written.
     let set = |mine: &str, before: &str| (mine != before).then(|| mine.to_owned());
     let mut change = TaskUpdate {
         subject: set(subject, before.0),
@@ -103,7 +104,7 @@ async fn task(screen: &Screen, id: TaskId, draft: &Draft) -> Result<Result<u64, 
             now.task.version,
             task_text(&now.task.subject, &now.task.description),
         );
-        // Somebody claimed it, say: that is no change of this text.
+        // The task changed, but not its text, for example because it was claimed: retry with the new version.
         if draft.of.is_same(&text, &draft.base) && change.expected_version < Some(version) {
             change.expected_version = Some(version);
             continue;
@@ -113,7 +114,7 @@ async fn task(screen: &Screen, id: TaskId, draft: &Draft) -> Result<Result<u64, 
     }
 }
 
-/// Who changed a task's subject or description last.
+/// Returns the last author of a task's subject or description.
 async fn writer(screen: &Screen, id: TaskId) -> Result<String, OpError> {
     let history = op::newest_history(&screen.polis, id, LOOKED_AT)
         .await?

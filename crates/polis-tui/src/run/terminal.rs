@@ -1,4 +1,5 @@
-//! The terminal itself: taking it, giving it back, whatever ends the program.
+//! Terminal setup and restoration: raw mode, alternate screen, mouse and paste reporting, restored however
+//! the program ends.
 
 use std::io::{self, Stdout, Write as _};
 use std::sync::Once;
@@ -15,17 +16,17 @@ use crossterm::terminal::{
 use ratatui_core::terminal::{Frame, Terminal};
 use ratatui_crossterm::CrosstermBackend;
 
-/// Whether the terminal is ours at the moment.
+/// Whether the terminal is currently in our mode.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The terminal while it is ours. Dropping it gives it back.
+/// The terminal in our mode. Dropping it restores the terminal.
 #[derive(Debug)]
 pub(super) struct Stage {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Stage {
-    /// Takes the terminal.
+    /// Enters the alternate screen and raw mode.
     pub(super) fn enter() -> io::Result<Self> {
         give_back_on_panic();
         take()?;
@@ -38,12 +39,12 @@ impl Stage {
         })
     }
 
-    /// Columns and rows.
+    /// Returns the terminal size (columns, rows).
     pub(super) fn size(&self) -> io::Result<(u16, u16)> {
         size()
     }
 
-    /// Draws a frame: only what changed is written.
+    /// Draws a frame; only changes are written.
     pub(super) fn draw(&mut self, frame: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         if TAKEN.load(Ordering::SeqCst) {
             self.terminal.draw(frame)?;
@@ -51,7 +52,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Gives the terminal back for a while.
+    /// Restores the terminal temporarily.
     #[expect(
         clippy::unused_self,
         reason = "only who has the terminal can give it back"
@@ -60,9 +61,10 @@ impl Stage {
         give_back();
     }
 
-    /// Takes the terminal again, and draws all of it anew.
+    /// Enters our mode again and redraws everything.
     pub(super) fn come_back(&mut self) -> io::Result<()> {
-        // Somebody else may have had it without our having given it back: after a stop from outside, say.
+        // Another program may have used the terminal without our restoring it, for example after an external
+        // SIGSTOP.
         give_back();
         take()?;
         self.terminal.clear()
@@ -86,7 +88,7 @@ fn take() -> io::Result<()> {
     )
 }
 
-/// Gives the terminal back, once however often it is asked for.
+/// Restores the terminal; further calls have no effect.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         leave();
@@ -95,7 +97,7 @@ fn give_back() {
     }
 }
 
-/// Leaves the screen: our own, or that of a program that was ended on the terminal and may not have done so itself.
+/// Leaves the alternate screen: ours, or that of a program that was killed and may not have left it itself.
 pub(super) fn leave() {
     let _ = execute!(
         io::stdout(),
@@ -106,7 +108,7 @@ pub(super) fn leave() {
     );
 }
 
-/// A panic is told on a terminal that shows it.
+/// Installs a panic hook that restores the terminal, so that the panic message is visible.
 fn give_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,23 +1,23 @@
-//! Texts that take a while to be made ready: long ones, and files in colours.
+//! Rendering that may take long, on a blocking thread: long texts, and syntax highlighting of files.
 
 use polis_view::highlight::{self, Kind};
 use polis_view::style::{Style, StyledLines, Styles};
 use polis_view::terminal::clean_lines;
 
-/// Does long work on a thread of its own. If it panics so does who waits for it: the panic has given the
-/// terminal back, and a screen that went on would not be seen.
+/// Runs long work with `spawn_blocking`. A panic is propagated to the caller: the panic hook has already
+/// restored the terminal, so continuing would not be visible.
 pub(super) async fn beside(work: impl FnOnce() -> StyledLines + Send + 'static) -> StyledLines {
     match tokio::task::spawn_blocking(work).await {
         Ok(lines) => lines,
         Err(broken) => match broken.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime ends, and the screen with it.
+            // The runtime is shutting down, and the interface with it.
             Err(_) => StyledLines::default(),
         },
     }
 }
 
-/// A file's lines in the colours of its language.
+/// Returns a file's lines with syntax highlighting.
 pub(super) fn highlighted(text: &str, path: &str) -> StyledLines {
     let text = clean_lines(text);
     let mut lines = StyledLines::default();

@@ -1,4 +1,4 @@
-//! Agents: the tree of who reports to whom, and one agent with its conversation.
+//! Renders agents: the organisation tree with runs, and one agent with its conversation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,17 +16,17 @@ use polis_view::{labels, number_format};
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
 
-/// The most agents that are shown.
+/// Maximum number of agents shown.
 const MOST: usize = 5_000;
-/// The longest part of an answer of a tool that is shown, in characters.
+/// Maximum length of a displayed tool result, in characters.
 const ANSWER: usize = 600;
 
-/// Everybody there is.
+/// All agents and runs.
 #[derive(Debug)]
 pub struct Roster {
-    /// The registered.
+    /// The registered agents.
     pub agents: Vec<Agent>,
-    /// Members of societies, as they stand.
+    /// Members of societies with their current state.
     pub members: Vec<OrgMember>,
     /// Runs of societies, open ones first, then the newest.
     pub runs: Vec<Run>,
@@ -35,17 +35,17 @@ pub struct Roster {
 /// One agent.
 #[derive(Debug)]
 pub struct AgentSheet {
-    /// Who.
+    /// Its id.
     pub id: AgentId,
-    /// In which run.
+    /// Its run.
     pub run: Option<RunId>,
-    /// Its entry in the registry.
+    /// Its registry entry.
     pub agent: Option<Agent>,
-    /// As it stands in its society.
+    /// Its state in its society.
     pub member: Option<OrgMember>,
-    /// What it said and did.
+    /// Its conversation.
     pub conversation: Option<Conversation>,
-    /// What the person and it wrote to each other, oldest first.
+    /// The messages between the user and the agent, oldest first.
     pub mail: Vec<Message>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
     }
     let registered: BTreeSet<&AgentId> = roster.agents.iter().map(|agent| &agent.id).collect();
     let mut rows = Vec::new();
-    // Those who head a society and are not registered themselves, such as `root`.
+    // Unregistered heads of a society, such as `root`.
     let heads = roster.members.iter();
     for member in heads.filter(|one| !registered.contains(&one.agent_id)) {
         rows.push(row(None, Some(member), 0, ways));
@@ -86,7 +86,8 @@ pub(super) fn rows(roster: &Roster, ways: &Ways) -> Vec<Row> {
     rows
 }
 
-/// A run with its state and its age or, once it has ended, how long it took if that is known. It opens the agent at its top.
+/// Returns the row of a run with its state and, once it has ended, its duration. It opens the run's root
+/// agent.
 fn run_row(run: &Run, ways: &Ways) -> Row {
     let lang = ways.lang;
     let style = match run.status {
@@ -243,7 +244,7 @@ pub(super) fn text(sheet: &AgentSheet, ways: &Ways) -> StyledLines {
     page.finish()
 }
 
-/// A message's words, or its JSON.
+/// Returns a message's text, or its JSON.
 pub(super) fn payload(message: &Message) -> String {
     letter(&message.payload).unwrap_or_else(|| message.payload.text().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Boards: the list, one board, its versions, its decisions and milestones.
+//! Renders boards: the list, one board, its versions, its decisions and milestones.
 
 use polis_core::board::{BoardName, Decision, DecisionStatus, Milestone, VersionEntry};
 use polis_ops::op::{BoardEntry, BoardView};
@@ -8,12 +8,12 @@ use polis_view::{labels, number_format};
 use super::{Cell, Row, Thing, Ways, Writer, age, sentence};
 use crate::app::Place;
 
-/// One board, rendered while it was read: a long one takes its time.
+/// A board, rendered when it is loaded because a long one takes time.
 #[derive(Debug)]
 pub struct BoardSheet {
     /// The board.
     pub view: BoardView,
-    /// Its text on so many columns.
+    /// Its text, wrapped to the screen width.
     pub lines: StyledLines,
 }
 

@@ -1,4 +1,4 @@
-//! Commands: those of a workspace, and one with what it wrote.
+//! Renders commands: those of a workspace, and one with its output.
 
 use polis_core::Timestamp;
 use polis_ops::op::{CommandEntry, CommandView};
@@ -19,7 +19,7 @@ pub(super) fn rows(commands: &[CommandEntry], ways: &Ways) -> Vec<Row> {
     commands.iter().map(|entry| row(entry, ways)).collect()
 }
 
-/// A command in a list.
+/// Returns the row of a command.
 pub(super) fn row(entry: &CommandEntry, ways: &Ways) -> Row {
     let (mark, style) = mark(ending(entry, ways.lang).0);
     Row::new(
@@ -43,12 +43,12 @@ fn mark(ending: Ending) -> (&'static str, Style) {
     }
 }
 
-/// How long it ran or has been running.
+/// Returns how long it ran or has been running.
 fn took(entry: &CommandEntry, ways: &Ways) -> String {
     let begun = Timestamp::millis(&entry.started_at).unwrap_or(ways.now);
     match entry.duration_ms {
         Some(ms) => time::span(i64::try_from(ms).unwrap_or(i64::MAX), ways.lang),
-        // Whole seconds: it reads differently once a second and no more often.
+        // In whole seconds, so that it changes at most once a second.
         None if entry.running => time::span((ways.now - begun).max(0) / 1_000 * 1_000, ways.lang),
         None => ending(entry, ways.lang).1,
     }

@@ -1,4 +1,4 @@
-//! Events: the timeline, and one event with its particulars.
+//! Renders events: the timeline, and one event with its details.
 
 use polis_core::{Event, Timestamp};
 use polis_view::style::{Style, StyledLines, Styles};
@@ -6,26 +6,26 @@ use polis_view::style::{Style, StyledLines, Styles};
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
 
-/// The most events that are kept while the newest are looked at; the oldest are let go first.
+/// Maximum number of events kept while following the newest; the oldest are evicted first.
 const MOST: usize = 10_000;
 
-/// A part of the log.
+/// A range of the log.
 #[derive(Debug)]
 pub struct EventSheet {
-    /// What was found there, oldest first.
+    /// The events found in the range, oldest first.
     pub events: Vec<Event>,
-    /// What was searched for.
+    /// The search text.
     pub search: String,
-    /// The log was looked at from this place on.
+    /// First sequence number of the range.
     pub from: u64,
-    /// Up to this one.
+    /// Last sequence number of the range.
     pub to: u64,
-    /// Whether there is more before that.
+    /// Whether there are more events before it.
     pub more: bool,
 }
 
 impl EventSheet {
-    /// Both parts, if one goes on where the other ends; else only the new one.
+    /// Joins two adjacent ranges; otherwise returns only the new one.
     #[must_use]
     pub fn joined_by(mut self, mut new: Self) -> Self {
         if self.search != new.search {
@@ -44,8 +44,8 @@ impl EventSheet {
         self
     }
 
-    /// Lets go of what is too far back. Not for somebody who looks at it: on the way to the beginning that would
-    /// be read again for ever.
+    /// Evicts the oldest events. Not while the user looks at older ones: on the way to the beginning they
+    /// would be loaded again and again.
     pub fn let_go(&mut self) {
         let over = self.events.len().saturating_sub(MOST);
         if over > 0 {
@@ -59,7 +59,7 @@ impl EventSheet {
 pub(super) fn rows(sheet: &EventSheet, ways: &Ways) -> Vec<Row> {
     let lang = ways.lang;
     let mut rows = Vec::with_capacity(sheet.events.len() + 1);
-    // How far back it is only matters where nothing or little was found.
+    // How far back the search went only matters if little or nothing was found.
     if sheet.more && !sheet.search.trim().is_empty() {
         let from = sheet.from;
         rows.push(Row::heading(&lang.say(

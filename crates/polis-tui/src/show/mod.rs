@@ -1,5 +1,6 @@
-//! From what the operations answered to rows and lines, in a language and at a moment. All text that comes
-//! from others is cleaned here, so that nothing of it can drive the terminal.
+//! Converts the results of operations to rows and lines, in a language and at a point in time.
+//!
+//! All text from other sources is sanitized here, so that it cannot inject terminal escape sequences.
 
 mod agents;
 mod boards;
@@ -30,42 +31,42 @@ use crate::app::{Place, Shown};
 
 /// A minute, in milliseconds.
 const MINUTE: u64 = 60_000;
-/// A second.
+/// A second, in milliseconds.
 const SECOND: u64 = 1_000;
 
-/// In which way something is shown.
+/// Rendering context.
 #[derive(Debug, Clone, Copy)]
 pub struct Ways {
     /// The language.
     pub lang: Lang,
-    /// The moment, in milliseconds.
+    /// The current time, in milliseconds.
     pub now: i64,
-    /// Columns.
+    /// Screen width in columns.
     pub width: usize,
 }
 
-/// What was read for a page.
+/// The loaded data of a page.
 #[derive(Debug)]
 pub enum Data {
-    /// This minute.
+    /// The overview of current activity.
     Now(Box<NowSheet>),
-    /// Tasks by state.
+    /// Tasks by status.
     Tasks(Vec<TaskGroup>),
-    /// One task.
+    /// A task.
     Task(Box<TaskSheet>),
     /// Boards.
     Boards(Vec<BoardEntry>),
-    /// One board.
+    /// A board.
     Board(Box<BoardSheet>),
     /// A board's versions.
     Versions(BoardName, Vec<VersionEntry>),
-    /// A difference.
+    /// A diff.
     Change(BoardName, u64, String),
     /// Decisions and milestones.
     Rulings(Vec<Decision>, Vec<Milestone>),
-    /// Who there is.
+    /// Agents and runs.
     Agents(Roster),
-    /// One agent.
+    /// An agent.
     Agent(Box<AgentSheet>),
     /// Workspaces.
     Workspaces(Vec<WorkspaceEntry>),
@@ -75,61 +76,61 @@ pub enum Data {
     File(FileSheet),
     /// Commands of a workspace, and whether there are older ones.
     Commands(Vec<CommandEntry>, bool),
-    /// One command.
+    /// A command.
     Command(Box<CommandView>),
-    /// A part of the log.
+    /// A range of the log.
     Events(EventSheet),
-    /// One event.
+    /// An event.
     Event(Box<Event>),
 }
 
 /// A row of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What stands in its columns.
+    /// The text of its columns.
     pub cells: Vec<Cell>,
-    /// What it is.
+    /// The item it represents.
     pub thing: Thing,
-    /// What is opened by it.
+    /// The page it opens.
     pub open: Option<Place>,
 }
 
 /// Text in a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// The text, clean.
+    /// The sanitized text.
     pub text: String,
-    /// How it looks.
+    /// Its styles.
     pub styles: Styles,
 }
 
-/// What a row, or a page, is about.
+/// The item that a row or a page represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Thing {
-    /// Nothing that anything can be done to.
+    /// No item that commands can act on.
     None,
-    /// A line over a group of rows.
+    /// A heading of a group of rows.
     Heading(String),
-    /// A task as it was seen.
+    /// A task as the user saw it.
     Task {
-        /// Which.
+        /// Its number.
         id: TaskId,
-        /// At which version.
+        /// Its version.
         version: u64,
-        /// In which state.
+        /// Its status.
         status: TaskStatus,
-        /// Who holds it; empty for none.
+        /// Its owner; empty for none.
         owner: String,
     },
     /// A board.
     Board(BoardName),
     /// A version of a board.
     Version {
-        /// Of which.
+        /// The board.
         board: BoardName,
-        /// Which.
+        /// The version.
         version: u64,
-        /// The newest there was, where that is known.
+        /// The newest version, if known.
         newest: Option<u64>,
     },
     /// A decision.
@@ -138,21 +139,21 @@ pub enum Thing {
     Milestone(String),
     /// An agent.
     Agent {
-        /// Who.
+        /// Its id.
         id: AgentId,
-        /// In which run.
+        /// Its run.
         run: Option<RunId>,
     },
-    /// A message to the person.
+    /// A message to the user.
     Message {
         /// Its number.
         id: u64,
-        /// Who wrote it.
+        /// The sender.
         from: AgentId,
-        /// In which run.
+        /// Its run.
         run: Option<RunId>,
     },
-    /// A call that waits for a person.
+    /// A tool call that needs approval.
     Approval(String),
     /// A workspace, a directory or a file.
     File(String),
@@ -161,7 +162,7 @@ pub enum Thing {
 }
 
 impl Thing {
-    /// Whether it is the same thing, if perhaps at another version.
+    /// Whether it is the same item, possibly at another version.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Task { id, .. }, Self::Task { id: other, .. }) => id == other,
@@ -179,7 +180,7 @@ impl Thing {
 }
 
 impl Cell {
-    /// Text of anybody in styles.
+    /// Creates a cell from untrusted text in these styles.
     pub fn new(text: &str, styles: impl Into<Styles>) -> Self {
         Self {
             text: one_line(text),
@@ -187,19 +188,19 @@ impl Cell {
         }
     }
 
-    /// Plain text of anybody.
+    /// Creates a cell from untrusted text without styles.
     pub fn plain(text: &str) -> Self {
         Self::new(text, Styles::NONE)
     }
 
-    /// What is of less interest.
+    /// Creates a cell with secondary text.
     pub fn dim(text: &str) -> Self {
         Self::new(text, Style::Dim)
     }
 }
 
 impl Row {
-    /// A row.
+    /// Creates a row.
     pub fn new(cells: impl IntoIterator<Item = Cell>, thing: Thing, open: Option<Place>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -208,7 +209,7 @@ impl Row {
         }
     }
 
-    /// A line over a group of rows.
+    /// Creates a heading of a group of rows.
     pub fn heading(text: &str) -> Self {
         let text = clean(text);
         Self {
@@ -218,12 +219,12 @@ impl Row {
         }
     }
 
-    /// Whether it is a line over a group.
+    /// Whether it is a heading.
     pub fn is_heading(&self) -> bool {
         matches!(self.thing, Thing::Heading(_))
     }
 
-    /// Whether any of its cells holds a text, which is in small letters.
+    /// Whether any of its cells contains a text, which must be lowercase.
     pub fn holds(&self, wanted: &str) -> bool {
         self.cells
             .iter()
@@ -232,7 +233,7 @@ impl Row {
 }
 
 impl Data {
-    /// Rows or lines of it.
+    /// Renders it to rows or lines.
     pub fn show(&self, ways: &Ways) -> Shown {
         match self {
             Self::Now(sheet) => rows(now::rows(sheet, ways)),
@@ -257,7 +258,7 @@ impl Data {
         }
     }
 
-    /// What the whole page is about.
+    /// Returns the item that the whole page represents.
     pub fn thing(&self) -> Thing {
         match self {
             Self::Task(sheet) => Thing::Task {
@@ -280,13 +281,13 @@ impl Data {
         }
     }
 
-    /// What is known once this was read as well.
+    /// Merges newly loaded data into the known data.
     #[must_use]
     pub fn joined_by(self, new: Self) -> Self {
         match (self, new) {
             (Self::Events(known), Self::Events(new)) => Self::Events(known.joined_by(new)),
             (Self::Now(known), Self::Now(mut new)) => {
-                // They are counted beside it, and come when they come.
+                // The figures are computed separately and arrive later.
                 new.stats = new.stats.or(known.stats);
                 Self::Now(new)
             }
@@ -294,7 +295,7 @@ impl Data {
         }
     }
 
-    /// Whether there is more than was read.
+    /// Whether there is more than was loaded.
     pub fn has_more(&self) -> bool {
         match self {
             Self::Tasks(groups) => groups.iter().any(TaskGroup::has_more),
@@ -304,7 +305,7 @@ impl Data {
         }
     }
 
-    /// How often the time that it shows reads differently, in milliseconds; none if it shows none.
+    /// Returns how often a displayed time changes, in milliseconds; `None` if no time is displayed.
     pub fn renews_every(&self) -> Option<u64> {
         match self {
             Self::Workspaces(_)
@@ -318,7 +319,7 @@ impl Data {
         }
     }
 
-    /// Whether it shows commands that run, of which each may end without an event.
+    /// Whether it shows running commands, which may end without an event.
     pub fn has_running(&self) -> bool {
         match self {
             Self::Now(sheet) => !sheet.now.commands.is_empty(),
@@ -328,7 +329,7 @@ impl Data {
         }
     }
 
-    /// Whether it changes without an event: what a command writes is not in the log.
+    /// Whether it changes without an event: the output of a command is not in the log.
     pub fn is_running(&self) -> bool {
         matches!(self, Self::Command(view) if view.entry.running)
     }
@@ -341,7 +342,7 @@ fn rows(rows: Vec<Row>) -> Shown {
     }
 }
 
-/// How long ago a moment was, or a dash.
+/// Formats how long ago a time was; a dash if there is none.
 fn age(at: Option<&Timestamp>, ways: &Ways) -> String {
     at.and_then(Timestamp::millis).map_or_else(
         || "-".to_owned(),
@@ -349,7 +350,7 @@ fn age(at: Option<&Timestamp>, ways: &Ways) -> String {
     )
 }
 
-/// Lines of nothing but one sentence.
+/// Returns lines with a single sentence.
 fn sentence(text: &str) -> StyledLines {
     let mut lines = StyledLines::default();
     lines.push(&clean(text), Style::Dim.into());

@@ -1,4 +1,5 @@
-//! This minute: what waits for a person, who works on what, what happened last, how well it goes.
+//! Renders the overview: what needs the user's attention, who works on what, the latest events and the
+//! success figures.
 
 use polis_core::message::Message;
 use polis_core::society::approval::Approval;
@@ -11,17 +12,17 @@ use polis_view::style::Style;
 use super::{Cell, Row, Thing, Ways, age, agents, commands, events, tasks};
 use crate::app::Place;
 
-/// How many days are drawn.
+/// Number of days in the chart.
 const DAYS: usize = 14;
-/// Marks of how much, from little to all.
+/// Bar characters, from low to high.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What is shown of this minute.
+/// Data of the overview.
 #[derive(Debug)]
 pub struct NowSheet {
-    /// What goes on.
+    /// Current activity.
     pub now: Now,
-    /// How well it goes, by day, once that is counted.
+    /// Success figures by day, once computed.
     pub stats: Option<TaskStats>,
 }
 
@@ -68,7 +69,7 @@ pub(super) fn rows(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
     rows
 }
 
-/// What waits for a person, in groups.
+/// Returns what needs the user's attention, in groups.
 fn waiting(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
     let lang = ways.lang;
     let waiting = &sheet.now.waiting;
@@ -133,7 +134,7 @@ fn waiting(sheet: &NowSheet, ways: &Ways) -> Vec<Row> {
     rows
 }
 
-/// The success figures on a line, with how they went by day.
+/// Formats the success figures on one line, with a chart by day.
 fn figures(sheet: &NowSheet, ways: &Ways) -> String {
     let lang = ways.lang;
     let Some(stats) = &sheet.stats else {
@@ -166,7 +167,7 @@ fn figures(sheet: &NowSheet, ways: &Ways) -> String {
     }
 }
 
-/// A chain of bars as high as the numbers.
+/// Formats numbers as a bar chart (sparkline).
 fn bars(counts: &[u64]) -> String {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let top = BARS.len() as u64 - 1;

@@ -1,4 +1,4 @@
-//! Tasks: the list by state, and one task with everything about it.
+//! Renders tasks: the list by status, and one task with its details, comments and history.
 
 use polis_core::TaskStatus;
 use polis_core::task::TaskSummary;
@@ -10,30 +10,30 @@ use polis_view::style::{Style, StyledLines, Styles};
 use super::{Cell, Row, Thing, Ways, Writer, age};
 use crate::app::Place;
 
-/// One task.
+/// A task.
 #[derive(Debug)]
 pub struct TaskSheet {
     /// The task.
     pub view: TaskView,
-    /// What was said about it last.
+    /// Its latest comments.
     pub comments: Comments,
-    /// What became of it last.
+    /// Its latest history entries.
     pub history: NewestHistory,
 }
 
-/// Tasks of one state.
+/// Tasks of one status.
 #[derive(Debug)]
 pub struct TaskGroup {
-    /// The state.
+    /// The status.
     pub status: TaskStatus,
     /// The newest of them.
     pub tasks: Vec<TaskSummary>,
-    /// How many there are.
+    /// Their total number.
     pub total: u64,
 }
 
 impl TaskGroup {
-    /// Whether there are more than were read.
+    /// Whether there are more than were loaded.
     pub fn has_more(&self) -> bool {
         u64::try_from(self.tasks.len()).is_ok_and(|count| count < self.total)
     }

@@ -1,4 +1,4 @@
-//! Writing a page of text: facts, headings, prose and what stands as it is.
+//! Builder for pages of text: headings, labelled values, wrapped text, Markdown and verbatim text.
 
 use polis_view::markdown::{self, Look};
 use polis_view::style::{Style, StyledLines, Styles};
@@ -6,10 +6,10 @@ use polis_view::terminal::{clean, clean_lines, one_line};
 use polis_view::wrap::{self, Room};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Columns of a tab.
+/// Replacement of a tab.
 const TAB: &str = "    ";
 
-/// A page of text while it is written.
+/// A page of text under construction.
 #[derive(Debug)]
 pub struct Writer {
     lines: StyledLines,
@@ -17,7 +17,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// An empty page so wide.
+    /// Creates an empty page of this width.
     pub fn new(width: usize) -> Self {
         Self {
             lines: StyledLines::default(),
@@ -25,17 +25,17 @@ impl Writer {
         }
     }
 
-    /// The page.
+    /// Returns the finished page.
     pub fn finish(self) -> StyledLines {
         self.lines
     }
 
-    /// An empty line.
+    /// Adds an empty line.
     pub fn gap(&mut self) {
         self.lines.end_line();
     }
 
-    /// A heading, apart from what stands above.
+    /// Adds a heading, separated from the lines above it.
     pub fn heading(&mut self, text: &str) {
         if !self.lines.is_empty() {
             self.gap();
@@ -45,7 +45,7 @@ impl Writer {
         self.lines.end_line();
     }
 
-    /// A name and its value.
+    /// Adds a label and its value.
     pub fn fact(&mut self, name: &str, value: &str, styles: impl Into<Styles>) {
         let name = format!("{name}: ");
         let indent = name.width().min(self.width / 2);
@@ -71,12 +71,12 @@ impl Writer {
         }
     }
 
-    /// Words over as many lines as they take.
+    /// Adds wrapped text.
     pub fn words(&mut self, text: &str, styles: impl Into<Styles>) {
         self.indented(text, "", styles);
     }
 
-    /// The same behind an indent.
+    /// Adds wrapped text with an indent.
     pub fn indented(&mut self, text: &str, indent: &str, styles: impl Into<Styles>) {
         let styles = styles.into();
         let columns = self.width.saturating_sub(indent.width()).max(8);
@@ -98,7 +98,7 @@ impl Writer {
         }
     }
 
-    /// Markdown.
+    /// Adds rendered Markdown.
     pub fn markdown(&mut self, text: &str) {
         let look = Look {
             width: self.width,
@@ -107,7 +107,7 @@ impl Writer {
         self.extend(&markdown::render(text, &look));
     }
 
-    /// Lines that are there already.
+    /// Adds existing lines.
     pub fn extend(&mut self, lines: &StyledLines) {
         for n in 0..lines.len() {
             for (styles, text) in lines.line(n) {
@@ -117,7 +117,7 @@ impl Writer {
         }
     }
 
-    /// A text as it is, cut where the page ends and nowhere else.
+    /// Adds a text verbatim, truncated at the page width.
     pub fn verbatim(&mut self, text: &str, styles: impl Into<Styles>) {
         let styles = styles.into();
         for line in clean_lines(text).lines() {
@@ -125,7 +125,7 @@ impl Writer {
         }
     }
 
-    /// One line in pieces, as it is, cut where the page ends.
+    /// Adds one line in styled pieces, verbatim, truncated at the page width.
     pub fn pieces<'a>(&mut self, pieces: impl IntoIterator<Item = (Styles, &'a str)>) {
         let mut column = 0;
         for (styles, text) in pieces {

@@ -1,4 +1,4 @@
-//! Workspaces: whose there are, directories, files.
+//! Renders workspaces: the list, directories and files.
 
 use polis_core::AgentId;
 use polis_core::workspace::file::{EntryType, FileEntry, FileList};
@@ -12,9 +12,9 @@ use crate::app::Place;
 /// A file.
 #[derive(Debug)]
 pub struct FileSheet {
-    /// Its text, in the colours of its language.
+    /// Its text with syntax highlighting.
     pub lines: StyledLines,
-    /// Its whole size.
+    /// Its total size.
     pub size: u64,
     /// Whether only a part is shown.
     pub truncated: bool,
@@ -75,7 +75,7 @@ pub(super) fn files(of: &AgentId, path: &str, list: &FileList, ways: &Ways) -> V
         };
         Row::new([name, Cell::dim(&size)], Thing::File(whole), open)
     };
-    // Directories first, as people look for them.
+    // Directories first, as users expect.
     let mut entries: Vec<&FileEntry> = list.files.iter().collect();
     entries.sort_by_key(|entry| entry.kind != EntryType::Directory);
     entries.into_iter().map(row).collect()

@@ -1,4 +1,4 @@
-//! What is done by a key to calls that wait, decisions, versions, members and commands.
+//! Key commands that act on approvals, tasks, decisions, board versions, members and commands.
 
 use polis_core::AgentId;
 use polis_core::board::{BoardName, DecisionStatus};

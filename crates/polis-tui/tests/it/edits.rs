@@ -1,4 +1,4 @@
-//! Texts that are edited outside of the screen: what is saved, what clashes, and what is kept.
+//! Texts edited in an external editor: saving, edit conflicts, and drafts that are kept.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::board::BoardName;
@@ -29,7 +29,7 @@ fn a_board_is_edited_from_what_is_there_and_saved_with_its_version() {
     assert!(hall.has("was saved as version 3") && hall.has("New"));
 }
 
-/// A draft of the global board, and somebody else's version after it.
+/// Creates a draft of the global board, and a newer version by another author.
 pub(crate) fn clash(mine: &str) -> Hall {
     let mut hall = open(Tab::Boards);
     hall.keys("e");
@@ -80,14 +80,15 @@ fn a_clash_is_edited_again_with_both() {
     assert_eq!(draft.version, 3);
     assert!(draft.text.contains("mine") && draft.text.contains("theirs"));
     assert!(draft.marked);
-    // Closing the editor without having chosen saves nothing.
+    // Closing the editor without resolving the conflict saves nothing.
     let unchanged = draft.text.clone();
     hall.tell(Message::Edited(draft.clone(), Ok(unchanged)));
     assert!(matches!(hall.app.overlay, Some(Overlay::Kept { .. })));
     assert_eq!(global(&hall).0, 3);
     hall.keys("e");
     assert!(matches!(hall.outside.pop(), Some(Effect::Edit(_))));
-    // Nor does any text with the marks in it, whatever else was done to it, until that is asked for.
+    // Nor is any text with conflict markers saved, whatever else was changed in it, until the user requests
+    // it.
     for text in [
         format!("more\n{}", draft.text),
         "a\n>>>>>>> current\n".into(),
@@ -99,7 +100,7 @@ fn a_clash_is_edited_again_with_both() {
         hall.keys("e");
         assert!(matches!(hall.outside.pop(), Some(Effect::Edit(_))));
     }
-    // An editor that failed leaves them as well.
+    // An editor that failed leaves the markers too.
     let failed = Refused {
         code: "editor_failed".to_owned(),
         message: "two\nlines".to_owned(),
@@ -154,7 +155,7 @@ fn a_tasks_subject_and_description_are_edited_as_one_text() {
     let same = "Deploy to staging\n\n\nDo it **well**.".to_owned();
     hall.tell(Message::Edited(draft.clone(), Ok(same)));
     assert!(hall.has("Nothing was changed."));
-    // That somebody takes it meanwhile is no change of the text.
+    // A claim in the meantime is not a change of the text.
     let claimed = TaskUpdate {
         status: Some(TaskStatus::InProgress),
         ..TaskUpdate::of(task(3))
@@ -197,7 +198,7 @@ fn a_task_that_two_edit_is_nobodys_loss() {
         hall.tell(Message::Edited(again.clone(), Ok(unchanged)));
         assert!(hall.has("Marks of the conflict"));
         hall.keys("<esc>");
-        // Somebody was faster a second time.
+        // Another author is faster a second time.
         let theirs = TaskUpdate {
             subject: Some("Theirs again".to_owned()),
             ..TaskUpdate::of(task(3))
@@ -240,7 +241,7 @@ fn keys_typed_while_a_text_is_read_count_when_it_is_there() {
 #[test]
 fn a_clash_is_saved_over_or_dropped() {
     let mut hall = clash("mine\n");
-    // Neither is done by a key alone, nor by one that is pressed with another.
+    // Neither is done without confirmation, nor by a key with a modifier.
     hall.keys("<c-o><c-x>");
     assert!(matches!(hall.app.overlay, Some(Overlay::Clash(_))));
     hall.keys("o<c-y>n");

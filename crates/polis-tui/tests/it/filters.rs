@@ -1,4 +1,4 @@
-//! Filters of lists, searches in texts, and the way to the end of what is not all read.
+//! Filters of lists, searches in texts, and jumping to the end of a partially loaded list.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_tui::Tab;
@@ -39,7 +39,7 @@ fn a_search_in_a_text_without_a_match_says_so() {
     }
     hall.keys("/build<enter>n");
     assert!(!hall.has("Not found"));
-    // Also where the text was not there yet.
+    // Also if the text was not loaded yet.
     let mut hall = open(Tab::Boards);
     let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
     let effects = update(&mut hall.app, 0, Message::Key(enter));

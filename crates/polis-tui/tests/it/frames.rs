@@ -1,5 +1,5 @@
-//! Frames of every tab and of what lies over them, in both languages, at 80x24 and narrow. What is expected stands
-//! in `frames/`; `POLIS_WRITE_FRAMES=1` writes it anew, to be read before it is kept.
+//! Snapshot tests of every tab and overlay, in both languages, at 80x24 and on a narrow screen. The expected
+//! frames are in `frames/`; `POLIS_WRITE_FRAMES=1` rewrites them, to be reviewed before they are committed.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::hall::Hall;
 const USUAL: (u16, u16) = (80, 24);
 const NARROW: (u16, u16) = (44, 12);
 
-/// A name, the tab it begins at, and the keys that lead there.
+/// A name, the initial tab, and the keys to press.
 const SCENES: &[(&str, Tab, &str)] = &[
     ("now", Tab::Now, ""),
     ("tasks", Tab::Tasks, ""),
@@ -34,7 +34,7 @@ const SCENES: &[(&str, Tab, &str)] = &[
     ("help", Tab::Tasks, "?"),
 ];
 
-/// The same of a team with a run under way.
+/// The same for a team with an active run.
 const BUSY: &[(&str, Tab, &str)] = &[
     ("busy-now", Tab::Now, ""),
     ("busy-allow", Tab::Now, "ygo on"),
@@ -44,7 +44,7 @@ const BUSY: &[(&str, Tab, &str)] = &[
     ("busy-command", Tab::Workspaces, "jc<enter>"),
 ];
 
-/// Every scene, and how it is opened.
+/// Returns every scene, and the function that opens it.
 fn scenes() -> impl Iterator<Item = (&'static (&'static str, Tab, &'static str), Open)> {
     let usual = SCENES.iter().map(|scene| (scene, Hall::open as Open));
     usual.chain(BUSY.iter().map(|scene| (scene, Hall::busy as Open)))

@@ -1,4 +1,4 @@
-//! A screen over a store in memory and a clock that stands still: keys in, frames out.
+//! Test harness: the application over an in-memory store with a manual clock; takes keys and returns frames.
 
 use std::sync::Arc;
 
@@ -25,19 +25,19 @@ use polis_view::Lang;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
-/// A screen and what it stands on.
+/// The application and its environment.
 pub(crate) struct Hall {
     pub(crate) app: App,
     pub(crate) screen: Screen,
     pub(crate) clock: Arc<FixedClock>,
     places: Arc<MemoryWorkspaces>,
-    /// What was asked for and is for no store: an editor, the end.
+    /// Effects outside of the store: starting an editor, quitting.
     pub(crate) outside: Vec<Effect>,
     runtime: tokio::runtime::Runtime,
 }
 
 impl Hall {
-    /// A team with a few tasks, a board and some history, on a screen of this size.
+    /// Creates a team with a few tasks, a board and some history, on a screen of this size.
     pub(crate) fn open(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
         let mut hall = Self::empty(lang, size, tab);
         hall.furnish();
@@ -45,7 +45,7 @@ impl Hall {
         hall
     }
 
-    /// Nothing at all.
+    /// Creates an empty store.
     pub(crate) fn empty(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
         let clock = Arc::new(FixedClock::default());
         let polis = Polis::new(
@@ -165,7 +165,7 @@ impl Hall {
         self.clock.advance(5 * 60_000);
     }
 
-    /// The same team with a run under way: a member, a call that waits for a person, commands.
+    /// Creates the same team with an active run: a member, a pending approval, commands.
     pub(crate) fn busy(lang: Lang, size: (u16, u16), tab: Tab) -> Self {
         let mut hall = Self::empty(lang, size, tab);
         hall.furnish();
@@ -235,32 +235,32 @@ impl Hall {
                 &order,
                 op::Follow::default(),
             ));
-            // Whoever does not want a result any more gets none, but the command is noted.
+            // A cancelled command returns no result, but is recorded.
             assert!(ran.is_ok() || command == "sleep 600", "{ran:?}");
             self.clock.advance(1_000);
         }
         self.clock.advance(60_000);
     }
 
-    /// Reads what is shown first.
+    /// Loads the first page.
     pub(crate) fn begin(&mut self) {
         self.app.now = self.polis().clock.now_millis();
         let effects = self.app.begin();
         self.carry_out(effects);
     }
 
-    /// A message, and everything that follows from it.
+    /// Processes a message and everything that follows from it.
     pub(crate) fn tell(&mut self, message: Message) {
         let now = self.polis().clock.now_millis();
         let effects = update(&mut self.app, now, message);
         self.carry_out(effects);
-        // The loop draws after each message.
+        // The event loop draws after each message.
         if self.app.is_unseen() {
             update(&mut self.app, now, Message::Seen);
         }
     }
 
-    /// Keys as they are typed: `<enter>`, `<esc>`, `<tab>` and `<c-d>` stand for themselves.
+    /// Types keys; `<enter>`, `<esc>`, `<tab>` and `<c-d>` are named keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         let mut rest = keys;
         while let Some(first) = rest.chars().next() {
@@ -288,7 +288,7 @@ impl Hall {
         }
     }
 
-    /// What has happened in the log since a place, as the follower tells it.
+    /// Delivers the events since a sequence number, as the follower does.
     pub(crate) fn news(&mut self, since: u64) {
         let read = op::LogRead {
             since,
@@ -298,7 +298,7 @@ impl Hall {
         self.tell(Message::News(page.unwrap().events));
     }
 
-    /// Does what was asked for, as the loop does.
+    /// Executes effects, as the event loop does.
     pub(crate) fn carry_out(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             let message = match effect {
@@ -317,7 +317,7 @@ impl Hall {
         }
     }
 
-    /// The frame, line by line, without blanks at the ends.
+    /// Returns the frame line by line, without trailing blanks.
     pub(crate) fn frame(&self) -> Vec<String> {
         let (width, height) = self.app.size;
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
@@ -332,7 +332,7 @@ impl Hall {
             while x < width {
                 let symbol = buffer[(x, y)].symbol();
                 line.push_str(symbol);
-                // The second half of a wide character is a cell of its own.
+                // The second half of a wide character is a separate cell.
                 x += u16::try_from(unicode_width::UnicodeWidthStr::width(symbol).max(1)).unwrap();
             }
             lines.push(line.trim_end().to_owned());
@@ -340,7 +340,7 @@ impl Hall {
         lines
     }
 
-    /// Compares the frame with what is expected; lines at the end that are empty do not count.
+    /// Compares the frame with the expected one; trailing empty lines are ignored.
     #[track_caller]
     pub(crate) fn shows(&self, name: &str, expected: &str) {
         let drawn = self.frame().join("\n");
@@ -357,24 +357,24 @@ impl Hall {
     }
 }
 
-/// A screen of the usual size at a tab.
+/// Opens a screen of the default size at a tab.
 pub(crate) fn open(tab: Tab) -> Hall {
     Hall::open(Lang::En, (80, 24), tab)
 }
 
-/// A task by its number.
+/// Returns a task id.
 pub(crate) fn task(number: u64) -> TaskId {
     TaskId::new(number).unwrap()
 }
 
-/// Somebody else changes a task.
+/// Changes a task as another agent.
 pub(crate) fn change(hall: &Hall, change: &TaskUpdate) {
     let lead: AgentId = "lead".parse().unwrap();
     hall.wait(op::update_task(hall.polis(), &lead, change))
         .unwrap();
 }
 
-/// Makes so many tasks.
+/// Creates this many tasks.
 pub(crate) fn create(hall: &Hall, count: usize) {
     for n in 0..count {
         let new = TaskCreate {
@@ -386,7 +386,7 @@ pub(crate) fn create(hall: &Hall, count: usize) {
     }
 }
 
-/// A narrow screen at the boards, of which the first has this text.
+/// Opens a narrow screen at the boards, the first of which has this text.
 pub(crate) fn narrow_with_global(text: String) -> Hall {
     let mut hall = Hall::empty(Lang::En, (60, 12), Tab::Boards);
     let board = op::BoardOverwrite {

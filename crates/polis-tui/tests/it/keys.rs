@@ -1,4 +1,4 @@
-//! Keys, the mouse, and what they ask for.
+//! Keyboard and mouse commands, and their effects.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use polis_core::board::BoardName;
@@ -88,7 +88,7 @@ fn tasks_are_claimed_moved_completed_and_deleted() {
     assert!(!hall.has("Deploy to staging"));
 }
 
-/// A completed task cannot be reopened, and one key is pressed easily.
+/// A completed task cannot be reopened, and a single key is easily pressed by mistake.
 #[test]
 fn completing_another_agents_task_asks_first() {
     for key in ["]", "x"] {
@@ -255,7 +255,7 @@ fn questions_are_answered_and_laid_aside() {
     );
     hall.keys("4j<enter>");
     assert!(hall.has("SQLite.") && hall.has("Which database?"));
-    // What was answered waits no more; what is laid aside neither.
+    // Answered and dismissed messages no longer need attention.
     hall.keys("1");
     assert!(!hall.has("Waits for you: questions"));
     let mut hall = open(Tab::Now);
@@ -331,7 +331,7 @@ fn a_page_that_could_not_be_read_is_read_when_the_store_is_back() {
             panic!("{effects:?}");
         };
         hall.tell(Message::Loaded(wish.clone(), Err(away())));
-        // What was read before stays in view beside it.
+        // The loaded data stays visible.
         assert!(hall.has("The store is away.") && hall.has("#1"));
         assert_eq!(hall.app.next_tick(), Some(3_000));
     };

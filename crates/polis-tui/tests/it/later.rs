@@ -1,5 +1,5 @@
-//! What a person has typed and could not be saved or sent: it is put off, found again, and never lost by a key
-//! that was meant for something else.
+//! Input that could not be saved or sent: it can be postponed and resumed, and is never lost by a key that
+//! was meant for something else.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::task::update::TaskUpdate;
@@ -90,12 +90,12 @@ fn a_form_that_was_refused_is_there_again_with_its_text() {
     assert!(hall.has("version_mismatch"));
     hall.keys("<esc>");
     assert!(hall.has("Approve #3") && hall.has("very good"));
-    // The page behind it shows the task as it is now, and that is what it is about.
+    // The page behind it shows the current task, and the form refers to that version.
     assert!(hall.has("Something else"));
     hall.keys(" indeed<enter>");
     assert!(!hall.has("version_mismatch"), "{}", hall.frame().join("\n"));
     assert!(hall.app.sent.is_empty());
-    // So is one of several lines.
+    // A form with several fields is restored too.
     hall.keys("<esc><esc>");
     hall.keys("aa subject<tab>at length<tab><tab>nonsense<enter>");
     assert!(matches!(hall.app.overlay, Some(Overlay::Refused(..))));

@@ -1,4 +1,4 @@
-//! The screen from outside: frames as they are drawn, keys and what they ask for, and the terminal given back.
+//! Tests of the terminal interface from outside: frames, keys and their effects, and restoring the terminal.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! What is read when, and how much of it.
+//! Tests of loading: which data is loaded when, and how much of it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polis_core::{AgentId, Event};
@@ -23,7 +23,7 @@ fn events_since(hall: &Hall, since: u64) -> Vec<Event> {
     page.unwrap().events
 }
 
-/// What is asked for by a message, before it is answered.
+/// Returns the load request that a message triggers, and executes it.
 fn wish(hall: &mut Hall, message: Message) -> Wish {
     let now = hall.polis().clock.now_millis();
     let mut effects = update(&mut hall.app, now, message);
@@ -53,7 +53,7 @@ fn of_the_log_only_what_is_new_or_older_is_read() {
     let asked = wish(&mut hall, Message::News(events));
     assert_eq!(asked.part, Part::Since(known));
     assert_eq!(sheet(&hall).events.len(), 202);
-    // Up to the beginning, and what was new is still there.
+    // Up to the beginning; the newer events are still loaded.
     let first = sheet(&hall).from;
     hall.keys("g");
     let g = KeyEvent::new(KeyCode::Char('g'), KeyModifiers::NONE);
@@ -148,7 +148,7 @@ fn this_minute_does_not_wait_for_the_figures() {
     let effects = update(&mut hall.app, 0, Message::Loaded(asked.clone(), answer));
     assert_eq!(effects, [Effect::Figures]);
     assert!(hall.has("The figures are being counted") && hall.has("Last events"));
-    // What happens meanwhile is counted afterwards, and not twice at the same time.
+    // Events in the meantime cause another computation afterwards, not a concurrent one.
     hall.keys("<c-l>");
     assert_eq!(hall.app.counting, Counting::NowAndAgain);
     hall.carry_out(effects);

@@ -1,5 +1,5 @@
-//! The screen in a real terminal, in tmux, over a store in memory and a clock that breaks or waits when it is
-//! told to: whatever happens, the terminal is given back and what was begun is finished.
+//! The interface in a real terminal (tmux), over an in-memory store and a clock that panics or blocks on
+//! demand: in every case the terminal is restored and actions in progress are finished.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -20,17 +20,17 @@ use polis_tui::{Screen, Tab};
 use polis_view::Lang;
 use tempfile::TempDir;
 
-/// Names a file and what the clock does while it is there.
+/// Names a file, and what the clock does while that file exists.
 const HOW: &str = "POLIS_TEST_CLOCK";
 
-/// What the clock does while the file is there.
+/// What the clock does while the file exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ill {
-    /// It breaks in the screen itself.
+    /// Panics in the event loop.
     Here,
-    /// It breaks in what runs beside the screen.
+    /// Panics in a background task.
     Beside,
-    /// It keeps what runs beside the screen waiting.
+    /// Blocks background tasks.
     Slow,
 }
 
@@ -57,7 +57,7 @@ impl Clock for IllClock {
     }
 }
 
-/// Not a test of its own: the program that the tests below run in a terminal.
+/// Not a test by itself: the program that the tests below run in a terminal.
 #[test]
 #[ignore = "needs tmux: it is the program of the tests here"]
 fn a_screen() {
@@ -109,14 +109,14 @@ fn a_screen() {
     });
 }
 
-/// A screen in a terminal, and the file that makes its clock ill.
+/// The interface in a terminal, and the file that activates the clock's fault.
 struct Room {
     pane: Pane,
     ill: PathBuf,
     directory: TempDir,
 }
 
-/// Opens a screen in a terminal; `before` is what stands before it on the shell's line.
+/// Opens the interface in a terminal; `before` is put before the program on the shell's command line.
 fn open(ill: &str, before: &str, editor: &str) -> Room {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ill");
@@ -179,7 +179,7 @@ fn what_was_begun_is_finished_before_the_end() {
 #[test]
 #[ignore = "needs tmux"]
 fn a_screen_that_nothing_could_bring_back_is_not_suspended() {
-    // In the shell's place it has nobody above it in its session.
+    // In place of the shell it has no parent in its session that could resume it.
     let room = open("slow", "exec", "false");
     room.pane.press(&["C-z"]);
     room.pane.wait("so it stays");
@@ -194,7 +194,7 @@ fn a_screen_that_a_shell_brought_back_does_not_say_that_nothing_could() {
     room.pane.press(&["C-z"]);
     room.pane.is_given_back();
     room.pane.line("fg");
-    // The line at the bottom offers the keys of the page, so nothing else is said there.
+    // The status line shows the keys of the page, so no other message is shown there.
     room.pane.wait_for("the keys of the page", |seen| {
         seen.contains("This minute") && seen.contains("? help")
     });
@@ -219,7 +219,7 @@ fn after_a_stop_from_outside_the_terminal_is_taken_again() {
     let stopped = Command::new("kill").args(["-s", "STOP", &id]).status();
     assert!(stopped.unwrap().success());
     room.pane.wait("READY>");
-    // What many shells do by themselves.
+    // As many shells do by themselves.
     room.pane.write("stty sane");
     room.pane.press(&["C-j"]);
     room.pane.wait_for("a shell's mode", |_| !is_raw());
@@ -278,7 +278,7 @@ fn what_was_typed_before_a_box_was_drawn_is_not_taken_for_an_answer() {
     room.pane.wait("global");
     room.pane.press(&["e"]);
     room.pane.wait("OPENED");
-    // Nobody reads this before the box is there, in which it would give the text up.
+    // This is not read before the overlay is open, in which it would discard the text.
     room.pane.write("xy");
     room.pane
         .wait_for("the echo", |seen| seen.lines().any(|line| line == "xy"));
