@@ -1,23 +1,23 @@
-//! How a command ended, in words.
+//! Describes how a command ended, and classifies the result for colouring.
 
 use polis_ops::op::CommandEntry;
 
 use crate::Lang;
 
-/// What a command's end means for who looks at it.
+/// Class of a command's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It has not ended.
+    /// Still running.
     Running,
-    /// It did what it was to do.
+    /// Succeeded.
     Good,
-    /// It was not let finish, or nobody knows how it ended.
+    /// Interrupted or cancelled, or with unknown result.
     Open,
-    /// It failed.
+    /// Failed.
     Bad,
 }
 
-/// How a command ended, or that it runs.
+/// Returns class and description of a command's result, or that it is running.
 pub fn ending(entry: &CommandEntry, lang: Lang) -> (Ending, String) {
     let (ending, words) = match (entry.exit_code, &entry.signal) {
         _ if entry.running => (Ending::Running, lang.say("runs", "运行中")),

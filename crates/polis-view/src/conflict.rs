@@ -1,19 +1,19 @@
-//! Two who changed the same thing: what each wanted, field by field.
+//! Three-way comparison of one field after a concurrent edit: base, theirs and mine.
 
-/// How a field stands after somebody else was faster.
+/// Result of the comparison of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nobody changed it, or both the same way.
+    /// Neither side changed it, or both changed it in the same way.
     Same,
-    /// Only I changed it: mine holds.
+    /// Only I changed it: my value is kept.
     Mine,
-    /// Only they changed it: theirs holds.
+    /// Only they changed it: their value is kept.
     Theirs,
-    /// Both did, differently: somebody has to choose.
+    /// Both changed it differently: a conflict the user has to resolve.
     Both,
 }
 
-/// How a field stands, given what it was when I began, what they made of it, and what I want.
+/// Compares a field, given its base value, the value saved by the other side, and my value.
 pub fn compare<T: PartialEq + ?Sized>(base: &T, theirs: &T, mine: &T) -> Outcome {
     match (theirs == base, mine == base) {
         _ if theirs == mine => Outcome::Same,

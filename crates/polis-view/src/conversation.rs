@@ -1,5 +1,5 @@
-//! A member's conversation as people read it: what it heard, what it said, and with each call what came of
-//! it, put together from turns in which they stand apart.
+//! Renders a member's conversation: messages and model answers in order, with the result of each tool call
+//! attached to the call, although the turns store them separately.
 
 use std::collections::HashMap;
 
@@ -9,73 +9,73 @@ use polis_ops::op::{Spoken, ToolCall, TurnView};
 
 use crate::width;
 
-/// Something said or done.
+/// An entry of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bubble<'a> {
-    /// The turn it stands in.
+    /// Index of its turn.
     pub turn: u64,
-    /// When.
+    /// Time of its turn.
     pub at: &'a Timestamp,
-    /// What.
+    /// Content.
     pub what: What<'a>,
 }
 
-/// What was said or done.
+/// Content of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What<'a> {
-    /// It heard this.
+    /// Input it received.
     Heard {
         /// As the model read it.
         text: &'a str,
     },
-    /// It said this, and asked for these calls.
+    /// An answer of the model, with its tool calls.
     Said {
-        /// What it said.
+        /// Text of the answer.
         text: &'a str,
-        /// The calls, each with what came of it.
+        /// The calls, each with its result.
         calls: Vec<Call<'a>>,
-        /// What it took.
+        /// Token usage and cost.
         used: &'a Used,
     },
-    /// What came of a call that stands on an earlier page.
+    /// Result of a call that is on an earlier page.
     Did(Done<'a>),
-    /// The runtime told it this.
+    /// A note of the runtime.
     Told {
-        /// The note.
+        /// Text of the note.
         text: &'a str,
     },
-    /// Everything before was summed up.
+    /// A compaction: everything before was summarized.
     Summed {
         /// The summary.
         text: &'a str,
     },
 }
 
-/// A call that was asked for.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// What it is about, in a few words: the first short value it was called with.
+    /// Short summary: the first value of the arguments.
     pub gist: String,
-    /// What it was called with: JSON on lines of its own if it is that, else as it was written.
+    /// The arguments: pretty-printed if they are JSON, otherwise unchanged.
     pub arguments: String,
-    /// What came of it; nothing if that is yet to come.
+    /// The result; `None` if it is still pending.
     pub done: Option<Done<'a>>,
 }
 
-/// What came of a call.
+/// Result of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Done<'a> {
-    /// What the model was told.
+    /// Text returned to the model.
     pub text: &'a str,
-    /// How it ended.
+    /// How the call ended.
     pub end: CallEnd,
-    /// How long it took (milliseconds).
+    /// Duration in milliseconds.
     pub ms: u64,
 }
 
-/// The turns as bubbles, in order.
+/// Converts turns to entries, in order.
 pub fn bubbles(turns: &[TurnView]) -> Vec<Bubble<'_>> {
     let mut results: HashMap<&str, Done<'_>> = HashMap::new();
     let mut asked: Vec<&str> = Vec::new();
@@ -109,7 +109,7 @@ pub fn bubbles(turns: &[TurnView]) -> Vec<Bubble<'_>> {
                     calls: calls.iter().map(|call| of(call, &results)).collect(),
                     used,
                 },
-                // It stands with its call.
+                // It is shown with its call.
                 Spoken::Did { call, .. } if asked.contains(call.as_str()) => continue,
                 Spoken::Did { text, end, ms, .. } => What::Did(Done {
                     text,
@@ -138,10 +138,10 @@ fn of<'a>(call: &'a ToolCall, results: &HashMap<&str, Done<'a>>) -> Call<'a> {
     }
 }
 
-/// How much room a gist takes.
+/// Maximum width of a call's summary in columns.
 const GIST: usize = 60;
 
-/// The first text or number of the arguments that fits on a line, cut.
+/// Returns the first string or number of the arguments, only its first line, truncated.
 fn gist(arguments: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(arguments);
     let Ok(serde_json::Value::Object(fields)) = read else {
@@ -155,8 +155,8 @@ fn gist(arguments: &str) -> String {
     width::cut(&said.unwrap_or_default(), GIST)
 }
 
-/// What a letter says in words: itself if it is a text, else the `text` of what it holds. Nothing if it is
-/// only data.
+/// Returns the text of a message payload: the payload itself if it is a string, or its `text` field if it has
+/// no other. Returns `None` if the payload is other data.
 pub fn letter(payload: &Raw) -> Option<String> {
     match payload.to::<serde_json::Value>()? {
         serde_json::Value::String(text) => Some(text),
@@ -169,7 +169,7 @@ pub fn letter(payload: &Raw) -> Option<String> {
     }
 }
 
-/// JSON on lines of its own; what is none, as it stands.
+/// Pretty-prints a JSON object or array; returns any other text unchanged.
 pub fn laid_out(text: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(text);
     let laid = read

@@ -1,22 +1,22 @@
-//! A limit on how deep lists and quotes go, before the text is parsed.
+//! Limits the nesting depth of lists and quotes before Markdown is parsed.
 //!
-//! The parser looks at every open list and quote on every line. A board of 10 MB could open
-//! millions of them on its first line and then hold millions of empty ones.
+//! The parser examines every open list and quote on every line. A board of 10 MB could open millions of them
+//! on its first line and then contain millions of empty lines, which would take quadratic time.
 
 use std::borrow::Cow;
 
-/// How many lists and quotes may stand inside each other; no terminal is wide enough for more.
+/// Maximum nesting depth of lists and quotes; no terminal is wide enough for more.
 const MAX_DEPTH: usize = 48;
-/// The least a list indents what is in it.
+/// Minimum indentation of a list's content in columns.
 const LEAST_INDENT: usize = 2;
 
-/// The text with a backslash before each marker that would open too deep a list or quote, so that
-/// it is shown as it was written.
+/// Escapes with a backslash each marker that would open a list or quote beyond the maximum depth, so that it
+/// is displayed as text.
 pub fn capped(markdown: &str) -> Cow<'_, str> {
     let mut capped = String::new();
     let mut copied = 0;
     let mut start = 0;
-    // The parser takes a lone carriage return for a line end, too.
+    // The parser treats a lone carriage return as a line break, too.
     for line in markdown.split_inclusive(['\n', '\r']) {
         if let Some(marker) = first_too_deep(line) {
             let at = start + marker;
@@ -33,10 +33,11 @@ pub fn capped(markdown: &str) -> Cow<'_, str> {
     Cow::Owned(capped)
 }
 
-/// Where the line's first character stands that, unescaped, would make it too deep.
+/// Returns the offset of the first character in the line that has to be escaped to stay within the maximum
+/// depth.
 ///
-/// A level takes a marker or two columns of indentation on the line that opens it, so the two
-/// together are at least the depth.
+/// Every level needs a marker or two columns of indentation on the line that opens it, so their sum is an
+/// upper bound of the depth.
 fn first_too_deep(line: &str) -> Option<usize> {
     let mut columns = 0;
     let mut markers = 0;
@@ -57,8 +58,8 @@ fn first_too_deep(line: &str) -> Option<usize> {
     }
 }
 
-/// The list or quote marker that the text starts with: where a backslash takes its meaning, and how
-/// long it is.
+/// Parses the list or quote marker at the start of a text. Returns the offset for an escaping backslash, and
+/// the length of the marker.
 fn marker(text: &str) -> Option<(usize, usize)> {
     if text.starts_with('>') {
         return Some((0, 1));

@@ -1,8 +1,8 @@
-//! An event of the log as a sentence: who did what to which thing, and the particulars worth a glance.
+//! Formats a log event as a sentence: actor, verb, object, and the most important details.
 //!
-//! The parts are given apart, so that a screen can make links of them; [`Sentence::text`] puts them
-//! together. What an event is about that may not be seen is never asked for here: only what the event
-//! itself says is shown.
+//! The parts are returned separately, so that a screen can turn them into links; [`Sentence::text`] joins
+//! them. Only the event's own data is used. Nothing else is looked up, so the sentence reveals nothing the
+//! reader may not see.
 
 use polis_core::Event;
 use polis_core::event::kind;
@@ -10,35 +10,35 @@ use serde_json::Value;
 
 use crate::{Lang, labels, number_format, time};
 
-/// How many characters of somebody's text are shown.
+/// Maximum number of characters shown of user text.
 const SHOWN: usize = 120;
 
-/// An event as a sentence. Read in this order, with spaces between: who, what, about, more.
+/// An event as a sentence. Read in this order, separated by spaces: who, what, about, more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
-    /// Who did it.
+    /// The actor.
     pub who: String,
-    /// What was done.
+    /// The verb.
     pub what: &'static str,
-    /// To which thing.
+    /// The object.
     pub about: Option<Thing>,
-    /// The particulars.
+    /// Details.
     pub more: String,
-    /// Whether it was refused, and so changed nothing.
+    /// Whether it was refused and therefore changed nothing.
     pub refused: bool,
 }
 
-/// A thing that an event is about.
+/// The object of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thing {
-    /// How it is called.
+    /// Display name.
     pub text: String,
-    /// What it is in the log, such as `task/5`.
+    /// Subject in the log, such as `task/5`.
     pub subject: String,
 }
 
 impl Sentence {
-    /// The whole sentence.
+    /// Returns the whole sentence.
     pub fn text(&self) -> String {
         let about = self.about.as_ref().map_or("", |thing| thing.text.as_str());
         let parts = [self.who.as_str(), self.what, about, self.more.as_str()];
@@ -47,7 +47,7 @@ impl Sentence {
     }
 }
 
-/// An event as a sentence.
+/// Formats an event as a sentence.
 pub fn sentence(event: &Event, lang: Lang) -> Sentence {
     let data: Value = event.data.to().unwrap_or_default();
     let told = Told { data, lang };
@@ -65,7 +65,7 @@ pub fn sentence(event: &Event, lang: Lang) -> Sentence {
     }
 }
 
-/// What a subject of the log is called.
+/// Returns the display name of a log subject.
 pub fn thing(subject: &str, lang: Lang) -> Thing {
     let text = match subject.split_once('/') {
         Some(("task", id)) => lang.say(format!("task #{id}"), format!("任务 #{id}")),
@@ -85,10 +85,10 @@ pub fn thing(subject: &str, lang: Lang) -> Thing {
 
 fn about(event: &Event, told: &Told) -> Option<Thing> {
     match event.kind.as_str() {
-        // These are about the one who did it.
+        // The object of these events is the actor itself.
         kind::MESSAGE_READ => None,
         kind::TOKEN_ISSUED | kind::TOKEN_REVOKED if told.session(&event.kind).is_some() => None,
-        // A run is named by the sentence; the deed is about one of its members.
+        // The subject of these events is the run, but their object is one of its members.
         kind::SOCIETY_HIRED
         | kind::SOCIETY_DISMISSED
         | kind::SOCIETY_STANDS
@@ -176,7 +176,7 @@ fn more(event: &Event, told: &Told) -> String {
     }
 }
 
-/// The particulars of an event, and the language to say them in.
+/// Data of an event, and the display language.
 struct Told {
     data: Value,
     lang: Lang,
@@ -187,7 +187,7 @@ impl Told {
         self.data.get(field)?.as_str()
     }
 
-    /// What was done about a browser's session, which is a token in the log.
+    /// Returns the verb for a browser session, which is a token in the log.
     fn session(&self, kind: &str) -> Option<&'static str> {
         let session = self.data.get("session").and_then(Value::as_bool);
         session.filter(|session| *session)?;
@@ -201,12 +201,12 @@ impl Told {
         }
     }
 
-    /// A changed field's new value.
+    /// Returns the new value of a changed field.
     fn changed(&self, field: &str) -> Option<&str> {
         self.data.get("changes")?.get(field)?.as_str()
     }
 
-    /// Somebody's own words.
+    /// Returns a user's text in quotation marks.
     fn quoted(&self, field: &str) -> String {
         match self.text(field) {
             Some(text) if !text.trim().is_empty() => {
@@ -217,13 +217,13 @@ impl Told {
         }
     }
 
-    /// Some fields, one after the other.
+    /// Returns several fields, separated by dots.
     fn listed(&self, fields: &[&str]) -> String {
         let values: Vec<&str> = fields.iter().filter_map(|field| self.text(field)).collect();
         cut(&values.join(" · "))
     }
 
-    /// Which decision, and how it stands.
+    /// Returns the id and status of a decision.
     fn ruling(&self) -> String {
         let status = self.data.get("status").cloned().unwrap_or_default();
         match (self.lang, serde_json::from_value(status)) {
@@ -231,12 +231,12 @@ impl Told {
                 let id = self.text("decision").unwrap_or_default();
                 cut(&format!("{id} · {}", labels::decision(status, self.lang)))
             }
-            // In English the word of the log is a word as well.
+            // In English the stored status is already a readable word.
             _ => self.listed(&["decision", "status"]),
         }
     }
 
-    /// The names of what was changed.
+    /// Returns the names of the changed fields.
     fn fields(&self) -> String {
         let Some(changes) = self.data.get("changes").and_then(Value::as_object) else {
             return String::new();
@@ -254,7 +254,7 @@ impl Told {
         )
     }
 
-    /// What was attempted, and why it was not done.
+    /// Returns what was attempted, and the error code.
     fn refusal(&self) -> String {
         let code = self.text("code").unwrap_or_default();
         let what = self.text("command").or_else(|| self.text("path"));
@@ -297,7 +297,7 @@ impl Told {
     }
 }
 
-/// The first line of a text, and not much of it.
+/// Returns the first line of a text, truncated.
 fn cut(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let mut shown: String = line.chars().take(SHOWN).collect();

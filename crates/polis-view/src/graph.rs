@@ -1,53 +1,51 @@
-//! Where the nodes of a dependency graph stand: in layers, each to the right of all it waits for.
+//! Layered layout of a dependency graph: each node is placed to the right of all nodes it depends on.
 //!
-//! Only places are decided here; how large a node is and how a line bends is the screen's matter. Every
-//! edge among the given nodes is there, also one that closes a circle (the rules refuse those, files of
-//! others may have had them). It takes time in proportion to nodes and edges, whatever they look like,
-//! up to sorting each layer.
+//! Only layers and rows are computed here; node sizes and curves are up to the screen. Every edge between the
+//! given nodes is kept, including one that closes a cycle (the rules refuse cycles, but imported files may
+//! contain them). The time is linear in nodes and edges for any graph, except for sorting each layer.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// How often the layers are put in order after each other's; more changes little.
+/// Number of ordering passes over the layers; more passes change little.
 const SWEEPS: usize = 4;
 
-/// Where a node stands.
+/// Position of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<K> {
-    /// Which node.
+    /// The node.
     pub key: K,
     /// Its layer, from the left.
     pub layer: usize,
-    /// Its row, from above.
+    /// Its row, from the top.
     pub row: usize,
 }
 
-/// An edge between two places.
+/// An edge between two positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line {
-    /// Where in [`Layout::places`] it begins: at what is waited for.
+    /// Index in [`Layout::places`] of its start: the dependency.
     pub from: usize,
-    /// Where it ends: at what waits.
+    /// Index of its end: the dependent node.
     pub to: usize,
-    /// Whether it runs against the order and so closes a circle.
+    /// Whether it is a back edge, which closes a cycle.
     pub back: bool,
 }
 
-/// A graph with a place for each node.
+/// A graph with a position for each node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout<K> {
-    /// The nodes, layer by layer from the left, row by row from above.
+    /// The nodes, by layer from the left and by row from the top.
     pub places: Vec<Place<K>>,
     /// The edges, each once.
     pub lines: Vec<Line>,
-    /// How many layers there are.
+    /// Number of layers.
     pub layers: usize,
-    /// How many rows the tallest layer has.
+    /// Number of rows of the tallest layer.
     pub rows: usize,
 }
 
-/// Gives each node a place. A node that is named twice counts once; an edge whose end is no node, or that
-/// is named twice, is left out.
+/// Computes the layout. Duplicate nodes and edges count once; edges to unknown nodes are omitted.
 pub fn lay_out<K: Copy + Eq + Hash>(nodes: &[K], edges: &[(K, K)]) -> Layout<K> {
     let (keys, edges) = numbered(nodes, edges);
     let ahead = neighbours(keys.len(), edges.iter().copied());
@@ -65,7 +63,7 @@ pub fn lay_out<K: Copy + Eq + Hash>(nodes: &[K], edges: &[(K, K)]) -> Layout<K> 
     let mut places = Vec::with_capacity(keys.len());
     let mut place_of = vec![0; keys.len()];
     for (layer, members) in layers.iter().enumerate() {
-        // Shorter layers stand in the middle.
+        // Shorter layers are centred vertically.
         let above = (rows - members.len()) / 2;
         for (row, &node) in members.iter().enumerate() {
             if let (Some(&key), Some(at)) = (keys.get(node), place_of.get_mut(node)) {
@@ -92,7 +90,7 @@ pub fn lay_out<K: Copy + Eq + Hash>(nodes: &[K], edges: &[(K, K)]) -> Layout<K> 
     }
 }
 
-/// The nodes without repetitions, and the edges between their numbers, each once.
+/// Returns the nodes without duplicates, and the edges between their indices, each once.
 fn numbered<K: Copy + Eq + Hash>(nodes: &[K], edges: &[(K, K)]) -> (Vec<K>, Vec<(usize, usize)>) {
     let mut number: HashMap<K, usize> = HashMap::with_capacity(nodes.len());
     let mut keys = Vec::with_capacity(nodes.len());
@@ -121,8 +119,8 @@ fn neighbours(count: usize, edges: impl Iterator<Item = (usize, usize)>) -> Vec<
     found
 }
 
-/// The layer of each node: one more than the last of those it waits for. Where everything left waits for
-/// something left, there is a circle; it is cut at the first node.
+/// Returns the layer of each node: one more than the maximum of its dependencies. If all remaining nodes
+/// depend on remaining nodes, there is a cycle; it is broken at the first one.
 fn layered(ahead: &[Vec<usize>], behind: &[Vec<usize>]) -> Vec<usize> {
     let count = ahead.len();
     let mut layer = vec![0; count];
@@ -163,7 +161,8 @@ fn layered(ahead: &[Vec<usize>], behind: &[Vec<usize>]) -> Vec<usize> {
     }
 }
 
-/// Puts each layer in the order of the middle of its neighbours, there and back, so that few lines cross.
+/// Orders each layer by the average row of its neighbours, alternating forwards and backwards (barycenter
+/// heuristic), so that few edges cross.
 fn order(layers: &mut [Vec<usize>], ahead: &[Vec<usize>], behind: &[Vec<usize>]) {
     let mut row: Vec<f64> = vec![0.0; ahead.len()];
     for members in layers.iter() {
@@ -189,7 +188,7 @@ fn order(layers: &mut [Vec<usize>], ahead: &[Vec<usize>], behind: &[Vec<usize>])
     }
 }
 
-/// Where the neighbours of a node are on average; where it is itself if it has none.
+/// Returns the average row of a node's neighbours; its own row if it has none.
 fn middle(node: usize, towards: &[Vec<usize>], row: &[f64]) -> f64 {
     let near = towards.get(node).map_or(&[][..], Vec::as_slice);
     let (sum, count) = near.iter().fold((0.0, 0.0), |(sum, count), other| {
@@ -201,7 +200,8 @@ fn middle(node: usize, towards: &[Vec<usize>], row: &[f64]) -> f64 {
     }
 }
 
-/// Notes the rows of a layer's members, counted from its middle so that long and short ones compare.
+/// Records the rows of a layer's nodes relative to its middle, so that layers of different length are
+/// comparable.
 fn note(members: &[usize], row: &mut [f64]) {
     let mut at = members.iter().fold(0.5, |start, _| start - 0.5);
     for &node in members {

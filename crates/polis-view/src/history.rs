@@ -1,4 +1,4 @@
-//! A task's history as people read it: who did what, and what each field was and is.
+//! Formats a task's history for people: what was done, and the old and new value of each changed field.
 
 use polis_core::event::kind;
 use polis_core::task::history::{FieldChange, HistoryEntry, Refused};
@@ -7,26 +7,26 @@ use serde_json::Value;
 
 use crate::{Lang, labels};
 
-/// Values longer than this are shown on demand.
+/// Values longer than this many characters are shown on demand.
 const SHORT: usize = 80;
 
-/// How many tasks of a list are named.
+/// Maximum number of tasks named in a list.
 const LISTED: usize = 20;
 
-/// A field's change.
+/// Change of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detail<'a> {
-    /// The field's name.
+    /// Display name of the field.
     pub field: &'a str,
-    /// What it was; nothing if it had no value.
+    /// Old value; `None` if there was none.
     pub from: Option<String>,
-    /// What it is; nothing if it has no value any more.
+    /// New value; `None` if there is none.
     pub to: Option<String>,
-    /// Whether a value is too long for a line.
+    /// Whether a value is too long for one line.
     pub long: bool,
 }
 
-/// What was done, without who did it: "claimed it", "认领了任务".
+/// Returns what was done, without the actor: "claimed it", "认领了任务".
 pub fn sentence(entry: &HistoryEntry, lang: Lang) -> String {
     let told = match entry.kind.as_str() {
         kind::TASK_CREATED => lang.say("created it", "创建了任务"),
@@ -68,7 +68,7 @@ fn refused(entry: &HistoryEntry, lang: Lang) -> String {
     }
 }
 
-/// What changed, field by field, without what the sentence and the time tell already.
+/// Returns the changed fields, without those that the sentence and the time already express.
 pub fn details<'a>(entry: &'a HistoryEntry, lang: Lang) -> Vec<Detail<'a>> {
     let whole = matches!(
         entry.kind.as_str(),
@@ -79,7 +79,7 @@ pub fn details<'a>(entry: &'a HistoryEntry, lang: Lang) -> Vec<Detail<'a>> {
             change.field.as_str(),
             "claimedAt" | "startedAt" | "completedAt" | "leaseMs" | "leaseExpiresAt"
         );
-        // A new task has its fields on the page; what it began with empty is no news.
+        // The fields of a new task are visible on its page; initially empty ones are not worth showing.
         let empty = |raw: &Raw| matches!(raw.text(), "\"\"" | "[]" | "null" | "\"pending\"");
         let began_empty = change.from.is_none() && change.to.as_ref().is_none_or(empty);
         !(technical || whole && began_empty)
@@ -88,7 +88,7 @@ pub fn details<'a>(entry: &'a HistoryEntry, lang: Lang) -> Vec<Detail<'a>> {
     shown.map(|change| detail(change, lang)).collect()
 }
 
-/// A field's change in words.
+/// Formats the change of a field.
 pub fn detail(change: &FieldChange, lang: Lang) -> Detail<'_> {
     let said = |raw: &Option<Raw>| {
         let text = raw.as_ref().map(|raw| value(&change.field, raw, lang));
@@ -110,7 +110,7 @@ pub fn detail(change: &FieldChange, lang: Lang) -> Detail<'_> {
     }
 }
 
-/// Of a list of tasks: what was taken out and what was put in.
+/// Returns the removed and added entries of a list of tasks.
 fn list_change(change: &FieldChange) -> Option<(Option<String>, Option<String>)> {
     if !matches!(change.field.as_str(), "blocks" | "blockedBy") {
         return None;
@@ -120,7 +120,7 @@ fn list_change(change: &FieldChange) -> Option<(Option<String>, Option<String>)>
     if change.partly {
         return Some((listed(&from), listed(&to)));
     }
-    // As they are short, and equal numbers are equal texts.
+    // Quadratic, which is fine for short lists; equal ids have equal text.
     let without = |all: &[Value], others: &[Value]| {
         let left: Vec<Value> = all
             .iter()
@@ -132,7 +132,7 @@ fn list_change(change: &FieldChange) -> Option<(Option<String>, Option<String>)>
     Some((without(&from, &to), without(&to, &from)))
 }
 
-/// Numbers of tasks, the first of them if they are many.
+/// Formats task numbers, truncated if there are many.
 fn listed(ids: &[Value]) -> Option<String> {
     let shown = ids.iter().take(LISTED).map(|id| match id {
         Value::String(text) => format!("#{text}"),
@@ -149,7 +149,7 @@ fn text_of(raw: &Raw) -> Option<String> {
     raw.to::<String>()
 }
 
-/// A value of a field in words.
+/// Formats the value of a field.
 fn value(field: &str, raw: &Raw, lang: Lang) -> String {
     let Some(value) = raw.to::<Value>() else {
         return raw.text().to_owned();

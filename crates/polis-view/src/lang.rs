@@ -1,8 +1,8 @@
-//! The language a person reads.
+//! Display language of the user interfaces.
 
 use polis_core::board::template_text::Language;
 
-/// The language a person reads.
+/// Display language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Lang {
     /// English.
@@ -13,8 +13,8 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The text of this language. Texts are given in pairs where they are used, so that a sentence and its
-    /// translation are read, and changed, together.
+    /// Returns the text in this language. Texts are given in pairs where they are used, so that a sentence
+    /// and its translation are read and changed together.
     pub fn say<T>(self, en: T, zh: T) -> T {
         match self {
             Self::En => en,
@@ -22,12 +22,12 @@ impl Lang {
         }
     }
 
-    /// Its name in web standards: `en`, `zh`.
+    /// Returns its language code: `en`, `zh`.
     pub fn code(self) -> &'static str {
         self.say("en", "zh")
     }
 
-    /// The language of a name such as `zh`, `zh-CN` or `en_US.UTF-8`; none if it is neither.
+    /// Parses a locale name such as `zh`, `zh-CN` or `en_US.UTF-8`. Returns `None` if it is neither language.
     pub fn parse(name: &str) -> Option<Self> {
         let first = name.split(['-', '_', '.']).next()?;
         match first.to_ascii_lowercase().as_str() {

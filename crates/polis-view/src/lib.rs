@@ -1,6 +1,6 @@
-//! What the web page and the terminal screen show alike: words in two languages, events as sentences,
-//! ages, drawn graphs, aligned differences. Pure: what is shown comes from `polis-ops`, how it is drawn is
-//! each screen's matter.
+//! Presentation logic shared by the web interface and the terminal UI: words in two languages, events as
+//! sentences, relative times, graph layout, side-by-side diffs, syntax highlighting, Markdown. Pure
+//! functions: the data comes from `polis-ops`, and each surface draws in its own way.
 
 pub mod command;
 pub mod conflict;

@@ -1,11 +1,11 @@
-//! Numbers as people read them: counts, sizes, money.
+//! Formats numbers for people: counts, sizes and amounts of money.
 
-/// A count in at most four characters and a unit: 950, 12.3k, 4.5M.
+/// Formats a count with at most four characters and a unit: 950, 12.3k, 4.5M.
 pub fn count(number: u64) -> String {
     scaled(number, 1_000, &["", "k", "M", "G", "T", "P", "E"], "")
 }
 
-/// A size: 950 B, 12.3 KiB.
+/// Formats a size in bytes: 950 B, 12.3 KiB.
 pub fn bytes(size: u64) -> String {
     scaled(
         size,
@@ -15,7 +15,7 @@ pub fn bytes(size: u64) -> String {
     )
 }
 
-/// Money that is counted in millionths of a dollar: $0.0421, $12.30.
+/// Formats an amount of money, given in millionths of a dollar: $0.0421, $12.30.
 pub fn money(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     match whole {
@@ -32,7 +32,7 @@ fn scaled(number: u64, step: u64, units: &[&str], gap: &str) -> String {
     }
     let name = units.get(unit).copied().unwrap_or("");
     let whole = number / worth;
-    // The first digit after the point, cut and not rounded: nothing is shown that was not there.
+    // The first decimal, truncated instead of rounded: the displayed value never exceeds the real one.
     let tenth = u128::from(number % worth) * 10 / u128::from(worth);
     match (unit, tenth) {
         (0, _) | (_, 0) => format!("{whole}{gap}{name}"),

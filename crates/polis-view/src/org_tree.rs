@@ -1,24 +1,24 @@
-//! Who is under whom, as rows from above: each with how deep it stands and how many are below it.
+//! Organization tree as indented rows: each member with its depth and the number of omitted subordinates.
 //!
-//! However many there are, only so many rows are made, those nearest to the top first; a row says how many
-//! right below it were left out. Circles of supervisors (files of others may have had them) are cut.
+//! The number of rows is limited; those nearest to the top are kept, and a row shows how many direct
+//! subordinates were omitted. Cycles of supervisors (imported files may contain them) are broken.
 
 use std::collections::HashMap;
 
-/// A row of a tree.
+/// A row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
-    /// Which one, by its place among those given.
+    /// Index of the member in the input.
     pub at: usize,
-    /// How far below the top.
+    /// Depth below the top.
     pub depth: usize,
-    /// How many are directly below it and left out.
+    /// Number of omitted direct subordinates.
     pub left_out: usize,
 }
 
-/// The rows of a tree: each after the one it is under, in the order given. Everybody comes with a name and
-/// the name of the one above, if there is one; `top` is where to begin, everybody who is under nobody that is
-/// there if left out or not there.
+/// Returns the rows of a tree in depth-first order; siblings keep the order of the input. Each member is
+/// given as its name and the name of its supervisor. `top` is the root. If it is `None` or unknown, all
+/// members without a known supervisor are roots. At most `most` rows are returned.
 pub fn rows<'a>(
     people: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     top: Option<&str>,
@@ -34,7 +34,7 @@ pub fn rows<'a>(
     placed(&above, top.and_then(|top| places.get(top).copied()), most)
 }
 
-/// The same, of places: `above` says for each the place of the one it is under.
+/// Like [`rows`], by index: `above` contains the index of each member's supervisor.
 fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> {
     let count = above.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -51,7 +51,7 @@ fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> 
     let mut left = most;
     choose(&tops, &below, &mut chosen, &mut left);
     if top.is_none() {
-        // Whoever is under nobody that was reached is in a circle or below one.
+        // Members not reachable from any root are in a cycle or below one.
         let mut reached = vec![false; count];
         let mut all = usize::MAX;
         choose(&tops, &below, &mut reached, &mut all);
@@ -85,13 +85,13 @@ fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> 
     rows
 }
 
-/// Whether somebody is under nobody that is there.
+/// Returns whether a member has no known supervisor.
 fn is_top(above: &[Option<usize>], at: usize) -> bool {
     let over = above.get(at).copied().flatten();
     over.is_none_or(|over| over >= above.len())
 }
 
-/// Marks those nearest to the top, level by level, as long as there is room.
+/// Marks members level by level from the top until the limit is reached (breadth-first).
 fn choose(tops: &[usize], below: &[Vec<usize>], chosen: &mut [bool], left: &mut usize) {
     let mut level: Vec<usize> = tops.to_vec();
     while !level.is_empty() {

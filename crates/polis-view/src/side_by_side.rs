@@ -1,54 +1,54 @@
-//! Two versions of a text side by side: which line stands beside which, and which words within it changed.
+//! Side-by-side diff of two texts, with changed words marked within changed lines.
 //!
-//! Long stretches without a change are folded, and what goes beyond a bound is counted and left out, so the
-//! answer is small whatever the texts are.
+//! Long unchanged stretches are folded, and rows beyond a limit are counted and omitted, so the result is
+//! small for any texts.
 
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use polis_core::board::{LineChange, line_changes};
 
-/// How many unchanged lines are shown around a change.
+/// Number of unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-/// The longest line whose words are compared, in bytes.
+/// Maximum length in bytes of a line whose words are compared.
 const LONGEST_LINE: usize = 4_000;
-/// The longest line that is shown, in bytes.
+/// Maximum displayed length of a line in bytes.
 const LONGEST_SHOWN: usize = 8_000;
-/// The most pairs of lines whose words are compared.
+/// Maximum number of line pairs whose words are compared.
 const MOST_PAIRS: usize = 1_000;
 
-/// Two texts side by side.
+/// A side-by-side diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides<'a> {
     /// The rows, in order.
     pub rows: Vec<Row<'a>>,
-    /// How many rows of changes were left out at the end.
+    /// Number of changed rows omitted at the end.
     pub left_out: usize,
-    /// How many lines went.
+    /// Number of removed lines.
     pub removed: usize,
-    /// How many lines came.
+    /// Number of added lines.
     pub added: usize,
 }
 
-/// A row of two texts side by side.
+/// A row of a side-by-side diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Row<'a> {
-    /// The same line on both sides; numbers count from 1.
+    /// An unchanged line; line numbers start at 1.
     Same {
-        /// Its number in the old text.
+        /// Its line number in the old text.
         old: usize,
-        /// Its number in the new text.
+        /// Its line number in the new text.
         new: usize,
         /// The line.
         text: &'a str,
     },
-    /// So many lines that are the same.
+    /// A fold of this many unchanged lines.
     Folded(usize),
-    /// A line that went, one that came, or one that became another.
+    /// A removed, added or modified line.
     Changed {
-        /// As it was.
+        /// The old line.
         old: Option<Line<'a>>,
-        /// As it is.
+        /// The new line.
         new: Option<Line<'a>>,
     },
 }
@@ -56,22 +56,22 @@ pub enum Row<'a> {
 /// A line of one side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Its number, from 1.
+    /// Its line number, starting at 1.
     pub number: usize,
-    /// Its pieces, in order; together they are the line.
+    /// Its pieces in order; concatenated, they are the line.
     pub pieces: Vec<Piece<'a>>,
 }
 
 /// A piece of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// The piece.
+    /// The text.
     pub text: &'a str,
-    /// Whether it is not on the other side.
+    /// Whether it differs from the other side.
     pub changed: bool,
 }
 
-/// Puts two texts side by side, in at most so many rows.
+/// Computes a side-by-side diff with at most `most` rows.
 pub fn sides<'a>(old: &'a str, new: &'a str, most: usize) -> Sides<'a> {
     let before: Vec<&str> = old.lines().collect();
     let after: Vec<&str> = new.lines().collect();
@@ -113,8 +113,8 @@ struct Page<'a, 'l> {
 }
 
 impl<'a> Page<'a, '_> {
-    /// Lines that are the same, from the old text's and from a place of the new one: shown beside the
-    /// changes that are before and after them, folded between.
+    /// Adds unchanged lines: `old` in the old text, starting at `new` in the new one. Those next to a change
+    /// before or after are shown as context; the rest is folded.
     fn same(&mut self, old: Range<usize>, new: usize, change_before: bool, change_after: bool) {
         if self.rows.len() >= self.most {
             return;
@@ -122,7 +122,7 @@ impl<'a> Page<'a, '_> {
         let lead = if change_before { CONTEXT } else { 0 };
         let trail = if change_after { CONTEXT } else { 0 };
         let shift = |at: usize| new + (at - old.start);
-        // A line is not folded alone: the fold would be as long as the line.
+        // A single line is not folded: the fold would be as long as the line.
         let folds = old.len() > lead + trail + 1;
         for at in old.clone() {
             let near = at - old.start < lead || old.end - at <= trail;
@@ -139,7 +139,7 @@ impl<'a> Page<'a, '_> {
         }
     }
 
-    /// Lines that went and lines that came, in pairs as far as there are.
+    /// Adds removed and added lines, paired as far as possible.
     fn changed(&mut self, old: Range<usize>, new: Range<usize>) {
         for at in 0..old.len().max(new.len()) {
             if self.rows.len() >= self.most {
@@ -204,7 +204,7 @@ fn words_compared<'a>(old: usize, was: &'a str, new: usize, is: &'a str) -> (Lin
     };
     let removed = |at| diff.is_removed(at);
     let added = |at| diff.is_added(at);
-    // Lines that have no word in common are two lines; marks on all of them say nothing.
+    // Lines without a common word are unrelated; marking everything would convey nothing.
     if !kept(&before, &removed) {
         return (whole(old, was, false), whole(new, is, false));
     }
@@ -214,7 +214,7 @@ fn words_compared<'a>(old: usize, was: &'a str, new: usize, is: &'a str) -> (Lin
     )
 }
 
-/// A line of its words, neighbours of the same kind put together.
+/// Builds a line from its words and joins adjacent words of the same kind.
 fn line<'a>(
     number: usize,
     text: &'a str,
@@ -243,8 +243,8 @@ fn line<'a>(
     Line { number, pieces }
 }
 
-/// The words of a line: runs of letters and digits, and of blanks; all else, and every character of
-/// scripts without blanks between words, by itself.
+/// Splits a line into words: runs of letters and digits, and runs of spaces. Every other character is a word
+/// of its own, including all characters of scripts without spaces between words.
 fn words(line: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_whitespace() => 1,

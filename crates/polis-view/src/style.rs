@@ -1,29 +1,29 @@
-//! Text with styles: one string, and which part of it looks how. Which colour a style is belongs to the
-//! terminal; the names are those of the sixteen every terminal has.
+//! Styled text: one string with a style per range. The styles use the 16 standard terminal colours; the
+//! terminal decides their exact appearance.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// How text stands out.
+/// A text style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// Heavier.
+    /// Bold.
     Bold,
-    /// Fainter.
+    /// Dimmed.
     Dim,
-    /// Slanted.
+    /// Italic.
     Italic,
-    /// With a line below.
+    /// Underlined.
     Underline,
-    /// With a line through it.
+    /// Struck out.
     Strike,
-    /// What is well.
+    /// Green: success.
     Green,
-    /// What needs a look.
+    /// Yellow: needs attention.
     Yellow,
-    /// What went wrong.
+    /// Red: failure.
     Red,
-    /// What is set apart.
+    /// Cyan: highlighted.
     Cyan,
 }
 
@@ -43,7 +43,7 @@ impl Style {
     }
 }
 
-/// Adds text in all these styles, as escape sequences; nothing of them reaches what follows.
+/// Appends text with these styles as ANSI escape sequences, and resets them at the end.
 pub fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, text: &str) {
     let mut styled = false;
     for style in styles {
@@ -58,20 +58,20 @@ pub fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, te
     }
 }
 
-/// Several styles at once.
+/// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Styles(u16);
 
 impl Styles {
-    /// None of them.
+    /// No styles.
     pub const NONE: Self = Self(0);
 
-    /// These and another one.
+    /// Returns the set with another style added.
     pub fn with(self, style: Style) -> Self {
         Self(self.0 | bit(style))
     }
 
-    /// Each of them.
+    /// Iterates over the styles in the set.
     pub fn iter(self) -> impl Iterator<Item = Style> {
         [
             Style::Bold,
@@ -99,14 +99,14 @@ fn bit(style: Style) -> u16 {
     1 << style as u16
 }
 
-/// Text with styles.
+/// A string with styles.
 #[derive(Debug, Clone, Default)]
 pub struct Styled {
     text: String,
     runs: Vec<Run>,
 }
 
-/// The styles of the text from the end of the run before to the end of this one.
+/// Styles of the text from the end of the previous run to `end`.
 #[derive(Debug, Clone)]
 struct Run {
     end: usize,
@@ -114,28 +114,28 @@ struct Run {
 }
 
 impl Styled {
-    /// The text alone.
+    /// Returns the text without styles.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// Takes all of it away.
+    /// Removes all text.
     pub fn clear(&mut self) {
         self.text.clear();
         self.runs.clear();
     }
 
-    /// Adds text in these styles.
+    /// Appends text with these styles.
     pub fn push(&mut self, text: &str, styles: Styles) {
         if text.is_empty() {
             return;
@@ -148,14 +148,14 @@ impl Styled {
         }
     }
 
-    /// Adds a part of another text, in its styles.
+    /// Appends a range of another text, with its styles.
     pub fn push_part(&mut self, other: &Self, part: Range<usize>) {
         for (styles, text) in other.spans(part) {
             self.push(text, styles);
         }
     }
 
-    /// Takes the end of the text off.
+    /// Truncates the text to `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.text.truncate(len);
         let kept = self.runs.partition_point(|run| run.end < len);
@@ -165,7 +165,7 @@ impl Styled {
         }
     }
 
-    /// A part of the text, piece by piece in its styles.
+    /// Returns a range of the text as pieces with uniform styles.
     pub fn spans(&self, part: Range<usize>) -> impl Iterator<Item = (Styles, &str)> {
         let first = self.runs.partition_point(|run| run.end <= part.start);
         let mut start = part.start;
@@ -182,31 +182,31 @@ impl Styled {
     }
 }
 
-/// Lines of text with styles, all in one string: a page may have millions of them.
+/// Styled lines in one string: a page may have millions of them.
 #[derive(Debug, Clone, Default)]
 pub struct StyledLines {
     text: Styled,
-    /// Where each line ends.
+    /// End offset of each line.
     ends: Vec<usize>,
 }
 
 impl StyledLines {
-    /// How many lines there are.
+    /// Returns the number of lines.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no lines.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// A line, piece by piece in its styles; nothing for one that is not there.
+    /// Returns a line as pieces with uniform styles; nothing if it does not exist.
     pub fn line(&self, n: usize) -> impl Iterator<Item = (Styles, &str)> {
         self.text.spans(self.range(n))
     }
 
-    /// A line without its styles.
+    /// Returns a line without styles.
     pub fn plain(&self, n: usize) -> &str {
         self.text.text().get(self.range(n)).unwrap_or_default()
     }
@@ -217,17 +217,17 @@ impl StyledLines {
         before.copied().unwrap_or_default().min(end)..end
     }
 
-    /// Adds to the line that is being written.
+    /// Appends to the current line.
     pub fn push(&mut self, text: &str, styles: Styles) {
         self.text.push(text, styles);
     }
 
-    /// Ends the line that is being written.
+    /// Ends the current line.
     pub fn end_line(&mut self) {
         self.ends.push(self.text.len());
     }
 
-    /// Takes blanks off the end of the line that is being written.
+    /// Removes trailing spaces from the current line.
     pub fn trim_line(&mut self) {
         let start = self.ends.last().copied().unwrap_or_default();
         let line = self.text.text().get(start..).unwrap_or_default();
@@ -235,7 +235,7 @@ impl StyledLines {
         self.text.truncate(end);
     }
 
-    /// Takes the last line away.
+    /// Removes the last line.
     pub fn pop_line(&mut self) {
         if self.ends.pop().is_some() {
             self.text
@@ -243,7 +243,7 @@ impl StyledLines {
         }
     }
 
-    /// All of it as one text, in escape sequences if there are colours, each line ended.
+    /// Returns all lines as one text with line breaks, with ANSI escape sequences if `colour` is set.
     pub fn paint(&self, colour: bool) -> String {
         let mut page = String::with_capacity(self.text.len() + self.ends.len());
         for n in 0..self.len() {

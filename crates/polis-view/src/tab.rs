@@ -1,26 +1,26 @@
-//! The tabs: what there is to look at, in the order both screens have it.
+//! Tabs of the user interfaces, in the order both the web interface and the terminal UI show them.
 
 use crate::Lang;
 
 /// A tab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tab {
-    /// Who does what this minute, and what waits for a person.
+    /// Overview: current work, and items that need the user's attention.
     Now,
     /// The task board.
     Tasks,
     /// Whiteboards.
     Boards,
-    /// Who there is.
+    /// Agents.
     Agents,
-    /// Files and commands.
+    /// Workspaces: files and commands.
     Workspaces,
-    /// The log.
+    /// The event log.
     Events,
 }
 
 impl Tab {
-    /// All of them, in order.
+    /// All tabs, in order.
     pub const ALL: [Self; 6] = [
         Self::Now,
         Self::Tasks,
@@ -30,12 +30,12 @@ impl Tab {
         Self::Events,
     ];
 
-    /// Its place among them.
+    /// Returns its index.
     pub fn index(self) -> usize {
         Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
     }
 
-    /// Its name for people.
+    /// Returns its display name.
     pub fn name(self, lang: Lang) -> &'static str {
         match self {
             Self::Now => lang.say("Now", "此刻"),
@@ -47,7 +47,7 @@ impl Tab {
         }
     }
 
-    /// Its name on a command line and in addresses.
+    /// Returns its name on the command line and in URLs.
     pub fn word(self) -> &'static str {
         match self {
             Self::Now => "now",
@@ -59,7 +59,7 @@ impl Tab {
         }
     }
 
-    /// The tab of such a name.
+    /// Parses such a name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tab| tab.word() == word)
     }

@@ -1,15 +1,16 @@
-//! Text that may come from anywhere, made fit for a terminal: unable to drive it.
+//! Sanitizes untrusted text for a terminal: replaces control characters, Unicode line separators and
+//! bidirectional controls.
 
 use polis_core::task::text::turns_text;
 
-/// A line of text that may come from anywhere, made safe for a terminal.
+/// Sanitizes a single line. Line breaks and tabs are replaced, too.
 pub fn clean(text: &str) -> String {
     text.chars()
         .map(|c| if drives(c) { '�' } else { c })
         .collect()
 }
 
-/// The same for text of several lines.
+/// Sanitizes a text of several lines. Line breaks and tabs are kept.
 pub fn clean_lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     text.chars()
@@ -23,12 +24,12 @@ pub fn clean_lines(text: &str) -> String {
         .collect()
 }
 
-/// Whether a character does something to a terminal instead of standing there.
+/// Returns whether a character controls the terminal instead of being displayed.
 fn drives(c: char) -> bool {
     c.is_control() || turns_text(c)
 }
 
-/// The same on one line, whatever lines it came in.
+/// Sanitizes a text and joins its lines with spaces.
 pub fn one_line(text: &str) -> String {
     clean_lines(text).replace(['\n', '\t'], " ")
 }

@@ -1,4 +1,4 @@
-//! How long ago, and how long: moments and spans as people say them.
+//! Formats relative times and durations for people.
 
 use crate::Lang;
 
@@ -7,8 +7,8 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// How long ago a moment was (both in milliseconds): "3 min ago", "3 分钟前". What lies ahead by a clock
-/// that is a little off counts as just now.
+/// Formats how long ago a time was (both in milliseconds): "3 min ago", "3 分钟前". Future times, which result
+/// from small clock differences, are "just now".
 pub fn age(now: i64, then: i64, lang: Lang) -> String {
     let gone = now.saturating_sub(then);
     if gone < MINUTE {
@@ -31,7 +31,7 @@ pub fn age(now: i64, then: i64, lang: Lang) -> String {
     lang.say(en, zh)
 }
 
-/// How long it is until a moment: "in 25 min", "25 分钟后". What is past is said as [`age`] says it.
+/// Formats how long it is until a time: "in 25 min", "25 分钟后". Past times are formatted like [`age`].
 pub fn until(now: i64, then: i64, lang: Lang) -> String {
     let left = then.saturating_sub(now);
     if left <= 0 {
@@ -58,7 +58,7 @@ pub fn until(now: i64, then: i64, lang: Lang) -> String {
     lang.say(en, zh)
 }
 
-/// How long something took, in two units at the most: "2 h 5 min", "2 小时 5 分".
+/// Formats a duration with at most two units: "2 h 5 min", "2 小时 5 分".
 pub fn span(millis: i64, lang: Lang) -> String {
     let millis = millis.max(0);
     let two = |large: i64, small: i64, en: (&str, &str), zh: (&str, &str)| {

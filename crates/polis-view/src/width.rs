@@ -1,8 +1,8 @@
-//! How much room a text takes where letters have a fixed width: Chinese characters take two columns.
+//! Truncation of text by display width, in which Chinese characters take two columns.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// A text that takes at most so many columns; what does not fit ends with an ellipsis.
+/// Truncates a text to a number of columns; a truncated text ends with an ellipsis.
 pub fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();

@@ -1,21 +1,21 @@
-//! Where lines of a paragraph end, wide characters included.
+//! Line wrapping by display width, with the line-breaking rules of Chinese punctuation.
 
 use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// How many columns a text may take.
+/// Available width of a text in columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// On its first line.
+    /// Width of the first line.
     pub first: usize,
-    /// On the lines after.
+    /// Width of the following lines.
     pub rest: usize,
-    /// Whether a word that has no room is cut; otherwise it stands out.
+    /// Whether a word that does not fit is split; otherwise it exceeds the width.
     pub cut_words: bool,
 }
 
-/// The lines of a text: where each one starts and ends in it.
+/// Returns the lines of a text as byte ranges.
 pub fn lines(text: &str, room: Room) -> Lines<'_> {
     Lines {
         text,
@@ -25,7 +25,7 @@ pub fn lines(text: &str, room: Room) -> Lines<'_> {
     }
 }
 
-/// See [`lines`].
+/// Iterator returned by [`lines`].
 #[derive(Debug)]
 pub struct Lines<'a> {
     text: &'a str,
@@ -47,15 +47,15 @@ impl Iterator for Lines<'_> {
     }
 }
 
-/// A line of a text, and where the next one starts.
+/// A line of a text, and the offset of the next one.
 struct Line {
     start: usize,
     end: usize,
     next: usize,
 }
 
-/// The first line of a text. Reads no further than the first character that has no room, so that
-/// all lines together read each character at most twice.
+/// Returns the first line of a text. Reads no further than the first character that does not fit, so all
+/// lines together read each character at most twice.
 fn first_line(text: &str, room: usize, cut_words: bool) -> Line {
     let mut start = 0;
     let mut columns = 0;
@@ -102,24 +102,25 @@ fn first_line(text: &str, room: usize, cut_words: bool) -> Line {
     }
 }
 
-/// How many columns a character adds to the line.
+/// Returns the columns a character adds to the line.
 fn added_columns(before: char, c: char) -> usize {
-    // The emoji mark makes the character before it wide.
+    // The emoji variation selector makes the preceding character wide.
     let emoji = c == '\u{fe0f}' && before.width() == Some(1);
     usize::from(emoji) + c.width().unwrap_or(0)
 }
 
-/// Whether a line may end here and leave the character out; not so a no-break space.
+/// Returns whether the character is a space at which a line may break and which is then dropped; not a
+/// no-break space.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 
-/// Whether the character is as wide as two, as Chinese ones are.
+/// Returns whether the character takes two columns, as Chinese characters do.
 pub fn is_wide(c: char) -> bool {
     c.width() == Some(2)
 }
 
-/// Whether a line may end between two characters without a blank.
+/// Returns whether a line may break between two characters without a space.
 fn may_part(before: char, after: char) -> bool {
     (is_wide(before) || is_wide(after))
         && !never_ends(before)
@@ -128,20 +129,20 @@ fn may_part(before: char, after: char) -> bool {
         && !either_way(after)
 }
 
-/// Whether it may open or close, which its neighbours do not tell.
+/// Returns whether the character may be an opening or a closing mark, which its neighbours do not reveal.
 fn either_way(c: char) -> bool {
     matches!(c, '"' | '\'' | '`' | '~')
 }
 
-/// Whether a line must not start with it: closing punctuation, and what belongs to the character
-/// before.
+/// Returns whether a line must not start with the character: closing punctuation, and marks that belong to
+/// the preceding character.
 fn never_starts(c: char) -> bool {
     c.width() == Some(0)
         || matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
         || "，。、；：？！）】》」』〉〕］｝’”…—～·％℃ー々,.;:?!)]}%/".contains(c)
 }
 
-/// Whether a line must not end with it: opening punctuation, and what joins the next character.
+/// Returns whether a line must not end with the character: opening punctuation, and joiners.
 fn never_ends(c: char) -> bool {
     c == '\u{200d}' || "（【《「『〈〔［｛‘“￥([{#@$".contains(c)
 }

@@ -1,3 +1,5 @@
+//! Tests of the graph layout: invariants for any graph, examples, and linear time for hostile graphs.
+
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -6,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What a layout promises, for any graph.
+/// Checks the invariants of a layout, for any graph.
 fn check(nodes: &[u32], edges: &[(u32, u32)]) -> Layout<u32> {
     let layout = lay_out(nodes, edges);
     let wanted: BTreeSet<u32> = nodes.iter().copied().collect();
@@ -82,8 +84,8 @@ fn a_circle_is_cut_once() {
     assert_eq!(layout.lines.iter().filter(|line| line.back).count(), 1);
 }
 
-/// How much time this thread has had. Not what went by: on a busy machine something long is interrupted ever more
-/// often than something short.
+/// Returns the CPU time of this thread. Not the elapsed time: on a busy machine a long computation is
+/// interrupted disproportionately often compared to a short one.
 fn spent() -> Duration {
     static BEGINNING: LazyLock<Instant> = LazyLock::new(Instant::now);
     let had = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -91,19 +93,20 @@ fn spent() -> Duration {
         .map_or_else(|| BEGINNING.elapsed(), Duration::from_nanos)
 }
 
-/// Time per edge does not grow with the graph: eight times as much takes nowhere near 64 times as long.
+/// The time per edge does not grow with the graph: an eightfold graph takes far less than 64 times as long.
 #[test]
 fn hostile_graphs_take_time_in_proportion() {
     let chain = |n: u32| (0..n).map(|a| (a, a + 1)).collect::<Vec<_>>();
     let star = |n: u32| (1..=n).map(|a| (0, a)).collect::<Vec<_>>();
     let circle = |n: u32| (0..n).map(|a| (a, (a + 1) % n)).collect::<Vec<_>>();
-    // Every second node waits for all before it that are a power of two away.
+    // Sixteen edges from each of the first `n / 16` nodes, at distances derived from powers of two.
     let dense = |n: u32| {
         let pairs =
             (0..n / 16).flat_map(|a| (0..16).map(move |k| (a, a + (1 << k) % (n / 16 + 1) + 1)));
         pairs.collect::<Vec<_>>()
     };
-    // A fan into a fan: everything in one layer waits for the same.
+    // A chain, and a fan of nodes that all depend on the first one: many nodes in one layer with the same
+    // dependency.
     let comb = |n: u32| {
         (0..n / 2)
             .flat_map(|a| [(a, a + 1), (0, n + a)])
@@ -111,7 +114,7 @@ fn hostile_graphs_take_time_in_proportion() {
     };
     let took = |edges: &[(u32, u32)], most: u32| {
         let nodes: Vec<u32> = (0..=2 * most).collect();
-        // Several times: the system counts in steps of milliseconds.
+        // Repeated, because the system counts in steps of milliseconds.
         let begun = spent();
         for _ in 0..5 {
             std::hint::black_box(lay_out(&nodes, edges));

@@ -1,12 +1,12 @@
-//! Languages of words, texts and remarks.
+//! Lexer of programming languages: keywords, strings, comments, numbers and names.
 
 use super::language::{Language, Quote};
 use super::{Kind, Span, line, run, take};
 
-/// The longest word that may be one of the language's.
+/// Maximum length of a word that is looked up among the keywords.
 const LONGEST_WORD: usize = 24;
 
-/// The rest of a text that is read.
+/// State of the lexer: the remaining text.
 #[derive(Debug)]
 pub(super) struct Code<'a> {
     rest: &'a str,
@@ -25,7 +25,7 @@ impl<'a> Code<'a> {
         Some(Span { kind, text })
     }
 
-    /// What stands at the beginning, and how long it is.
+    /// Returns kind and length of the next token.
     fn piece(&self, first: char) -> (Kind, usize) {
         if first.is_whitespace() {
             return (Kind::Plain, run(self.rest, char::is_whitespace));
@@ -61,7 +61,8 @@ impl<'a> Code<'a> {
         }
         let mut marks = language.line_comments.iter();
         marks.find(|mark| self.rest.starts_with(**mark))?;
-        // `#[attribute]` of Rust and `#include` of C are no remarks there: their rows do not say so.
+        // A language in which `#` starts an attribute (Rust) or a directive (C) does not list it as a comment
+        // mark.
         Some((Kind::Comment, line(self.rest)))
     }
 
@@ -117,7 +118,7 @@ impl<'a> Code<'a> {
         words.contains(&word)
     }
 
-    /// Whether the sign that makes a name of what stands before it follows after so many bytes.
+    /// Returns whether the key sign (such as `:`) follows after `length` bytes.
     fn is_key(&self, length: usize) -> bool {
         let Some(sign) = self.language.key_sign else {
             return false;
@@ -127,7 +128,8 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Where a text ends that begins here; one that is not closed ends with its line, or with everything.
+/// Returns the length of the string that starts here. An unclosed string ends with its line, or with the
+/// text.
 fn end_of_text(text: &str, quote: &Quote) -> usize {
     let mark = quote.mark;
     let mut at = mark.len();
@@ -147,7 +149,7 @@ fn end_of_text(text: &str, quote: &Quote) -> usize {
         }
         if found.starts_with('\\') && quote.escapes {
             at += 1;
-            // The end of a line cannot be escaped where a text has one line only.
+            // In a single-line string, the line break cannot be escaped.
             let next = text.get(at..).and_then(|left| left.chars().next());
             at += next.map_or(0, |c| {
                 if c == '\n' && !quote.lines {
@@ -162,7 +164,7 @@ fn end_of_text(text: &str, quote: &Quote) -> usize {
     }
 }
 
-/// A character or a lifetime of Rust.
+/// Lexes a character literal or a lifetime of Rust.
 fn character(text: &str) -> (Kind, usize) {
     let mut chars = text.char_indices().skip(1);
     match chars.next() {
@@ -183,7 +185,7 @@ fn character(text: &str) -> (Kind, usize) {
     }
 }
 
-/// How long a raw text of Rust is, if one begins here.
+/// Returns the length of a Rust raw string, if one starts here.
 fn raw(text: &str) -> Option<usize> {
     let after = text.strip_prefix('b').unwrap_or(text).strip_prefix('r')?;
     let hashes = run(after, |c| c == '#');

@@ -1,65 +1,65 @@
-//! What a language looks like to the lexer, and how one is found by its name or by a file's.
+//! Lexical description of a language, and lookup of a language by name or file name.
 
 use super::table::LANGUAGES;
 
-/// What a language looks like.
+/// Lexical description of a language.
 #[derive(Debug)]
 pub struct Language {
-    /// Its name, as people write it.
+    /// Display name.
     pub name: &'static str,
-    /// Other names, among them the endings of its files; in lower case.
+    /// Other names, including file extensions; in lower case.
     pub(super) names: &'static [&'static str],
-    /// How it is read.
+    /// Which lexer is used.
     pub(super) shape: Shape,
-    /// What begins a remark that goes to the line's end.
+    /// Prefixes of line comments.
     pub(super) line_comments: &'static [&'static str],
-    /// What begins and ends a remark of several lines.
+    /// Start and end of block comments.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// What begins and ends a text. Longer ones first.
+    /// String delimiters; longer ones first.
     pub(super) quotes: &'static [Quote],
-    /// Its words.
+    /// Keywords.
     pub(super) keywords: &'static [&'static str],
-    /// Words that stand for values.
+    /// Words that are values, such as `true`.
     pub(super) values: &'static [&'static str],
-    /// Whether words are the same in capitals.
+    /// Whether keywords are case-insensitive.
     pub(super) any_case: bool,
-    /// What stands behind the name of a value.
+    /// Sign that follows a key, such as `:` in YAML.
     pub(super) key_sign: Option<char>,
-    /// What may be within a word beside letters, digits and `_`.
+    /// Characters allowed in words besides letters, digits and `_`.
     pub(super) in_words: &'static str,
-    /// What makes the word after it speak to another program.
+    /// Prefixes of preprocessor directives, attributes, decorators and shell variables.
     pub(super) meta_signs: &'static str,
-    /// Whether `'` begins a character or a lifetime, and `r"` a raw text.
+    /// Whether `'` starts a character literal or a lifetime, and `r"` a raw string.
     pub(super) rust_quotes: bool,
-    /// Whether a word with a capital is a type.
+    /// Whether a capitalized word is a type.
     pub(super) capital_types: bool,
 }
 
-/// How a language is read.
+/// Which lexer reads a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Words, texts, remarks.
+    /// Keywords, strings, comments.
     Code,
-    /// Tags.
+    /// Tags (HTML, XML).
     Markup,
-    /// Markdown, by lines.
+    /// Markdown, line by line.
     Markdown,
-    /// A difference, by lines.
+    /// A diff, line by line.
     Diff,
 }
 
-/// What begins and ends a text.
+/// A string delimiter.
 #[derive(Debug)]
 pub(super) struct Quote {
     pub(super) mark: &'static str,
-    /// Whether a backslash takes the meaning of what follows.
+    /// Whether a backslash escapes the next character.
     pub(super) escapes: bool,
-    /// Whether it may go over several lines.
+    /// Whether the string may span several lines.
     pub(super) lines: bool,
 }
 
 impl Language {
-    /// A language of words without any; rows of the table change what they need.
+    /// A programming language without keywords; the rows of the table override what they need.
     pub(super) const CODE: Self = Self {
         name: "",
         names: &[],
@@ -78,10 +78,10 @@ impl Language {
     };
 }
 
-/// The longest name a language has.
+/// Maximum length of a language's name.
 const LONGEST: usize = 24;
 
-/// A language by its name (`rust`, `Rust`, `rs`), as behind the fence of a code block.
+/// Returns a language by its name (`rust`, `Rust`, `rs`), as given on the fence of a code block.
 pub fn language(name: &str) -> Option<&'static Language> {
     if name.len() > LONGEST {
         return None;
@@ -92,7 +92,7 @@ pub fn language(name: &str) -> Option<&'static Language> {
         .find(|one| one.name.eq_ignore_ascii_case(&name) || one.names.contains(&name.as_str()))
 }
 
-/// The language of a file, by its name.
+/// Returns the language of a file by its name.
 pub fn language_of_path(path: &str) -> Option<&'static Language> {
     let file = path.rsplit('/').next().unwrap_or(path);
     match file {

@@ -1,16 +1,16 @@
-//! What is read line by line: Markdown, and differences.
+//! Line-based lexers: Markdown and diffs.
 
 use super::language::Shape;
 use super::{Kind, Span, take};
 
-/// The rest of a text that is read.
+/// State of the lexer: the remaining text.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     rest: &'a str,
     shape: Shape,
-    /// What is left of a line whose beginning was read, and whether it is code.
+    /// Remainder of the Markdown line that is being split into inline spans.
     inline: &'a str,
-    /// What the block of code that is open has to be closed with.
+    /// Closing fence of the open code block.
     fence: Option<&'a str>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Lines<'a> {
         Some(Span { kind, text: line })
     }
 
-    /// What a line of Markdown is as a whole; none if it is to be read by pieces.
+    /// Returns the kind of a whole Markdown line; `None` if it has to be split into inline spans.
     fn markdown(&mut self, line: &'a str) -> Option<Kind> {
         let text = line.trim_start();
         let marks = ["```", "~~~"];
@@ -65,7 +65,7 @@ impl<'a> Lines<'a> {
         text.starts_with('>').then_some(Kind::Comment)
     }
 
-    /// The next piece of a line of Markdown: code between backticks, or what is before it.
+    /// Returns the next inline span of a Markdown line: code between backticks, or the text before it.
     fn inline(&mut self) -> Span<'a> {
         let Some(inside) = self.inline.strip_prefix('`') else {
             let length = self.inline.find('`').unwrap_or(self.inline.len());
@@ -77,7 +77,7 @@ impl<'a> Lines<'a> {
         };
         let (kind, length) = match inside.find('`') {
             Some(end) => (Kind::Text, end + 2),
-            // Nothing closes it, nor would anything close another one on this line.
+            // Unclosed, and no other backtick follows on this line.
             None => (Kind::Plain, self.inline.len()),
         };
         let text = take(&mut self.inline, length);

@@ -1,12 +1,12 @@
-//! Languages of tags.
+//! Lexer of markup languages (HTML, XML): tags, attributes, entities and comments.
 
 use super::{Kind, Span, run, take};
 
-/// The rest of a text that is read.
+/// State of the lexer: the remaining text.
 #[derive(Debug)]
 pub(super) struct Markup<'a> {
     rest: &'a str,
-    /// Whether we are between `<` and `>`.
+    /// Whether the position is between `<` and `>`.
     in_tag: bool,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Markup<'a> {
                 self.in_tag = false;
                 (Kind::Keyword, 1)
             }
-            // A tag that was never closed.
+            // The previous tag was not closed.
             '<' => {
                 self.in_tag = false;
                 self.outside(first)

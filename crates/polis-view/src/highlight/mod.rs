@@ -1,8 +1,8 @@
-//! Source files in colours: which words are keywords, what is a comment, a string, a number.
+//! Syntax highlighting: splits source text into spans of keywords, comments, strings, numbers and so on.
 //!
-//! A lexer and no parser: it needs no tree, takes time in proportion to the text whatever the text is, and
-//! never loses a character (the spans put together are the text). What a language looks like is a row of
-//! the table in `table`; what a row cannot say (tags, differences, Markdown) is in `lines` and `markup`.
+//! A lexer without a parser: it needs no syntax tree, takes linear time for any text, and never loses a
+//! character (the concatenated spans are the text). Each language is a row of the table in `table`. Languages
+//! that a row cannot describe (markup, diffs, Markdown) have lexers of their own in `lines` and `markup`.
 
 mod code;
 mod language;
@@ -20,45 +20,45 @@ use self::language::Shape;
 use self::lines::Lines;
 use self::markup::Markup;
 
-/// What a piece of source is.
+/// Kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Nothing in particular.
+    /// Plain text.
     Plain,
-    /// A remark.
+    /// A comment.
     Comment,
-    /// A text in quotes.
+    /// A string.
     Text,
-    /// A number, or a word that stands for a value, such as `true`.
+    /// A number, or a word that is a value, such as `true`.
     Value,
-    /// A word of the language.
+    /// A keyword.
     Keyword,
-    /// A type, or what is written like one.
+    /// A type, or a capitalized word.
     Type,
-    /// What is called.
+    /// The name of a called function.
     Call,
-    /// The name of a value: in JSON, YAML, TOML, CSS, an attribute of a tag.
+    /// A key in JSON, YAML, TOML or CSS, or an attribute of a tag.
     Key,
-    /// What speaks to another program: a directive, a decorator, a lifetime, a variable of a shell.
+    /// A preprocessor directive, decorator, lifetime or shell variable.
     Meta,
-    /// A line that came, in a difference.
+    /// An added line of a diff.
     Added,
-    /// A line that went, in a difference.
+    /// A removed line of a diff.
     Removed,
     /// A heading.
     Heading,
 }
 
-/// A piece of a text, and what it is.
+/// A piece of text and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span<'a> {
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// The piece.
+    /// The text.
     pub text: &'a str,
 }
 
-/// The pieces of a text, in order; together they are the text. Neighbours may be of the same kind.
+/// Iterator over the spans of a text. Concatenated, they are the text. Adjacent spans may have the same kind.
 #[derive(Debug)]
 pub struct Highlight<'a>(Reader<'a>);
 
@@ -69,7 +69,7 @@ enum Reader<'a> {
     Markup(Markup<'a>),
 }
 
-/// The pieces of a text of a language.
+/// Returns the spans of a text in a language.
 pub fn highlight<'a>(text: &'a str, language: &'static Language) -> Highlight<'a> {
     Highlight(match language.shape {
         Shape::Code => Reader::Code(Code::new(text, language)),
@@ -90,19 +90,19 @@ impl<'a> Iterator for Highlight<'a> {
     }
 }
 
-/// Takes the first `length` bytes off a text; all of it if that is no place between two characters.
+/// Splits off the first `length` bytes; the whole text if that is not a character boundary.
 fn take<'a>(rest: &mut &'a str, length: usize) -> &'a str {
     let (taken, left) = rest.split_at_checked(length).unwrap_or((*rest, ""));
     *rest = left;
     taken
 }
 
-/// How long the beginning of a text is whose characters all fit.
+/// Returns the length of the longest prefix whose characters all match.
 fn run(text: &str, fits: impl Fn(char) -> bool) -> usize {
     text.find(|c| !fits(c)).unwrap_or(text.len())
 }
 
-/// How long the rest of the line is, without its end.
+/// Returns the length of the rest of the line, without its line break.
 fn line(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }

@@ -1,4 +1,5 @@
-//! The languages, a row for each. Lists of words are set by hand: one word a line would hide the rows.
+//! Table of the supported languages, one row each. Keyword lists are formatted by hand: with one word per
+//! line the rows would be hard to read.
 
 use super::language::{Language, Quote, Shape};
 
@@ -23,7 +24,7 @@ const TRIPLE: &[Quote] = &[
     SINGLE,
 ];
 const VALUES: &[&str] = &["true", "false", "null"];
-/// How most languages with braces look.
+/// Base of most languages with braces.
 const BRACES: Language = Language {
     line_comments: &["//"],
     block_comment: C_COMMENT,
@@ -31,7 +32,7 @@ const BRACES: Language = Language {
     values: VALUES,
     ..Language::CODE
 };
-/// How most scripts look.
+/// Base of most scripting languages.
 const SCRIPT: Language = Language {
     line_comments: &["#"],
     quotes: BOTH,

@@ -1,3 +1,5 @@
+//! Tests of syntax highlighting: examples per kind of language, and properties that hold for any text.
+
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
@@ -108,7 +110,7 @@ fn hostile_texts_take_time_in_proportion() {
             let length: usize = highlight(&text, one).map(|span| span.text.len()).sum();
             assert_eq!(length, text.len());
             let taken = begun.elapsed();
-            // Quadratic time would be far more.
+            // Quadratic time would be far longer.
             assert!(
                 taken < Duration::from_secs(5),
                 "{} {seed:?}: {taken:?}",

@@ -1,10 +1,10 @@
-//! Words about boards: how a decision stands, what a version came from.
+//! Display names for boards: statuses of decisions and origins of versions.
 
 use polis_core::board::{Action, DecisionStatus};
 
 use crate::Lang;
 
-/// How a decision stands.
+/// Returns the display name of a decision's status.
 pub fn decision(status: DecisionStatus, lang: Lang) -> &'static str {
     match status {
         DecisionStatus::Pending => lang.say("waits for signatures", "等待签署"),
@@ -14,7 +14,7 @@ pub fn decision(status: DecisionStatus, lang: Lang) -> &'static str {
     }
 }
 
-/// What made a version of a board.
+/// Returns the display name of the action that created a board version.
 pub fn version(action: Action, lang: Lang) -> &'static str {
     match action {
         Action::Written => lang.say("written", "整体改写"),

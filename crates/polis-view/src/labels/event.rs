@@ -1,10 +1,10 @@
-//! Words about events: what was done, and the areas they are sorted by.
+//! Display names for events: a verb for each kind, and the areas by which events are grouped.
 
 use polis_core::event::kind;
 
 use crate::Lang;
 
-/// What was done, for every kind there is: between who did it and what it was done to.
+/// Kind, English and Chinese verb of every event; the verb is placed between actor and object.
 pub(crate) const DEEDS: &[(&str, &str, &str)] = &[
     (kind::TASK_CREATED, "created", "创建了"),
     (kind::TASK_IMPORTED, "imported", "导入了"),
@@ -140,7 +140,7 @@ pub(crate) const DEEDS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// The areas of the log, by the first word of a kind.
+/// The areas of the log, by the first word of an event kind.
 pub const AREAS: &[(&str, &str, &str)] = &[
     ("task", "tasks", "任务"),
     ("board", "boards", "白板"),
@@ -157,7 +157,7 @@ pub const AREAS: &[(&str, &str, &str)] = &[
     ("webhook", "webhooks", "网络钩子"),
 ];
 
-/// What was done, as a verb.
+/// Returns the verb of an event kind.
 pub fn deed(kind: &str, lang: Lang) -> &'static str {
     let found = DEEDS.iter().find(|(name, ..)| *name == kind);
     found.map_or_else(
@@ -166,7 +166,7 @@ pub fn deed(kind: &str, lang: Lang) -> &'static str {
     )
 }
 
-/// An area of the log; a name that is not known stays as it is.
+/// Returns the display name of an area of the log; an unknown name is returned unchanged.
 pub fn area(name: &str, lang: Lang) -> &str {
     let found = AREAS.iter().find(|(area, ..)| *area == name);
     found.map_or(name, |(_, en, zh)| lang.say(*en, *zh))

@@ -1,6 +1,6 @@
-//! The names of things in both languages: states, types, roles, layers.
+//! Display names in both languages: statuses, types, roles, layers, verbs of events, refusals.
 //!
-//! What programs read stays as it is (`in_progress`); these are for people.
+//! These are for people. Identifiers read by programs (`in_progress`) are never translated.
 
 mod board;
 mod event;

@@ -1,18 +1,19 @@
-//! Refusals in the reader's language. The sentence of a refusal itself is what the documents give, and
-//! names what exactly is wrong; in another language its code says which refusal it is, and the class what
-//! to do next.
+//! Texts of refusals in the reader's language, and adapted to screens and the command line.
+//!
+//! The message of a refusal is in English and names what exactly is wrong. In Chinese, the refusal's code
+//! selects a translated sentence and its class the next step.
 
 use polis_core::{Code, Kind, TaskStatus};
 use polis_ops::tool::TOOLS;
 
 use crate::Lang;
 
-/// What a code means, in a sentence.
+/// Returns a sentence that explains a code.
 pub fn refusal(code: Code, lang: Lang) -> &'static str {
     lang.say(code.about(), chinese(code))
 }
 
-/// A refusal's own sentence with the names of states, which it quotes, in the reader's language.
+/// Returns a refusal's message with the names of task statuses, which it quotes, in the reader's language.
 pub fn with_states(sentence: &str, lang: Lang) -> String {
     if lang == Lang::En {
         return sentence.to_owned();
@@ -29,18 +30,18 @@ pub fn with_states(sentence: &str, lang: Lang) -> String {
     })
 }
 
-/// A refusal's own sentence for a command line: without the lines that show a call of a tool, which the documents put
-/// into some sentences for models.
+/// Returns a refusal's message for the command line: without the lines that show a tool call, which some
+/// messages contain for models.
 pub fn command_line_message(sentence: &str) -> String {
     without_lines(sentence, |line| line.contains("({") && names_tool(line))
 }
 
-/// A refusal's own sentence for a screen: without the lines that name tools and their parameters.
+/// Returns a refusal's message for a screen: without the lines that name tools and their parameters.
 pub fn screen_message(sentence: &str) -> String {
     without_lines(sentence, names_program)
 }
 
-/// Leaves lines out, but never all of them.
+/// Removes lines, but never all of them.
 fn without_lines(sentence: &str, is_left_out: impl Fn(&str) -> bool) -> String {
     let lines: Vec<&str> = (sentence.lines())
         .filter(|line| !is_left_out(line))
@@ -51,10 +52,10 @@ fn without_lines(sentence: &str, is_left_out: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// The next step of a refusal for a screen. A screen has buttons and forms, so a hint that names a command, an option, a
-/// tool or a parameter is replaced by the screen's own words for the code, or for its class.
+/// Returns the next step of a refusal for a screen. A screen has buttons and forms, so a hint that names a
+/// command, an option, a tool or a parameter is replaced by a text for the code or for its class.
 ///
-/// Signing in is the exception: only `polis open` makes a link.
+/// Signing in is the exception: only `polis open` creates a link.
 pub fn screen_hint(code: Code, hint: &str, lang: Lang) -> String {
     if code == Code::Unauthorized {
         return match lang {
@@ -70,8 +71,8 @@ pub fn screen_hint(code: Code, hint: &str, lang: Lang) -> String {
     }
 }
 
-/// What a refusal itself says, for a screen in another language than its own: the sentence and, if a screen can follow
-/// it, the hint.
+/// Returns a refusal's original text, for a screen in another language: the message and, if it can be
+/// followed on a screen, the hint.
 pub fn screen_detail(sentence: &str, hint: &str, lang: Lang) -> String {
     let mut detail = with_states(&screen_message(sentence), lang);
     if !hint.is_empty() && !names_program(hint) {
@@ -81,7 +82,7 @@ pub fn screen_detail(sentence: &str, hint: &str, lang: Lang) -> String {
     detail
 }
 
-/// Whether a text names a command, an option, a tool or a parameter.
+/// Returns whether a text names a command, an option, a tool or a parameter.
 pub fn names_program(text: &str) -> bool {
     let is_command = text.contains("`polis ") || text.contains("--");
     is_command || identifiers(text).any(is_parameter) || names_tool(text)
@@ -91,7 +92,7 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
 }
 
-/// Whether a word is written like a parameter: `taskId`.
+/// Returns whether a word is written like a parameter: `taskId`.
 fn is_parameter(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.contains(|c: char| c.is_ascii_uppercase())
@@ -101,7 +102,7 @@ fn names_tool(text: &str) -> bool {
     identifiers(text).any(|word| TOOLS.iter().any(|tool| tool.name == word))
 }
 
-/// The next step on a screen for the codes whose hints name commands.
+/// Returns the next step on a screen for codes whose hints name commands.
 fn on_screen(code: Code, lang: Lang) -> Option<&'static str> {
     let (en, zh) = match code {
         Code::RoleMismatch => (
@@ -166,7 +167,7 @@ fn on_screen(code: Code, lang: Lang) -> Option<&'static str> {
     Some(lang.say(en, zh))
 }
 
-/// What to do next about a class of refusals, where its own words are in another language.
+/// Returns the next step for a class of refusals, where the refusal's own hint is in another language.
 pub fn next(kind: Kind, lang: Lang) -> &'static str {
     match kind {
         Kind::Internal => lang.say(

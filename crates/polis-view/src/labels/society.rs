@@ -1,4 +1,4 @@
-//! Words about agents, members of runs, and runs.
+//! Display names for agents, members of runs, and runs.
 
 use polis_core::agent::{AgentStatus, Layer};
 use polis_core::society::member::MemberStatus;
@@ -6,7 +6,8 @@ use polis_core::society::run::{Run, RunStatus};
 
 use crate::{Lang, time};
 
-/// A role. Those of the documents have a Chinese name; others are what their installation calls them.
+/// Returns the display name of a role. Built-in roles have a Chinese name; others keep the name the
+/// installation gave them.
 pub fn role(name: &str, lang: Lang) -> &str {
     match name {
         "team-lead" => lang.say(name, "团队负责人"),
@@ -21,7 +22,7 @@ pub fn role(name: &str, lang: Lang) -> &str {
     }
 }
 
-/// A layer.
+/// Returns the display name of a layer.
 pub fn layer(layer: Layer, lang: Lang) -> &'static str {
     match layer {
         Layer::Top => lang.say("top layer", "顶层"),
@@ -30,7 +31,7 @@ pub fn layer(layer: Layer, lang: Lang) -> &'static str {
     }
 }
 
-/// Whether a registered agent may act.
+/// Returns the display name of a registered agent's status.
 pub fn agent_status(status: AgentStatus, lang: Lang) -> &'static str {
     match status {
         AgentStatus::Active => lang.say("active", "在岗"),
@@ -38,7 +39,7 @@ pub fn agent_status(status: AgentStatus, lang: Lang) -> &'static str {
     }
 }
 
-/// What a member of a run does.
+/// Returns the display name of a member's status.
 pub fn member(status: MemberStatus, lang: Lang) -> &'static str {
     match status {
         MemberStatus::Idle => lang.say("idle", "空闲"),
@@ -50,7 +51,7 @@ pub fn member(status: MemberStatus, lang: Lang) -> &'static str {
     }
 }
 
-/// How long a run that has ended was open: "after 3 min".
+/// Formats the duration of a run that has ended: "after 3 min". Returns `None` while it is open.
 pub fn run_duration(run: &Run, lang: Lang) -> Option<String> {
     run.ended_at.as_ref()?;
     let millis = i64::try_from(run.duration_ms).unwrap_or(i64::MAX);
@@ -58,7 +59,7 @@ pub fn run_duration(run: &Run, lang: Lang) -> Option<String> {
     Some(lang.say(format!("after {span}"), format!("用时 {span}")))
 }
 
-/// The state of a run.
+/// Returns the display name of a run's status.
 pub fn run(status: RunStatus, lang: Lang) -> &'static str {
     match status {
         RunStatus::Active => lang.say("running", "进行中"),

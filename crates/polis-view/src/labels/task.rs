@@ -1,10 +1,10 @@
-//! Words about tasks.
+//! Display names for tasks: statuses, types and fields.
 
 use polis_core::{TaskStatus, TaskType};
 
 use crate::Lang;
 
-/// A task's state.
+/// Returns the display name of a task's status.
 pub fn status(status: TaskStatus, lang: Lang) -> &'static str {
     match status {
         TaskStatus::Pending => lang.say("pending", "待处理"),
@@ -14,7 +14,7 @@ pub fn status(status: TaskStatus, lang: Lang) -> &'static str {
     }
 }
 
-/// A task's type, in the documents' words.
+/// Returns the display name of a task's type.
 pub fn task_type(kind: TaskType, lang: Lang) -> &'static str {
     match kind {
         TaskType::RequirementAnalysis => lang.say("requirements", "需求分析"),
@@ -35,7 +35,7 @@ pub fn task_type(kind: TaskType, lang: Lang) -> &'static str {
     }
 }
 
-/// A task's field by its name in JSON; a name that is not known stays as it is.
+/// Returns the display name of a task field, given its JSON name; an unknown name is returned unchanged.
 pub fn field(name: &str, lang: Lang) -> &str {
     match name {
         "subject" => lang.say("subject", "标题"),

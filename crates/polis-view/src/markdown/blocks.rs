@@ -1,4 +1,5 @@
-//! From the parser's events to blocks on the page.
+//! Converts the Markdown parser's events to blocks on a [`Page`]: paragraphs, headings, lists, quotes, code,
+//! tables.
 
 use pulldown_cmark::{Event, HeadingLevel, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr as _;
@@ -12,7 +13,7 @@ use crate::wrap;
 const CODE_INDENT: &str = "    ";
 const BULLET: &str = "-";
 
-/// The blocks that are open while the events are read.
+/// State of the conversion: the open blocks.
 #[derive(Debug)]
 pub(super) struct Blocks {
     page: Page,
@@ -22,7 +23,7 @@ pub(super) struct Blocks {
     table: Option<Table>,
 }
 
-/// A block that holds others.
+/// A block that contains others.
 #[derive(Debug)]
 enum Open {
     Quote,
@@ -32,11 +33,11 @@ enum Open {
 
 #[derive(Debug)]
 struct List {
-    /// The next item's number, if the items have numbers.
+    /// Number of the next item in an ordered list.
     number: Option<u64>,
-    /// Whether an item was seen.
+    /// Whether the list has an item yet.
     begun: bool,
-    /// Whether empty lines stand between the items.
+    /// Whether items are separated by blank lines.
     loose: bool,
 }
 
@@ -51,7 +52,7 @@ impl Blocks {
         }
     }
 
-    /// Takes the next event.
+    /// Handles the next event.
     pub(super) fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -69,7 +70,7 @@ impl Blocks {
         }
     }
 
-    /// The page, when all events are taken.
+    /// Returns the page after all events were handled.
     pub(super) fn finish(self) -> StyledLines {
         self.page.finish()
     }
@@ -153,7 +154,7 @@ impl Blocks {
         }
     }
 
-    /// The list of the item that the next block stands in, if it stands in one.
+    /// Returns the list whose item directly contains the next block.
     fn list_of_item(&mut self) -> Option<&mut List> {
         match self.open.as_mut_slice() {
             [.., Open::List(list), Open::Item] => Some(list),
@@ -166,7 +167,7 @@ impl Blocks {
         self.inline.clear(styles);
     }
 
-    /// Writes the text that was read. In a tight list, nothing but the next block ends it.
+    /// Writes the collected text. In a tight list only the next block ends it.
     fn end_text(&mut self) {
         if !self.inline.text().is_empty() {
             self.page.text(self.inline.text());
@@ -175,7 +176,7 @@ impl Blocks {
         }
     }
 
-    /// Sets the next block apart, but not in a tight list.
+    /// Separates the next block by a blank line, except in a tight list.
     fn end_block(&mut self) {
         let tight = self.list_of_item().is_some_and(|list| !list.loose);
         self.page.set_gap(!tight);
@@ -204,7 +205,7 @@ impl Blocks {
         self.open.push(Open::Item);
     }
 
-    /// A task's mark takes the place of the bullet, but not of a number.
+    /// A task marker replaces the bullet, but not a number.
     fn task(&mut self, done: bool) {
         match self.page.marker_mut() {
             Some(marker) if marker.text == BULLET => {
@@ -235,7 +236,7 @@ impl Blocks {
         self.inline.clear(Styles::NONE);
     }
 
-    /// A first heading, with a line below it as wide as it is.
+    /// Writes a level-1 heading, underlined to its width.
     fn write_title(&mut self) {
         let text = self.inline.text();
         let lines = wrap::lines(text.text(), self.page.room());

@@ -1,4 +1,4 @@
-//! What stands within a paragraph, a heading or a cell: emphasis, code, links.
+//! Collects the inline content of a paragraph, heading or cell: emphasis, code, links, images.
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
@@ -8,22 +8,22 @@ use crate::wrap::is_wide;
 
 const IMAGE: &str = "[image: ";
 
-/// The text of a block while it is read.
+/// Text of a block while it is collected.
 #[derive(Debug)]
 pub(super) struct Inline {
     text: Styled,
     colour: bool,
-    /// The styles of the whole block.
+    /// Styles of the whole block.
     base: Styles,
     bold: usize,
     italic: usize,
     strike: usize,
     links: Vec<Link>,
-    /// Whether a line of the source ended here.
+    /// Whether the source had a line break here (soft break).
     line_ended: bool,
 }
 
-/// A link whose text is being read.
+/// A link whose text is being collected.
 #[derive(Debug)]
 struct Link {
     start: usize,
@@ -60,7 +60,7 @@ impl Inline {
         self.clear(self.base);
     }
 
-    /// Takes what belongs within a block; the rest is not for here.
+    /// Handles inline events and ignores all others.
     pub(super) fn take(&mut self, event: &Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -125,7 +125,7 @@ impl Inline {
         }
     }
 
-    /// What is struck out must not read as if it still stood, without colours either.
+    /// Without colours, struck-out text needs visible marks, so that it does not read as valid text.
     fn push_strike_mark(&mut self) {
         if !self.colour {
             self.push("~~", self.styles());
@@ -158,8 +158,8 @@ impl Inline {
         self.text.push(text, styles);
     }
 
-    /// A line end of the source is a blank here, but not between two Chinese characters, nor beside
-    /// a punctuation mark that brings its own.
+    /// Turns a soft break into a space, except between two Chinese characters and next to full-width
+    /// punctuation, which contains its own space.
     fn join_lines(&mut self, next: &str) {
         if std::mem::take(&mut self.line_ended) {
             let before = self.text.text().chars().next_back().unwrap_or(' ');
@@ -172,7 +172,7 @@ impl Inline {
     }
 }
 
-/// A task's mark and its colour.
+/// Returns the mark of a task list item and its colour.
 pub(super) fn task_mark(done: bool) -> (&'static str, Style) {
     if done {
         ("✓", Style::Green)
@@ -181,12 +181,12 @@ pub(super) fn task_mark(done: bool) -> (&'static str, Style) {
     }
 }
 
-/// Whether the character is of a script without blanks between words: wide, but not Korean.
+/// Returns whether the character belongs to a script without spaces between words: wide, but not Korean.
 fn is_unspaced(c: char) -> bool {
     is_wide(c) && !matches!(c, '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7a3}')
 }
 
-/// Whether the character is a Chinese punctuation mark.
+/// Returns whether the character is Chinese punctuation.
 fn is_wide_mark(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{303f}' | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff1f}')
 }

@@ -1,7 +1,6 @@
-//! A Markdown board on a terminal: wrapped, aligned, and unable to drive the terminal.
+//! Markdown renderer for terminals: wraps and aligns text, and neutralizes control characters.
 //!
-//! A board may hold anything up to its size limit, so every step takes time in proportion to the
-//! text, and none calls itself.
+//! A board may contain anything up to its size limit, so every step takes linear time and none is recursive.
 
 mod blocks;
 mod inline;
@@ -17,16 +16,16 @@ use self::blocks::Blocks;
 use self::page::Page;
 use crate::style::StyledLines;
 
-/// How the board is to look.
+/// Rendering options.
 #[derive(Debug)]
 pub struct Look {
-    /// Columns of the terminal; taken as at least 20 and at most 1000.
+    /// Terminal width in columns; clamped to 20 to 1000.
     pub width: usize,
-    /// Whether there are styles; without, marks say what they would.
+    /// Whether styles are used; without them, marks replace them.
     pub colour: bool,
 }
 
-/// The board as lines for a terminal.
+/// Renders Markdown to styled lines.
 pub fn render(markdown: &str, look: &Look) -> StyledLines {
     let markdown = markdown.strip_prefix('\u{feff}').unwrap_or(markdown);
     let (front, body) = split_front_matter(markdown);
@@ -42,14 +41,14 @@ pub fn render(markdown: &str, look: &Look) -> StyledLines {
     blocks.finish()
 }
 
-/// Metadata between two lines of `---` at the very start, and what follows.
+/// Splits off front matter: metadata between two `---` lines at the very start.
 pub fn split_front_matter(markdown: &str) -> (&str, &str) {
     let mut end = 0;
     for (n, line) in markdown.split_inclusive('\n').enumerate() {
         end += line.len();
         match (n, line.trim_end()) {
             (0, "---") => {}
-            // A rule, not metadata: `---` alone, or with an empty line after it.
+            // A thematic break, not metadata: `---` alone, or followed by a blank line.
             (0, _) | (1, "") => break,
             (1.., "---" | "...") => return markdown.split_at_checked(end).unwrap_or_default(),
             _ => {}

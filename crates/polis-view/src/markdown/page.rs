@@ -1,5 +1,5 @@
-//! The page that is written: lines behind the bars and markers of the quotes and lists they stand
-//! in, and the empty lines between blocks.
+//! Output page of the Markdown renderer: lines with the quote bars, list markers and indentation of their
+//! containers, and the blank lines between blocks.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,15 +9,15 @@ use crate::terminal::clean_lines;
 use crate::wrap::{self, Room};
 
 const MIN_WIDTH: usize = 20;
-/// Nobody has a wider terminal; and a short text cannot be blown up to any size.
+/// No real terminal is wider, and a short text must not expand without limit.
 const MAX_WIDTH: usize = 1_000;
-/// The longest line across the page; a board may hold millions of them.
+/// Maximum width of a horizontal rule; a board may contain millions of them.
 const MAX_RULE: usize = 80;
-/// What a line keeps for its text, however deep it stands: the widest number of a list, `999999999.`,
-/// and a character or two.
+/// Columns reserved for the text of a line at any depth: the widest list number, `999999999.`, and one or two
+/// characters.
 const LEAST_TEXT: usize = 14;
 
-/// What is written so far, and where the next line stands.
+/// The lines written so far, and the containers of the next line.
 #[derive(Debug)]
 pub(super) struct Page {
     out: StyledLines,
@@ -26,26 +26,26 @@ pub(super) struct Page {
     max_indent: usize,
     indent: usize,
     layers: Vec<Layer>,
-    /// Quotes and items that are open but too deep to be indented.
+    /// Number of open quotes and items that are too deep to be indented.
     hidden: usize,
-    /// The marker of the innermost hidden item, until its first line.
+    /// Marker of the innermost hidden item, until its first line is written.
     hidden_marker: Option<Marker>,
-    /// Whether an empty line is due before the next block.
+    /// Whether a blank line is due before the next block.
     gap: bool,
-    /// Whether nothing or an empty line stands above.
+    /// Whether the page is empty or ends with a blank line.
     after_gap: bool,
 }
 
-/// A quote or an item that the lines stand in.
+/// A quote or list item that contains the lines.
 #[derive(Debug)]
 struct Layer {
     columns: usize,
     quote: bool,
-    /// An item's marker, until its first line.
+    /// Marker of an item, until its first line is written.
     marker: Option<Marker>,
 }
 
-/// What an item starts with.
+/// Marker at the start of an item.
 #[derive(Debug)]
 pub(super) struct Marker {
     pub(super) text: String,
@@ -73,7 +73,7 @@ impl Page {
         self.colour
     }
 
-    /// The columns that a text may take here.
+    /// Returns the columns available to a text here.
     pub(super) fn room(&self) -> Room {
         let rest = self.width.saturating_sub(self.indent);
         let marker = self.hidden_marker.as_ref().map_or(0, Marker::columns);
@@ -93,7 +93,7 @@ impl Page {
         });
     }
 
-    /// Opens an item, whose first line starts with the marker and whose others are indented by it.
+    /// Opens an item. Its first line starts with the marker; the others are indented by its width.
     pub(super) fn open_item(&mut self, marker: Marker) {
         self.open(Layer {
             columns: marker.columns(),
@@ -112,7 +112,7 @@ impl Page {
         }
     }
 
-    /// Closes the innermost quote or item. An item without any line still shows its marker.
+    /// Closes the innermost quote or item. The marker of an empty item is still written.
     pub(super) fn close(&mut self) {
         let last = self.layers.last();
         if self.hidden_marker.is_some() || last.is_some_and(|layer| layer.marker.is_some()) {
@@ -125,7 +125,7 @@ impl Page {
         }
     }
 
-    /// The innermost item's marker, if no line of it is written yet.
+    /// Returns the marker of the innermost item if its first line is not written yet.
     pub(super) fn marker_mut(&mut self) -> Option<&mut Marker> {
         if self.hidden > 0 {
             self.hidden_marker.as_mut()
@@ -134,12 +134,12 @@ impl Page {
         }
     }
 
-    /// Says whether the next block is to be set apart from what stands above.
+    /// Sets whether the next block is separated by a blank line.
     pub(super) fn set_gap(&mut self, gap: bool) {
         self.gap = gap;
     }
 
-    /// Writes the empty line that is due, if any.
+    /// Writes the blank line that is due, if any.
     pub(super) fn fill_gap(&mut self) {
         if std::mem::take(&mut self.gap) && !self.after_gap {
             let quotes = self
@@ -197,13 +197,13 @@ impl Page {
         }
     }
 
-    /// Ends a line that holds nothing but its prefix.
+    /// Ends a line that consists only of its prefix.
     fn end_line(&mut self) {
         self.out.trim_line();
         self.out.end_line();
     }
 
-    /// Writes a text over as many lines as it takes.
+    /// Writes a text, wrapped to as many lines as necessary.
     pub(super) fn text(&mut self, text: &Styled) {
         self.fill_gap();
         for line in wrap::lines(text.text(), self.room()) {
@@ -211,7 +211,7 @@ impl Page {
         }
     }
 
-    /// Writes lines as they are, dim, each behind the indent.
+    /// Writes lines unchanged, dimmed and indented.
     pub(super) fn verbatim(&mut self, text: &str, indent: &str) {
         if text.is_empty() {
             return;
@@ -224,14 +224,14 @@ impl Page {
         self.gap = true;
     }
 
-    /// Writes a line across the page.
+    /// Writes a horizontal rule.
     pub(super) fn rule(&mut self) {
         self.fill_gap();
         let rule = "─".repeat(self.room().first.min(MAX_RULE));
         self.line([(Style::Dim.into(), rule.as_str())]);
     }
 
-    /// The whole page.
+    /// Returns the finished page.
     pub(super) fn finish(mut self) -> StyledLines {
         if self.after_gap {
             self.out.pop_line();

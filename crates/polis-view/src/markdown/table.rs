@@ -1,5 +1,5 @@
-//! Tables: columns that line up, narrowed to the page; or, with too many columns for it, one record
-//! after another.
+//! Markdown tables: aligned columns, narrowed to the page width; with too many columns for it, each row
+//! becomes a record of labelled values.
 
 use std::ops::Range;
 
@@ -11,23 +11,23 @@ use crate::style::{Style, Styled, Styles};
 use crate::width::cut;
 use crate::wrap::{self, Room};
 
-/// A column is not made narrower than this, unless there is nothing wider in it.
+/// Minimum width of a narrowed column.
 const LEAST_COLUMN: usize = 8;
-/// The widest name of a column before each value of a record.
+/// Maximum width of the label before each value of a record.
 const MAX_LABEL: usize = 24;
-/// The most rows with a line between each two.
+/// Maximum number of rows for which separator lines are drawn between rows.
 const MAX_RULED: usize = 1_000;
 const BETWEEN: &str = " │ ";
 const BETWEEN_COLUMNS: usize = 3;
 
-/// A table while it is read. All cells are one text, because a board may hold millions of them.
+/// A table while it is collected. All cells share one text, because a board may contain millions of them.
 #[derive(Debug)]
 pub(super) struct Table {
     alignments: Vec<Alignment>,
     text: Styled,
-    /// Where each cell ends in the text.
+    /// End offset of each cell in the text.
     cell_ends: Vec<usize>,
-    /// Where each row ends among the cells; the first one is the head.
+    /// End index of each row in the cells; the first row is the header.
     row_ends: Vec<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Table {
         }
     }
 
-    /// The cells of each row.
+    /// Returns the cells of each row.
     fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = Range<usize>>> {
         let starts = std::iter::once(0).chain(self.row_ends.iter().copied());
         starts.zip(&self.row_ends).map(|(start, &end)| {
@@ -88,7 +88,7 @@ impl Table {
         widths
     }
 
-    /// Writes the rows; if some of them take several lines, with a line between each two.
+    /// Writes the rows as a grid; with `ruled`, separated by lines because some rows are wrapped.
     fn write_grid(&self, page: &mut Page, widths: &[usize], ruled: bool) {
         let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
         let rule = rule.join("─┼─");
@@ -134,7 +134,7 @@ impl Table {
         }
     }
 
-    /// Writes each row as an item, with the name of the column before each value.
+    /// Writes each row as an item, with the column name before each value.
     fn write_records(&self, page: &mut Page) {
         let widest = (page.room().rest / 3).min(MAX_LABEL);
         let mut rows = self.rows();
@@ -175,7 +175,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Adds the cell's next line, and blanks to its width; says whether there was one.
+    /// Appends the cell's next line, padded to its width. Returns whether there was one.
     fn write_line(&mut self, text: &Styled, line: &mut Styled) -> bool {
         let next = self.lines.next();
         let written = next.is_some();
@@ -202,8 +202,8 @@ fn column_room(width: usize) -> Room {
     }
 }
 
-/// The widths of the columns so that all fit into the room: the widest give way first, down to the
-/// least. `None` if that is not enough.
+/// Returns column widths that fit into the room: the widest columns are narrowed first, down to the minimum.
+/// Returns `None` if that is not enough.
 fn narrowed(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let between = natural.len().saturating_sub(1) * BETWEEN_COLUMNS;
     let room = room.checked_sub(between)?;

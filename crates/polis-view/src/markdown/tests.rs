@@ -1,4 +1,4 @@
-//! Boards as they come out: exact pages, hostile ones, and what holds for all of them.
+//! Tests of the Markdown renderer: exact output, hostile input, and properties that hold for any input.
 
 use std::time::{Duration, Instant};
 
@@ -244,8 +244,8 @@ fn drives(c: char) -> bool {
     c.is_control() && c != '\n' || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A large page is slow only if the time grows faster than the text (then it takes minutes, not
-/// half a second), and out of stack only if something calls itself.
+/// Checks that a large page renders in linear time (quadratic time would take minutes instead of half a
+/// second) and without recursion, which would overflow the small stack.
 #[track_caller]
 fn survives(name: &'static str, markdown: String) {
     let run = move || {
@@ -323,7 +323,8 @@ fn hostile_tables_take_no_more_than_their_size() {
     survives("a long head", long_head + &"|a|b|\n".repeat(half / 6));
 }
 
-/// Lines of Markdown without code and front matter, in which no word and no cell is wider than the narrowest room there is.
+/// Generates lines of Markdown without code and front matter, in which no word and no cell is wider than the
+/// narrowest available room.
 fn tame_markdown() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "a",
@@ -355,7 +356,7 @@ fn tame_markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(block, 0..30).prop_map(|blocks| "\n".to_owned() + &blocks.join("\n"))
 }
 
-/// Anything at all, rich in what means something.
+/// Generates arbitrary text, rich in Markdown syntax.
 fn wild_markdown() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => prop::sample::select(vec![
@@ -387,7 +388,7 @@ proptest! {
 
     #[test]
     fn colours_change_nothing_else(markdown in wild_markdown(), width in 20_usize..100) {
-        // Without colours, what is struck out has marks.
+        // Without colours, struck-out text has marks.
         let markdown = markdown.replace('~', "");
         let page = coloured(&markdown, width);
         let mut bare = String::new();
