@@ -1,4 +1,4 @@
-//! The boards of the model store: of every version the whole text.
+//! Boards of the in-memory model store; keeps the whole text of every version.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use polis_core::board::{BoardHead, BoardName, BoardWrite, LeaseWrite, VersionEnt
 use polis_core::{AgentId, RecordKey, Timestamp};
 use polis_ops::port::{BoardState, BoardText};
 
-/// Every board, by name.
+/// All boards, by name.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Boards(BTreeMap<String, Board>);
 
 #[derive(Debug, Clone)]
 struct Board {
     head: BoardHead,
-    /// The versions that are kept, oldest first.
+    /// The kept versions, oldest first.
     versions: Vec<(VersionEntry, Arc<String>)>,
 }
 
@@ -26,7 +26,8 @@ impl Boards {
         })
     }
 
-    /// Changes a board's text and answers its version, or finds that the board does not admit it.
+    /// Changes a board's text and returns its version, or returns a conflict if the board does not admit the
+    /// change.
     pub(crate) fn change(
         &mut self,
         write: &BoardWrite,
@@ -60,7 +61,7 @@ impl Boards {
         Ok(version)
     }
 
-    /// Changes a board's lease, or finds that it is not the one that was decided on.
+    /// Changes a board's lease, or returns a conflict if the lease is not the expected one.
     pub(crate) fn lease(&mut self, write: &LeaseWrite) -> Result<(), RecordKey> {
         let mut board = self.standing(&write.board);
         if !board.head.admits_lease(write) {

@@ -1,6 +1,7 @@
-//! A real browser, without a window, driven over WebDriver; and what is wrong with a page's accessibility.
+//! Headless Chromium driven over WebDriver, for tests of the web interface, including accessibility checks
+//! with axe-core.
 //!
-//! `POLIS_TEST_CHROMEDRIVER` names the driver (default: `chromedriver`), `POLIS_TEST_AXE` the file of axe-core;
+//! `POLIS_TEST_CHROMEDRIVER` names the driver (default: `chromedriver`), `POLIS_TEST_AXE` the axe-core file;
 //! `scripts/test` installs both.
 
 use std::io::{BufRead as _, BufReader};
@@ -17,30 +18,30 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a page may take before a test counts as hanging.
+/// Timeout after which a test counts as hanging.
 const HANGING: Duration = Duration::from_secs(60);
-/// How often is looked meanwhile.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A browser with one tab.
 #[derive(Debug)]
 pub struct Browser {
     driver: Child,
-    /// What drives it.
+    /// The WebDriver client.
     pub client: Client,
-    /// Where the server is.
+    /// Base URL of the server.
     home: String,
     _profile: TempDir,
 }
 
-/// How a browser is set up.
+/// Browser configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
-    /// How wide and high its window is.
+    /// Window size (width, height).
     pub size: (u32, u32),
-    /// What it says it reads.
+    /// Preferred language (`Accept-Language`).
     pub language: &'static str,
-    /// Whether its system is dark.
+    /// Whether the system's colour scheme is dark.
     pub dark: bool,
 }
 
@@ -54,7 +55,7 @@ impl Default for Setup {
     }
 }
 
-/// Runs something with a browser at a server that does not know it.
+/// Runs `doing` with a fresh browser profile pointed at a server; the browser is not signed in.
 pub fn with<T>(home: &str, setup: Setup, doing: impl AsyncFnOnce(&Browser) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -64,7 +65,7 @@ pub fn with<T>(home: &str, setup: Setup, doing: impl AsyncFnOnce(&Browser) -> T)
     runtime.block_on(async {
         let browser = Browser::start(home, setup).await;
         let done = doing(&browser).await;
-        // One that does not close by itself is ended when it is dropped.
+        // A browser that does not close is killed on drop.
         let _ = browser.client.clone().close().await;
         done
     })
@@ -110,19 +111,19 @@ impl Browser {
         }
     }
 
-    /// Follows the link a server gave.
+    /// Signs in by following the link that the server printed.
     pub async fn sign_in(&self, link: &str) {
         self.client.goto(link).await.unwrap();
         self.wait_for("header.bar nav").await;
     }
 
-    /// Goes to a page.
+    /// Opens a page.
     pub async fn open(&self, path: &str) {
         let url = format!("{}{path}", self.home);
         self.done(path, async || self.client.goto(&url).await).await;
     }
 
-    /// The path of the page it is at, with its query.
+    /// Returns the current page's path with its query.
     pub async fn path(&self) -> String {
         let url = self
             .done("the path", async || self.client.current_url().await)
@@ -130,7 +131,7 @@ impl Browser {
         path_of(&url)
     }
 
-    /// Does something as soon as the page allows it: it may be on its way to another, or being drawn anew.
+    /// Retries an action until the page allows it: the page may be navigating or re-rendering.
     async fn done<T>(&self, what: &str, doing: impl AsyncFn() -> Result<T, CmdError>) -> T {
         let begun = Instant::now();
         loop {
@@ -154,13 +155,13 @@ impl Browser {
             .await;
     }
 
-    /// What an element shows.
+    /// Returns the visible text of an element.
     pub async fn text(&self, css: &str) -> String {
         self.done(css, async || self.find(css).await?.text().await)
             .await
     }
 
-    /// Waits until what the script says is true.
+    /// Waits until a script returns true.
     pub async fn until(&self, what: &str, script: &str) {
         let begun = Instant::now();
         while self.js(script).await != json!(true) {
@@ -173,7 +174,7 @@ impl Browser {
         }
     }
 
-    /// Waits until an element has this text in it.
+    /// Waits until an element contains this text.
     pub async fn until_text(&self, css: &str, text: &str) {
         let script = format!(
             "return [...document.querySelectorAll({})].some(e => e.textContent.includes({}))",
@@ -183,7 +184,7 @@ impl Browser {
         self.until(&format!("{text:?} in {css}"), &script).await;
     }
 
-    /// Waits until no such element has this text.
+    /// Waits until no such element contains this text.
     pub async fn until_no_text(&self, css: &str, text: &str) {
         let script = format!(
             "return ![...document.querySelectorAll({})].some(e => e.textContent.includes({}))",
@@ -193,7 +194,7 @@ impl Browser {
         self.until(&format!("no {text:?} in {css}"), &script).await;
     }
 
-    /// What the script returns.
+    /// Returns the result of a script.
     pub async fn js(&self, script: &str) -> Value {
         self.done(script, async || {
             self.client.execute(script, Vec::new()).await
@@ -201,19 +202,19 @@ impl Browser {
         .await
     }
 
-    /// Presses an element.
+    /// Clicks an element.
     pub async fn click(&self, css: &str) {
         self.done(css, async || self.find(css).await?.click().await)
             .await;
     }
 
-    /// Types into an element, after what is in it.
+    /// Types into an element, after its current value.
     pub async fn write(&self, css: &str, text: &str) {
         self.done(css, async || self.find(css).await?.send_keys(text).await)
             .await;
     }
 
-    /// Types into an element instead of what is in it.
+    /// Replaces an element's value by typing.
     pub async fn fill(&self, css: &str, text: &str) {
         self.done(css, async || {
             let element = self.find(css).await?;
@@ -223,7 +224,7 @@ impl Browser {
         .await;
     }
 
-    /// Presses keys, wherever the focus is.
+    /// Presses keys in the focused element.
     pub async fn press(&self, keys: &str) {
         let mut actions = KeyActions::new("keys".to_owned());
         for key in keys.chars() {
@@ -231,12 +232,12 @@ impl Browser {
                 .then(KeyAction::Down { value: key })
                 .then(KeyAction::Up { value: key });
         }
-        // Keys cannot be pressed again, so the page has to be there before.
+        // Key presses cannot be retried, so the page has to be loaded first.
         self.js("return document.readyState").await;
         self.client.perform_actions(actions).await.unwrap();
     }
 
-    /// All text of the page, as far as there is one.
+    /// Returns the visible text of the page, for failure messages.
     pub async fn page_text(&self) -> String {
         let script = "return document.body.innerText";
         let text = self.client.execute(script, Vec::new()).await;
@@ -246,7 +247,7 @@ impl Browser {
         format!("{path}:\n{}", text.as_str().unwrap_or_default())
     }
 
-    /// What the browser complained about since it was asked last: errors of scripts, of the policy, of loading.
+    /// Returns the severe console messages since the last call: script errors, CSP violations, failed loads.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self
             .done("the console", async || {
@@ -258,13 +259,13 @@ impl Browser {
         severe.map(|entry| entry["message"].to_string()).collect()
     }
 
-    /// Lets it be in another part of the world, such as `Pacific/Kiritimati`.
+    /// Overrides the browser's time zone, for example `Pacific/Kiritimati`.
     pub async fn live_in(&self, zone: &str) {
         let zone = json!({"timezoneId": zone});
         self.tell("Emulation.setTimezoneOverride", zone).await;
     }
 
-    /// Runs a script on every page from now on, before any of the page's own.
+    /// Runs a script on every page loaded from now on, before the page's own scripts.
     pub async fn first_of_all(&self, script: &str) {
         let script = json!({"source": script});
         self.tell("Page.addScriptToEvaluateOnNewDocument", script)
@@ -276,7 +277,7 @@ impl Browser {
         told.unwrap();
     }
 
-    /// The serious faults of accessibility on this page.
+    /// Returns the serious and critical accessibility violations on the page.
     pub async fn faults(&self) -> Vec<String> {
         let file = told("POLIS_TEST_AXE").expect("POLIS_TEST_AXE names axe.min.js");
         let axe = std::fs::read_to_string(file).unwrap();
@@ -298,7 +299,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The browser too, should the test have ended early.
+        // Kills the process group, so that the browser ends too if the test failed early.
         let group = rustix::process::Pid::from_child(&self.driver);
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         let _ = self.driver.wait();
@@ -313,7 +314,7 @@ fn told(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Starts a driver at a port of its own.
+/// Starts a driver on a free port.
 fn start_driver() -> (Child, u16) {
     let program = told("POLIS_TEST_CHROMEDRIVER").unwrap_or_else(|| "chromedriver".to_owned());
     let mut driver = Command::new(&program)
@@ -329,20 +330,21 @@ fn start_driver() -> (Child, u16) {
         let (_, port) = line.split_once("successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    // Whatever else it says must not fill the pipe.
+    // Drain the remaining output, so that the pipe does not fill up.
     std::thread::spawn(move || lines.for_each(drop));
     (driver, port.expect("the driver names its port"))
 }
 
-/// A page's path, with its query.
+/// Returns the path of a URL with its query.
 fn path_of(url: &url::Url) -> String {
     let query = url.query().map(|q| format!("?{q}")).unwrap_or_default();
     format!("{}{query}", url.path())
 }
 
-/// Whether an error is that of a moment: what is looked for is not there yet, or went away under the command.
+/// Whether an error is transient: the element does not exist yet, or disappeared during the command.
 ///
-/// Drivers have more names for a page that is being left than the standard has, so those are read from the text.
+/// Drivers report a page that is being left with more error names than the standard defines, so these are
+/// recognised by their text.
 fn passes(error: &CmdError) -> bool {
     if error.is_javascript_error() {
         return false;
@@ -356,7 +358,7 @@ fn passes(error: &CmdError) -> bool {
             .any(|word| told.contains(word))
 }
 
-/// Chromium's own command: what is in the console.
+/// Chromium-specific command that returns the console log.
 #[derive(Debug)]
 struct BrowserLog;
 
@@ -377,7 +379,7 @@ impl WebDriverCompatibleCommand for BrowserLog {
     }
 }
 
-/// A command of Chromium's own.
+/// A Chromium-specific (CDP) command.
 #[derive(Debug)]
 struct Own {
     command: &'static str,

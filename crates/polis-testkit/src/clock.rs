@@ -1,4 +1,4 @@
-//! A clock that stands still until a test moves it.
+//! Test doubles for time and randomness: a manual clock and a counting token source.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use polis_ops::port::{Chance, Clock};
 
-/// A moment in 2026, in milliseconds: when every test begins.
+/// Start time of every test: a moment in 2026, in milliseconds.
 pub const BEGINNING: i64 = 1_767_225_600_000;
 
-/// A clock that shows what it was set to.
+/// A manual clock that returns the time it was set to.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// A clock that shows this moment (milliseconds).
+    /// Creates a clock set to this time (milliseconds).
     pub fn at(millis: i64) -> Self {
         Self(AtomicI64::new(millis))
     }
 
-    /// Shows another moment from now on.
+    /// Sets the time.
     pub fn set(&self, millis: i64) {
         self.0.store(millis, Ordering::SeqCst);
     }
 
-    /// Moves on by so many milliseconds.
+    /// Advances the time by this many milliseconds.
     pub fn advance(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
@@ -41,14 +41,14 @@ impl Clock for FixedClock {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Nobody waits: the time is simply later.
+    /// Returns immediately and advances the time.
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         self.advance(i64::try_from(time.as_millis()).unwrap_or(i64::MAX));
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Tokens that count up.
+/// A token source that counts up.
 #[derive(Debug, Default)]
 pub struct CountedChance(AtomicI64);
 

@@ -1,9 +1,14 @@
-//! What the tests of polis share; never shipped.
+//! Shared test support for polis; not shipped.
 //!
-//! [`MemoryStore`] is the model: the ports in the simplest code there is. [`conformance`] has one
-//! function for each promise of the ports, [`task_cases`] the test cases of document 004 by their
-//! numbers, [`messaging`] what agents send each other, [`society`] who is hired and dismissed, and [`linear`] checks recorded histories of concurrent clients, and [`model_server`] is the model that tests think with. [`terminal_pane`] is a terminal in tmux, `browser` a real one, for those who ask for the feature. Each runs over every
-//! store through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and [`history_tests!`].
+//! [`MemoryStore`] is the model: the simplest possible implementation of the ports. [`conformance`] has one
+//! function per guarantee of the ports, [`cases`] the numbered test cases of the task specification (document
+//! 004), [`exchange`] messages, artifacts and tokens, [`society`] runs, hiring and dismissal; [`linear`]
+//! checks recorded histories of concurrent clients for linearizability. These suites run over every store
+//! through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and
+//! [`history_tests!`].
+//!
+//! [`model_server`] is a scripted chat-completions server, [`pane`] a terminal in tmux, and `browser` a
+//! headless browser, behind the feature of that name.
 
 #![expect(
     clippy::unwrap_used,

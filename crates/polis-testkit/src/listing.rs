@@ -1,4 +1,5 @@
-//! The lists of the task board as their port describes them, word for word and without an index.
+//! Reference implementation of the task list queries: literal translation of the port's description, without
+//! an index.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use polis_core::task::recommend::standing;
 use polis_core::{TaskRecord, TaskStatus, TaskType};
 use polis_ops::port::{CandidateQuery, TaskQuery};
 
-/// A page of a list over these records, which are in order of number.
+/// Returns a page of a list over these records, which are ordered by number.
 pub(crate) fn list(records: &[TaskRecord], query: &TaskQuery) -> Vec<TaskSummary> {
     let mut listed: Vec<&TaskRecord> = records.iter().collect();
     listed.retain(|record| is_listed(record, query));
@@ -42,7 +43,8 @@ fn is_listed(record: &TaskRecord, query: &TaskQuery) -> bool {
         })
 }
 
-/// Whether a role's list shows a task: its own, one without a role, one that its members hold.
+/// Whether a role's list contains a task: it requires the role, requires none, or is owned by a member of the
+/// role.
 fn sees(role: &str, record: &TaskRecord) -> bool {
     let required = record.task.required_role.as_deref();
     required.is_none()
@@ -51,8 +53,8 @@ fn sees(role: &str, record: &TaskRecord) -> bool {
         || record.owner_role.as_deref() == Some(role)
 }
 
-/// What an agent could claim, each of the three kinds in groups of one type, required role and owner:
-/// what is assigned to it, what is stale, and what is free.
+/// Returns the tasks an agent could claim: assigned, stale and free ones, each kind limited per type,
+/// required role and owner.
 pub(crate) fn candidates(records: &[TaskRecord], query: &CandidateQuery) -> Vec<TaskRecord> {
     let mut ordered: Vec<&TaskRecord> = records.iter().collect();
     ordered.sort_by_key(|record| (std::cmp::Reverse(standing(&record.task)), record.task.id));

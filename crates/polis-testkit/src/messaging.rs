@@ -1,5 +1,5 @@
-//! What agents exchange, against the operations: messages, artifacts, tokens, and requests that come
-//! twice.
+//! Suite for what agents exchange through the operations: messages, artifacts, tokens, and idempotent
+//! retries.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::test_store::agent;
 use crate::{CountedChance, FixedClock, Ground};
 
-/// Two agents, a clock that can be moved, and a store.
+/// A team of agents, a manual clock, and a store.
 struct Scene {
     polis: Polis,
     clock: Arc<FixedClock>,
@@ -49,7 +49,7 @@ impl Scene {
         Self { polis, clock }
     }
 
-    /// The same team through another handle on the store, as another process has it.
+    /// The same team through another handle on the store, as in another process.
     async fn elsewhere(&self, ground: &dyn Ground) -> Polis {
         let mut polis = self.polis.clone();
         polis.store = ground.open().await.unwrap();
@@ -122,7 +122,7 @@ fn refused<T: std::fmt::Debug>(answer: Result<T, OpError>) -> Code {
     answer.unwrap_err().code()
 }
 
-/// A message is read once, and can be read again.
+/// A message is delivered once by checking the mailbox, and can be read again on request.
 pub async fn a_message_is_read_once_and_stays(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.send("ann", &["bob"], "一").await.unwrap();
@@ -139,7 +139,7 @@ pub async fn a_message_is_read_once_and_stays(ground: &dyn Ground) {
     assert_eq!(said(again), ["一", "二"]);
 }
 
-/// Several recipients and roles get one message each, whoever is named twice gets it once.
+/// Each of several recipients and role members gets one message; a recipient named twice gets it once.
 pub async fn a_message_to_several_is_one_for_each(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let sent = scene
@@ -159,7 +159,7 @@ pub async fn a_message_to_several_is_one_for_each(ground: &dyn Ground) {
     }
 }
 
-/// What cannot be delivered is refused whole.
+/// A message with an undeliverable recipient is refused as a whole.
 pub async fn a_message_to_nobody_is_refused(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     op::retire_agent(&scene.polis, &AgentId::user(), &agent("cem"))
@@ -186,7 +186,7 @@ pub async fn a_message_to_nobody_is_refused(ground: &dyn Ground) {
     assert_eq!(scene.check("bob").await, Vec::<String>::new());
 }
 
-/// Only those who have a message can answer it.
+/// Only the sender and the recipients of a message can reply to it.
 pub async fn a_message_is_answered_by_those_who_have_it(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let id = scene.send("ann", &["bob"], "?").await.unwrap().messages[0].id;
@@ -203,7 +203,7 @@ pub async fn a_message_is_answered_by_those_who_have_it(ground: &dyn Ground) {
     assert_eq!(mail.messages[0].from, agent("bob"));
 }
 
-/// A delayed message is not there before its time.
+/// A delayed message is not visible before its delivery time.
 pub async fn a_delayed_message_comes_later(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene
@@ -218,7 +218,7 @@ pub async fn a_delayed_message_comes_later(ground: &dyn Ground) {
     assert_eq!(scene.check("bob").await, ["later"]);
 }
 
-/// Of several that check one mailbox at once, each message goes to one.
+/// If several clients check one mailbox concurrently, each message goes to one of them.
 pub async fn a_mailbox_is_shared_out(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     for n in 0..20 {
@@ -252,7 +252,7 @@ pub async fn a_mailbox_is_shared_out(ground: &dyn Ground) {
     assert_eq!(all, (1..=20).collect::<Vec<u64>>());
 }
 
-/// Who waits for a message is woken by it.
+/// A client that waits for a message is woken by it.
 pub async fn waiting_for_a_message_ends_with_it(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let polis = scene.elsewhere(ground).await;
@@ -267,7 +267,7 @@ pub async fn waiting_for_a_message_ends_with_it(ground: &dyn Ground) {
     assert_eq!(said(waiter.await.unwrap().unwrap()), ["wake up"]);
 }
 
-/// What a message says is not in the log, and only its sender and recipient see that it was sent.
+/// A message's content is not in the log, and only its sender and recipient see that it was sent.
 pub async fn the_log_keeps_letters_closed(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.send("ann", &["bob"], "secret").await.unwrap();
@@ -286,7 +286,7 @@ pub async fn the_log_keeps_letters_closed(ground: &dyn Ground) {
     }
 }
 
-/// An artifact is kept once and read by its reference.
+/// An artifact is stored once and read by its content hash.
 pub async fn an_artifact_is_named_by_its_content(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let spec = PutArtifact {
@@ -349,7 +349,7 @@ pub async fn an_artifact_is_named_by_its_content(ground: &dyn Ground) {
     }
 }
 
-/// A token counts until it ends, is revoked, or its agent is retired.
+/// A token is valid until it expires, is revoked, or its agent is retired.
 pub async fn a_token_counts_until_it_ends(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let admit = |text: &str| {
@@ -403,7 +403,7 @@ pub async fn a_token_counts_until_it_ends(ground: &dyn Ground) {
     assert_eq!(refused(issued), Code::AgentNotFound);
 }
 
-/// A request that comes again is answered as the first time, and done once.
+/// A request repeated with the same idempotency key is executed once and returns the stored response.
 pub async fn a_request_that_comes_again_is_done_once(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let create = json!({ "subject": "x" });
@@ -420,7 +420,7 @@ pub async fn a_request_that_comes_again_is_done_once(ground: &dyn Ground) {
         .unwrap();
     assert!(again.replayed);
     assert_eq!(again.document, first.document);
-    // A key is its agent's, and its request's.
+    // A key is scoped to its agent and its request.
     let others = scene
         .once("TaskCreate", "bob", create.clone(), "k1")
         .await
@@ -436,7 +436,7 @@ pub async fn a_request_that_comes_again_is_done_once(ground: &dyn Ground) {
             Code::InvalidInput
         );
     }
-    // What was refused was not done, and may be tried again with the same key.
+    // A refused request was not executed and may be retried with the same key.
     let claim = json!({ "taskId": "3" });
     assert_eq!(
         refused(scene.once("TaskClaim", "ann", claim.clone(), "k2").await),
@@ -463,7 +463,7 @@ pub async fn a_request_that_comes_again_is_done_once(ground: &dyn Ground) {
     assert_eq!((kept.replayed, &kept.document), (true, &later.document));
 }
 
-/// Of the same request sent many times at once, one is done and all are answered alike.
+/// If the same request is sent many times concurrently, it is executed once and all get the same response.
 pub async fn twins_are_answered_alike(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let mut twins = Vec::new();

@@ -1,21 +1,21 @@
-//! Ports that stay what they are between two uses.
+//! Allocates TCP ports that stay free, for tests that reuse a port.
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Where the search begins and how many ports there are: below those that systems give to whoever asks for any, and
-/// below those of the servers that `scripts/test` starts.
+/// Start and size of the port range: below the ephemeral ports that systems assign, and below those of the
+/// servers that `scripts/test` starts.
 const FIRST: u16 = 12_000;
 const MANY: u16 = 8_000;
 
-/// A port on loopback at which nobody listens, and which nobody is given by chance: one to come back to after a
-/// server has ended, or at which nobody is to be found.
+/// Returns a loopback port that is free and is not assigned as an ephemeral port: for restarting a server on
+/// the same port, or for connecting to a port without a listener.
 ///
 /// # Panics
-/// If all are taken.
+/// If all are in use.
 pub fn lasting_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    // Test programs that run side by side begin at different places.
+    // Concurrent test programs start at different offsets.
     let own = u16::try_from(u64::from(std::process::id()) * 61 % u64::from(MANY)).unwrap();
     (0..MANY)
         .map(|_| FIRST + own.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % MANY)

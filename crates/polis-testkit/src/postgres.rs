@@ -1,22 +1,22 @@
-//! A schema of its own for each test, in the PostgreSQL that `POLIS_TEST_PG_URL` names.
+//! Creates a separate schema for each test, on the PostgreSQL server that `POLIS_TEST_PG_URL` names.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_postgres::NoTls;
 
-/// The variable that names the server.
+/// The environment variable that names the server.
 pub const URL: &str = "POLIS_TEST_PG_URL";
 
-/// How many schemas this process has made.
+/// Number of schemas created by this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// Makes an empty schema and answers the URL under which it is the only one seen.
+/// Creates an empty schema and returns a URL with a search path of only this schema.
 ///
-/// A schema stays until a process of the same number makes it anew: the server is thrown away
-/// after the tests anyway.
+/// A schema stays until a process with the same id creates it again: the server is discarded after the tests
+/// anyway.
 ///
 /// # Panics
-/// If there is no such server.
+/// If the server is not available.
 pub async fn fresh_schema() -> String {
     #[expect(
         clippy::disallowed_methods,
@@ -26,10 +26,10 @@ pub async fn fresh_schema() -> String {
     fresh_schema_at(&url).await
 }
 
-/// The same on another server, such as one that a test may break.
+/// Like [`fresh_schema`], on another server, such as one that a test may break.
 ///
 /// # Panics
-/// If there is no such server.
+/// If the server is not available.
 pub async fn fresh_schema_at(url: &str) -> String {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -45,7 +45,7 @@ pub async fn fresh_schema_at(url: &str) -> String {
     with_search_path(url, &name)
 }
 
-/// The URL, seeing only this schema.
+/// Adds the search path to a URL.
 fn with_search_path(url: &str, schema: &str) -> String {
     let joint = if url.contains('?') { '&' } else { '?' };
     format!("{url}{joint}options=-c%20search_path%3D{schema}")

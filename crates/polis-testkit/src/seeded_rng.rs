@@ -1,16 +1,16 @@
-//! Chance that repeats itself: the same seed gives the same throws, in every run.
+//! Seeded random number generator: the same seed gives the same sequence in every run.
 
-/// A source of numbers (SplitMix64).
+/// A random number generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Dice of a seed.
+    /// Creates a generator from a seed.
     pub fn of(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// Any number.
+    /// Returns a random number.
     pub fn throw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -19,26 +19,26 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 up to, not including, `end`.
+    /// Returns a number in `0..end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.throw() % end.max(1)
     }
 
-    /// Yes, once in `times` on average.
+    /// Returns true with probability 1/`times`.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several.
+    /// Returns a random element.
     ///
     /// # Panics
-    /// If there is nothing to pick from.
+    /// If the slice is empty.
     pub fn pick<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         let at = usize::try_from(self.below(all.len() as u64)).unwrap_or(0);
         &all[at]
     }
 
-    /// One of several, or none of them.
+    /// Returns a random element or `None`.
     pub fn maybe<T: Clone>(&mut self, all: &[T]) -> Option<T> {
         (!self.once_in(all.len() as u64 + 1)).then(|| self.pick(all).clone())
     }

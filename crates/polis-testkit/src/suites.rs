@@ -1,10 +1,9 @@
-//! The macros that make one test of each function of a suite, over any store.
+//! Macros that generate one test per function of a suite, over any store.
 //!
-//! Each takes a function that answers a fresh [`Ground`](crate::Ground) (`async fn() -> impl
-//! Ground`), and if need be attributes for every test:
-//! `conformance_tests!(fresh, [#[ignore = "needs a server"]])`.
+//! Each takes a function that returns a fresh [`Ground`](crate::Ground) (`async fn() -> impl Ground`), and
+//! optionally attributes for every test: `conformance_tests!(fresh, [#[ignore = "needs a server"]])`.
 
-/// One test for each promise of the ports.
+/// Generates one test per guarantee of the ports.
 #[macro_export]
 macro_rules! conformance_tests {
     ($fresh:expr) => { $crate::conformance_tests!($fresh, []); };
@@ -124,7 +123,7 @@ macro_rules! conformance_tests {
     };
 }
 
-/// One test for each test case of document 004.
+/// Generates one test per test case of the task specification (document 004).
 #[macro_export]
 macro_rules! case_tests {
     ($fresh:expr) => { $crate::case_tests!($fresh, []); };
@@ -155,7 +154,7 @@ macro_rules! case_tests {
     };
 }
 
-/// One test for each promise about messages, artifacts, tokens and requests that come twice.
+/// Generates one test per guarantee about messages, artifacts, tokens and idempotent retries.
 #[macro_export]
 macro_rules! exchange_tests {
     ($fresh:expr) => { $crate::exchange_tests!($fresh, []); };
@@ -177,7 +176,7 @@ macro_rules! exchange_tests {
     };
 }
 
-/// One test for each promise about runs of the society, and who is hired and dismissed for them.
+/// Generates one test per guarantee about runs of the society, hiring and dismissal.
 #[macro_export]
 macro_rules! society_tests {
     ($fresh:expr) => { $crate::society_tests!($fresh, []); };
@@ -205,7 +204,7 @@ macro_rules! society_tests {
     };
 }
 
-/// One test for each way of recording and checking histories of concurrent clients.
+/// Generates one test per way of recording and checking histories of concurrent clients.
 #[macro_export]
 macro_rules! history_tests {
     ($fresh:expr) => { $crate::history_tests!($fresh, []); };
@@ -217,7 +216,7 @@ macro_rules! history_tests {
     };
 }
 
-/// One test for each of these functions of a module of this crate.
+/// Generates one test per listed function of a module of this crate.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! tests_of {
@@ -226,7 +225,7 @@ macro_rules! tests_of {
     };
 }
 
-/// One test.
+/// Generates one test.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! one_test {

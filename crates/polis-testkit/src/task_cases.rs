@@ -1,4 +1,4 @@
-//! The test cases of document 004, section 6, by their numbers, against the operations.
+//! Test cases TC-01 to TC-21 of the task specification (document 004, section 6), run against the operations.
 
 use polis_core::task::create::TaskCreate;
 use polis_core::task::update::TaskUpdate;
@@ -39,7 +39,7 @@ async fn update(
     op::update_task(polis, &agent(caller), &request).await
 }
 
-/// A task that has been changed until it is in progress at this version, which is 2 at least.
+/// Creates a task and updates it until it is in progress at this version (at least 2).
 async fn in_progress_at(polis: &Polis, version: u64) -> TaskId {
     let id = create(polis, None).await.task.id;
     for n in 2..version {
@@ -58,7 +58,7 @@ async fn in_progress_at(polis: &Polis, version: u64) -> TaskId {
     id
 }
 
-/// That a request was refused, in the words of the document, and the task is as it was.
+/// Asserts that a request was refused with the specified message and left the task unchanged.
 async fn refused(
     polis: &Polis,
     before: &TaskView,
@@ -82,7 +82,7 @@ async fn listed(polis: &Polis, role: Option<&str>) -> Vec<u64> {
     page.tasks.iter().map(|task| task.id.number()).collect()
 }
 
-/// TC-01: a task with a required role begins at version 1.
+/// TC-01: a task with a required role starts at version 1.
 pub async fn tc_01_create_with_required_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let made = create(&polis, Some(BACKEND)).await;
@@ -93,7 +93,7 @@ pub async fn tc_01_create_with_required_role(ground: &dyn Ground) {
     assert_eq!(op::get_task(&polis, made.task.id).await.unwrap(), made);
 }
 
-/// TC-02: a role that is none is refused.
+/// TC-02: an unknown role is refused.
 pub async fn tc_02_create_with_invalid_required_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let request = TaskCreate {
@@ -109,7 +109,7 @@ pub async fn tc_02_create_with_invalid_required_role(ground: &dyn Ground) {
     assert_eq!(listed(&polis, None).await, [0_u64; 0]);
 }
 
-/// TC-03: a task needs no role.
+/// TC-03: the required role is optional.
 pub async fn tc_03_create_without_required_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let made = create(&polis, None).await;
@@ -141,7 +141,7 @@ pub async fn tc_05_list_without_role_filter(ground: &dyn Ground) {
     assert_eq!(listed(&polis, None).await, [1, 2, 3]);
 }
 
-/// TC-06: a role sees its own tasks and those without a role.
+/// TC-06: the role filter lists tasks of that role and tasks without a role.
 pub async fn tc_06_list_with_role_filter(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     for role in [Some(BACKEND), Some(FRONTEND), None] {
@@ -150,7 +150,7 @@ pub async fn tc_06_list_with_role_filter(ground: &dyn Ground) {
     assert_eq!(listed(&polis, Some(BACKEND)).await, [1, 3]);
 }
 
-/// TC-07: a role sees what it holds, whatever role that requires.
+/// TC-07: the role filter lists tasks owned by the role, regardless of their required role.
 pub async fn tc_07_role_filter_matches_owner(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = create(&polis, Some(FRONTEND)).await.task.id;
@@ -163,7 +163,7 @@ pub async fn tc_07_role_filter_matches_owner(ground: &dyn Ground) {
     assert_eq!(listed(&polis, Some(BACKEND)).await, [1]);
 }
 
-/// TC-08: with the version it has, a task is updated and its version goes up by one.
+/// TC-08: an update with the current version succeeds and increments the version.
 pub async fn tc_08_update_with_matching_version(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 3).await;
@@ -174,7 +174,7 @@ pub async fn tc_08_update_with_matching_version(ground: &dyn Ground) {
     assert_eq!(done.await.unwrap().task.version, 4);
 }
 
-/// TC-09: with another version, nothing happens.
+/// TC-09: an update with another version changes nothing.
 pub async fn tc_09_update_with_other_version(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 5).await;
@@ -189,7 +189,7 @@ pub async fn tc_09_update_with_other_version(ground: &dyn Ground) {
     refused(&polis, &before, answer, Code::VersionMismatch, words).await;
 }
 
-/// TC-10: without an expected version none is checked.
+/// TC-10: without an expected version no version is checked.
 pub async fn tc_10_update_without_expected_version(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 3).await;
@@ -199,7 +199,7 @@ pub async fn tc_10_update_without_expected_version(ground: &dyn Ground) {
     assert_eq!(done.await.unwrap().task.version, 4);
 }
 
-/// TC-11: an agent of the required role becomes the owner.
+/// TC-11: an agent with the required role becomes the owner.
 pub async fn tc_11_owner_of_the_required_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = create(&polis, Some(BACKEND)).await.task.id;
@@ -207,7 +207,7 @@ pub async fn tc_11_owner_of_the_required_role(ground: &dyn Ground) {
     assert_eq!(taken.await.unwrap().task.owner, BACKEND);
 }
 
-/// TC-12: an agent of another role does not.
+/// TC-12: an agent with another role is refused.
 pub async fn tc_12_owner_of_another_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let before = create(&polis, Some(BACKEND)).await;
@@ -221,7 +221,7 @@ pub async fn tc_12_owner_of_another_role(ground: &dyn Ground) {
     refused(&polis, &before, answer, Code::RoleMismatch, words).await;
 }
 
-/// TC-13: the team lead assigns across roles.
+/// TC-13: the team lead can force an assignment across roles.
 pub async fn tc_13_team_lead_forces_an_assignment(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = create(&polis, Some(BACKEND)).await.task.id;
@@ -234,7 +234,7 @@ pub async fn tc_13_team_lead_forces_an_assignment(ground: &dyn Ground) {
     assert_eq!(task.required_role.as_deref(), Some(BACKEND));
 }
 
-/// TC-14: nobody else does.
+/// TC-14: other agents cannot force an assignment.
 pub async fn tc_14_nobody_else_forces_an_assignment(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let before = create(&polis, Some(BACKEND)).await;
@@ -247,7 +247,7 @@ pub async fn tc_14_nobody_else_forces_an_assignment(ground: &dyn Ground) {
     refused(&polis, &before, answer, Code::ForceAssignForbidden, words).await;
 }
 
-/// TC-15: a task without a required role is anybody's.
+/// TC-15: any agent may own a task without a required role.
 pub async fn tc_15_anybody_owns_a_task_without_role(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     for name in [LEAD, BACKEND, "test-leader-3", "任何角色"] {
@@ -257,7 +257,7 @@ pub async fn tc_15_anybody_owns_a_task_without_role(ground: &dyn Ground) {
     }
 }
 
-/// TC-16: a pending task is begun.
+/// TC-16: a pending task can be started.
 pub async fn tc_16_pending_to_in_progress(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = create(&polis, None).await.task.id;
@@ -267,7 +267,7 @@ pub async fn tc_16_pending_to_in_progress(ground: &dyn Ground) {
     assert_eq!(begun.await.unwrap().task.status, TaskStatus::InProgress);
 }
 
-/// TC-17: one in progress is completed.
+/// TC-17: a task in progress can be completed.
 pub async fn tc_17_in_progress_to_completed(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 2).await;
@@ -277,7 +277,7 @@ pub async fn tc_17_in_progress_to_completed(ground: &dyn Ground) {
     assert_eq!(done.await.unwrap().task.status, TaskStatus::Completed);
 }
 
-/// TC-18: a completed one is not begun again.
+/// TC-18: a completed task cannot be restarted.
 pub async fn tc_18_completed_to_in_progress_is_refused(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 2).await;
@@ -295,7 +295,7 @@ pub async fn tc_18_completed_to_in_progress_is_refused(ground: &dyn Ground) {
     refused(&polis, &before, answer, Code::InvalidTransition, words).await;
 }
 
-/// TC-19: one in progress does not become pending again.
+/// TC-19: a task in progress cannot become pending again.
 pub async fn tc_19_in_progress_to_pending_is_refused(ground: &dyn Ground) {
     let polis = fresh(ground).await;
     let id = in_progress_at(&polis, 2).await;
@@ -308,8 +308,7 @@ pub async fn tc_19_in_progress_to_pending_is_refused(ground: &dyn Ground) {
     refused(&polis, &before, answer, Code::InvalidTransition, words).await;
 }
 
-/// TC-20: of two agents that take one task at the same version, through handles of their own, one
-/// gets it.
+/// TC-20: if two agents take one task at the same version through separate handles, exactly one gets it.
 pub async fn tc_20_two_agents_take_one_task(ground: &dyn Ground) {
     let (one, two) = (fresh(ground).await, fresh(ground).await);
     for _ in 0..10 {
@@ -340,7 +339,7 @@ pub async fn tc_20_two_agents_take_one_task(ground: &dyn Ground) {
     }
 }
 
-/// TC-21: what was read before somebody else's update cannot be built upon.
+/// TC-21: an update based on data read before another agent's update is refused.
 pub async fn tc_21_an_update_on_stale_data_is_refused(ground: &dyn Ground) {
     let (a, b) = (fresh(ground).await, fresh(ground).await);
     let id = create(&a, None).await.task.id;

@@ -1,4 +1,4 @@
-//! A directory of task files that is a map.
+//! In-memory implementation of a directory of task files, for import and export tests.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};
 /// Task files in memory, to import from and export to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryFiles {
-    /// The files' texts, by number.
+    /// The files' contents, by task number.
     pub files: BTreeMap<TaskId, String>,
-    /// The highest number ever given out there, if it is written down.
+    /// The highest number ever assigned there, if it is recorded.
     pub highest: Option<u64>,
-    /// Whether what was written is durable.
+    /// Whether the written files were finished, and so are durable.
     pub finished: bool,
 }
 

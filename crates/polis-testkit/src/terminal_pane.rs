@@ -1,4 +1,4 @@
-//! A terminal of its own in tmux: keys in, what is seen out. For programs that draw on a screen.
+//! A terminal in tmux for testing programs that draw on a screen: sends keys and reads the screen contents.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,25 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long something may take to be seen before a test counts as failed.
+/// Timeout after which a test counts as failed.
 const HANGING: Duration = Duration::from_secs(60);
-/// How often it is looked at.
+/// Polling interval.
 const LOOK: Duration = Duration::from_millis(20);
-/// What a shell shows when it waits.
+/// The shell prompt.
 const PROMPT: &str = "READY>";
 
-/// A terminal with a shell in it. Dropping it ends both.
+/// A terminal with a shell. Dropping it ends both.
 #[derive(Debug)]
 pub struct Pane {
     home: TempDir,
 }
 
 impl Pane {
-    /// A terminal of this size with a shell in a directory. Only these variables are set, and what a shell needs.
+    /// Opens a terminal of this size with a shell in a directory. Only these variables and those that a shell
+    /// needs are set.
     ///
     /// # Panics
-    /// If there is no tmux.
+    /// If tmux is not installed.
     pub fn open(directory: &Path, size: (u16, u16), variables: &[(&str, &str)]) -> Self {
         let home = TempDir::with_prefix("polis-pane-").unwrap();
         let pane = Self { home };
@@ -41,13 +42,13 @@ impl Pane {
             .envs(variables.iter().copied());
         let started = start.output().expect("tmux is needed for this test");
         assert!(started.status.success(), "{started:?}");
-        // Written so that the line itself does not hold what is waited for.
+        // Split so that the typed line itself does not contain the prompt.
         pane.line("PS1='READ''Y> '");
         pane.wait(PROMPT);
         pane
     }
 
-    /// Where temporary files of what runs in it are.
+    /// Returns the directory for temporary files of programs in the terminal.
     pub fn temporary(&self) -> &Path {
         self.home.path()
     }
@@ -62,7 +63,7 @@ impl Pane {
         command
     }
 
-    /// What tmux answers to a command.
+    /// Runs a tmux command and returns its output.
     ///
     /// # Panics
     /// If tmux fails.
@@ -88,23 +89,23 @@ impl Pane {
         self.press(&["Enter"]);
     }
 
-    /// What is seen.
+    /// Returns the screen contents.
     pub fn seen(&self) -> String {
         self.ask(&["capture-pane", "-p"])
     }
 
-    /// Waits until a text is seen, and answers all that is.
+    /// Waits until a text is on the screen, and returns the screen contents.
     ///
     /// # Panics
-    /// If it is not seen for too long.
+    /// On timeout.
     pub fn wait(&self, text: &str) -> String {
         self.wait_for(text, |seen| seen.contains(text))
     }
 
-    /// Waits until what is seen is as wanted.
+    /// Waits until the screen contents satisfy a predicate, and returns them.
     ///
     /// # Panics
-    /// If it is not for too long.
+    /// On timeout.
     pub fn wait_for(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let begun = Instant::now();
         loop {
@@ -117,17 +118,17 @@ impl Pane {
         }
     }
 
-    /// Makes the terminal another size.
+    /// Resizes the terminal.
     pub fn resize(&self, columns: u16, rows: u16) {
         let (columns, rows) = (columns.to_string(), rows.to_string());
         self.ask(&["resize-window", "-x", &columns, "-y", &rows]);
     }
 
-    /// Waits for the shell, and checks that the terminal is as a shell needs it: no mouse, no other screen, a
-    /// cursor, lines and an echo.
+    /// Waits for the shell, and checks that the terminal state was restored: no mouse reporting, no alternate
+    /// screen, visible cursor, line mode and echo.
     ///
     /// # Panics
-    /// If it is not.
+    /// If it was not.
     pub fn is_given_back(&self) {
         let flags = "#{alternate_on} #{mouse_any_flag} #{cursor_flag}";
         let begun = Instant::now();
@@ -145,7 +146,7 @@ impl Pane {
         });
     }
 
-    /// The process that has the terminal, if it is not the shell: its id.
+    /// Returns the id of the process that runs in the shell, if there is one.
     pub fn child(&self) -> Option<u32> {
         let shell = self.ask(&["display-message", "-p", "#{pane_pid}"]);
         let shell = shell.trim();

@@ -1,4 +1,5 @@
-//! What a suite stands on: one empty store, opened as often as a test asks.
+//! Store factory for the suites: an empty store that a test can open several times; also the test runner and
+//! constructors for common ids.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +11,16 @@ use polis_ops::{Polis, PortFuture, Settings};
 
 use crate::{CountedChance, FixedClock, MemoryStore};
 
-/// How long a test may take before it counts as hanging.
+/// Timeout after which a test counts as hanging.
 const HANGING: Duration = Duration::from_secs(300);
 
-/// One store of its own, empty at first, that can be opened several times, as several processes
-/// would.
+/// An initially empty store that can be opened several times, as several processes would.
 pub trait Ground: Send + Sync {
-    /// Another handle on the same store.
+    /// Opens another handle on the same store.
     fn open(&self) -> PortFuture<'_, Arc<dyn Store>>;
 }
 
-/// The model store; every handle is the same one.
+/// The in-memory model store; every handle is the same one.
 #[derive(Debug, Default)]
 pub struct MemoryGround(Arc<MemoryStore>);
 
@@ -31,7 +31,7 @@ impl Ground for MemoryGround {
     }
 }
 
-/// Runs a test on several threads; fails it if it hangs.
+/// Runs a test on a runtime with several threads; fails it if it hangs.
 ///
 /// # Panics
 /// If the test panics or hangs.
@@ -46,7 +46,7 @@ pub fn run(test: impl Future<Output = ()>) {
     assert!(finished.is_ok(), "the test hangs");
 }
 
-/// The operations' ground on a store, with a clock that stands still and nothing set.
+/// Creates a `Polis` on a store, with a manual clock and default settings.
 pub fn polis(store: Arc<dyn Store>) -> Polis {
     Polis::new(
         store,
@@ -56,26 +56,26 @@ pub fn polis(store: Arc<dyn Store>) -> Polis {
     )
 }
 
-/// A run's name.
+/// Parses the name of a run.
 ///
 /// # Panics
-/// If it is not one.
+/// If it is invalid.
 pub fn run_named(name: &str) -> RunId {
     name.parse().unwrap()
 }
 
-/// A member's name: `RUN/AGENT`.
+/// Parses the name of a member: `RUN/AGENT`.
 ///
 /// # Panics
-/// If it is not one.
+/// If it is invalid.
 pub fn member(name: &str) -> MemberKey {
     name.parse().unwrap()
 }
 
-/// An agent's name.
+/// Parses the name of an agent.
 ///
 /// # Panics
-/// If it is none.
+/// If it is invalid.
 pub fn agent(name: &str) -> AgentId {
     name.parse().unwrap()
 }

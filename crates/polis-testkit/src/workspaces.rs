@@ -1,6 +1,6 @@
-//! Files and a terminal in memory: as much of the ports as tests of the operations need.
+//! In-memory implementations of the file and terminal ports, as far as tests of the operations need them.
 //!
-//! Paths are judged by their text, and nothing is confined; that is what `polis-workspace` is for.
+//! Paths are checked as text and nothing is sandboxed; `polis-workspace` does that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,10 +16,10 @@ use polis_core::{AgentId, Code};
 use polis_ops::port::{CommandOrder, Files, SandboxLayer, SandboxReport, Site, Terminal};
 use polis_ops::{PortError, PortFuture};
 
-/// Where polis's own data is, in this world.
+/// Directory of polis's own data in this fake.
 pub const DATA: &str = "/data";
 
-/// Files in memory, by the directory they are in; and commands that only say what they were.
+/// Files in memory, by their directory, and commands that only echo themselves.
 #[derive(Debug, Default)]
 pub struct MemoryWorkspaces {
     state: Mutex<State>,
@@ -34,7 +34,7 @@ struct State {
 }
 
 impl MemoryWorkspaces {
-    /// Where every file is: directory, path, content.
+    /// Returns every file: directory, path, content.
     pub fn all_files(&self) -> Vec<(String, String, String)> {
         let state = self.state();
         let all = state.files.iter();
@@ -42,17 +42,17 @@ impl MemoryWorkspaces {
             .collect()
     }
 
-    /// The directories that were made.
+    /// Returns the directories that were created.
     pub fn directories(&self) -> Vec<String> {
         self.state().directories.iter().cloned().collect()
     }
 
-    /// Where which commands were run.
+    /// Returns the commands that were run, with their locations.
     pub fn orders(&self) -> Vec<(Site, String)> {
         self.state().orders.clone()
     }
 
-    /// How the next commands end, the last one first; afterwards with exit code 0.
+    /// Sets how the next commands end, in reverse order; further commands end with exit code 0.
     pub fn end_with(&self, endings: Vec<Ending>) {
         self.state().endings = endings;
     }
@@ -99,7 +99,7 @@ fn missing() -> PortError {
     )
 }
 
-/// A number that stands for a content.
+/// Returns a simple hash of a content.
 fn hash(content: &str) -> String {
     let sum = content.bytes().fold(7_u64, |sum, byte| {
         sum.wrapping_mul(31).wrapping_add(u64::from(byte))
@@ -321,7 +321,7 @@ impl Terminal for MemoryWorkspaces {
     }
 }
 
-/// Where the workspace of an agent is by default.
+/// Returns the default directory of an agent's workspace.
 pub fn default_place(agent: &AgentId) -> String {
     format!("{DATA}/workspaces/{agent}")
 }

@@ -1,4 +1,5 @@
-//! Chance decides what is written, and the model store says what must come of it.
+//! Model-based test: random changesets are committed to the store under test and to the in-memory model, and
+//! the outcomes and contents are compared.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ fn any_changeset(dice: &mut Dice) -> Changeset {
     all
 }
 
-/// Begins all of these in order, and waits for them together.
+/// Starts all of these futures in order, and waits for them together.
 async fn in_order<T>(mut all: Vec<PortFuture<'_, T>>) -> Vec<Result<T, PortError>> {
     let mut answers: Vec<_> = all.iter().map(|_| None).collect();
     poll_fn(|cx| {
@@ -86,7 +87,7 @@ async fn in_order<T>(mut all: Vec<PortFuture<'_, T>>) -> Vec<Result<T, PortError
     answers.into_iter().flatten().collect()
 }
 
-/// Gives what it holds.
+/// A source that yields the changesets it holds.
 struct Source(std::vec::IntoIter<Changeset>);
 
 impl ChangesetSource for Source {
@@ -95,8 +96,8 @@ impl ChangesetSource for Source {
     }
 }
 
-/// Records, messages and turns, written one changeset after another, in streams and at the same time, come to
-/// what they come to in the model.
+/// Records, messages and turns that are written sequentially, in streams and concurrently give the same
+/// result as in the model.
 pub async fn records_messages_and_turns_are_those_of_the_model(ground: &dyn Ground) {
     let store = open(ground).await;
     let model: Arc<dyn Store> = Arc::new(MemoryStore::default());
@@ -113,8 +114,8 @@ pub async fn records_messages_and_turns_are_those_of_the_model(ground: &dyn Grou
             let outcome = store.commit_stream(&mut source).await.unwrap();
             assert_eq!(outcome, expected, "case {case}");
         } else {
-            // All are waiting when the first is committed, so they may share a transaction; a store
-            // takes them in the order in which they came.
+            // All are pending when the first is committed, so they may share a transaction; a store processes
+            // them in the order in which they were submitted.
             let waiting = some.iter().map(|one| store.commit(one.clone()));
             let outcomes = in_order(waiting.collect()).await;
             for (one, outcome) in some.into_iter().zip(outcomes) {

@@ -1,4 +1,4 @@
-//! What the ports promise about agents by name and by run.
+//! Port guarantees: agents are read by name and by run.
 
 use polis_core::changeset::Write;
 use polis_core::{Agent, AgentStatus, Expect};
@@ -26,7 +26,7 @@ fn names(found: &[Agent]) -> Vec<&str> {
     found.iter().map(|agent| agent.id.as_str()).collect()
 }
 
-/// "Those of these names that there are, by id, each once."
+/// `named` returns the existing agents with these ids, by id, each once.
 pub async fn agents_are_read_by_name(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut all = changes();
@@ -44,8 +44,8 @@ pub async fn agents_are_read_by_name(ground: &dyn Ground) {
     assert_eq!(named(&["nobody", "user"]).await, []);
 }
 
-/// "The agents that were hired for this run, or for none; of all roles or of this one. Retired ones too, by
-/// id", as they are now.
+/// `agents_of_run` returns the agents hired for this run, or for none, of all roles or of this one, including
+/// retired ones, by id and in their current state.
 pub async fn agents_of_a_run_are_read(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut all = changes();

@@ -1,4 +1,4 @@
-//! What the ports promise about open blockers.
+//! Port guarantees: counting of open blockers and reporting of unblocked tasks.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ fn settle(dependents: &[u64]) -> Write {
     }
 }
 
-/// "The receipt names those that have none left": pending ones only, and only when the last one is
-/// settled.
+/// The receipt names the tasks that have no open blockers left: only pending ones, and only when the last
+/// blocker is settled.
 pub async fn the_receipt_names_tasks_that_were_unblocked(ground: &dyn Ground) {
     let store = open(ground).await;
     let (mut one, mut two, mut begun) = (record(1), record(2), record(3));
@@ -35,8 +35,8 @@ pub async fn the_receipt_names_tasks_that_were_unblocked(ground: &dyn Ground) {
     }
 }
 
-/// Blockers settled at the same moment, through several handles: exactly one receipt names the
-/// task they blocked.
+/// When blockers are settled concurrently through several handles, exactly one receipt names the task they
+/// blocked.
 pub async fn an_unblocked_task_is_reported_exactly_once(ground: &dyn Ground) {
     const BLOCKERS: u32 = 6;
     let handles = [open(ground).await, open(ground).await];
@@ -58,8 +58,8 @@ pub async fn an_unblocked_task_is_reported_exactly_once(ground: &dyn Ground) {
     }
 }
 
-/// Settling a blocker does not move the waiting task's revision: a decision made before is still
-/// committed, and both take effect.
+/// Settling a blocker does not change the waiting task's revision: a decision made before is still committed,
+/// and both take effect.
 pub async fn settling_a_blocker_keeps_the_revision(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut waiting = record(1);
@@ -75,7 +75,7 @@ pub async fn settling_a_blocker_keeps_the_revision(ground: &dyn Ground) {
     assert_eq!(after.task.subject, "renamed");
 }
 
-/// A put changes open blockers by what it says, not to what its record says.
+/// A put changes the number of open blockers by the given difference, not to the value in its record.
 pub async fn a_put_changes_open_blockers_relatively(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut first = record(1);
@@ -93,7 +93,7 @@ pub async fn a_put_changes_open_blockers_relatively(ground: &dyn Ground) {
     }
 }
 
-/// Settling in the changeset that conflicts settles nothing.
+/// A changeset that conflicts settles no blockers.
 pub async fn a_conflict_settles_nothing(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut waiting = record(1);

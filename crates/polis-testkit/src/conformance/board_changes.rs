@@ -1,4 +1,4 @@
-//! What the ports promise of changes of a board's text.
+//! Port guarantees: changes of a board's text (whole texts, additions, splices).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::sample::{
 };
 use crate::Ground;
 
-/// Adding to nothing, or changing a part of it, is a conflict.
+/// Appending to a board without text, or changing a part of it, is a conflict.
 pub async fn nothing_is_added_to_a_board_that_has_not_begun(ground: &dyn Ground) {
     let store = open(ground).await;
     let held = lease("user", "t", 1_000);
@@ -29,8 +29,8 @@ pub async fn nothing_is_added_to_a_board_that_has_not_begun(ground: &dyn Ground)
     assert_eq!(head(&store, "top").await.version, 0);
 }
 
-/// Of several changes that expect the same version, from several handles at once, one is committed;
-/// the first version, too, is made once.
+/// Of several changes that expect the same version, made concurrently from several handles, exactly one is
+/// committed; this includes the first version.
 pub async fn of_changes_to_one_version_one_is_committed(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     for version in 0..10_u64 {
@@ -56,8 +56,8 @@ pub async fn of_changes_to_one_version_one_is_committed(ground: &dyn Ground) {
     assert_eq!(handles[0].last_sequence().await.unwrap(), 10);
 }
 
-/// A board that is not at the version a change was decided on is a conflict, and nothing of the
-/// changeset is applied: no other write before or after it, and no event.
+/// If a board is not at the expected version, the changeset conflicts and none of it is applied: no write
+/// before or after the board write, and no event.
 pub async fn a_board_at_another_version_leaves_nothing_of_a_changeset(ground: &dyn Ground) {
     let store = open(ground).await;
     fill(&store, &[record(1)]).await;
@@ -84,7 +84,7 @@ pub async fn a_board_at_another_version_leaves_nothing_of_a_changeset(ground: &d
         conflicts(&store, "global", all).await;
         assert_eq!(contents(&store).await, before);
     }
-    // Nor is a board changed when something else conflicts.
+    // Neither is a board changed if another write conflicts.
     let mut old = record(1);
     old.revision = 7;
     let all = only(written(add("x"))).write(replace(&old, |_| ()));
@@ -95,8 +95,8 @@ pub async fn a_board_at_another_version_leaves_nothing_of_a_changeset(ground: &d
     assert_eq!(contents(&store).await, before);
 }
 
-/// Additions without an expectation commute: from eight handles at once none conflicts, and the text
-/// has each of them once, in the order of their versions.
+/// Additions without an expected version commute: made concurrently from eight handles none conflicts, and
+/// the text contains each of them once, in the order of their versions.
 pub async fn additions_to_a_board_commute(ground: &dyn Ground) {
     const HANDLES: usize = 8;
     const EACH: usize = 25;
@@ -106,7 +106,7 @@ pub async fn additions_to_a_board_commute(ground: &dyn Ground) {
     for n in 0..HANDLES {
         let store = open(ground).await;
         adding.push(tokio::spawn(async move {
-            // Several at once on one handle, too, so that they meet in one transaction.
+            // Several concurrent additions per handle too, so that they share a transaction.
             let all = (0..EACH).map(|part| {
                 let store = Arc::clone(&store);
                 let line = format!("- {n}.{part} 完成");
@@ -132,14 +132,14 @@ pub async fn additions_to_a_board_commute(ground: &dyn Ground) {
     let lines: Vec<&str> = added.iter().map(|(_, line)| line.as_str()).collect();
     let expected = format!("# 日志\n{}", lines.join("\n"));
     assert_eq!(text(&store, "global").await, expected);
-    // And every version on the way there.
+    // And every intermediate version.
     for (version, line) in &added {
         let found = text_of(&store, "global", *version).await;
         assert!(expected.starts_with(&found) && found.ends_with(line));
     }
 }
 
-/// An addition on a new line brings a line end if the text has none at its end.
+/// An addition on a new line inserts a line break if the text does not end with one.
 pub async fn an_addition_begins_on_a_new_line_if_asked(ground: &dyn Ground) {
     let store = open(ground).await;
     let cases = [
@@ -163,7 +163,7 @@ pub async fn an_addition_begins_on_a_new_line_if_asked(ground: &dyn Ground) {
         commit(&store, only(written(add_line("z")))).await;
         assert_eq!(text(&store, "global").await, format!("{after}y\nz"));
     }
-    // What a part was changed to counts as well.
+    // This includes text that ends with a splice.
     commit(&store, only(written(whole(None, "a\nb")))).await;
     let version = head(&store, "global").await.version;
     commit(&store, only(written(splice(version, 2, 1, "c\n")))).await;
@@ -174,7 +174,7 @@ pub async fn an_addition_begins_on_a_new_line_if_asked(ground: &dyn Ground) {
     assert_eq!(text(&store, "global").await, "éc\nd\ne");
 }
 
-/// A part is replaced by its place in bytes, whatever the letters.
+/// A splice replaces a byte range, regardless of the characters.
 pub async fn a_part_is_changed_where_it_stands(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut expected = "后端 🚀 'q\" \\ %_ $1 ? -- ;\r\n\ttab e\u{301} 后端".to_owned();
@@ -201,8 +201,7 @@ pub async fn a_part_is_changed_where_it_stands(ground: &dyn Ground) {
     assert_eq!(text(&store, "global").await, format!("首{expected}"));
 }
 
-/// A change that would make a board larger than it may become is a conflict; one that makes it just
-/// as large is not.
+/// A change that would exceed a board's size limit is a conflict; one that reaches the limit exactly is not.
 pub async fn a_board_does_not_grow_beyond_its_limit(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(written(whole(Some(0), "后端")))).await;
@@ -223,8 +222,8 @@ pub async fn a_board_does_not_grow_beyond_its_limit(ground: &dyn Ground) {
     }
 }
 
-/// Several changes of boards fit into one changeset: each sees those before it, and the receipt names
-/// the version of the last.
+/// One changeset may contain several board changes: each sees those before it, and the receipt names the
+/// version of the last.
 pub async fn a_changeset_changes_a_board_several_times(ground: &dyn Ground) {
     let store = open(ground).await;
     let held = lease("user", "t", 1_000);
@@ -247,16 +246,16 @@ pub async fn a_changeset_changes_a_board_several_times(ground: &dyn Ground) {
     let both = only(written(add("x"))).write(written(on("top", add("y"))));
     assert_eq!(commit(&store, both).await.board, Some(2));
 
-    // The second change finds the version that the first has made.
+    // The second change sees the version created by the first.
     let before = contents(&store).await;
     let both = only(written(whole(Some(5), "x"))).write(written(whole(Some(5), "y")));
     conflicts(&store, "global", both).await;
     assert_eq!(contents(&store).await, before);
-    // What changes no board names none.
+    // A changeset without board changes names no version.
     assert_eq!(commit(&store, only(create("task"))).await.board, None);
 }
 
-/// So many additions to one board, one changeset each.
+/// A source of this many additions to one board, one changeset each.
 struct Additions(u32);
 
 impl ChangesetSource for Additions {
@@ -271,7 +270,7 @@ impl ChangesetSource for Additions {
     }
 }
 
-/// A stream of changesets changes boards, too, each seeing those before it; a conflict undoes all.
+/// A stream of changesets can change boards too, each seeing those before it; a conflict undoes all of them.
 pub async fn a_stream_changes_boards(ground: &dyn Ground) {
     let store = open(ground).await;
     let refused = store.commit_stream(&mut Additions(3)).await.unwrap();

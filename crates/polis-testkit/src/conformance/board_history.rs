@@ -1,4 +1,4 @@
-//! What the ports promise of a board's history.
+//! Port guarantees: a board's history of versions, and how long versions are kept.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::board_sample::{add, add_line, head, named, on, splice, text_of, whole
 use super::sample::{changes, commit, moment, only, open};
 use crate::{Dice, Ground, MemoryStore};
 
-/// "The newest versions of a board, newest first, at most `limit`."
+/// `board_versions` returns the newest versions of a board, newest first, at most `limit`.
 pub async fn history_is_newest_first_and_limited(ground: &dyn Ground) {
     let store = open(ground).await;
     for board in ["global", "top"] {
@@ -30,7 +30,7 @@ pub async fn history_is_newest_first_and_limited(ground: &dyn Ground) {
     }
 }
 
-/// The text of a version: "`None` if the log does not reach back to it, or forward".
+/// `board_text` returns `None` for a version that the log does not contain, in either direction.
 pub async fn a_version_that_was_not_made_is_not_there(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(written(whole(Some(0), "a")))).await;
@@ -43,7 +43,7 @@ pub async fn a_version_that_was_not_made_is_not_there(ground: &dyn Ground) {
     assert_eq!(text_of(&store, "global", 2).await, "ab");
 }
 
-/// Versions that need not be kept go, some time: a log does not grow with every whole text.
+/// Versions beyond the limit are eventually deleted: a log does not grow with every whole text.
 pub async fn versions_beyond_those_kept_go(ground: &dyn Ground) {
     let store = open(ground).await;
     for n in 0..40_u64 {
@@ -51,7 +51,7 @@ pub async fn versions_beyond_those_kept_go(ground: &dyn Ground) {
         write.keep = 3;
         commit(&store, only(written(write))).await;
     }
-    // An addition keeps the whole text that it adds to.
+    // An addition keeps the whole text that it is appended to.
     for n in 40..50_u64 {
         let mut write = add(",");
         write.keep = 3;
@@ -69,15 +69,15 @@ pub async fn versions_beyond_those_kept_go(ground: &dyn Ground) {
     }
 }
 
-/// "A version of the newest `keep` is always there": whatever mixture of whole texts, additions and
-/// changed parts it is put together from, and as the model has it.
+/// The newest `keep` versions always exist, for any mixture of whole texts, additions and splices, and match
+/// the model.
 pub async fn the_newest_versions_are_always_there(ground: &dyn Ground) {
     const KEEP: u32 = 3;
     let (store, other) = (open(ground).await, open(ground).await);
     let model: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let mut dice = Dice::of(300);
     for board in ["global", "blackboard/notes.md"] {
-        // Every text there ever was, the first of them being version 1.
+        // The texts of all versions, starting with version 1.
         let mut texts: Vec<String> = Vec::new();
         while texts.len() < 300 {
             let mut all = changes();
@@ -96,7 +96,7 @@ pub async fn the_newest_versions_are_always_there(ground: &dyn Ground) {
     }
 }
 
-/// The history of a board is that of the model, and every version is the text it was.
+/// Asserts that a board's history matches the model and that every version has its original text.
 async fn same_history(
     store: &Arc<dyn Store>,
     model: &Arc<dyn Store>,
@@ -111,7 +111,7 @@ async fn same_history(
     assert_eq!(newest, expected);
     let oldest = now.oldest_kept(keep);
     for (text, version) in texts.iter().zip(1_u64..) {
-        // All versions near the end, and now and then one that may be gone.
+        // All versions near the end, and a sample of those that may be deleted.
         if version + 8 < oldest && version % 16 != oldest % 16 {
             continue;
         }
@@ -128,7 +128,7 @@ async fn same_history(
     }
 }
 
-/// A change of any kind, and the text it comes to.
+/// Returns a random change and the resulting text.
 fn any_change(dice: &mut Dice, texts: &[String]) -> (BoardWrite, String) {
     const WORDS: [&str; 8] = [
         "",
@@ -175,7 +175,7 @@ fn any_splice(dice: &mut Dice, version: u64, text: &str, word: &str) -> BoardWri
         .collect();
     let (one, two) = (*dice.pick(&places), *dice.pick(&places));
     let (start, end) = (one.min(two), one.max(two));
-    // One that reaches the end puts something there: a head cannot tell how the rest ends.
+    // A splice that reaches the end must insert something there: the head cannot determine how the rest ends.
     let word = if end == text.len() && word.is_empty() {
         "。"
     } else {

@@ -1,4 +1,4 @@
-//! What the ports promise of leases of boards.
+//! Port guarantees: leases (locks) of boards.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::sample::{commit, contents, event, only, open};
 use crate::Ground;
 use crate::test_store::agent;
 
-/// While somebody has a board locked a change by anybody else is a conflict; the holder's own is not,
-/// and when the lease has ended nobody's is.
+/// While an agent holds a lease, changes by other agents conflict; the holder's own changes do not. After the
+/// lease has expired no change conflicts.
 pub async fn a_lease_binds_all_others_until_it_ends(ground: &dyn Ground) {
     let store = open(ground).await;
     let held = lease("architect", "t", 1_000);
@@ -36,13 +36,13 @@ pub async fn a_lease_binds_all_others_until_it_ends(ground: &dyn Ground) {
     commit(&store, by("helper", 1_000, add("c"))).await;
     commit(&store, by("architect", 5_000, add("d"))).await;
     assert_eq!(text(&store, "global").await, "abcd");
-    // A change of the text leaves the lease as it is.
+    // Changing the text does not affect the lease.
     assert_eq!(head(&store, "global").await.lease, Some(held));
-    // Another board is not concerned.
+    // Other boards are not affected.
     commit(&store, by("helper", 0, on("top", whole(None, "x")))).await;
 }
 
-/// A lease is changed by who decided on the one that is there; otherwise it is a conflict.
+/// Changing a lease requires the current lease as the expected one; otherwise it is a conflict.
 pub async fn a_lease_is_changed_by_who_knows_it(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let first = lease("程序员", "tök-1", 1_000);
@@ -69,7 +69,8 @@ pub async fn a_lease_is_changed_by_who_knows_it(ground: &dyn Ground) {
     assert_eq!(store.last_sequence().await.unwrap(), 4);
 }
 
-/// A board that was only locked is there, has version 0 and no text, and begins like any other.
+/// A board that was only locked exists with version 0 and no text, and its first text is written like that of
+/// any other board.
 pub async fn a_board_that_was_only_locked_has_version_0(ground: &dyn Ground) {
     let store = open(ground).await;
     let held = lease("user", "t", 1_000);
@@ -98,7 +99,7 @@ pub async fn a_board_that_was_only_locked_has_version_0(ground: &dyn Ground) {
     assert_eq!(text(&store, "mid/a").await, "x");
 }
 
-/// Of several who take a lease at once, from several handles, one gets it.
+/// If several agents take a lease concurrently from several handles, exactly one gets it.
 pub async fn of_rivals_for_a_lease_one_gets_it(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let mut held = None;

@@ -1,4 +1,4 @@
-//! Changes of boards to try a store with.
+//! Fixtures for the board tests: board writes, leases, and helpers to read boards.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use polis_ops::port::{Outcome, Store};
 use super::sample::moment;
 use crate::test_store::agent;
 
-/// More than any test writes.
+/// More bytes than any test writes.
 pub(super) const LIMIT: u64 = 32 << 20;
-/// More versions than most tests make.
+/// More versions than most tests create.
 pub(super) const KEEP: u32 = 1_000;
 
-/// A board, of the whiteboard or the blackboard.
+/// Returns a board by its stored name, whiteboard or blackboard.
 pub(super) fn named(name: &str) -> BoardName {
     BoardName::from_stored(name).unwrap()
 }
 
-/// The moment, in milliseconds, so long after the beginning.
+/// Returns the time this many milliseconds after the start of the test, in milliseconds.
 pub(super) fn millis(after_beginning: i64) -> i64 {
     moment(after_beginning).millis().unwrap()
 }
@@ -39,12 +39,12 @@ fn change(expect: Option<u64>, change: Change, action: Action) -> BoardWrite {
     }
 }
 
-/// Writes the global board whole.
+/// A write of the global board's whole text.
 pub(super) fn whole(expect: Option<u64>, text: &str) -> BoardWrite {
     change(expect, Change::Whole(text.to_owned()), Action::Written)
 }
 
-/// Adds to the global board's end.
+/// An addition at the end of the global board.
 pub(super) fn add(text: &str) -> BoardWrite {
     let added = Change::Add {
         text: text.to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn add(text: &str) -> BoardWrite {
     change(None, added, Action::Appended)
 }
 
-/// Adds to the global board's end, on a new line.
+/// An addition at the end of the global board, on a new line.
 pub(super) fn add_line(text: &str) -> BoardWrite {
     let added = Change::Add {
         text: text.to_owned(),
@@ -62,7 +62,7 @@ pub(super) fn add_line(text: &str) -> BoardWrite {
     change(None, added, Action::Appended)
 }
 
-/// Changes a part of the global board.
+/// A splice of the global board.
 pub(super) fn splice(expect: u64, start: usize, removed: usize, text: &str) -> BoardWrite {
     let part = Splice {
         start,
@@ -91,7 +91,7 @@ pub(super) fn leased(board: &str, was: Option<&Lease>, lease: Option<&Lease>) ->
     }))
 }
 
-/// A lease that ends so long after the beginning.
+/// A lease that expires this many milliseconds after the start of the test.
 pub(super) fn lease(holder: &str, token: &str, ends: i64) -> Lease {
     Lease {
         holder: agent(holder),
@@ -100,20 +100,20 @@ pub(super) fn lease(holder: &str, token: &str, ends: i64) -> Lease {
     }
 }
 
-/// Commits what must conflict on a board.
+/// Commits a changeset that must conflict on a board.
 pub(super) async fn conflicts(store: &Arc<dyn Store>, board: &str, changes: Changeset) {
     let outcome = store.commit(changes).await.unwrap();
     assert_eq!(outcome, Outcome::Conflict(RecordKey::Board(named(board))));
 }
 
-/// A board's head, which is there.
+/// Returns the head of an existing board.
 pub(super) async fn head(store: &Arc<dyn Store>, board: &str) -> BoardHead {
     let found = store.board(&named(board)).await.unwrap().unwrap();
     assert_eq!(found.noticed, None);
     found.head
 }
 
-/// The text of a version, which is there.
+/// Returns the text of an existing version.
 pub(super) async fn text_of(store: &Arc<dyn Store>, board: &str, version: u64) -> String {
     let found = store.board_text(&named(board), version).await.unwrap();
     let found = found.unwrap_or_else(|| panic!("version {version} of {board} is not there"));
@@ -121,7 +121,7 @@ pub(super) async fn text_of(store: &Arc<dyn Store>, board: &str, version: u64) -
     String::clone(&found.text)
 }
 
-/// The text of the newest version. The head says its size, and how it ends.
+/// Returns the text of the newest version, and checks it against the size and line end in the head.
 pub(super) async fn text(store: &Arc<dyn Store>, board: &str) -> String {
     let head = head(store, board).await;
     let text = text_of(store, board, head.version).await;

@@ -1,4 +1,4 @@
-//! What the ports promise of boards: which there are, and that they are kept.
+//! Port guarantees: which boards exist, and that they are stored durably and completely.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::sample::{changes, commit, contents, moment, only, open};
 use crate::test_store::agent;
 use crate::{Dice, Ground};
 
-/// "`None` if nobody has written to it or locked it yet."
+/// A board that was never written to or locked does not exist.
 pub async fn a_board_that_nobody_touched_is_not_there(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(written(whole(Some(0), "hello\n")))).await;
@@ -26,8 +26,7 @@ pub async fn a_board_that_nobody_touched_is_not_there(ground: &dyn Ground) {
     assert_eq!(store.boards().await.unwrap().len(), 1);
 }
 
-/// Every change is one version more, which says who made it, when, how and how large; "the receipt
-/// names its version".
+/// Every change creates a version with author, time, action and size; the receipt names the version.
 pub async fn versions_count_up_and_say_who_made_them(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let steps = [
@@ -88,7 +87,7 @@ pub async fn a_boards_event_is_about_the_board(ground: &dyn Ground) {
     }
 }
 
-/// "Every board that was written to or locked, by name": by the bytes of it.
+/// `boards` returns every board that was written to or locked, by name in byte order.
 pub async fn boards_are_listed_by_name(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut names = [
@@ -122,7 +121,7 @@ pub async fn boards_are_listed_by_name(ground: &dyn Ground) {
     }
 }
 
-/// "When the store began": once, for everybody.
+/// The creation time of a store is set once and is the same for every handle.
 pub async fn a_store_begins_once(ground: &dyn Ground) {
     let store = open(ground).await;
     let began = store.began_at().await.unwrap();
@@ -132,7 +131,7 @@ pub async fn a_store_begins_once(ground: &dyn Ground) {
     assert_eq!(store.began_at().await.unwrap(), began);
 }
 
-/// A text of ten megabytes is kept to the letter, and can be added to and changed.
+/// A text of ten megabytes is stored unchanged, and can be appended to and spliced.
 pub async fn the_largest_board_is_kept(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut dice = Dice::of(10);
@@ -151,7 +150,7 @@ pub async fn the_largest_board_is_kept(ground: &dyn Ground) {
     assert!(text(&other, "global").await == large, "it was changed");
 }
 
-/// What was written to boards is there for a handle opened later, when all others are gone.
+/// Boards are readable through a handle that is opened after all others were closed.
 pub async fn boards_survive_reopening(ground: &dyn Ground) {
     let store = open(ground).await;
     let held = lease("程序员", "tök", 7);
@@ -182,11 +181,11 @@ pub async fn boards_survive_reopening(ground: &dyn Ground) {
     assert_eq!(text(&store, "global").await, "A\nb\nc");
 }
 
-/// A board that nobody holds can be held, again and again.
+/// A board that is not held can be held, repeatedly.
 pub async fn a_board_can_be_held(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     commit(&store, only(written(whole(Some(0), "x")))).await;
-    // One that nobody has written to yet, too: that is how it is begun.
+    // Including a board that was never written to: that is how it is created.
     for name in [named("global"), named("top")] {
         for handle in [&store, &other, &store] {
             let held = handle.hold_board(&name, Duration::from_secs(10)).await;

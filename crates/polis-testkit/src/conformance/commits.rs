@@ -1,4 +1,4 @@
-//! What `Ledger::commit` promises.
+//! Guarantees of `Ledger::commit`: atomicity, optimistic concurrency control, durability and fences.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::sample::{
 use crate::Ground;
 use crate::test_store::agent;
 
-/// "All its writes and events become visible together, or none does": a conflict of the last write
+/// All writes and events of a changeset become visible together, or none does: a conflict of the last write
 /// undoes every kind of write before it.
 pub async fn a_conflict_leaves_nothing_of_a_changeset(ground: &dyn Ground) {
     let store = open(ground).await;
@@ -58,8 +58,8 @@ pub async fn a_conflict_leaves_nothing_of_a_changeset(ground: &dyn Ground) {
     assert_eq!(contents(&store).await, before);
 }
 
-/// "All its writes and events become visible together": a reader on another handle never sees one
-/// of two tasks changed without the other.
+/// All writes and events of a changeset become visible together: a reader on another handle never sees one of
+/// two tasks changed without the other.
 pub async fn a_changeset_becomes_visible_at_once(ground: &dyn Ground) {
     const ROUNDS: u64 = 40;
     let store = open(ground).await;
@@ -139,8 +139,8 @@ pub async fn a_conflict_names_the_record(ground: &dyn Ground) {
     assert_eq!(contents(&store).await, before);
 }
 
-/// "Of two changesets that expect the same revision of a record, at most one is committed": for
-/// tasks, agents, workspaces and fences, from several handles at once.
+/// Of several changesets that expect the same revision of a record, at most one is committed: for tasks,
+/// agents, workspaces and fences, concurrently from several handles.
 pub async fn of_changesets_on_one_revision_one_is_committed(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     fill(&handles[0], &[record(1)]).await;
@@ -180,8 +180,8 @@ pub async fn of_changesets_on_one_revision_one_is_committed(ground: &dyn Ground)
     assert_eq!(handles[1].last_sequence().await.unwrap(), 12);
 }
 
-/// "All of it is durable": what one handle committed is what every other one reads, and a handle
-/// opened later too.
+/// Commits are durable: what one handle committed is read by every other handle, including one that is opened
+/// later.
 pub async fn what_is_committed_is_read_through_every_handle(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let receipt = commit(&store, only(create("first")).event(event(1))).await;
@@ -193,7 +193,7 @@ pub async fn what_is_committed_is_read_through_every_handle(ground: &dyn Ground)
     assert_eq!(contents(&open(ground).await).await, expected);
 }
 
-/// Writes that only add expect nothing: committed from everywhere at once, none conflicts.
+/// Writes that only add have no expectation: committed concurrently, none conflicts.
 pub async fn additions_never_conflict(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     fill(&handles[0], &[record(1)]).await;
@@ -219,7 +219,7 @@ pub async fn additions_never_conflict(ground: &dyn Ground) {
     assert_eq!(numbers, (1..=24).collect::<Vec<_>>());
 }
 
-/// A fence moves on by one with every touch, and is 0 before the first; the other stays.
+/// A fence is 0 at first and increases by one with every touch; the other fence is not affected.
 pub async fn a_fence_moves_on_with_every_touch(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     for expected in 0..3 {

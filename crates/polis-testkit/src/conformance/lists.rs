@@ -1,4 +1,5 @@
-//! What the lists of `Tasks` promise: each is compared with the model over boards by chance.
+//! Guarantees of the list queries of `Tasks`: filters, search, claim candidates and counts, each compared
+//! with the in-memory model over random tasks.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use crate::{Dice, Ground, MemoryStore};
 
 const BOARD: u64 = 120;
 
-/// What tasks are searched for by chance.
+/// The search texts to choose from at random.
 const SEARCHES: [&str; 4] = ["task", "1", "#12", "TASK 3"];
 
-/// A store and the model, with the same board by chance.
+/// Creates a store and the model with the same random tasks.
 async fn pair(ground: &dyn Ground, dice: &mut Dice) -> (Arc<dyn Store>, Arc<dyn Store>) {
     let board = board(dice, BOARD);
     let store = open(ground).await;
@@ -25,7 +26,7 @@ async fn pair(ground: &dyn Ground, dice: &mut Dice) -> (Arc<dyn Store>, Arc<dyn 
     (store, model)
 }
 
-/// A page is exactly the tasks that every condition admits, by number; deleted ones never.
+/// A page contains exactly the tasks that match every condition, by number, and never deleted ones.
 pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
     let mut dice = Dice::of(4);
     let (store, model) = pair(ground, &mut dice).await;
@@ -59,8 +60,8 @@ pub async fn a_list_is_what_the_conditions_admit(ground: &dyn Ground) {
     assert!(found > 500, "the boards say nothing: {found}");
 }
 
-/// A search finds words, whichever of the letters a to z are large, in subjects and descriptions; no letter of a
-/// word is a wildcard, and other letters are what they are.
+/// A search finds words in subjects and descriptions, ignoring the case of ASCII letters; no character of a
+/// word is a wildcard, and other characters match exactly.
 pub async fn a_search_finds_words_to_the_letter(ground: &dyn Ground) {
     let texts = [
         ("Fix the Login page", "It says 100% and a_b!"),
@@ -107,8 +108,8 @@ pub async fn a_search_finds_words_to_the_letter(ground: &dyn Ground) {
     }
 }
 
-/// Candidates are those assigned, those stale, and the first free ones of every group; nothing
-/// more and nothing twice.
+/// Candidates are the assigned tasks, the stale tasks, and the first free tasks of every group, without
+/// duplicates.
 pub async fn candidates_are_the_first_of_every_group(ground: &dyn Ground) {
     let mut dice = Dice::of(5);
     let (store, model) = pair(ground, &mut dice).await;
@@ -140,7 +141,7 @@ pub async fn candidates_are_the_first_of_every_group(ground: &dyn Ground) {
     assert!(found > 200, "the boards say nothing: {found}");
 }
 
-/// Lists follow every change at once: what was listed before is compared again after each step.
+/// Lists reflect every change immediately: they are compared with the model again after each step.
 pub async fn lists_follow_changes(ground: &dyn Ground) {
     let mut dice = Dice::of(6);
     let (store, model) = pair(ground, &mut dice).await;
@@ -177,7 +178,7 @@ pub async fn lists_follow_changes(ground: &dyn Ground) {
     assert_eq!(all, model.scan_tasks(None, 1_000).await.unwrap());
 }
 
-/// Tasks are read by number, each once, and those that do not exist are left out.
+/// Tasks are read by number, each once; numbers that do not exist are left out.
 pub async fn tasks_are_read_by_number(ground: &dyn Ground) {
     let mut dice = Dice::of(7);
     let (store, model) = pair(ground, &mut dice).await;
@@ -189,7 +190,7 @@ pub async fn tasks_are_read_by_number(ground: &dyn Ground) {
     }
 }
 
-/// A scan shows every task, deleted ones too, by number, page by page.
+/// A scan returns every task, including deleted ones, by number and in pages.
 pub async fn a_scan_shows_every_task(ground: &dyn Ground) {
     let mut dice = Dice::of(8);
     let (store, model) = pair(ground, &mut dice).await;
@@ -206,7 +207,7 @@ pub async fn a_scan_shows_every_task(ground: &dyn Ground) {
     assert_eq!(seen.len() as u64, BOARD);
 }
 
-/// For each task asked for that exists and is not deleted, those that wait for it.
+/// `blocks_of` returns the tasks that wait for each requested task that exists and is not deleted.
 pub async fn blocks_are_read_for_many_tasks(ground: &dyn Ground) {
     let mut dice = Dice::of(9);
     let (store, model) = pair(ground, &mut dice).await;
@@ -222,7 +223,7 @@ pub async fn blocks_are_read_for_many_tasks(ground: &dyn Ground) {
     assert_eq!(store.blocks_of(&[]).await.unwrap(), []);
 }
 
-/// The types of what an agent completed, the newest first, and how many tasks are in each state.
+/// The types of an agent's completed tasks, newest first, and the number of tasks per status.
 pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Ground) {
     let mut dice = Dice::of(10);
     let (store, model) = pair(ground, &mut dice).await;
@@ -239,7 +240,7 @@ pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Grou
     assert_eq!(counts, model.count_tasks().await.unwrap());
     let all = counts.pending + counts.in_progress + counts.completed + counts.deleted;
     assert_eq!(all, BOARD);
-    // Texts are sorted as each database likes.
+    // The sort order of texts depends on the database.
     let sorted = |mut loads: Vec<(String, u64)>| {
         loads.sort();
         loads
@@ -259,7 +260,7 @@ pub async fn completed_types_and_counts_are_those_of_the_board(ground: &dyn Grou
     assert!(!loads.is_empty());
 }
 
-/// The count of a list is that of all of its pages, wherever one begins and however long it is.
+/// The count of a list covers all of its pages, regardless of the start and length of a page.
 pub async fn a_list_is_counted_over_all_of_its_pages(ground: &dyn Ground) {
     let mut dice = Dice::of(12);
     let (store, model) = pair(ground, &mut dice).await;

@@ -1,4 +1,4 @@
-//! What `Events` promises.
+//! Guarantees of `Events`: a gapless log in commit order, queries, and waiting for new events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::Ground;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// "Sequence numbers have no gaps": many committers on several handles, changesets of several
-/// events each; every receipt names the place of its own last event.
+/// Sequence numbers have no gaps with many committers on several handles and several events per changeset;
+/// every receipt names the sequence number of its own last event.
 pub async fn sequences_have_no_gaps_in_commit_order(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await, open(ground).await];
     let committing = (0..12_u64).map(|who| {
@@ -48,7 +48,7 @@ pub async fn sequences_have_no_gaps_in_commit_order(ground: &dyn Ground) {
         let last = &events[usize::try_from(place).unwrap() - 1];
         assert_eq!(last.data.to::<String>(), Some(data));
     }
-    // The events of one changeset stand together.
+    // The events of one changeset are adjacent.
     for pair in events.windows(2).filter(|pair| pair[0].kind == "part") {
         let stem = |n: usize| {
             let text = pair[n].data.to::<String>().unwrap();
@@ -58,8 +58,8 @@ pub async fn sequences_have_no_gaps_in_commit_order(ground: &dyn Ground) {
     }
 }
 
-/// "An event that can be read is preceded by all earlier ones": a reader on another handle, while
-/// many commit, never sees a place skipped that is filled later.
+/// When an event is readable, all earlier ones are: a reader on another handle never sees a sequence number
+/// skipped that is filled later, while many commit.
 pub async fn a_readable_event_is_preceded_by_all_earlier_ones(ground: &dyn Ground) {
     const WRITERS: u64 = 6;
     const EACH: u64 = 15;
@@ -90,8 +90,8 @@ pub async fn a_readable_event_is_preceded_by_all_earlier_ones(ground: &dyn Groun
     assert_eq!(reader.last_sequence().await.unwrap(), seen);
 }
 
-/// Events are read after a place and before one, the oldest or the newest so many, and of one subject if asked;
-/// always in commit order.
+/// Events are read after and before a sequence number, the oldest or the newest up to a limit, and of one
+/// subject if requested; always in commit order.
 pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
     let store = open(ground).await;
     assert_eq!(store.last_sequence().await.unwrap(), 0);
@@ -128,7 +128,7 @@ pub async fn events_are_read_by_place_and_subject(ground: &dyn Ground) {
     }
 }
 
-/// Events of kinds that are not wanted are left out, and do not count among the so many that are.
+/// Events of excluded kinds are left out and do not count toward the limit.
 pub async fn events_of_kinds_not_wanted_are_left_out(ground: &dyn Ground) {
     let store = open(ground).await;
     for n in 0..12_u64 {
@@ -158,7 +158,7 @@ pub async fn events_of_kinds_not_wanted_are_left_out(ground: &dyn Ground) {
     }
 }
 
-/// An event keeps who did what, when and to what, and its particulars to the letter.
+/// An event keeps its actor, kind, time and subject, and its data byte for byte.
 pub async fn an_event_keeps_what_it_was_given(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();
@@ -186,7 +186,7 @@ pub async fn an_event_keeps_what_it_was_given(ground: &dyn Ground) {
     }
 }
 
-/// "Waits until there is an event after `after`": what is there already is answered at once.
+/// `wait_beyond` returns immediately if there is already a later event.
 pub async fn waiting_for_what_is_there_ends_at_once(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, changes().event(event(1)).event(event(2))).await;
@@ -194,7 +194,7 @@ pub async fn waiting_for_what_is_there_ends_at_once(ground: &dyn Ground) {
     assert_eq!(store.wait_beyond(1, LONG).await.unwrap(), 2);
 }
 
-/// "… from whatever process": a commit on another handle wakes the one who waits.
+/// A commit on another handle wakes a waiter, as if from another process.
 pub async fn waiting_ends_with_another_handles_commit(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     for place in 0..5 {
@@ -208,7 +208,7 @@ pub async fn waiting_ends_with_another_handles_commit(ground: &dyn Ground) {
     }
 }
 
-/// "… or the time is up": without an event it answers where the log stands.
+/// Without an event `wait_beyond` returns the current end of the log when the timeout expires.
 pub async fn waiting_ends_when_the_time_is_up(ground: &dyn Ground) {
     let store = open(ground).await;
     let brief = Duration::from_millis(20);

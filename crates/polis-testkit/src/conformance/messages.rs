@@ -1,4 +1,4 @@
-//! What the ports promise about messages.
+//! Port guarantees: numbering, delivery, reading and storage of messages.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::sample::{changes, commit, contents, create, event, moment, only, open
 use crate::Ground;
 use crate::test_store::agent;
 
-/// Every field of a message is kept, through every handle.
+/// Every field of a message is stored, and read through every handle.
 pub async fn every_field_of_a_message_is_kept(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let plain = letter("architect", "程序员-2", HARD);
@@ -45,7 +45,7 @@ pub async fn every_field_of_a_message_is_kept(ground: &dyn Ground) {
     }
 }
 
-/// The longest payload is kept.
+/// The longest payload is stored.
 pub async fn the_longest_message_is_kept(ground: &dyn Ground) {
     let store = open(ground).await;
     let text = "信".repeat((polis_core::message::MAX_PAYLOAD - 2) / 3);
@@ -55,8 +55,8 @@ pub async fn the_longest_message_is_kept(ground: &dyn Ground) {
     assert!(found == long.numbered(1), "a long message was changed");
 }
 
-/// "The store numbers it, one after another over all mailboxes. The receipt names the numbers, in
-/// order": sent from everywhere at once, no number is left out and none is given twice.
+/// Messages are numbered consecutively across all mailboxes, and the receipt names the numbers in order: sent
+/// concurrently, no number is skipped or assigned twice.
 pub async fn messages_are_numbered_one_after_another(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let sending = (0..24_usize).map(|n| {
@@ -89,7 +89,7 @@ pub async fn messages_are_numbered_one_after_another(ground: &dyn Ground) {
     assert_eq!(last.messages, [49]);
 }
 
-/// Numbers are in commit order: a changeset with a later place in the log has later messages.
+/// Numbers are in commit order: a changeset later in the log has later messages.
 pub async fn messages_are_numbered_in_commit_order(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let sending = (0..24_usize).map(|n| {
@@ -103,8 +103,8 @@ pub async fn messages_are_numbered_in_commit_order(ground: &dyn Ground) {
     }
 }
 
-/// Who can read a message can read all that have smaller numbers: a mailbox read up to a number never
-/// gets one before it.
+/// When a message is readable, all messages with smaller numbers are: a mailbox read up to a number never
+/// gets a message before it.
 pub async fn a_readable_message_is_preceded_by_all_earlier_ones(ground: &dyn Ground) {
     const EACH: usize = 30;
     let reader = open(ground).await;
@@ -131,12 +131,13 @@ pub async fn a_readable_message_is_preceded_by_all_earlier_ones(ground: &dyn Gro
         while let Some(one) = writing.try_join_next() {
             one.unwrap();
         }
-        // Who looks without a pause takes the time of those who write.
+        // A reader that polls without a pause would starve the writers.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
-/// A mailbox has its owner's messages by number: after a number, so many, and if asked the unread.
+/// A mailbox returns its owner's messages by number: after a number, up to a limit, and only unread ones if
+/// requested.
 pub async fn a_mailbox_has_its_owners_messages(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();
@@ -170,7 +171,7 @@ pub async fn a_mailbox_has_its_owners_messages(ground: &dyn Ground) {
     assert_eq!(numbers(&store, &whole_mailbox("even")).await.len(), 10);
 }
 
-/// "Those whose delivery is still to come are not among them", and the store knows when the next comes.
+/// Undelivered messages are not returned, and the store knows when the next one is due.
 pub async fn a_message_is_seen_from_its_delivery_on(ground: &dyn Ground) {
     let store = open(ground).await;
     let me = agent("b");
@@ -205,15 +206,15 @@ pub async fn a_message_is_seen_from_its_delivery_on(ground: &dyn Ground) {
         assert_eq!(numbers(&store, &at(now)).await, seen, "at {now}");
         assert_eq!(next(now).await, coming, "at {now}");
     }
-    // One that is read is not waited for. A message can be read before it is delivered: who does so
-    // knows its number.
+    // A read message is not waited for. A message can be marked as read before its delivery, given its
+    // number.
     commit(&store, only(mark_read("b", &[2, 4]))).await;
     assert_eq!(next(0).await, Some(30));
     assert_eq!(numbers(&store, &at(30)).await, [1, 3]);
     assert_eq!(store.next_delivery(&agent("a"), 0).await.unwrap(), None);
 }
 
-/// A message is read at its changeset's time, and stays in the mailbox.
+/// A message is marked as read at its changeset's time, and stays in the mailbox.
 pub async fn a_read_message_says_when(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     commit(
@@ -229,13 +230,13 @@ pub async fn a_read_message_says_when(ground: &dyn Ground) {
     assert_eq!(found[1].read_at, Some(moment(77)));
     assert_eq!(other.message(2).await.unwrap().as_ref(), Some(&found[1]));
     commit(&store, only(mark_read("b", &[]))).await;
-    // Naming one twice is naming it once.
+    // Naming a message twice has the same effect as naming it once.
     commit(&store, only(mark_read("b", &[1, 1]))).await;
     assert_eq!(mailbox(&other, "b").await[0].read_at, Some(moment(0)));
 }
 
-/// "Conflicts with the first that is read already, or is not there, or is somebody else's", and nothing
-/// of the changeset is kept.
+/// Marking messages as read conflicts on the first one that is already read, does not exist, or belongs to
+/// another mailbox; none of the changeset is applied.
 pub async fn reading_conflicts_with_the_first_that_is_not_unread(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();
@@ -260,7 +261,7 @@ pub async fn reading_conflicts_with_the_first_that_is_not_unread(ground: &dyn Gr
             .event(event(1));
         conflicts(&store, all, RecordKey::Message(key)).await;
     }
-    // What a changeset sends itself was not there before it.
+    // A message sent by the same changeset does not exist yet when its expectations are checked.
     let own = changes()
         .write(send(&letter("a", "b", "own")))
         .write(mark_read("b", &[5]));
@@ -269,7 +270,7 @@ pub async fn reading_conflicts_with_the_first_that_is_not_unread(ground: &dyn Gr
     commit(&store, only(mark_read("b", &[4, 1]))).await;
 }
 
-/// Of those who mark one message as read, one is committed.
+/// If several changesets mark the same message as read, exactly one is committed.
 pub async fn of_readers_of_a_message_one_is_committed(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     for round in 1..=8_u64 {

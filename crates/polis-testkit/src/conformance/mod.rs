@@ -1,8 +1,8 @@
-//! The store conformance suite: one function for each promise of the ports.
+//! The store conformance suite: one function per guarantee of the ports.
 //!
-//! Each takes an empty store through a [`Ground`](crate::Ground) and panics if the promise is not
-//! kept. [`conformance_tests!`](crate::conformance_tests) makes one test of each; a test of this
-//! crate checks that none is left out of it.
+//! Each takes an empty store through a [`Ground`](crate::Ground) and panics if the guarantee is violated.
+//! [`conformance_tests!`](crate::conformance_tests) generates one test per function; a test of this crate
+//! checks that the macro lists all of them.
 
 mod against_model;
 mod agents;

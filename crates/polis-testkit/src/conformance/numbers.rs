@@ -1,4 +1,4 @@
-//! What the ports promise about numbers: of tasks and of comments.
+//! Port guarantees: numbering of tasks and of comments.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,8 +12,7 @@ use super::sample::{
 };
 use crate::Ground;
 
-/// Tasks created from everywhere at once get numbers of their own, and each receipt names the task
-/// it made.
+/// Tasks created concurrently get distinct numbers, and each receipt names the task it created.
 pub async fn created_numbers_are_distinct(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let creating = (0..40_usize).map(|n| {
@@ -35,7 +34,7 @@ pub async fn created_numbers_are_distinct(ground: &dyn Ground) {
     assert_eq!(handles[1].last_task_number().await.unwrap(), 40);
 }
 
-/// A number once given is not given again, whatever happens to its task.
+/// A number is never reused, even if its task is deleted.
 pub async fn numbers_are_never_reused(ground: &dyn Ground) {
     let store = open(ground).await;
     assert_eq!(store.last_task_number().await.unwrap(), 0);
@@ -50,7 +49,7 @@ pub async fn numbers_are_never_reused(ground: &dyn Ground) {
     assert_eq!(next.created, Some(id(8)));
 }
 
-/// "No task created later gets this number or a smaller one", and raising never lowers.
+/// After raising the task number, new tasks get larger numbers; raising never lowers it.
 pub async fn a_raised_number_is_not_given_out(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(Write::RaiseTaskNumber(10))).await;
@@ -66,7 +65,7 @@ pub async fn a_raised_number_is_not_given_out(ground: &dyn Ground) {
     assert_eq!(store.last_task_number().await.unwrap(), 21);
 }
 
-/// The largest number there is can be kept, read and listed.
+/// The largest possible number can be stored, read and listed.
 pub async fn the_largest_number_is_kept(ground: &dyn Ground) {
     let store = open(ground).await;
     let largest = polis_core::TaskId::MAX;
@@ -77,7 +76,7 @@ pub async fn the_largest_number_is_kept(ground: &dyn Ground) {
     assert!(store.commit(only(create("no number"))).await.is_err());
 }
 
-/// The event of a creation is about the number the store gave.
+/// The event of a creation is about the number the store assigned.
 pub async fn a_creations_event_is_about_the_new_number(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(Write::RaiseTaskNumber(41))).await;
@@ -112,7 +111,7 @@ pub async fn comments_are_numbered_within_their_task(ground: &dyn Ground) {
     assert_eq!(store.comments(&CommentQuery::of(id(3))).await.unwrap(), []);
 }
 
-/// A page of comments has those between two numbers, from either end, in order.
+/// A page of comments contains those between two numbers, from either end, in order.
 pub async fn comments_come_in_pages(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes().write(insert(&record(1)));

@@ -1,4 +1,4 @@
-//! What the ports promise about the person's letters.
+//! Port guarantees: messages to and from the user.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::{Dice, Ground, MemoryStore};
 const WHO: [&str; 4] = ["user", "a", "b", "root"];
 const RUNS: [&str; 2] = ["one", "two"];
 
-/// "Messages to and from the person, the newest first": compared with the model over letters by chance.
+/// `person_mail` returns messages to and from the user, newest first; compared with the model over random
+/// messages.
 pub async fn the_persons_mail_is_what_the_conditions_admit(ground: &dyn Ground) {
     let mut dice = Dice::of(23);
     let store = open(ground).await;

@@ -1,4 +1,4 @@
-//! What the ports promise about records of the plain kinds.
+//! Port guarantees: generic records (kind, id, revision, body, expiry).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::sample::{
 };
 use crate::Ground;
 
-/// A record's body is kept to the letter; its revision is 1 at first and one more with every put. The
+/// A record's body is stored unchanged; its revision starts at 1 and increases by one with every put. The
 /// same id in another kind is another record.
 pub async fn a_record_keeps_what_it_was_given(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
@@ -41,7 +41,7 @@ pub async fn a_record_keeps_what_it_was_given(ground: &dyn Ground) {
     assert_eq!(stored(&other, &token).await, Some((2, String::new())));
 }
 
-/// A body of megabytes is kept.
+/// A body of several megabytes is stored.
 pub async fn the_largest_record_is_kept(ground: &dyn Ground) {
     let store = open(ground).await;
     let name = RecordName::new(RecordKind::Artifact, "large");
@@ -55,11 +55,11 @@ pub async fn the_largest_record_is_kept(ground: &dyn Ground) {
     assert_eq!(listed.unwrap()[0].body, "{}");
 }
 
-/// "By id (as bytes), those after `after`, at most `limit`": page after page, every record of the kind
-/// and no other.
+/// Records are listed by id in byte order, after `after`, at most `limit`: over all pages, every record of
+/// the kind and no other.
 pub async fn records_are_listed_by_id(ground: &dyn Ground) {
     let store = open(ground).await;
-    // In the order of their bytes, which is no language's and not that of UTF-16.
+    // In byte order, which is neither the collation of any language nor that of UTF-16.
     let ids = [
         "",
         " ",
@@ -107,7 +107,8 @@ pub async fn records_are_listed_by_id(ground: &dyn Ground) {
     assert_eq!(all_of(&store, RecordKind::Webhook).await, []);
 }
 
-/// "Commands of all owners, by what follows `OWNER/` in their ids (as bytes), those after `after`, at most `limit`."
+/// `commands_of_all` returns commands of all owners, ordered by the part of their ids after `OWNER/` (as
+/// bytes), after `after`, at most `limit`.
 pub async fn commands_of_all_owners_are_listed(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();
@@ -133,7 +134,8 @@ pub async fn commands_of_all_owners_are_listed(ground: &dyn Ground) {
     assert_eq!(list("程", 9).await, [""; 0]);
 }
 
-/// "The records of a kind whose id is `OWNER/…`, by id (as bytes), those after the id `after`, at most `limit`."
+/// `records_of` returns the records of a kind whose id is `OWNER/…`, by id (as bytes), after the id `after`,
+/// at most `limit`.
 pub async fn records_of_an_owner_are_listed(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();
@@ -167,8 +169,8 @@ pub async fn records_of_an_owner_are_listed(ground: &dyn Ground) {
     assert_eq!(list("nobody", None, 9).await, [""; 0]);
 }
 
-/// A record that is not what a write was decided on is a conflict that names it, and nothing of the
-/// changeset is kept.
+/// A record that is not at the expected revision is a conflict that names it, and none of the changeset is
+/// applied.
 pub async fn a_conflict_names_the_plain_record(ground: &dyn Ground) {
     let store = open(ground).await;
     let (here, nowhere) = (reply("here"), reply("nowhere"));
@@ -205,12 +207,13 @@ pub async fn a_conflict_names_the_plain_record(ground: &dyn Ground) {
         conflicts(&store, all, RecordKey::Record(name.clone())).await;
     }
     assert_eq!(contents(&store).await, before);
-    // A message that was not sent leaves no hole in the numbers.
+    // A message that was not sent leaves no gap in the numbers.
     let receipt = commit(&store, only(send(&letter("a", "b", "hello")))).await;
     assert_eq!(receipt.messages, [1]);
 }
 
-/// A deleted record is gone: who knew it conflicts, and who puts it again begins at revision 1.
+/// A deleted record is gone: writes that expect its revision conflict, and putting it again starts at
+/// revision 1.
 pub async fn a_deleted_record_is_gone(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let name = reply("one");
@@ -226,8 +229,8 @@ pub async fn a_deleted_record_is_gone(ground: &dyn Ground) {
     assert_eq!(stored(&store, &name).await, Some((1, "again".to_owned())));
 }
 
-/// Of those who put, or delete, what they read at the same revision, one is committed: from several
-/// handles at once, and from one handle at once.
+/// Of several puts or deletes that expect the same revision, exactly one is committed: concurrently from
+/// several handles, and from one.
 pub async fn of_rivals_for_a_record_one_is_committed(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let name = reply("wanted");
@@ -258,7 +261,7 @@ pub async fn of_rivals_for_a_record_one_is_committed(ground: &dyn Ground) {
     assert_eq!(handles[1].last_task_number().await.unwrap(), 12);
 }
 
-/// "Removes the records of a kind whose time was up at this moment", and no others.
+/// `forget` deletes the records of a kind that had expired at the given time, and no others.
 pub async fn records_whose_time_is_up_are_forgotten(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut all = changes();
@@ -285,7 +288,7 @@ pub async fn records_whose_time_is_up_are_forgotten(ground: &dyn Ground) {
     commit(&store, only(forget(RecordKind::Reply, millis(10)))).await;
     assert_eq!(ids(RecordKind::Reply).await, ["after", "stays"]);
     assert_eq!(ids(RecordKind::Token).await.len(), 4);
-    // The end is that of the newest put.
+    // The expiry is that of the newest put.
     let later = put_until(
         &reply("after"),
         Expect::Revision(1),
@@ -308,7 +311,7 @@ pub async fn records_whose_time_is_up_are_forgotten(ground: &dyn Ground) {
     .await;
     commit(&store, only(forget(RecordKind::Reply, i64::MAX))).await;
     assert_eq!(ids(RecordKind::Reply).await, ["after"]);
-    // One that was forgotten can be begun again, and only so.
+    // A forgotten record can be created again, and only so.
     let stale = put(&reply("at"), Expect::Revision(1), "stale");
     conflicts(&store, only(stale), RecordKey::Record(reply("at"))).await;
     commit(&store, only(put(&reply("at"), Expect::Absent, "new"))).await;
@@ -318,7 +321,7 @@ pub async fn records_whose_time_is_up_are_forgotten(ground: &dyn Ground) {
     );
 }
 
-/// A changeset is judged on what was there before it, and then written in order.
+/// A changeset is checked against the state before it, and then written in order.
 pub async fn records_of_one_changeset_are_written_in_order(ground: &dyn Ground) {
     let store = open(ground).await;
     let end = Some(millis(5));
@@ -356,7 +359,7 @@ pub async fn records_of_one_changeset_are_written_in_order(ground: &dyn Ground) 
     assert_eq!(found, expected);
 }
 
-/// A body that is made from the receipt says all that the receipt says, and is there with the rest.
+/// A body computed from the receipt contains the complete receipt, and is committed with the rest.
 pub async fn a_body_is_made_of_the_whole_receipt(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut blocked = record(1);
@@ -393,7 +396,7 @@ pub async fn a_body_is_made_of_the_whole_receipt(ground: &dyn Ground) {
     assert_eq!(found, Some((1, receipt_text(&receipt))));
 }
 
-/// Committed together, each body is made from its own changeset's receipt.
+/// In a group commit, each body is computed from its own changeset's receipt.
 pub async fn each_body_is_made_of_its_own_receipt(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let asking = (0..32_usize).map(|n| {

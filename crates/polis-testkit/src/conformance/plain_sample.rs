@@ -1,4 +1,4 @@
-//! Plain records and messages to try a store with.
+//! Fixtures for the tests of records, messages and turns.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub(super) fn reply(id: &str) -> RecordName {
     RecordName::new(RecordKind::Reply, id)
 }
 
-/// Puts a record that stays.
+/// A put of a record that does not expire.
 pub(super) fn put(name: &RecordName, expect: Expect, body: &str) -> Write {
     put_until(name, expect, None, body)
 }
 
-/// Puts a record.
+/// A put of a record.
 pub(super) fn put_until(
     name: &RecordName,
     expect: Expect,
@@ -36,7 +36,7 @@ pub(super) fn put_until(
     }
 }
 
-/// Puts a record that is not there yet, with the whole receipt as its body.
+/// A put of a new record with the complete receipt as its body.
 pub(super) fn put_receipt(name: &RecordName) -> Write {
     Write::PutRecord {
         name: name.clone(),
@@ -46,7 +46,7 @@ pub(super) fn put_receipt(name: &RecordName) -> Write {
     }
 }
 
-/// Everything a receipt says.
+/// Formats the complete receipt.
 pub(super) fn receipt_text(receipt: &Receipt) -> String {
     format!("{receipt:?}")
 }
@@ -62,19 +62,19 @@ pub(super) fn forget(kind: RecordKind, at: i64) -> Write {
     Write::ForgetRecords { kind, before: at }
 }
 
-/// A record's revision and body, if it is there.
+/// Returns a record's revision and body, if it exists.
 pub(super) async fn stored(store: &Arc<dyn Store>, name: &RecordName) -> Option<(u64, String)> {
     let found = store.record(name).await.unwrap()?;
     assert_eq!(found.id, name.id);
     Some((found.revision, found.body))
 }
 
-/// The records of a kind.
+/// Returns the records of a kind.
 pub(super) async fn all_of(store: &Arc<dyn Store>, kind: RecordKind) -> Vec<Stored> {
     store.records(kind, None, u32::MAX).await.unwrap()
 }
 
-/// A message that is delivered at once.
+/// A message that is delivered immediately.
 pub(super) fn letter(from: &str, to: &str, text: &str) -> NewMessage {
     NewMessage {
         from: agent(from),
@@ -98,7 +98,7 @@ pub(super) fn mark_read(recipient: &str, ids: &[u64]) -> Write {
     }
 }
 
-/// A mailbox from its beginning to its end.
+/// A query for a complete mailbox.
 pub(super) fn whole_mailbox(of: &str) -> MailboxQuery {
     MailboxQuery {
         recipient: agent(of),
@@ -110,12 +110,12 @@ pub(super) fn whole_mailbox(of: &str) -> MailboxQuery {
     }
 }
 
-/// Everything in a mailbox.
+/// Returns all messages of a mailbox.
 pub(super) async fn mailbox(store: &Arc<dyn Store>, of: &str) -> Vec<Message> {
     store.mailbox(&whole_mailbox(of)).await.unwrap()
 }
 
-/// The numbers of what a query finds.
+/// Returns the numbers of the messages that a query finds.
 pub(super) async fn numbers(store: &Arc<dyn Store>, query: &MailboxQuery) -> Vec<u64> {
     let found = store.mailbox(query).await.unwrap();
     found.into_iter().map(|message| message.id).collect()
@@ -136,7 +136,7 @@ pub(super) fn turn_of(turn: u64, body: &str) -> StoredTurn {
     }
 }
 
-/// Turns of a conversation.
+/// Returns turns of a conversation.
 pub(super) async fn turns_of(
     store: &Arc<dyn Store>,
     of: &str,
@@ -146,7 +146,7 @@ pub(super) async fn turns_of(
     store.turns(&member(of), from, limit).await.unwrap()
 }
 
-/// Commits what must conflict.
+/// Commits a changeset that must conflict on this key.
 pub(super) async fn conflicts(store: &Arc<dyn Store>, changes: Changeset, key: RecordKey) {
     let outcome = store.commit(changes).await.unwrap();
     assert_eq!(outcome, Outcome::Conflict(key));

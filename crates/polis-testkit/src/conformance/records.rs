@@ -1,4 +1,4 @@
-//! What is put is what is read, field by field.
+//! Port guarantees: tasks, agents, workspaces and comments are read back exactly as written, field by field.
 
 use polis_core::changeset::Write;
 use polis_core::task::{Approval, NewComment};
@@ -15,7 +15,7 @@ use super::sample::{
 use crate::Ground;
 use crate::test_store::agent;
 
-/// Text of every sort that a store could trip over.
+/// Text with characters that a store could mishandle.
 pub(super) const HARD: &str = "后端 🚀 'quoted\" \\ %_ $1 ? -- ;\r\n\ttab \u{202e}rtl e\u{301}";
 
 fn fields(json: &[(&str, &str)]) -> Fields {
@@ -24,7 +24,7 @@ fn fields(json: &[(&str, &str)]) -> Fields {
         .collect()
 }
 
-/// A task with every field filled, as hard as may be.
+/// A task with every field filled with difficult values.
 fn full(number: u64) -> TaskRecord {
     let mut one = record(number);
     one.revision = 900_000_000_000;
@@ -69,14 +69,14 @@ fn full(number: u64) -> TaskRecord {
     one
 }
 
-/// Every field of a task comes back as it was put, to the letter.
+/// Every field of a task is read back exactly as written.
 pub async fn every_field_of_a_task_is_kept(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut full = full(3);
     commit(&store, only(insert(&full))).await;
     assert_eq!(task(&store, 3).await, full);
     assert_eq!(task(&other, 3).await, full);
-    // When it was created is part of the first put and stays.
+    // The creation time is set by the first put and never changes.
     let mut bare = record(4);
     bare.task.created_at.clone_from(&full.task.created_at);
     commit(&store, only(insert(&bare))).await;
@@ -92,7 +92,7 @@ pub async fn every_field_of_a_task_is_kept(ground: &dyn Ground) {
     assert_eq!(after, full);
 }
 
-/// A field that is taken away is gone.
+/// A field that is removed is gone.
 pub async fn fields_taken_away_are_gone(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut before = full(1);
@@ -113,7 +113,7 @@ pub async fn fields_taken_away_are_gone(ground: &dyn Ground) {
     assert_eq!(task(&store, 1).await, after);
 }
 
-/// Creating keeps every field but the number, which the store gives.
+/// Creating a task stores every field except the number, which the store assigns.
 pub async fn creation_keeps_every_field(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut new = full(1);
@@ -124,7 +124,7 @@ pub async fn creation_keeps_every_field(ground: &dyn Ground) {
     assert_eq!(task(&store, 1).await, new);
 }
 
-/// Every field of an agent is kept; its revision is 1 at first and one more with every put.
+/// Every field of an agent is stored; its revision starts at 1 and increases by one with every put.
 pub async fn every_field_of_an_agent_is_kept(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut first = member("程序员-2");
@@ -165,7 +165,7 @@ pub async fn every_field_of_an_agent_is_kept(ground: &dyn Ground) {
     assert_eq!(other.agents().await.unwrap(), all);
 }
 
-/// Every field of a workspace is kept; its revision is 1 at first and one more with every put.
+/// Every field of a workspace is stored; its revision starts at 1 and increases by one with every put.
 pub async fn every_field_of_a_workspace_is_kept(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let (first, second) = (workspace("程序员-2"), workspace("a.b_c"));
@@ -202,8 +202,7 @@ pub async fn every_field_of_a_workspace_is_kept(ground: &dyn Ground) {
     assert_eq!(other.workspaces().await.unwrap(), [second, bound]);
 }
 
-/// A workspace and the agent it belongs to become visible together, and a conflict on either
-/// leaves nothing of both.
+/// A workspace and its agent become visible together, and a conflict on either leaves neither.
 pub async fn an_agent_and_its_workspace_come_together(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let both = |name: &str| {
@@ -233,7 +232,7 @@ pub async fn an_agent_and_its_workspace_come_together(ground: &dyn Ground) {
     assert_eq!(other.workspaces().await.unwrap(), all);
 }
 
-/// A description as long as may be is kept.
+/// A description of the maximum length is stored.
 pub async fn the_longest_text_is_kept(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut long = record(1);
@@ -242,7 +241,7 @@ pub async fn the_longest_text_is_kept(ground: &dyn Ground) {
     assert!(task(&store, 1).await == long, "a long text was changed");
 }
 
-/// Every field of a comment is kept.
+/// Every field of a comment is stored.
 pub async fn every_field_of_a_comment_is_kept(ground: &dyn Ground) {
     let store = open(ground).await;
     let long = NewComment {

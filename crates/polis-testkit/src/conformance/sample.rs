@@ -1,4 +1,5 @@
-//! Records, changesets and whole boards to try a store with, and what a store holds altogether.
+//! Fixtures for the conformance suite: records, changesets, random task sets, and a snapshot of everything in
+//! a store.
 
 use std::sync::Arc;
 
@@ -20,15 +21,15 @@ use crate::clock::BEGINNING;
 use crate::test_store::agent;
 use crate::{Dice, Ground};
 
-/// The roles, and the names of agents, that boards are made of.
+/// The roles and agent names used in random tasks.
 pub(super) const ROLES: [&str; 3] = ["architect", "backend-leader", "frontend-leader"];
 pub(super) const AGENTS: [&str; 4] = ["architect", "backend-leader", "backend-leader-2", "helper"];
 pub(super) const TYPES: [TaskType; 3] = [TaskType::BugFix, TaskType::Testing, TaskType::Other];
 
-/// Others who get messages.
+/// Further recipients of messages.
 const MAILBOXES: [&str; 3] = ["b", "c", "user"];
 
-/// Who converses.
+/// Members with conversations.
 pub(super) const MEMBERS: [&str; 3] = ["run/a", "run/b", "run-2/a"];
 
 pub(super) async fn open(ground: &dyn Ground) -> Arc<dyn Store> {
@@ -43,7 +44,7 @@ pub(super) fn moment(after_beginning: i64) -> Timestamp {
     Timestamp::from_millis(BEGINNING + after_beginning)
 }
 
-/// An empty changeset by the person.
+/// An empty changeset by the user.
 pub(super) fn changes() -> Changeset {
     Changeset {
         actor: AgentId::user(),
@@ -53,7 +54,7 @@ pub(super) fn changes() -> Changeset {
     }
 }
 
-/// A changeset of one write.
+/// A changeset with a single write.
 pub(super) fn only(write: Write) -> Changeset {
     changes().write(write)
 }
@@ -63,7 +64,7 @@ pub(super) fn event(task: u64) -> NewEvent {
     NewEvent::of("test.event", Subject::Task(id(task)), &task)
 }
 
-/// A new task of this number.
+/// A new task with this number.
 pub(super) fn record(number: u64) -> TaskRecord {
     let task = Task {
         id: id(number),
@@ -96,7 +97,7 @@ pub(super) fn record(number: u64) -> TaskRecord {
     }
 }
 
-/// A task that no store has numbered yet.
+/// A task without a number.
 pub(super) fn unnumbered(subject: &str) -> TaskRecord {
     let mut new = record(1);
     new.task.id = TaskId::UNASSIGNED;
@@ -108,7 +109,7 @@ pub(super) fn create(subject: &str) -> Write {
     Write::CreateTask(Box::new(unnumbered(subject)))
 }
 
-/// Puts a record that is not there yet, with its open blockers.
+/// A put of a new task, with its open blockers.
 pub(super) fn insert(record: &TaskRecord) -> Write {
     Write::PutTask {
         expect: Expect::Absent,
@@ -117,7 +118,7 @@ pub(super) fn insert(record: &TaskRecord) -> Write {
     }
 }
 
-/// Puts the successor of a record: what `change` makes of it, one revision on.
+/// A put of a record's successor: changed by `change`, at the next revision.
 pub(super) fn replace(before: &TaskRecord, change: impl FnOnce(&mut Task)) -> Write {
     let mut after = before.clone();
     after.revision += 1;
@@ -162,7 +163,7 @@ pub(super) fn workspace(of: &str) -> Workspace {
     }
 }
 
-/// Commits what must not conflict.
+/// Commits a changeset that must not conflict.
 pub(super) async fn commit(store: &Arc<dyn Store>, changes: Changeset) -> Receipt {
     match store.commit(changes).await.unwrap() {
         Outcome::Committed(receipt) => receipt,
@@ -170,12 +171,12 @@ pub(super) async fn commit(store: &Arc<dyn Store>, changes: Changeset) -> Receip
     }
 }
 
-/// Reads a task that is there.
+/// Reads an existing task.
 pub(super) async fn task(store: &Arc<dyn Store>, number: u64) -> TaskRecord {
     store.tasks(&[id(number)]).await.unwrap().pop().unwrap()
 }
 
-/// The whole log.
+/// Returns the complete log.
 pub(super) async fn log(store: &Arc<dyn Store>) -> Vec<Event> {
     let query = EventQuery {
         limit: u32::MAX,
@@ -184,7 +185,7 @@ pub(super) async fn log(store: &Arc<dyn Store>) -> Vec<Event> {
     store.events(&query).await.unwrap()
 }
 
-/// Everything a store holds.
+/// A snapshot of everything in a store.
 #[derive(Debug, PartialEq)]
 pub(super) struct Contents {
     tasks: Vec<TaskRecord>,
@@ -256,7 +257,7 @@ pub(super) async fn contents(store: &Arc<dyn Store>) -> Contents {
     }
 }
 
-/// A board of `size` tasks in every state and combination that lists tell apart.
+/// Creates `size` random tasks in every state and combination that lists distinguish.
 pub(super) fn board(dice: &mut Dice, size: u64) -> Vec<TaskRecord> {
     (1..=size).map(|number| any_task(dice, number)).collect()
 }
@@ -284,7 +285,7 @@ fn any_task(dice: &mut Dice, number: u64) -> TaskRecord {
     one
 }
 
-/// Puts a whole board into a store.
+/// Inserts all these tasks into a store.
 pub(super) async fn fill(store: &Arc<dyn Store>, board: &[TaskRecord]) {
     let mut all = changes();
     all.writes.extend(board.iter().map(insert));

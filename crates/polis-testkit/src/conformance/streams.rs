@@ -1,4 +1,4 @@
-//! What `Ledger::commit_stream` promises.
+//! Guarantees of `Ledger::commit_stream`: many changesets committed as one transaction.
 
 use polis_core::changeset::Write;
 use polis_core::{Changeset, Code, RecordKey};
@@ -10,7 +10,7 @@ use super::sample::{
 };
 use crate::Ground;
 
-/// Gives what it holds, then ends or fails.
+/// A source that yields its changesets, then ends or fails.
 struct Source {
     changesets: std::vec::IntoIter<Changeset>,
     fails: bool,
@@ -49,7 +49,7 @@ fn three() -> Vec<Changeset> {
         .collect()
 }
 
-/// "Commits many changesets as one": in order, and the log goes on without a gap.
+/// A stream is committed as one, in order, and the log has no gap.
 pub async fn a_stream_is_committed_in_order(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, changes().event(event(9))).await;
@@ -66,7 +66,7 @@ pub async fn a_stream_is_committed_in_order(ground: &dyn Ground) {
     assert_eq!(store.last_sequence().await.unwrap(), 5);
 }
 
-/// "All or none": a conflict in the middle undoes what came before it.
+/// All or nothing: a conflict in the middle undoes everything before it.
 pub async fn a_conflict_undoes_the_whole_stream(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, only(insert(&record(3)))).await;
@@ -78,7 +78,7 @@ pub async fn a_conflict_undoes_the_whole_stream(ground: &dyn Ground) {
     assert_eq!(store.last_sequence().await.unwrap(), 1);
 }
 
-/// "An error undoes everything", and is passed on.
+/// An error of the source undoes everything and is returned.
 pub async fn an_error_of_the_source_undoes_the_whole_stream(ground: &dyn Ground) {
     let store = open(ground).await;
     let before = contents(&store).await;
@@ -93,7 +93,7 @@ pub async fn an_error_of_the_source_undoes_the_whole_stream(ground: &dyn Ground)
     assert_eq!(store.last_sequence().await.unwrap(), 1);
 }
 
-/// A changeset of a stream is decided on what the ones before it did.
+/// A changeset of a stream sees the effects of those before it.
 pub async fn a_stream_sees_its_own_changesets(ground: &dyn Ground) {
     let store = open(ground).await;
     let first = record(1);
@@ -104,7 +104,7 @@ pub async fn a_stream_sees_its_own_changesets(ground: &dyn Ground) {
     assert_eq!(super::sample::task(&store, 1).await.revision, 2);
 }
 
-/// A stream of nothing changes nothing.
+/// An empty stream changes nothing.
 pub async fn an_empty_stream_changes_nothing(ground: &dyn Ground) {
     let store = open(ground).await;
     commit(&store, changes().event(event(1))).await;

@@ -1,4 +1,4 @@
-//! What the ports promise about conversations.
+//! Port guarantees: conversations and their turns.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::sample::{changes, commit, contents, create, event, only, open};
 use crate::Ground;
 use crate::test_store::member;
 
-/// The key of a turn's conflict.
+/// The key that a conflicting turn reports.
 fn key(of: &str, turn: u64) -> RecordKey {
     RecordKey::Turn {
         member: of.to_owned(),
@@ -24,7 +24,7 @@ fn key(of: &str, turn: u64) -> RecordKey {
     }
 }
 
-/// A turn's body is kept to the letter, through every handle, however long it is.
+/// A turn's body is stored unchanged at any length, and read through every handle.
 pub async fn a_turn_keeps_what_it_was_given(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let bodies = [HARD.to_owned(), String::new(), "话".repeat(1 << 20)];
@@ -47,8 +47,8 @@ pub async fn a_turn_keeps_what_it_was_given(ground: &dyn Ground) {
     assert_eq!(found, [turn_of(last, "the last there can be")]);
 }
 
-/// "Turns of a conversation by number, from this one on, at most `limit`": of this member alone, whoever
-/// else has a similar name.
+/// `turns` returns the turns of a conversation by number, from a given one, at most `limit`; only those of
+/// this member, even if others have similar names.
 pub async fn turns_are_read_by_number(ground: &dyn Ground) {
     let store = open(ground).await;
     let names = [
@@ -60,7 +60,7 @@ pub async fn turns_are_read_by_number(ground: &dyn Ground) {
         "run/root",
         "run-2/root",
     ];
-    // In an order that is nobody's.
+    // In arbitrary order.
     for turn in [3, 0, 10, 2, 1, 100] {
         for of in names {
             commit(&store, only(append(of, turn, &format!("{of} {turn}")))).await;
@@ -84,7 +84,7 @@ pub async fn turns_are_read_by_number(ground: &dyn Ground) {
     assert_eq!(numbers("run/b", 0, u32::MAX).await, [0; 0]);
 }
 
-/// "The newest turns of a conversation, at most `limit`, by number."
+/// `last_turns` returns the newest turns of a conversation, at most `limit`, by number.
 pub async fn the_newest_turns_are_read(ground: &dyn Ground) {
     let store = open(ground).await;
     for turn in 0..12 {
@@ -102,8 +102,8 @@ pub async fn the_newest_turns_are_read(ground: &dyn Ground) {
     assert_eq!(newest("run/c", 3).await, [0; 0]);
 }
 
-/// "Conflicts if there is one of that number", also in the same changeset, and nothing of the changeset
-/// is kept.
+/// Appending a turn number that exists is a conflict, also within the same changeset, and none of the
+/// changeset is applied.
 pub async fn a_turn_is_added_once(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let first = only(append("run/a", 0, "first")).write(append("run/a", 1, "second"));
@@ -124,8 +124,8 @@ pub async fn a_turn_is_added_once(ground: &dyn Ground) {
     commit(&other, only(append("run/a", 2, "third"))).await;
 }
 
-/// A step of a member is one changeset: what it heard is read, its turn added, its state rewritten. If
-/// another has moved any of them, nothing of it is kept.
+/// A member's step is one changeset: marks its messages as read, appends its turn, rewrites its state. If any
+/// of them was changed concurrently, none of it is applied.
 pub async fn a_step_is_committed_whole_or_not_at_all(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let state = RecordName::new(RecordKind::MemberState, "run/a");
@@ -156,7 +156,7 @@ pub async fn a_step_is_committed_whole_or_not_at_all(ground: &dyn Ground) {
     assert_eq!(stored(&other, &state).await, Some((4, "1".to_owned())));
 }
 
-/// A turn's body may be made from the receipt of its own commit, beside records that are.
+/// A turn's body may be computed from the receipt of its own commit, together with records that are.
 pub async fn a_turn_is_made_of_the_whole_receipt(ground: &dyn Ground) {
     let handles = [open(ground).await, open(ground).await];
     let asking = (0..32_u64).map(|n| {
@@ -186,8 +186,8 @@ pub async fn a_turn_is_made_of_the_whole_receipt(ground: &dyn Ground) {
     assert_eq!(turns_of(&handles[1], "run/a", 0, 99).await.len(), 32);
 }
 
-/// Many members think at once, and two processes fight over one of them: each of its turns is one
-/// process's, its turns and its state agree, and nobody else is disturbed.
+/// Many members work concurrently, and two processes compete for one of them: each of its turns is written by
+/// one process, its turns and its state agree, and other members are not affected.
 pub async fn of_processes_that_drive_a_member_one_wins_each_turn(ground: &dyn Ground) {
     const TURNS: u64 = 12;
     let handles = [open(ground).await, open(ground).await];
@@ -203,7 +203,7 @@ pub async fn of_processes_that_drive_a_member_one_wins_each_turn(ground: &dyn Gr
         });
     }
     for (process, store) in handles.iter().enumerate() {
-        // Two that were started by mistake in each process.
+        // Two duplicates per process, as if started by mistake.
         for twin in 0..2 {
             let (store, me) = (Arc::clone(store), format!("{process}.{twin}"));
             all.spawn(async move {
@@ -214,7 +214,7 @@ pub async fn of_processes_that_drive_a_member_one_wins_each_turn(ground: &dyn Gr
                         true => won += 1,
                         false => lost += 1,
                     }
-                    // What the store says counts, not what was tried.
+                    // The stored state decides, not the attempt.
                     let newest = store.last_turns(&member("run/wanted"), 1).await.unwrap();
                     turn = newest.last().map_or(0, |last| last.turn + 1);
                 }
@@ -235,8 +235,7 @@ pub async fn of_processes_that_drive_a_member_one_wins_each_turn(ground: &dyn Gr
     assert_eq!(stored(&handles[1], &state).await, Some((TURNS, last)));
 }
 
-/// One step of a member: its turn, and its state at the revision that belongs to it. Whether it was
-/// committed.
+/// One step of a member: its turn, and its state at the matching revision. Returns whether it was committed.
 async fn step(store: &Arc<dyn Store>, of: &str, turn: u64, by: &str) -> bool {
     let state = RecordName::new(RecordKind::MemberState, of);
     let expect = match turn {

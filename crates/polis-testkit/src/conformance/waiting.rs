@@ -1,4 +1,4 @@
-//! What the ports promise about whose mailboxes wait, and about the messages of runs.
+//! Port guarantees: which mailboxes have deliverable messages, and the messages of runs.
 
 use polis_core::message::NewMessage;
 use polis_ops::port::{Mailbox, MailboxQuery};
@@ -25,7 +25,7 @@ fn mailbox_of(run: &str, recipient: &str) -> Mailbox {
     }
 }
 
-/// A message keeps the run it belongs to, and who asks for the messages of a run gets those alone.
+/// A message keeps its run, and a query for a run returns only the messages of that run.
 pub async fn the_messages_of_a_run_are_read(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let mut all = changes();
@@ -78,8 +78,8 @@ pub async fn the_messages_of_a_run_are_read(ground: &dyn Ground) {
     );
 }
 
-/// "The mailboxes with unread messages that are delivered by `now`, in order, those after `after`, at most
-/// `limit`. The person's is not among them."
+/// `waiting` returns the mailboxes with unread messages that are delivered by `now`, in order, after `after`,
+/// at most `limit`, without the user's mailbox.
 pub async fn mailboxes_that_wait_are_told_in_order(ground: &dyn Ground) {
     let (store, other) = (open(ground).await, open(ground).await);
     let waiting = async |now: i64, after: Option<&Mailbox>, limit: u32| {
@@ -117,10 +117,10 @@ pub async fn mailboxes_that_wait_are_told_in_order(ground: &dyn Ground) {
         let found = waiting(i64::MAX, Some(&all[at]), 4).await;
         assert_eq!(found, &rest[..rest.len().min(4)]);
     }
-    // After one that does not wait itself.
+    // After a mailbox that is not itself waiting.
     let nobody = mailbox_of("a", "c");
     assert_eq!(waiting(i64::MAX, Some(&nobody), 2).await, &all[5..7]);
-    // Read to the last, a mailbox waits no more.
+    // A mailbox stops waiting when its last message is read.
     let ours = MailboxQuery {
         run: Some(run_named("a")),
         ..whole_mailbox("root")
@@ -136,7 +136,8 @@ pub async fn mailboxes_that_wait_are_told_in_order(ground: &dyn Ground) {
     assert_eq!(waiting(i64::MAX, None, u32::MAX).await, left);
 }
 
-/// A mailbox does not wait before its delivery, and the store knows when the next of any comes.
+/// A mailbox is not waiting before a delivery is due, and the store knows when the next delivery of any
+/// mailbox is due.
 pub async fn a_delayed_message_wakes_nobody_early(ground: &dyn Ground) {
     let store = open(ground).await;
     let mut all = changes();

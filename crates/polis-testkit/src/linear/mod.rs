@@ -1,8 +1,8 @@
-//! Whether concurrent clients saw one order of things.
+//! Linearizability checker for concurrent clients.
 //!
-//! [`model`] says what each request does to a task if it runs alone; [`search`] looks for an order
-//! of a recorded history in which every answer is the model's and no request comes after one that
-//! began when it had been answered; [`record`] records histories of clients on several handles.
+//! [`model`] specifies the effect of each request on a task when it runs alone; [`search`] looks for an order
+//! of a recorded history in which every response matches the model and no request precedes one that was
+//! answered before it was sent; [`record`] records histories of clients on several handles.
 
 pub mod model;
 pub mod record;

@@ -1,23 +1,24 @@
-//! A task as its clients see it, and what each request does to it when it runs alone.
+//! Sequential model of a task: its state as clients see it, and the effect of each request when it runs
+//! alone.
 //!
-//! Written from the documents, not from the rules' code, for tasks without role, type, lease or
-//! dependency and for callers who are not the team lead.
+//! Written from the specification, not from the code of the rules, for tasks without role, type, lease or
+//! dependency and for callers other than the team lead.
 
 use polis_core::{Code, TaskStatus};
 
-/// What clients see of a task.
+/// State of a task as clients see it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct State {
     /// Its version.
     pub version: u64,
-    /// Who holds it; empty when nobody does.
+    /// The owner; empty if it has none.
     pub owner: String,
-    /// Where it stands.
+    /// Its status.
     pub status: TaskStatus,
 }
 
 impl State {
-    /// A task just created.
+    /// Returns the state of a newly created task.
     pub fn created() -> Self {
         Self {
             version: 1,
@@ -27,45 +28,45 @@ impl State {
     }
 }
 
-/// What a client asked for.
+/// A client's request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Who asked.
+    /// The calling agent.
     pub caller: String,
-    /// The version it gave.
+    /// The expected version, if given.
     pub expected: Option<u64>,
-    /// For what.
+    /// The requested action.
     pub action: Action,
 }
 
-/// What can be asked for.
+/// The actions a client can request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// To see the task.
+    /// Read the task.
     Get,
-    /// To hold it and begin.
+    /// Claim and start it.
     Claim,
-    /// To give it back.
+    /// Release it.
     Release,
-    /// To change its owner or its state.
+    /// Change its owner or its status.
     Update {
-        /// The new owner; empty: nobody.
+        /// The new owner; empty removes it.
         owner: Option<String>,
-        /// The new state.
+        /// The new status.
         status: Option<TaskStatus>,
     },
 }
 
-/// What a client was told.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// The task afterwards.
+    /// The task after the request.
     Seen(State),
-    /// Nothing was changed.
+    /// Refused; nothing was changed.
     Refused(Code),
 }
 
-/// What a request does to a task when it runs alone: the task afterwards, and the answer.
+/// Applies a request to a task as if it ran alone. Returns the new state and the response.
 pub fn apply(state: &State, request: &Request) -> (State, Answer) {
     let answer = match request.action {
         Action::Get => Ok(state.clone()),

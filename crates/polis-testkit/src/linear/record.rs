@@ -1,4 +1,5 @@
-//! Recording what concurrent clients ask and are told, through several handles on one store.
+//! Records the requests and responses of concurrent clients, through several handles on one store, and checks
+//! them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,8 +20,8 @@ const HANDLES: usize = 2;
 const CLIENTS: usize = 6;
 const REQUESTS: usize = 40;
 
-/// Histories of clients that claim, release, change and read a few tasks at once are explained by
-/// one order for each task.
+/// Histories of clients that concurrently claim, release, change and read a few tasks are linearizable for
+/// each task.
 pub async fn concurrent_clients_see_one_order(ground: &dyn Ground) {
     let handles = handles(ground).await;
     let mut tasks = Vec::new();
@@ -56,7 +57,7 @@ pub async fn concurrent_clients_see_one_order(ground: &dyn Ground) {
     }
 }
 
-/// Exactly one of many claimers gets a task; every other one is told that it is taken.
+/// Exactly one of many claimers gets a task; the others are refused because it is taken.
 pub async fn one_of_many_claimers_gets_the_task(ground: &dyn Ground) {
     let handles = handles(ground).await;
     for _ in 0..5 {
@@ -100,19 +101,19 @@ async fn create(polis: &Polis) -> TaskId {
     made.unwrap().task.id
 }
 
-/// One client and what it remembers.
+/// A client with its view of the tasks.
 struct Client {
     polis: Polis,
     name: String,
     dice: Dice,
     count: Arc<AtomicU64>,
     tasks: Vec<TaskId>,
-    /// The version of each task that it saw last.
+    /// The last version of each task that this client saw.
     known: Vec<u64>,
 }
 
 impl Client {
-    /// Asks by chance; answers which task each request was about, and what was said.
+    /// Sends random requests. Returns, for each, the index of the task and the history entry.
     async fn work(mut self) -> Vec<(usize, Entry)> {
         let mut history = Vec::new();
         for _ in 0..REQUESTS {
@@ -147,7 +148,7 @@ impl Client {
             _ => {
                 let owners = [own.clone(), String::new(), "client-0".to_owned()];
                 let owner = self.dice.maybe(&owners);
-                // Completion ends what can happen to a task: rarely.
+                // Completion is final, so it is rare.
                 let status = match self.dice.below(20) {
                     0 => Some(TaskStatus::Completed),
                     1..8 => Some(TaskStatus::InProgress),

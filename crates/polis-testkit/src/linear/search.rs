@@ -1,25 +1,25 @@
-//! The search for an order (Wing and Gong), which remembers where it has been.
+//! Linearizability search by Wing and Gong, with memoization of visited states.
 
 use std::collections::HashSet;
 
 use super::model::{Answer, Request, State, apply};
 
-/// One request of a history and its answer. Moments are places in one count of all beginnings and
-/// ends.
+/// One request of a history and its response. Times are positions in a single counter of all request starts
+/// and ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// When it was asked.
+    /// When the request was sent.
     pub asked: u64,
-    /// When it was answered.
+    /// When the response was received.
     pub answered: u64,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What was answered.
+    /// The response.
     pub answer: Answer,
 }
 
-/// Whether some order explains a task's history: every answer is the model's, and a request that
-/// was answered before another was asked comes before it.
+/// Whether a task's history is linearizable: in some order every response matches the model, and a request
+/// that was answered before another was sent precedes it.
 pub fn is_linearisable(first: &State, history: &[Entry]) -> bool {
     let mut search = Search {
         history,
@@ -33,15 +33,15 @@ struct Search<'a> {
     history: &'a [Entry],
     /// Which entries are in the order so far.
     placed: Vec<bool>,
-    /// What was placed and where that led, when nothing could follow.
+    /// Visited combinations of placed entries and state from which no order could be completed.
     dead_ends: HashSet<(Vec<bool>, State)>,
 }
 
 impl Search<'_> {
-    /// Whether the entries not yet placed can follow, one after another.
+    /// Whether the remaining entries can follow in some order.
     fn goes_on_from(&mut self, state: &State) -> bool {
         let open = || (0..self.history.len()).filter(|&n| !self.placed[n]);
-        // Whatever comes next was asked before any other open request was answered.
+        // The next request must have been sent before any other open request was answered.
         let Some(deadline) = open().map(|n| self.history[n].answered).min() else {
             return true;
         };
@@ -60,7 +60,8 @@ impl Search<'_> {
                 continue;
             }
             if after == *state {
-                // What may come now and changes nothing can only be in the way later.
+                // A possible next request that changes nothing can be placed immediately: later it could only
+                // be an obstacle.
                 steps = vec![(n, after)];
                 break;
             }
@@ -144,7 +145,7 @@ mod tests {
             claim.clone(),
             entry(2, 3, "b", Action::Get, old.clone())
         ]));
-        // One that overlaps may still have come first.
+        // A read that overlaps may still have come first.
         let overlapping = Entry {
             answered: 4,
             ..claim

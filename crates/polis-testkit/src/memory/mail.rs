@@ -1,4 +1,4 @@
-//! The mailboxes of the model store.
+//! Mailboxes of the in-memory model store.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use polis_ops::port::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
 
 use super::MemoryStore;
 
-/// Every message, by number: the first is 1.
+/// All messages by number, starting at 1.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Mail(Vec<Letter>);
 
@@ -26,7 +26,7 @@ impl Mail {
         self.0.iter().find(|letter| letter.message.id == id)
     }
 
-    /// The first of these that is not an unread message in this mailbox.
+    /// Returns the first of these ids that is not an unread message in this mailbox.
     pub(super) fn conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
         let unread = |id: u64| {
             self.get(id).is_some_and(|letter| {

@@ -1,8 +1,8 @@
-//! The model store: the ports in the simplest code there is, for the real stores to be compared
-//! with.
+//! In-memory model store: the simplest possible implementation of the ports, against which the real stores
+//! are compared.
 //!
-//! A commit copies the whole state, changes the copy and keeps it if nothing conflicts. Plain records
-//! are in `plain`, mailboxes in `mail`, conversations in `turns`.
+//! A commit copies the whole state, changes the copy, and keeps it if nothing conflicts. Generic records are
+//! in `plain`, mailboxes in `mail`, conversations in `turns`.
 
 mod mail;
 mod plain;
@@ -33,7 +33,7 @@ use crate::boards;
 use crate::clock::BEGINNING;
 use crate::listing;
 
-/// A store that forgets everything with the process.
+/// A store without persistence.
 #[derive(Debug)]
 pub struct MemoryStore {
     state: Mutex<State>,
@@ -64,7 +64,7 @@ struct State {
     fences: HashMap<Fence, u64>,
 }
 
-/// Whether an expectation does not hold against the revision found.
+/// Whether an expectation does not hold for the revision found.
 fn differs(expect: Expect, found: Option<u64>) -> bool {
     match expect {
         Expect::Absent => found.is_some(),
@@ -72,7 +72,7 @@ fn differs(expect: Expect, found: Option<u64>) -> bool {
     }
 }
 
-/// A task, and its open blockers as they are while a changeset is half applied.
+/// A task with its open blockers, which may be negative while a changeset is partially applied.
 #[derive(Debug, Clone)]
 struct Kept {
     record: TaskRecord,
@@ -139,7 +139,7 @@ impl State {
         }
     }
 
-    /// Applies a changeset to this copy of the state, or finds the record it conflicts on.
+    /// Applies a changeset to this copy of the state, or returns the record it conflicts on.
     fn apply(&mut self, changes: Changeset) -> Result<Receipt, Stopped> {
         let mut receipt = Receipt::default();
         if let Some(key) = turns::added_twice(&changes.writes) {
@@ -181,7 +181,7 @@ impl State {
         Ok(receipt)
     }
 
-    /// Boards are changed while conflicts are sought, because each change sees those before it.
+    /// Boards are changed while conflicts are checked, because each change sees those before it.
     fn write_board(
         &mut self,
         write: &Write,
@@ -274,7 +274,7 @@ impl State {
             Write::AppendTurn { member, turn, body } => {
                 self.turns.append(member, turn, &body, receipt);
             }
-            // Written already.
+            // Already written by `write_board`.
             Write::ChangeBoard(_) | Write::LeaseBoard(_) => {}
         }
         Ok(())
@@ -302,7 +302,7 @@ impl From<PortError> for Stopped {
 }
 
 impl MemoryStore {
-    /// Runs `work` on a copy of the state, and keeps the copy if nothing stops it.
+    /// Runs `work` on a copy of the state, and keeps the copy if it succeeds.
     fn change(
         &self,
         work: impl FnOnce(&mut State) -> Result<Receipt, Stopped>,
@@ -589,7 +589,7 @@ impl Events for MemoryStore {
         let mut sequence = self.sequence.subscribe();
         Box::pin(async move {
             let beyond = sequence.wait_for(|&last| last > after);
-            // Whether it came or the time is up, the answer is where the log stands.
+            // On an event as on timeout, the answer is the current end of the log.
             let _ = tokio::time::timeout(at_most, beyond).await;
             self.last_sequence().await
         })

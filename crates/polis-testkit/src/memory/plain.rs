@@ -1,4 +1,4 @@
-//! The plain records of the model store.
+//! Generic records of the in-memory model store.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use polis_ops::port::Records;
 
 use super::{MemoryStore, differs};
 
-/// Every record, by name.
+/// All records, by name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plain(BTreeMap<RecordName, Kept>);
 

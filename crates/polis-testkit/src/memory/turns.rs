@@ -1,4 +1,4 @@
-//! The conversations of the model store.
+//! Conversations of the in-memory model store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use polis_ops::port::{StoredTurn, Turns};
 
 use super::MemoryStore;
 
-/// Every turn, by whose it is and its number.
+/// All turns, by member and number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Conversations(BTreeMap<(String, u64), String>);
 
@@ -38,7 +38,7 @@ impl Conversations {
     }
 }
 
-/// The turn that a changeset adds twice.
+/// Returns the turn that a changeset appends twice, if any.
 pub(super) fn added_twice(writes: &[Write]) -> Option<RecordKey> {
     let mut before = BTreeSet::new();
     for write in writes {

@@ -1,7 +1,7 @@
-//! A model that says what a test wants: an HTTP server on loopback that speaks chat completions.
+//! Scripted model: an HTTP server on loopback that implements the chat-completions API.
 //!
-//! It runs on a thread of its own, so a test may stop its clock, and a benchmark can tell the server's time from the
-//! client's. It writes HTTP itself, because most of what it is for is HTTP that goes wrong.
+//! It runs on a separate thread, so that a test may pause its clock and a benchmark can separate the server's
+//! time from the client's. It implements HTTP itself, because its main purpose is to produce faulty HTTP.
 
 mod reply;
 mod request;
@@ -19,13 +19,13 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// How long a test waits for something to happen before it fails.
+/// How long a test waits for an event before it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a server answers.
+/// Function that decides the reply to a request.
 pub type Script = dyn Fn(&Request) -> Reply + Send + Sync;
 
-/// A server that answers by a script. Ends when it is dropped.
+/// A server that replies according to a script. Stops when it is dropped.
 pub struct ModelServer {
     port: u16,
     desk: Arc<Desk>,
@@ -41,7 +41,7 @@ impl fmt::Debug for ModelServer {
     }
 }
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 pub(crate) struct Desk {
     script: Box<Script>,
     keeps: bool,
@@ -61,17 +61,17 @@ struct Seen {
 }
 
 impl ModelServer {
-    /// A server that answers by this script and keeps all requests.
+    /// Starts a server that replies by this script and records all requests.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::with(Box::new(script), true, 0)
     }
 
-    /// A server for benchmarks: keeps only the number of requests. Port 0 is any that is free.
+    /// Starts a server for benchmarks, which records only the number of requests. Port 0 picks a free port.
     pub fn light(port: u16, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         Self::with(Box::new(script), false, port)
     }
 
-    /// A server that gives these replies one after another, and the last one from then on.
+    /// Starts a server that gives these replies one after another, and then repeats the last one.
     ///
     /// # Panics
     /// If there is no reply.
@@ -115,68 +115,69 @@ impl ModelServer {
         }
     }
 
-    /// Where it listens.
+    /// Returns the port it listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// The base address, as a configuration has it.
+    /// Returns the base URL, as it appears in a configuration.
     pub fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// All requests so far, in the order in which they came.
+    /// Returns all requests so far, in order of arrival.
     pub fn requests(&self) -> Vec<Arc<Request>> {
         self.desk.seen().requests.clone()
     }
 
-    /// How many requests came.
+    /// Returns the number of requests received.
     pub fn count(&self) -> usize {
         self.desk.count.load(Ordering::SeqCst)
     }
 
-    /// How many connections were made.
+    /// Returns the number of connections accepted.
     pub fn connections(&self) -> usize {
         self.desk.seen().connections
     }
 
-    /// How many requests it was answering at the same time, at most.
+    /// Returns the maximum number of requests that were in progress at the same time.
     pub fn busiest(&self) -> usize {
         self.desk.seen().most
     }
 
-    /// How many requests it is answering.
+    /// Returns the number of requests in progress.
     pub fn busy(&self) -> usize {
         self.desk.seen().now
     }
 
-    /// How many clients hung up before they had their answer.
+    /// Returns the number of clients that disconnected before they had their reply.
     pub fn hung_up(&self) -> usize {
         self.desk.seen().hung_up
     }
 
-    /// Waits until so many requests came. Blocks its thread.
+    /// Waits until this many requests have arrived. Blocks the calling thread.
     ///
     /// # Panics
-    /// If they do not come within some seconds.
+    /// On timeout.
     pub fn wait_for_requests(&self, count: usize) {
         self.wait_until(&format!("{count} requests"), |seen| {
             seen.requests.len() >= count
         });
     }
 
-    /// Waits until so many clients hung up on it before they had their answer. Blocks its thread.
+    /// Waits until this many clients have disconnected before they had their reply. Blocks the calling
+    /// thread.
     ///
     /// # Panics
-    /// If they do not within some seconds.
+    /// On timeout.
     pub fn wait_for_hang_ups(&self, count: usize) {
         self.wait_until(&format!("{count} hang-ups"), |seen| seen.hung_up >= count);
     }
 
-    /// Waits until nobody is connected. Blocks its thread.
+    /// Waits until there are no open connections. Blocks the calling thread.
     ///
     /// # Panics
-    /// If somebody still is after some seconds.
+    /// On timeout.
     pub fn wait_until_alone(&self) {
         self.wait_until("no connection", |seen| seen.open == 0);
     }
@@ -211,7 +212,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Decides what is answered.
+    /// Records a request and decides the reply.
     fn ask(&self, mut request: Request) -> (Arc<Request>, Reply) {
         request.number = self.count.fetch_add(1, Ordering::SeqCst);
         let request = Arc::new(request);
@@ -227,7 +228,7 @@ impl Desk {
         (request, reply)
     }
 
-    /// An answer was given, or cannot be given any more.
+    /// Records that a reply was sent or can no longer be sent.
     fn answered(&self, hung_up: bool) {
         if self.keeps {
             self.change(|seen| {

@@ -1,4 +1,4 @@
-//! What a script answers: good answers, and every way in which an answer goes wrong.
+//! Scripted replies: valid answers, and every kind of faulty answer.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 use super::request::Request;
 
-/// A call that the model asks for.
+/// A tool call in a reply.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
-    /// The model's name for it.
+    /// The call's id, assigned by the model.
     pub id: String,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// The arguments, as text: need not be JSON.
+    /// The arguments as text, which need not be valid JSON.
     pub arguments: String,
 }
 
 impl ToolCall {
-    /// A call with sound arguments.
+    /// Creates a call with valid JSON arguments.
     pub fn new(id: &str, name: &str, arguments: &Value) -> Self {
         Self::raw(id, name, &arguments.to_string())
     }
 
-    /// A call with any arguments.
+    /// Creates a call with arbitrary argument text.
     pub fn raw(id: &str, name: &str, arguments: &str) -> Self {
         Self {
             id: id.to_owned(),
@@ -34,28 +34,28 @@ impl ToolCall {
     }
 }
 
-/// Where an answer breaks off.
+/// Where and how a reply breaks off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Break {
-    /// The connection is reset before a byte of the answer.
+    /// The connection is reset before the first byte of the reply.
     Before,
-    /// The connection is reset after half of the answer.
+    /// The connection is reset after half of the reply.
     Half,
-    /// The body ends as if all were well after half of the answer: no reason, no end mark.
+    /// The body ends regularly after half of the reply: no finish reason, no `[DONE]`.
     Cut,
-    /// The answer ends without its end mark, after its reason.
+    /// The reply ends after its finish reason, without `[DONE]`.
     NoMark,
-    /// The end mark comes, but no reason before it.
+    /// `[DONE]` is sent without a finish reason before it.
     NoReason,
-    /// The connection is closed (not reset) after the end mark, before the body's end.
+    /// The connection is closed (not reset) after `[DONE]`, before the end of the body.
     AfterMark,
-    /// The connection stays open after half of the answer, and nothing comes.
+    /// The connection stays open after half of the reply, but nothing more is sent.
     Stall,
-    /// Nothing ever comes.
+    /// Nothing is ever sent.
     Never,
 }
 
-/// What is answered.
+/// A reply.
 #[derive(Debug, Clone)]
 pub struct Reply {
     pub(super) kind: Kind,
@@ -68,9 +68,9 @@ pub struct Reply {
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     Answer(Said),
-    /// The data of a stream's events, as they are.
+    /// The data of the stream's events, verbatim.
     Events(Vec<String>),
-    /// A whole answer as it is.
+    /// A complete response, verbatim.
     Raw(u16, &'static str, String),
 }
 
@@ -94,7 +94,7 @@ impl Reply {
         }
     }
 
-    /// Says something and calls nothing.
+    /// Creates a reply with text and without tool calls.
     pub fn text(text: impl Into<String>) -> Self {
         Self::of(Kind::Answer(Said {
             text: text.into(),
@@ -105,17 +105,17 @@ impl Reply {
         }))
     }
 
-    /// Calls one tool.
+    /// Creates a reply with one tool call.
     pub fn call(id: &str, tool: &str, arguments: &Value) -> Self {
         Self::calls([ToolCall::new(id, tool, arguments)])
     }
 
-    /// Calls tools.
+    /// Creates a reply with tool calls.
     pub fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Self {
         Self::text("").and_calls(calls)
     }
 
-    /// Calls tools besides what it says.
+    /// Adds tool calls to the reply.
     #[must_use]
     pub fn and_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
         if let Kind::Answer(said) = &mut self.kind {
@@ -124,7 +124,7 @@ impl Reply {
         self
     }
 
-    /// Ends for this reason.
+    /// Sets the finish reason.
     #[must_use]
     pub fn ending(mut self, reason: &str) -> Self {
         if let Kind::Answer(said) = &mut self.kind {
@@ -133,7 +133,7 @@ impl Reply {
         self
     }
 
-    /// Says that it used so many tokens.
+    /// Sets the reported token usage.
     #[must_use]
     pub fn using(mut self, prompt: u64, answer: u64) -> Self {
         if let Kind::Answer(said) = &mut self.kind {
@@ -142,7 +142,7 @@ impl Reply {
         self
     }
 
-    /// Does not say what it used.
+    /// Removes the token usage from the reply.
     #[must_use]
     pub fn without_usage(mut self) -> Self {
         if let Kind::Answer(said) = &mut self.kind {
@@ -151,7 +151,7 @@ impl Reply {
         self
     }
 
-    /// Answers under another name than was asked.
+    /// Reports another model name than the requested one.
     #[must_use]
     pub fn as_model(mut self, model: &str) -> Self {
         if let Kind::Answer(said) = &mut self.kind {
@@ -160,17 +160,17 @@ impl Reply {
         self
     }
 
-    /// A stream of just these events' data, then the body's end.
+    /// Creates a stream of exactly these events' data, followed by the end of the body.
     pub fn events(data: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self::of(Kind::Events(data.into_iter().map(Into::into).collect()))
     }
 
-    /// A whole answer as it is.
+    /// Creates a complete response, verbatim.
     pub fn raw(status: u16, content_type: &'static str, body: impl Into<String>) -> Self {
         Self::of(Kind::Raw(status, content_type, body.into()))
     }
 
-    /// An error as most providers word it.
+    /// Creates an error response in the format of most providers.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
         let kind = if status == 429 {
             "rate_limit"
@@ -182,17 +182,17 @@ impl Reply {
         Self::raw(status, "application/json", body.to_string())
     }
 
-    /// An error without any words.
+    /// Creates an error response without a body.
     pub fn status(status: u16) -> Self {
         Self::raw(status, "text/plain", "")
     }
 
-    /// Too many requests; come again after so long.
+    /// Creates a 429 response with a Retry-After header.
     pub fn limited(retry_after: &str) -> Self {
         Self::error(429, "rate_limit_exceeded", "Slow down.").header("retry-after", retry_after)
     }
 
-    /// No choices at all.
+    /// Creates a reply without choices.
     pub fn no_choices() -> Self {
         Self::events([
             r#"{"id":"x","object":"chat.completion.chunk","choices":[]}"#,
@@ -200,7 +200,7 @@ impl Reply {
         ])
     }
 
-    /// What is no JSON.
+    /// Creates a reply with invalid JSON.
     pub fn garbage() -> Self {
         Self::events([
             "{\"choices\":[{\"delta\":{\"content\":\"hal",
@@ -209,38 +209,38 @@ impl Reply {
         ])
     }
 
-    /// Accepts the request and never answers it.
+    /// Creates a reply that is never sent.
     pub fn never() -> Self {
         Self::text("never").breaking(Break::Never)
     }
 
-    /// Resets the connection instead of answering.
+    /// Resets the connection instead of replying.
     pub fn reset() -> Self {
         Self::text("reset").breaking(Break::Before)
     }
 
-    /// Breaks off.
+    /// Makes the reply break off.
     #[must_use]
     pub fn breaking(mut self, broken: Break) -> Self {
         self.broken = Some(broken);
         self
     }
 
-    /// With a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let _ = write!(self.headers, "{name}: {value}\r\n");
         self
     }
 
-    /// Begins so much later: the think time.
+    /// Delays the start of the reply: the think time.
     #[must_use]
     pub fn after(mut self, time: Duration) -> Self {
         self.after = time;
         self
     }
 
-    /// With so much time between the pieces of a stream.
+    /// Sets the delay between the chunks of a stream.
     #[must_use]
     pub fn slowly(mut self, time: Duration) -> Self {
         self.between = Some(time);
@@ -263,7 +263,7 @@ impl Said {
         })
     }
 
-    /// The answer in one piece.
+    /// Returns the reply as a single response.
     pub(super) fn whole(&self, request: &Request) -> String {
         let call = |call: &ToolCall| {
             let function = json!({ "name": call.name, "arguments": call.arguments });
@@ -286,7 +286,7 @@ impl Said {
         all.to_string()
     }
 
-    /// The answer piece by piece: the data of a stream's events, its end mark among them.
+    /// Returns the data of the stream's events, including `[DONE]`.
     pub(super) fn pieces(&self, request: &Request, broken: Option<Break>) -> Vec<String> {
         let model = model_of(self.model.as_deref(), &request.body);
         let head = format!(
@@ -335,7 +335,8 @@ impl Said {
     }
 }
 
-/// The model's name as JSON: the one that is set, else the one that was asked for, found without parsing.
+/// Returns the model's name as JSON: the configured one, else the requested one, which is found without
+/// parsing the request.
 fn model_of(set: Option<&str>, body: &str) -> String {
     if let Some(model) = set {
         return quote(model);

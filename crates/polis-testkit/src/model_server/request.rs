@@ -1,28 +1,28 @@
-//! What a client asked, as tests look at it.
+//! Requests received by the scripted model, with accessors for tests.
 
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use serde_json::Value;
 
-/// A request as it came.
+/// A request as it was received.
 #[derive(Debug)]
 pub struct Request {
-    /// The how-manieth it is of its server, from 0.
+    /// Zero-based index of the request on its server.
     pub number: usize,
-    /// The method and the path, such as `POST /v1/chat/completions`.
+    /// Method and path, such as `POST /v1/chat/completions`.
     pub line: String,
-    /// The headers as they came, one a line.
+    /// The headers as received, one per line.
     pub head: String,
     /// The body.
     pub body: String,
-    /// When it was there.
+    /// When it was received.
     pub at: Instant,
     pub(super) parsed: OnceLock<Value>,
 }
 
 impl Request {
-    /// A header's value.
+    /// Returns a header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -30,25 +30,25 @@ impl Request {
         })
     }
 
-    /// The body as JSON; `null` if it is none.
+    /// Returns the body as JSON; `null` if it is not JSON.
     pub fn json(&self) -> &Value {
         self.parsed
             .get_or_init(|| serde_json::from_str(&self.body).unwrap_or(Value::Null))
     }
 
-    /// The model that is asked for.
+    /// Returns the requested model.
     pub fn model(&self) -> &str {
         self.json()["model"].as_str().unwrap_or_default()
     }
 
-    /// The messages.
+    /// Returns the messages.
     pub fn messages(&self) -> &[Value] {
         self.json()["messages"]
             .as_array()
             .map_or(&[][..], Vec::as_slice)
     }
 
-    /// The text of a message, from the first (0) on; from the last (-1) back.
+    /// Returns the text of a message; a negative index counts from the end.
     pub fn text(&self, at: isize) -> &str {
         let all = self.messages();
         let at = if at < 0 {
@@ -61,7 +61,7 @@ impl Request {
             .unwrap_or_default()
     }
 
-    /// What the system message says.
+    /// Returns the content of the system message.
     pub fn system(&self) -> &str {
         self.messages()
             .iter()
@@ -70,7 +70,7 @@ impl Request {
             .unwrap_or_default()
     }
 
-    /// The names of the tools that are offered.
+    /// Returns the names of the offered tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.json()["tools"].as_array();
         tools
@@ -80,19 +80,19 @@ impl Request {
             .collect()
     }
 
-    /// How many answers of a model are in the conversation.
+    /// Returns the number of assistant messages in the conversation.
     pub fn answers(&self) -> usize {
         let answered = |message: &&Value| message["role"] == "assistant";
         self.messages().iter().filter(answered).count()
     }
 
-    /// Whether the answer is wanted piece by piece.
+    /// Whether a streamed response was requested.
     pub fn streams(&self) -> bool {
-        // Looked for as text, so that a benchmark's script does not parse every conversation.
+        // Searched as text, so that a benchmark's script does not parse every conversation.
         self.body.contains("\"stream\":true") || self.body.contains("\"stream\": true")
     }
 
-    /// Whether the stream is to say what it used.
+    /// Whether the stream should report token usage.
     pub(super) fn wants_usage(&self) -> bool {
         self.body.contains("\"include_usage\"")
     }

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as far as a model's clients speak it, and every way of breaking it.
+//! HTTP/1.1 server side, as far as model clients need it, with every kind of protocol fault.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,7 +12,7 @@ use super::Desk;
 use super::reply::{Break, Kind, Reply};
 use super::request::Request;
 
-/// Answers the requests of one connection until it ends.
+/// Serves the requests of one connection until it closes.
 pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) {
     let mut buffer = Vec::with_capacity(16 << 10);
     while let Ok(Some(request)) = read(&mut stream, &mut buffer).await {
@@ -25,7 +25,7 @@ pub(super) async fn serve(mut stream: TcpStream, desk: &Desk) {
     }
 }
 
-/// Reads one request; what came beyond it stays in the buffer.
+/// Reads one request; bytes beyond it stay in the buffer.
 async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
     let end = loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -59,7 +59,7 @@ async fn read(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<Option
     Ok(Some(request))
 }
 
-/// Writes an answer; whether the connection goes on. An error if the client hung up.
+/// Writes a reply. Returns whether the connection stays open; fails if the client disconnected.
 async fn answer(stream: &mut TcpStream, request: &Request, reply: &Reply) -> io::Result<bool> {
     if !reply.after.is_zero() {
         unless_gone(stream, tokio::time::sleep(reply.after)).await?;
@@ -87,13 +87,13 @@ async fn answer(stream: &mut TcpStream, request: &Request, reply: &Reply) -> io:
     );
     let half = matches!(reply.broken, Some(Break::Half | Break::Cut | Break::Stall));
     let count = if half {
-        // One more than half, so that a call's name is there and its arguments are not.
+        // One more than half, so that a call's name is sent but its arguments are not.
         (events.len() / 2 + 1).min(events.len().saturating_sub(1))
     } else {
         events.len()
     };
     for event in &events[..count] {
-        // "data: ", the data and two line ends.
+        // `data: `, the data and two line feeds.
         let _ = write!(out, "{:x}\r\ndata: {event}\n\n\r\n", event.len() + 8);
         if let Some(between) = reply.between {
             stream.write_all(out.as_bytes()).await?;
@@ -143,20 +143,20 @@ async fn whole(
     Ok(true)
 }
 
-/// Makes the connection end with a reset when it is dropped.
+/// Makes the connection end with a TCP reset when it is dropped.
 fn reset(stream: &TcpStream) -> io::Result<bool> {
     stream.set_zero_linger()?;
     Ok(false)
 }
 
-/// Waits, unless the client hangs up before.
+/// Waits for `wait`; fails if the client disconnects first.
 async fn unless_gone(stream: &TcpStream, wait: impl Future<Output = ()>) -> io::Result<()> {
     let gone = async {
         let mut byte = [0];
         loop {
             match stream.peek(&mut byte).await {
                 Ok(0) | Err(_) => return,
-                // More than was asked for: nobody does that while waiting for an answer.
+                // Pipelined data; clients do not send any while waiting for a reply.
                 Ok(_) => std::future::pending().await,
             }
         }

@@ -1,4 +1,4 @@
-//! Hiring and dismissing.
+//! Suite for runs of the society: starting runs, hiring and dismissing agents, roles and hire limits.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::scene::{Scene, code, together};
 use crate::Ground;
 use crate::test_store::{agent, member, run_named};
 
-/// A run's root has the requirement in its mailbox of that run; a name is given once.
+/// A run's root finds the requirement in its mailbox of that run; a run name is used only once.
 ///
 /// # Panics
 /// If that does not hold.
@@ -38,7 +38,8 @@ pub async fn a_run_begins_with_its_requirement(ground: &dyn Ground) {
     assert_eq!(runs.unwrap().runs.len(), 2);
 }
 
-/// However many hire at the same moment, from whatever process, no limit is exceeded and no name given twice.
+/// With any number of concurrent hires from several processes, no limit is exceeded and no name assigned
+/// twice.
 ///
 /// # Panics
 /// If that does not hold.
@@ -89,7 +90,7 @@ pub async fn hiring_at_once_stays_within_the_limits(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If more are hired within a minute than may be, or fewer later.
+/// If more agents are hired within a minute than the limit allows, or fewer afterwards.
 pub async fn the_rate_of_hiring_is_limited(ground: &dyn Ground) {
     let limits = HireLimits {
         a_minute: 3,
@@ -107,7 +108,7 @@ pub async fn the_rate_of_hiring_is_limited(ground: &dyn Ground) {
     scene.hire(&boss, "programmer").await.unwrap();
 }
 
-/// Two runs may each have a 程序员 with another prompt, and neither sees the other's.
+/// Two runs may each have a 程序员 role with a different prompt, and neither sees the other's.
 ///
 /// # Panics
 /// If that does not hold.
@@ -144,7 +145,7 @@ pub async fn two_runs_have_roles_of_their_own(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If root hires two, or hears what is for another run's root.
+/// If root can hire a second agent, or receives messages for another run's root.
 pub async fn root_has_one_child_and_a_mailbox_in_every_run(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -162,7 +163,7 @@ pub async fn root_has_one_child_and_a_mailbox_in_every_run(ground: &dyn Ground) 
     scene.send(&a, "root", "from one").await.unwrap();
     assert_eq!(scene.heard("two/root").await, [""; 0]);
     assert_eq!(scene.heard("one/root").await, ["from one"]);
-    // Its child has a workspace of its own; whoever that hires works there.
+    // Its child has its own workspace; agents hired by that child work there.
     assert!(
         scene
             .polis
@@ -188,7 +189,7 @@ pub async fn root_has_one_child_and_a_mailbox_in_every_run(ground: &dyn Ground) 
 }
 
 /// # Panics
-/// If an agent outside of all runs, or the person, cannot hire, or strangers can.
+/// If an agent outside of all runs, or the user, cannot hire, or if a stranger can.
 pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     let lead = polis_core::agent::AgentAdd {
@@ -207,7 +208,7 @@ pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
     let who: Vec<&str> = org.members.iter().map(|m| m.agent_id.as_str()).collect();
     assert_eq!(who, ["ann", first.as_str()]);
     assert_eq!(scene.run("user").await.agents, 1);
-    // It is in no run itself, so it reaches everybody and everybody below reaches it.
+    // It belongs to no run, so it can reach all agents, and its subordinates can reach it.
     scene.send("ann", &second, "hi").await.unwrap();
     scene.send(&first, "ann", "done").await.unwrap();
     assert_eq!(scene.heard("ann").await, ["done"]);
@@ -224,7 +225,7 @@ pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
         Code::NotDescendant
     );
     scene.dismiss("ann", &first).await.unwrap();
-    // Whoever works for a run is not retired, nor supervises, as others do.
+    // A member of a run can neither be retired nor be a supervisor like other agents.
     let retired = op::retire_agent(&scene.polis, &user, &agent(&second)).await;
     assert_eq!(code(retired), Code::AgentInUse);
     let below = polis_core::agent::AgentAdd {
@@ -237,7 +238,7 @@ pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If somebody below a dismissed agent is left, or its mail, its tasks, or its place.
+/// If a dismissed agent's subordinates, its mail, its tasks or its slot remain.
 pub async fn a_dismissal_takes_the_whole_subtree(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -316,7 +317,7 @@ pub async fn a_dismissal_takes_the_whole_subtree(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If somebody else than those above, and the person, may dismiss or look in.
+/// If an agent other than the superiors and the user may dismiss an agent or read its conversation.
 pub async fn only_those_above_dismiss_and_look_in(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -358,7 +359,7 @@ pub async fn only_those_above_dismiss_and_look_in(ground: &dyn Ground) {
     assert_eq!(code(looked), Code::RunNotFound);
     scene.dismiss("one/root", &b).await.unwrap();
     scene.dismiss("user", &a).await.unwrap();
-    // What the gone said stays readable, and where they were.
+    // Conversations of dismissed agents stay readable, and their positions stay in the organisation.
     for who in [boss.as_str(), "user"] {
         let looked = op::read_conversation(&scene.polis, &agent(who), &read(&b)).await;
         assert_eq!(looked.unwrap().agent_id, agent(&b));
@@ -378,10 +379,10 @@ pub async fn only_those_above_dismiss_and_look_in(ground: &dyn Ground) {
     );
 }
 
-/// Whoever hires while it is dismissed either has hired somebody who is dismissed too, or has not hired.
+/// If an agent hires while it is being dismissed, either the new agent is dismissed too or the hire fails.
 ///
 /// # Panics
-/// If somebody is left below nobody, or the count is wrong.
+/// If an agent remains without a superior, or the count is wrong.
 pub async fn a_hire_and_a_dismissal_of_the_same_subtree_are_one_after_the_other(
     ground: &dyn Ground,
 ) {

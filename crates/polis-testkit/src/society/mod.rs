@@ -1,4 +1,5 @@
-//! Runs of the society, against the operations: hiring, dismissing, messages, budgets, steering.
+//! Suite for runs of the society, against the operations: hiring, dismissal, messages, budgets, pausing and
+//! approvals.
 
 mod hiring;
 mod scene;

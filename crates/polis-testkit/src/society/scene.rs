@@ -1,4 +1,4 @@
-//! A society without a model: whoever acts is told to.
+//! Test harness for the society without a model: tests call the operations on behalf of the agents.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use polis_ops::{OpError, Polis, Settings, SocietyRules};
 use crate::test_store::{agent, run_named};
 use crate::{CountedChance, FixedClock, Ground};
 
-/// A society, and a clock that can be moved.
+/// A society with a manual clock.
 #[derive(Clone)]
 pub(super) struct Scene {
     pub(super) polis: Polis,
@@ -49,7 +49,7 @@ impl Scene {
         Self { polis, clock }
     }
 
-    /// The same society through another handle on the store, as another process has it.
+    /// The same society through another handle on the store, as in another process.
     pub(super) async fn elsewhere(&self, ground: &dyn Ground) -> Self {
         let mut polis = self.polis.clone();
         polis.store = ground.open().await.unwrap();
@@ -71,7 +71,8 @@ impl Scene {
             .unwrap()
     }
 
-    /// A ground on which `root` is that of the run in `RUN/root`; for others `who` is just a name.
+    /// Returns the `Polis` and agent for `who`: `RUN/root` acts as root of that run, other names act as
+    /// themselves.
     fn as_(&self, who: &str) -> (Polis, AgentId) {
         match who.split_once('/') {
             Some((run, name)) => (self.polis.within(run_named(run)), agent(name)),
@@ -116,7 +117,7 @@ impl Scene {
         op::spawn_agent(&polis, &id, &params).await
     }
 
-    /// Hires somebody of a role, which is made if need be.
+    /// Hires an agent of a role, creating the role if necessary.
     pub(super) async fn staff(&self, who: &str, role: &str) -> String {
         let made = self.role(who, role, "work").await;
         assert!(made.is_ok() || code(made) == Code::RoleExists);
@@ -180,7 +181,7 @@ impl Scene {
     }
 }
 
-/// Does all of these at the same moment, on several threads; in no order.
+/// Runs all of these futures concurrently on several threads; results are in no particular order.
 pub(super) async fn together<F>(work: impl Iterator<Item = F>) -> Vec<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
@@ -189,7 +190,7 @@ where
     all.join_all().await
 }
 
-/// The code of a refusal.
+/// Returns the code of a refusal.
 pub(super) fn code<T: std::fmt::Debug>(answer: Result<T, OpError>) -> Code {
     answer.unwrap_err().code()
 }

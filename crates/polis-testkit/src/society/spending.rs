@@ -1,4 +1,4 @@
-//! Budgets.
+//! Suite for budgets: drawing and spending concurrently, and refunds on dismissal.
 
 use polis_core::society::budget::{Amount, Limits};
 use polis_core::society::member;
@@ -26,7 +26,8 @@ fn limit(turns: u64) -> Option<Limits> {
 }
 
 impl Scene {
-    /// Draws what a turn takes and spends it, as the runtime does: in a commit that expects the state it drew on.
+    /// Draws the budget of a turn and spends it, as the runtime does: in a commit that expects the state it
+    /// was drawn on.
     async fn think(&self, who: &MemberKey) -> Result<(), OpError> {
         loop {
             let drawn = op::draw_budget(&self.polis, who, &turns(1), &turns(8)).await?;
@@ -52,7 +53,7 @@ impl Scene {
     }
 }
 
-/// However many draw at the same moment, from whatever process, exactly what may be spent is spent.
+/// With any number of concurrent draws from several processes, exactly the budget is spent.
 ///
 /// # Panics
 /// If that does not hold.
@@ -82,7 +83,7 @@ pub async fn drawing_at_once_stays_within_the_budget(ground: &dyn Ground) {
     assert!(came.iter().all(|(_, code)| *code == Code::BudgetExhausted));
     let spent: u64 = came.iter().map(|(done, _)| done).sum();
     assert_eq!((spent, scene.total("one").await), (40, 40));
-    // More may be spent when the person says so.
+    // More can be spent after the user raises the budget.
     let more = SetBudget {
         task_id: Some(run_named("one")),
         budget: limit(45).unwrap(),
@@ -98,7 +99,7 @@ pub async fn drawing_at_once_stays_within_the_budget(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If what a dismissed agent drew and did not spend is lost, or what it spent is forgotten.
+/// If the unspent draw of a dismissed agent is lost, or its spending is forgotten.
 pub async fn what_the_dismissed_did_not_spend_goes_back(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", limit(20)).await;
@@ -125,7 +126,7 @@ pub async fn what_the_dismissed_did_not_spend_goes_back(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If a budget that is set later does not count what was spent without one.
+/// If a budget that is set later does not count earlier spending.
 pub async fn a_budget_counts_what_was_spent_before(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;

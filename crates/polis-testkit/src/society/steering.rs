@@ -1,4 +1,5 @@
-//! Messages and artifacts of runs, holding up, approvals, ending, and what goes alongside.
+//! Suite for steering runs: messages and artifacts of runs, pausing and resuming, approvals, stopping, and
+//! commit hooks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use crate::Ground;
 use crate::test_store::{agent, member as key, run_named};
 
 /// # Panics
-/// If a message gets from one run into another, or does not get where it should.
+/// If a message crosses from one run into another, or is not delivered within its run.
 pub async fn messages_stay_within_a_run(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -39,7 +40,7 @@ pub async fn messages_stay_within_a_run(ground: &dyn Ground) {
         code(scene.send(&a, "nobody-7", "hi").await),
         Code::RecipientNotFound
     );
-    // A role is that of the run.
+    // A role recipient is resolved within the run.
     let sent = scene.send(&helper, "role:architect", "done").await.unwrap();
     assert_eq!(sent.messages.len(), 1);
     assert_eq!(sent.messages[0].to.as_str(), a);
@@ -48,7 +49,8 @@ pub async fn messages_stay_within_a_run(ground: &dyn Ground) {
     let mail = op::check_messages(&scene.polis, &user, &op::CheckMessages::default()).await;
     let question = mail.unwrap().messages.remove(0);
     assert_eq!(question.run, Some(run_named("one")));
-    // The person reaches everybody; root has to be said of which run, or follows from what is answered.
+    // The user reaches all agents. For root the run must be given, or follows from the message that is
+    // answered.
     scene.send("user", &b, "hello").await.unwrap();
     assert_eq!(scene.heard(&b).await, ["hello"]);
     assert_eq!(
@@ -79,7 +81,7 @@ pub async fn messages_stay_within_a_run(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If an artifact is found by another run's members, or shared with what they put.
+/// If an artifact is found by members of another run, or is shared with theirs.
 pub async fn an_artifact_belongs_to_its_run(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -120,7 +122,7 @@ pub async fn an_artifact_belongs_to_its_run(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If somebody is not held up, goes on by itself, or is held up by one who may not.
+/// If an agent is not paused, resumes by itself, or is paused by an agent without permission.
 pub async fn holding_up_and_going_on(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -161,7 +163,7 @@ pub async fn holding_up_and_going_on(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If an agent decides, or a decision is changed, or who asked does not go on.
+/// If an agent can decide an approval, a decision can be changed, or the asking member does not resume.
 pub async fn a_call_is_allowed_once_and_by_a_person(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -217,7 +219,7 @@ pub async fn a_call_is_allowed_once_and_by_a_person(ground: &dyn Ground) {
 }
 
 /// # Panics
-/// If somebody of an ended run is left, or can be reached.
+/// If members of a stopped run remain or can be reached.
 pub async fn a_run_ends_for_everybody(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -260,7 +262,7 @@ pub async fn a_run_ends_for_everybody(ground: &dyn Ground) {
     assert_eq!(runs.unwrap().runs, []);
 }
 
-/// Adds a turn with the operation's answer, as the runtime does.
+/// Commit hook that appends a turn with the operation's answer, as the runtime does.
 #[derive(Debug)]
 struct Turning {
     member: String,
@@ -288,7 +290,7 @@ impl Alongside for Turning {
 }
 
 /// # Panics
-/// If a deed is there without what goes alongside it, or the other way round.
+/// If an operation is committed without its commit hook's write, or the other way round.
 pub async fn what_goes_alongside_is_there_with_the_deed_or_neither_is(ground: &dyn Ground) {
     let scene = Scene::on(ground).await;
     scene.start("one", None).await;
@@ -316,14 +318,14 @@ pub async fn what_goes_alongside_is_there_with_the_deed_or_neither_is(ground: &d
     let turns = scene.polis.store.turns(&who, 0, 9).await.unwrap();
     let said: serde_json::Value = serde_json::from_str(&turns[0].body).unwrap();
     assert_eq!(said["messages"][0]["id"], sent.messages[0].id);
-    // The turn is taken: the message is not sent either.
+    // The turn number is taken, so the message is not sent either.
     let second = turning(0);
     let ground = scene.polis.alongside(Arc::<Turning>::clone(&second));
     let lost = op::send_message(&ground, &who.agent, &message).await;
     assert_eq!(code(lost), Code::OutcomeUnknown);
     assert_eq!(second.committed.load(Ordering::SeqCst), 0);
     assert_eq!(scene.heard("user").await, ["done"]);
-    // A refusal takes nothing along.
+    // A refused operation writes nothing.
     let third = turning(1);
     let ground = scene.polis.alongside(Arc::<Turning>::clone(&third));
     let nobody = polis_core::message::SendMessage {
@@ -335,7 +337,7 @@ pub async fn what_goes_alongside_is_there_with_the_deed_or_neither_is(ground: &d
         Code::RecipientNotFound
     );
     assert_eq!(scene.polis.store.turns(&who, 0, 9).await.unwrap().len(), 1);
-    // Hiring too.
+    // The same for hiring.
     scene.role(&boss, "programmer", "work").await.unwrap();
     let hire = polis_core::society::hire::SpawnAgent {
         role: Some("programmer".to_owned()),

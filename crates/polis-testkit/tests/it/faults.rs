@@ -1,4 +1,4 @@
-//! Scenarios the operations once got wrong.
+//! Regression tests: scenarios the operations once handled wrongly.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ fn a_very_long_lease_is_not_stale_at_once() {
             ..TaskClaim::default()
         };
         let claimed = op::claim_task(&polis, &agent("architect"), &claim).await;
-        // A refusal would do as well.
+        // A refusal would be correct too.
         assert!(claimed.is_err() || !claimed.unwrap().stale);
     });
 }

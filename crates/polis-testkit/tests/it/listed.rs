@@ -1,4 +1,4 @@
-//! A function of a suite that the suite's macro does not name would never run.
+//! Checks that every suite function is listed in its macro; an unlisted one would never run.
 
 const SUITES: &str = include_str!("../../src/suites.rs");
 

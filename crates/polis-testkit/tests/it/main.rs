@@ -1,4 +1,4 @@
-//! The suites over the model store, and properties of the operations on it.
+//! Runs the suites over the in-memory model store, and tests properties of the operations on it.
 
 #![expect(
     clippy::unwrap_used,

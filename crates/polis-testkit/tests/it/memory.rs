@@ -1,4 +1,4 @@
-//! The model keeps the promises it is the model of.
+//! Runs the suites over the in-memory model store, which must satisfy them itself.
 
 use polis_testkit::MemoryGround;
 

@@ -1,5 +1,5 @@
-//! Whatever callers ask in whatever order, the board never reaches a forbidden state, and a
-//! refused request changes no task.
+//! Property test: no sequence of requests brings the tasks into a forbidden state, and a refused request
+//! changes no task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const CALLERS: [&str; 5] = [
     "architect",
 ];
 
-/// What a caller asks; tasks are named by their place on a board that may be smaller.
+/// A random request; tasks are referred to by number and may not exist.
 #[derive(Debug, Clone)]
 enum Request {
     Create(TaskCreate),
@@ -169,7 +169,8 @@ impl Table {
     }
 }
 
-/// Both sides of every edge know of it, no edge closes a circle, and open blockers are counted.
+/// Checks that both ends of every edge record it, that no cycle exists, and that open blockers are counted
+/// correctly.
 fn check_graph(board: &Board) -> Result<(), TestCaseError> {
     for (id, record) in board {
         let task = &record.task;
@@ -187,8 +188,8 @@ fn check_graph(board: &Board) -> Result<(), TestCaseError> {
             .filter(|b| !board[*b].task.status.is_settled());
         prop_assert_eq!(record.open_blockers as usize, open.count(), "task {}", id);
     }
-    // Taking away tasks that wait for nothing leaves nothing, unless there is a circle.
-    // What is deleted holds nobody up.
+    // Repeatedly removing tasks that wait for nothing leaves none, unless there is a cycle. Deleted tasks
+    // block nothing.
     let there = board
         .iter()
         .filter(|(_, r)| r.task.status != TaskStatus::Deleted);
@@ -204,7 +205,7 @@ fn check_graph(board: &Board) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What one successful request may change.
+/// Checks what one successful request may change.
 fn check_step(
     before: &Board,
     after: &Board,
@@ -248,7 +249,7 @@ fn check_step(
     if let Request::Update(_) = request {
         prop_assert_eq!(view.task.version, before[&view.task.id].task.version + 1);
     }
-    // Exactly the pending tasks that a completion or deletion freed are told.
+    // Exactly the pending tasks that a completion or deletion unblocked are reported.
     let settled = before
         .get(&view.task.id)
         .is_some_and(|old| !old.task.status.is_settled() && view.task.status.is_settled());

@@ -1,4 +1,4 @@
-//! What is exported and imported again is what it was.
+//! Property test: exporting and importing tasks reproduces them exactly.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ fn fields() -> impl Strategy<Value = Fields> {
     })
 }
 
-/// A task whose edges are not filled in yet.
+/// A random task without edges.
 fn task() -> impl Strategy<Value = Task> {
     let texts = (text(), text(), prop::option::of(text()), text());
     let kinds = (
@@ -94,7 +94,7 @@ fn task() -> impl Strategy<Value = Task> {
     })
 }
 
-/// Gives tasks their numbers and the edges named by place, each from the earlier to the later.
+/// Assigns numbers to tasks and adds edges by index, each from the earlier to the later task.
 fn number(tasks: &mut [Task], edges: &[(usize, usize)]) {
     for (n, task) in tasks.iter_mut().enumerate() {
         task.id = TaskId::new(n as u64 * 3 + 1).unwrap();
@@ -110,7 +110,7 @@ fn number(tasks: &mut [Task], edges: &[(usize, usize)]) {
     }
 }
 
-/// A changeset that puts all tasks, with as many open blockers as they have, and comments.
+/// Builds a changeset that puts all tasks, with their open blockers, and comments.
 fn put(tasks: &[Task], comments: &[(usize, String)]) -> Changeset {
     let mut changes = Changeset {
         actor: AgentId::user(),
@@ -170,7 +170,7 @@ fn round_trip(tasks: &[Task], comments: &[(usize, String)]) -> Result<(), TestCa
         let files = export(&test_store::polis(Arc::clone(&one))).await;
         let target = test_store::polis(Arc::clone(&two));
         let import = async || {
-            // Texts may break today's rules; they are kept, and told.
+            // Texts may violate current rules; they are kept and reported.
             let how = TaskImport::default();
             op::import_tasks(&target, &AgentId::user(), &files, how, &mut |_, _| {}).await
         };

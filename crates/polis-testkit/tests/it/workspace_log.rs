@@ -1,4 +1,4 @@
-//! What the log is told of files and commands.
+//! Tests which file operations and commands are written to the log.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn every_change_of_a_file_is_in_the_log_without_its_content() {
             path: "d/e".to_owned(),
         };
         op::make_dir(polis, desk, &made).await.unwrap();
-        // Reading leaves no trace; an attempt to leave the workspace does.
+        // Reads are not logged; an attempt to leave the workspace is.
         op::list_files(polis, desk, &ListFiles::default())
             .await
             .unwrap();
@@ -169,7 +169,7 @@ fn every_command_is_in_the_log() {
             code(world.run("bob", "sudo reboot").await),
             Code::CommandBlocked
         );
-        // What is only typed wrongly is not noted.
+        // Malformed commands are not logged.
         assert_eq!(code(world.run("bob", " ").await), Code::InvalidCommand);
 
         let log = world.log().await.split_off(before);

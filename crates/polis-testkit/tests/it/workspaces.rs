@@ -1,4 +1,5 @@
-//! Whose workspace is where, whatever is registered, bound and retired in whatever order.
+//! Property tests of workspace assignment: which agent works in which workspace, for any order of
+//! registering, binding and retiring.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -102,7 +103,7 @@ pub(crate) fn code<T: std::fmt::Debug>(answer: Result<T, OpError>) -> Code {
     answer.unwrap_err().code()
 }
 
-/// For each of up to 14 agents who is above it: `None`, `root`, or an earlier agent.
+/// For each of up to 14 agents its supervisor: `None`, `root`, or an earlier agent.
 fn trees() -> impl Strategy<Value = Vec<Option<String>>> {
     let above = |n: usize| {
         prop_oneof![
@@ -132,8 +133,8 @@ fn alone<T>(work: impl Future<Output = T>) -> T {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Property 6 of document 002: files and commands of an agent act in the workspace of its first
-    /// ancestor that has one, also after whoever could be retired is.
+    /// Property 6 of the workspace specification (document 002): files and commands of an agent act in the
+    /// workspace of its closest ancestor that has one, also after agents were retired.
     #[test]
     fn descendants_inherit_through_their_ancestors(tree in trees(), retired in 0_usize..14) {
         alone(async {
@@ -141,7 +142,7 @@ proptest! {
             for (n, above) in tree.iter().enumerate() {
                 world.add(&format!("a{n}"), above.as_deref()).await;
             }
-            // Retired agents do not act any more, and cut nobody off.
+            // Retired agents can no longer act, but their descendants still inherit through them.
             let gone = agent(&format!("a{}", retired % tree.len()));
             let retired = op::retire_agent(&world.polis, &agent("user"), &gone).await.is_ok();
             for n in 0..tree.len() {
@@ -164,8 +165,8 @@ proptest! {
         });
     }
 
-    /// Property 8: the head of a team has a workspace with its own id, in the commit of its
-    /// registration; property 7: all of them apart; property 1: none is made before it is used.
+    /// Property 8: the head of a team has a workspace with its own id, in the commit of its registration.
+    /// Property 7: all workspaces are separate. Property 1: no directory is created before it is used.
     #[test]
     fn every_direct_child_of_root_has_its_own(tree in trees()) {
         alone(async {
@@ -193,8 +194,8 @@ proptest! {
         });
     }
 
-    /// Whatever is bound in whatever order, no two workspaces overlap, a refusal changes nothing, and
-    /// no directory is made for it.
+    /// For any order of binding, no two workspaces overlap, a refusal changes nothing, and no directory is
+    /// created for it.
     #[test]
     fn bound_directories_never_overlap(
         requests in prop::collection::vec((0_usize..4, 0_usize..9, any::<bool>(), any::<bool>()), 1..20),
@@ -410,7 +411,7 @@ fn a_directory_is_bound_for_heads_only_and_left_behind_on_purpose_only() {
             code(world.bind("eve", None, "/w/x", false).await),
             Code::WorkspaceOverlaps
         );
-        // It may go deeper, or back up: its own directory is no obstacle.
+        // It may move deeper or back up: its own directory does not count as an overlap.
         world.bind("ada", None, "/w/x", true).await.unwrap();
         world.bind("eve", None, "/w/y", false).await.unwrap();
         world
