@@ -1,4 +1,5 @@
-//! What may be typed: global flags and the command tree.
+//! Command-line definitions (clap): the global flags and the tree of subcommands of `polis`, and the root of
+//! `blackboard`. The arguments of each subcommand are defined in its file under `command`.
 
 use std::path::PathBuf;
 
@@ -72,8 +73,8 @@ pub(crate) struct Globals {
 }
 
 impl Globals {
-    /// An empty place, as scripts leave in the environment, is none. An empty agent stays and is
-    /// refused: who forgot to say who it is must not act as the person.
+    /// Treats an empty directory or store, as scripts leave in the environment, as not set. An empty agent stays and is
+    /// refused: a caller that forgot to name its agent must not act as the human user.
     pub(crate) fn without_empty(mut self) -> Self {
         self.dir = self.dir.filter(|dir| !dir.as_os_str().is_empty());
         self.store = self.store.filter(|store| !store.is_empty());
@@ -81,7 +82,8 @@ impl Globals {
     }
 }
 
-/// Whether a flag was typed, not only set in the environment. What comes after `--` is somebody else's.
+/// Returns whether a flag was typed, rather than only set in the environment. Arguments after `--` belong to the
+/// command that is run and are ignored.
 pub(crate) fn is_typed(flag: &str) -> bool {
     std::env::args_os()
         .take_while(|argument| argument != "--")

@@ -1,19 +1,19 @@
-//! The time of day and randomness, for real.
+//! System clock and system random source: the real implementations of the `Clock` and `Chance` ports.
 
 use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use polis_ops::port::{Chance, Clock};
 
-/// The system's clock, set by another one where several machines have to agree.
+/// The system clock, with an offset to another clock where several machines have to agree on the time.
 #[derive(Debug, Default)]
 pub(crate) struct SystemClock {
     offset: i64,
 }
 
 impl SystemClock {
-    /// A clock that agrees with another, which showed `theirs` some time between the moments that
-    /// this one shows as `before` and as now.
+    /// Creates a clock that agrees with a remote one. The remote clock showed `theirs` at some moment between `before`
+    /// (this clock's time before the request) and now; the midpoint is assumed.
     pub(crate) fn set_by(theirs: i64, before: i64) -> Self {
         let here = before.midpoint(Self::default().now_millis());
         Self {
@@ -36,7 +36,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The system's random numbers.
+/// The operating system's random source.
 #[derive(Debug)]
 pub(crate) struct SystemChance;
 
@@ -44,7 +44,7 @@ impl Chance for SystemChance {
     fn token(&self) -> String {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
-            // No system of ours is without; the time and the process still tell tokens apart.
+            // Does not happen on supported systems. Time and process id still make tokens distinct.
             let now = SystemClock::default().now_millis().unsigned_abs();
             let here = u64::from(std::process::id());
             bytes = ((u128::from(now) << 64) | u128::from(here)).to_be_bytes();

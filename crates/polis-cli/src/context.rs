@@ -1,6 +1,7 @@
-//! From flags, environment and files to the ground an operation stands on.
+//! Builds the context of a command from flags, environment and files: the opened store, the configuration, the
+//! permissions and the calling agent.
 //!
-//! The only place that decides which directory and which store a command works on.
+//! This is the only module that decides which project directory and which store a command works on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,10 +25,10 @@ use crate::config::{self, Config};
 use crate::error::{Failure, invalid};
 use crate::trust;
 
-/// The directory that makes a directory a polis.
+/// Name of the data directory; a directory that contains it is a polis project.
 pub(crate) const WORKSPACE: &str = polis_core::workspace::path::PROJECT_DATA;
 
-/// Everything a command needs.
+/// Context of one command: the operations' state, the calling agent and the async runtime.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) polis: Polis,
@@ -36,12 +37,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Opens the store that the flags name, for one command.
+    /// Opens the store that the flags name, for one short-lived command.
     pub(crate) fn open(globals: &Globals) -> Result<Self, Failure> {
         Self::open_for(globals, Use::Brief)
     }
 
-    /// Opens the store for a command that stays.
+    /// Opens the store for a long-running command.
     pub(crate) fn open_for(globals: &Globals, usage: Use) -> Result<Self, Failure> {
         let place = Place::find(globals)?;
         Self::at(globals, &place, |workspace, patience| {
@@ -49,7 +50,7 @@ impl Context {
         })
     }
 
-    /// Opens the store for a server: as [`Self::open_for`], with threads that serve.
+    /// Opens the store for a server: like [`Self::open_for`], but on a multi-threaded runtime.
     pub(crate) fn open_serving(globals: &Globals) -> Result<Self, Failure> {
         let place = Place::find(globals)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -61,8 +62,8 @@ impl Context {
         })
     }
 
-    /// Opens the store for the blackboard command. A blackboard outside of a project has its store
-    /// beside it, begun with its first use.
+    /// Opens the store for the `blackboard` command. A blackboard outside a project has its own store next to it,
+    /// created on first use.
     pub(crate) fn open_blackboard(globals: &Globals, root: &Root) -> Result<Self, Failure> {
         let workspace = workspace_of(&root.home);
         let failed = |error| PortError::internal("Creating the blackboard's store", error);
@@ -81,7 +82,7 @@ impl Context {
         })
     }
 
-    /// The store of a place; `embedded` opens it if it is in a directory.
+    /// Opens the store of a project location; `embedded` opens it if it is in a directory.
     fn at(
         globals: &Globals,
         place: &Place,
@@ -90,7 +91,7 @@ impl Context {
         Self::on(runtime()?, globals, place, embedded)
     }
 
-    /// The same, on a runtime.
+    /// Like [`Self::at`], on the given runtime.
     fn on(
         runtime: Runtime,
         globals: &Globals,
@@ -127,20 +128,20 @@ impl Context {
         })
     }
 
-    /// Runs an operation.
+    /// Runs an operation to completion on this context's runtime.
     pub(crate) fn run<F: Future>(&self, work: F) -> F::Output {
         self.runtime.block_on(work)
     }
 }
 
-/// How many threads serve requests. One processor is left to the store's writer, which is the busiest of
-/// all: with as many workers as processors they take turns, and commits wait.
+/// Returns the number of worker threads that serve requests. One CPU is left to the store's writer thread, the busiest
+/// of all: with as many workers as CPUs they compete for it, and commits wait.
 fn workers() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     processors.saturating_sub(1).max(1)
 }
 
-/// A server, and a clock that agrees with it.
+/// Connects to a PostgreSQL server. Returns the store and a clock that agrees with the server's.
 async fn connect(
     url: &str,
     patience: Duration,
@@ -151,7 +152,7 @@ async fn connect(
     Ok((Arc::new(store), clock))
 }
 
-/// The runtime of one command: no threads of its own.
+/// Creates the single-threaded runtime of one command.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     Ok(tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -173,25 +174,25 @@ fn open_embedded(
     EmbeddedStore::open(workspace, usage, patience)
 }
 
-/// Where state is.
+/// Location of the state.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The embedded store in this workspace.
+    /// The embedded store in this data directory.
     Directory(PathBuf),
-    /// PostgreSQL.
+    /// A PostgreSQL URL.
     Postgres(String),
 }
 
-/// Which directory a command works on, and which store the flags name.
+/// The project directory a command works on, and the PostgreSQL URL if the flags name one.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The `.agent-workspace`, if there is one.
+    /// The `.agent-workspace` directory, if there is one.
     pub(crate) workspace: Option<PathBuf>,
     url: Option<String>,
 }
 
 impl Place {
-    /// Finds it from the flags, or upward from the current directory.
+    /// Finds the project named by the flags, or searches upward from the current directory.
     pub(crate) fn find(globals: &Globals) -> Result<Self, Failure> {
         let (url, directory) = match &globals.store {
             Some(store) if is_postgres(store) => (Some(store.clone()), globals.dir.clone()),
@@ -227,21 +228,21 @@ impl Place {
         Ok(Self { workspace, ..place })
     }
 
-    /// Its configuration.
+    /// Reads the project's configuration; the defaults if there is no data directory.
     pub(crate) fn config(&self) -> Result<Config, Refusal> {
         self.workspace
             .as_deref()
             .map_or_else(|| Ok(Config::default()), Config::load)
     }
 
-    /// Its permissions.
+    /// Reads the project's permissions; the defaults if there is no data directory.
     pub(crate) fn policy(&self, config: &Config) -> Result<Policy, Refusal> {
         self.workspace
             .as_deref()
             .map_or_else(|| Ok(Policy::default()), |w| config::load_policy(w, config))
     }
 
-    /// Where it is, whole and without links, if it is on this machine.
+    /// Returns the absolute path of the data directory, symlinks resolved, if it is on this machine.
     fn data(&self) -> Option<PathBuf> {
         let workspace = self.workspace.as_deref()?;
         let whole = workspace
@@ -250,12 +251,12 @@ impl Place {
         Some(whole.unwrap_or_else(|_| workspace.to_owned()))
     }
 
-    /// The project's directory, whole, if it is on this machine.
+    /// Returns the absolute path of the project directory, if it is on this machine.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         self.data()?.parent().map(Path::to_owned)
     }
 
-    /// The name of the directory, for titles.
+    /// Returns the name of the project directory, for titles.
     fn project(&self) -> String {
         let root = self.workspace.as_deref().and_then(Path::parent);
         let whole = root.and_then(|root| root.canonicalize().ok());
@@ -266,7 +267,7 @@ impl Place {
         )
     }
 
-    /// Where its state is: the flag wins, then the configuration, then the directory.
+    /// Returns where the state is. The flag wins over the configuration, the configuration over the directory.
     pub(crate) fn store(&self, config: &Config) -> Target {
         match (&self.url, &self.workspace) {
             (Some(url), _) => Target::Postgres(url.clone()),
@@ -276,12 +277,12 @@ impl Place {
     }
 }
 
-/// Whether a store is a PostgreSQL URL.
+/// Returns whether a store is a PostgreSQL URL.
 pub(crate) fn is_postgres(store: &str) -> bool {
     store.starts_with("postgres://") || store.starts_with("postgresql://")
 }
 
-/// The workspace of a project directory; the workspace itself may be named too.
+/// Returns the data directory of a project directory. The path of the data directory itself is accepted too.
 pub(crate) fn workspace_of(directory: &Path) -> PathBuf {
     if directory.file_name().is_some_and(|name| name == WORKSPACE) {
         return directory.to_owned();

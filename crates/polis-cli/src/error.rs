@@ -1,4 +1,5 @@
-//! From a refusal to an exit code and a sentence.
+//! Error reporting of the command line: maps a refusal to an exit code, and prints its message and next step as text or
+//! JSON.
 
 use std::error::Error as _;
 use std::io;
@@ -11,19 +12,19 @@ use polis_view::labels;
 
 use crate::output::Output;
 
-/// Why a command ended without doing what was asked.
+/// Reason why a command ended without success.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Refused or failed, with code, sentence and next step.
+    /// Refused or failed, with code, message and next step.
     Op(OpError),
-    /// Nobody reads our output any more; that is no fault.
+    /// The reader of stdout has closed the pipe; this is not an error.
     BrokenPipe,
-    /// The answer was given already; only the exit code is left to say.
+    /// The result was already printed; only the exit code is left.
     Exit(u8),
 }
 
 impl Failure {
-    /// The answer could not be given, whatever was done before.
+    /// The result could not be written to stdout, whatever the command did before.
     pub(crate) fn unheard(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
@@ -64,12 +65,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// A refusal of the command line's own input.
+/// Creates a refusal of invalid command-line input.
 pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Failure {
     Refusal::new(Code::InvalidInput, message, hint).into()
 }
 
-/// The exit code of each class of refusal; part of the contract.
+/// Returns the exit code of a class of refusals. Exit codes are part of the public contract.
 pub(crate) fn exit_code(kind: Kind) -> u8 {
     match kind {
         Kind::Internal => 1,
@@ -81,7 +82,7 @@ pub(crate) fn exit_code(kind: Kind) -> u8 {
     }
 }
 
-/// Tells the person or the program, and answers the exit code.
+/// Prints the failure, as text or as a JSON document, and returns the exit code.
 pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
     match failure {
         Failure::BrokenPipe => ExitCode::SUCCESS,
@@ -116,7 +117,7 @@ pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
     }
 }
 
-/// The causes of a failure, for the operator who asks for them.
+/// Prints the causes of an internal failure if the operator asked for them with `--verbose`.
 pub(crate) fn warn_of_causes(error: &OpError, out: &Output) {
     let OpError::Failed(failed) = error else {
         return;
@@ -130,7 +131,7 @@ pub(crate) fn warn_of_causes(error: &OpError, out: &Output) {
     }
 }
 
-/// What a person is told beside the sentence: what changed meanwhile, or how a merge came out.
+/// Returns the details printed after the error message: the concurrent change, or the outcome of a merge.
 fn details_text(details: &Details) -> Option<String> {
     match details {
         Details::Version {
@@ -147,7 +148,7 @@ fn details_text(details: &Details) -> Option<String> {
     }
 }
 
-/// What clap has to say: help and version, or what is wrong with the arguments.
+/// Prints clap's output: help and version, or what is wrong with the arguments.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let asked = matches!(
         error.kind(),
@@ -161,7 +162,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         "a command is missing".to_owned()
     } else {
-        // The first paragraph says what is wrong, the rest how to use it.
+        // The first paragraph is the error, the rest is usage.
         let text = error.render().to_string();
         let lines = text.lines().take_while(|line| !line.is_empty());
         let said = lines.map(str::trim).collect::<Vec<_>>().join(" ");

@@ -1,12 +1,12 @@
-//! What polis asks git: whether its index has changed, and which files are tracked.
+//! Queries to git: whether the index of a repository has changed, and which files are tracked.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Returns what tells one state of the index of the repository around a directory from another; none outside of a
-/// repository, and before its first `git add`.
+/// Returns a fingerprint (inode, size and mtime) of the index of the repository around a directory. `None` outside a
+/// repository and before its first `git add`.
 pub(crate) fn index_state(directory: &Path) -> Option<String> {
     let dot_git = dot_git(directory)?;
     let index = fs::metadata(git_directory(&dot_git)?.join("index")).ok()?;
@@ -23,7 +23,8 @@ fn dot_git(directory: &Path) -> Option<PathBuf> {
     candidates.find(|dot_git| dot_git.exists())
 }
 
-/// The directory that has the index: `.git` itself, or what the file of a worktree names.
+/// Returns the directory that contains the index: `.git` itself, or the directory named in the `.git` file of a
+/// worktree.
 fn git_directory(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_owned());
@@ -33,22 +34,23 @@ fn git_directory(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(named))
 }
 
-/// Whether git is writing the index of the repository around a directory. It replaces files before that.
+/// Returns whether git is writing the index of the repository around a directory (`index.lock` exists). git replaces
+/// work-tree files before it replaces the index.
 pub(crate) fn is_being_changed(directory: &Path) -> bool {
     let git = dot_git(directory).and_then(|dot_git| git_directory(&dot_git));
     git.is_some_and(|git| git.join("index.lock").exists())
 }
 
-/// git could not say what it tracks: the repository is damaged, or of a format that this git does not know.
+/// git could not list the tracked files: the repository is damaged, or in a format that this git does not support.
 #[derive(Debug)]
 pub(crate) struct Unanswered;
 
-/// Returns the tracked files below a path of a directory. Where there is no git program nothing is tracked, as nothing can
-/// be pulled.
+/// Returns the tracked files below a path of a directory. Without a git program nothing is tracked, as nothing can be
+/// pulled.
 pub(crate) fn tracked_files(directory: &Path, path: &str) -> Result<Vec<String>, Unanswered> {
     let mut git = Command::new("git");
-    // The repository's own configuration must not start a program. The files may belong to another user, as those of a
-    // checkout that is mounted into a container do: only names are read, so git need not refuse them.
+    // The repository's own configuration must not start a program (fsmonitor, hooks). The files may belong to another
+    // user, as in a checkout that is mounted into a container: only names are read, so git need not refuse them.
     git.args([
         "-c",
         "core.fsmonitor=false",

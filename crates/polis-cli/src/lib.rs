@@ -1,8 +1,7 @@
-//! The command line of polis: arguments in, one operation, one answer out.
+//! Command line of polis: parses arguments, runs one operation and prints one result.
 //!
-//! This crate is the composition root: only it opens stores, reads configuration and the
-//! environment, and hands them to the operations. A command file is its arguments, one call and
-//! one rendering.
+//! This crate is the composition root: only it opens stores, reads configuration and the environment, and passes them
+//! to the operations. A command file consists of its arguments, one operation call and one rendering.
 
 mod cli;
 mod clock;
@@ -54,7 +53,7 @@ pub fn run_blackboard() -> ExitCode {
     }
 }
 
-/// The command tree, for completions, man pages and the reference.
+/// Returns the command tree, for completions, man pages and the reference.
 fn command_tree() -> clap::Command {
     use clap::CommandFactory as _;
     cli::Cli::command()

@@ -1,4 +1,4 @@
-//! The `polis` program.
+//! Entry point of the `polis` program.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
-//! What agents think with: from flags, configuration and environment to the endpoints that are asked, with their keys.
+//! Model selection: resolves flags, configuration and environment to model endpoints with their API keys, or to a
+//! recording.
 //!
-//! The only place that reads keys. A key is never printed: not in a refusal, not with `Debug`.
+//! This is the only module that reads API keys. A key is never printed: not in a refusal, not with `Debug`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,22 +15,22 @@ use crate::config::Config;
 use crate::config::models::{EndpointConfig, FROM_ENVIRONMENT, check_address};
 use crate::error::{Failure, invalid};
 
-/// What begins the name of a recording.
+/// Prefix of a `--model` value that names a recording.
 const REPLAY: &str = "replay:";
-/// Where the key is if only the environment is set.
+/// Variables that define an endpoint if the configuration has none.
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const OPENAI_URL: &str = "OPENAI_BASE_URL";
 
-/// What agents think with.
+/// The selected source of model answers.
 #[derive(Debug)]
 pub(crate) enum Thinking {
-    /// Answers that were recorded.
+    /// A recording that is played back.
     Replay(PathBuf),
-    /// Models that are asked.
+    /// Live model endpoints.
     Endpoints(Endpoints),
 }
 
-/// Endpoints, and which is asked by those whose role names none.
+/// Endpoints with their keys, and the default endpoint for roles that name none.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
     pub(crate) default: String,
@@ -37,7 +38,7 @@ pub(crate) struct Endpoints {
 }
 
 impl Thinking {
-    /// Refuses a budget of money where nothing has a price: it would never be used up.
+    /// Refuses a money budget if no endpoint has a price: it would never be used up.
     pub(crate) fn check_money(&self, limited: bool) -> Result<(), Failure> {
         let priced = match self {
             Self::Replay(_) => true,
@@ -55,7 +56,7 @@ impl Thinking {
         ))
     }
 
-    /// What agents think with, ready to be asked.
+    /// Creates the model client.
     pub(crate) fn model(
         self,
         config: &Config,
@@ -76,7 +77,7 @@ impl Thinking {
     }
 }
 
-/// A model whose answers are recorded.
+/// Wraps a model so that its answers are recorded to a file.
 pub(crate) fn recorded(model: Arc<dyn Model>, file: &Path) -> Result<Arc<dyn Model>, Failure> {
     let recorder = Recorder::new(model, file).map_err(|_| {
         invalid(
@@ -88,7 +89,7 @@ pub(crate) fn recorded(model: Arc<dyn Model>, file: &Path) -> Result<Arc<dyn Mod
 }
 
 impl Endpoints {
-    /// The endpoints at work. Nothing is asked yet.
+    /// Creates the client for these endpoints. Sends no request yet.
     pub(crate) fn model(
         self,
         concurrency: u32,
@@ -119,7 +120,7 @@ impl Endpoints {
     }
 }
 
-/// The proxies that the environment names, in small letters or in large ones.
+/// Returns the proxies from the environment; variable names in lower or upper case.
 pub(crate) fn proxies(here: &dyn Surroundings) -> Proxies {
     let named = |name: &str| {
         let found = here
@@ -135,17 +136,17 @@ pub(crate) fn proxies(here: &dyn Surroundings) -> Proxies {
     }
 }
 
-/// What there is outside of the configuration.
+/// Process environment and files, as a trait so that tests can replace them.
 pub(crate) trait Surroundings {
-    /// A variable of the environment that is set and not empty.
+    /// Returns an environment variable that is set and not empty.
     fn variable(&self, name: &str) -> Option<String>;
-    /// A file's text.
+    /// Returns the text of a file.
     fn file(&self, path: &Path) -> Option<String>;
-    /// What tells this project from others.
+    /// Returns an identifier of the project, its directory.
     fn place(&self) -> String;
 }
 
-/// The real environment and files; relative ones are below the project's directory.
+/// The real environment and file system. Relative paths are below the project directory.
 #[derive(Debug)]
 pub(crate) struct Here(pub(crate) Option<PathBuf>);
 
@@ -174,7 +175,7 @@ impl Surroundings for Here {
     }
 }
 
-/// Decides what agents think with. `model` is what the flag says: an endpoint, a model, or `replay:FILE`.
+/// Selects the model source. `model` is the value of the flag: an endpoint name, a model name, or `replay:FILE`.
 pub(crate) fn choose(
     config: &Config,
     model: Option<&str>,
@@ -201,7 +202,7 @@ pub(crate) fn choose(
         .filter(|model| named(model))
         .unwrap_or(usual)
         .to_owned();
-    // What is not an endpoint is a model's name at the usual one.
+    // A name that is not an endpoint is a model name at the default endpoint.
     if let Some(model) = model.filter(|model| !named(model)) {
         for (_, endpoint) in found.iter_mut().filter(|(name, _)| *name == default) {
             model.clone_into(&mut endpoint.model);
@@ -215,7 +216,7 @@ pub(crate) fn choose(
     Ok(Thinking::Endpoints(Endpoints { default, all }))
 }
 
-/// The endpoint that the usual variables make.
+/// Creates an endpoint from `OPENAI_API_KEY` and `OPENAI_BASE_URL`.
 fn from_environment(here: &dyn Surroundings) -> Result<EndpointConfig, Refusal> {
     let key = here.variable(OPENAI_KEY);
     let url = here.variable(OPENAI_URL);

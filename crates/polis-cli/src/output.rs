@@ -1,4 +1,4 @@
-//! What goes to the screen or to a program: JSON documents, sentences and tables.
+//! Output of commands: JSON documents for programs, text and tables for people, warnings and progress on stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -11,13 +11,13 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::error::Failure;
 
-/// How to answer.
+/// Output settings of a command: JSON or text, colours, verbosity, terminal width.
 #[derive(Debug)]
 pub(crate) struct Output {
     json: bool,
     colour: bool,
     verbose: bool,
-    /// The terminal's width, if the answer goes to one.
+    /// Width of the terminal, if stdout is one.
     width: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Output {
         self.verbose
     }
 
-    /// One answer: the document for a program, or what `human` makes of it for a person.
+    /// Prints a result: the JSON document for a program, or the text that `human` renders from it.
     pub(crate) fn answer<T: Serialize>(
         &self,
         value: &T,
@@ -57,13 +57,13 @@ impl Output {
         }
     }
 
-    /// One JSON document on its own line.
+    /// Prints one JSON document on its own line.
     pub(crate) fn document<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
         let text = serde_json::to_string(value).map_err(io::Error::other)?;
         self.line(&text)
     }
 
-    /// Text for a person; ends with a line break if there is any.
+    /// Prints text for a person, with a line break at the end. Prints nothing for an empty text.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         if text.is_empty() {
             return Ok(());
@@ -71,20 +71,20 @@ impl Output {
         self.line(text.trim_end_matches('\n'))
     }
 
-    /// A line, at once.
+    /// Prints a line and flushes stdout.
     pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
         written.map_err(Failure::unheard)
     }
 
-    /// Raw text, without a line break.
+    /// Prints text without a line break.
     pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
         let written = io::stdout().lock().write_all(text.as_bytes());
         written.map_err(Failure::unheard)
     }
 
-    /// Bytes to the letter for a program; on a terminal they are made safe to look at.
+    /// Prints bytes unchanged for a program. On a terminal, control characters are made harmless.
     pub(crate) fn exact_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if io::stdout().is_terminal() {
             return self.exact(&String::from_utf8_lossy(bytes));
@@ -94,7 +94,7 @@ impl Output {
         written.map_err(Failure::unheard)
     }
 
-    /// A text to the letter for a program, and made safe for a terminal.
+    /// Prints text unchanged for a program. On a terminal, control characters are made harmless.
     pub(crate) fn exact(&self, text: &str) -> Result<(), Failure> {
         let terminal = io::stdout().is_terminal();
         let written = if terminal {
@@ -110,29 +110,29 @@ impl Output {
         io::stdout().flush().map_err(Failure::unheard)
     }
 
-    /// What is said beside an answer, to a person only.
+    /// Prints an additional remark on stderr, for a person at a terminal only.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json && io::stderr().is_terminal() {
             self.warn(&self.paint(Style::Dim, text));
         }
     }
 
-    /// How wide, and whether in colour, Markdown is rendered.
+    /// Returns the width to render Markdown at: the terminal's, or the default.
     pub(crate) fn width_or(&self, default: usize) -> usize {
         self.width.unwrap_or(default)
     }
 
-    /// Whether there are colours.
+    /// Returns whether output is coloured.
     pub(crate) fn has_colour(&self) -> bool {
         self.colour
     }
 
-    /// A line on standard error.
+    /// Prints a line on stderr.
     pub(crate) fn warn(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// Progress of long work: on a terminal one line that is overwritten, elsewhere nothing.
+    /// Shows progress of long work: one line that is overwritten on a terminal, nothing otherwise.
     pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
         if self.json || !io::stderr().is_terminal() || of == 0 {
             return;
@@ -141,7 +141,7 @@ impl Output {
         let _ = write!(io::stderr().lock(), "\r{what} {:3}%{end}", done * 100 / of);
     }
 
-    /// Text in a colour, where there are colours.
+    /// Colours a text, if output is coloured.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
@@ -152,7 +152,7 @@ impl Output {
     }
 }
 
-/// A table whose columns line up, wide characters included.
+/// A table with aligned columns; handles wide characters.
 #[derive(Debug)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -181,7 +181,7 @@ impl Table {
                 .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
-        // The last column gives way to a narrow terminal, the others stay whole.
+        // Only the last column is cut on a narrow terminal.
         let before: usize = widths.iter().rev().skip(1).map(|w| w + 2).sum();
         let room = out
             .width
@@ -197,7 +197,7 @@ impl Table {
                 };
                 let pad = width.saturating_sub(cell.width());
                 line.push_str(&cell);
-                // Not by a format's width, which is bounded: a path may be longer.
+                // Not with a format width, which is bounded: a path may be longer.
                 line.extend(std::iter::repeat_n(' ', pad + 2));
             }
             let line = line.trim_end();

@@ -1,4 +1,5 @@
-//! Finds the process that listens on a TCP address or a Unix socket of this machine, to name it when the address is taken.
+//! Finds the process that listens on a TCP address or a Unix socket of this machine, for the error message when the
+//! address is already in use.
 //!
 //! Reads `/proc`: processes of other users and systems without it are not found.
 
@@ -6,10 +7,10 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-/// The state of a listening socket in `/proc/net/tcp`.
+/// State code of a listening socket in `/proc/net/tcp`.
 const LISTEN: &str = "0A";
 
-/// A process that listens.
+/// A process that listens on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PortOwner {
     /// The name of its program.
@@ -50,7 +51,7 @@ impl PortOwner {
     }
 }
 
-/// The inodes of the sockets that listen there.
+/// Returns the inodes of the sockets that listen on an address, or on all addresses at its port.
 fn listening_inodes(address: SocketAddr) -> Vec<String> {
     let mut inodes = Vec::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -74,7 +75,7 @@ fn listening_inodes(address: SocketAddr) -> Vec<String> {
     inodes
 }
 
-/// Reads an address as the kernel writes it: hexadecimal, each 32 bits in the byte order of the machine.
+/// Parses an address as the kernel writes it: hexadecimal, each 32-bit word in the byte order of the machine.
 fn parse_address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -121,8 +122,8 @@ mod tests {
 
     use super::*;
 
-    /// Waits until there is no owner: a process that another test is starting has a copy of the socket until it runs its
-    /// program.
+    /// Waits until there is no owner: a process that another test is starting holds a copy of the socket between fork
+    /// and exec.
     fn until_free(find: impl Fn() -> Option<PortOwner>) {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while let Some(owner) = find() {

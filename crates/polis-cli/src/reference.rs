@@ -1,6 +1,7 @@
-//! The reference pages, generated from the code they describe.
+//! Generates the reference pages (`docs/reference/`) from the code they describe: commands, error codes, configuration
+//! keys, permissions, the OpenAPI document, tools and JSON Schemas.
 //!
-//! A test compares them with `docs/reference/`; with `POLIS_WRITE_REFERENCE=1` it writes them.
+//! A test compares the generated pages with `docs/reference/`; with `POLIS_WRITE_REFERENCE=1` it writes them.
 
 mod tools;
 
@@ -17,7 +18,7 @@ use crate::config::keys;
 use crate::config::models::ENDPOINT_KEYS;
 use crate::error::exit_code;
 
-/// Every page: its file name and its text.
+/// Returns every page: its file name and its text.
 pub fn pages() -> Vec<(String, String)> {
     let mut pages = vec![
         ("cli.md".to_owned(), commands()),
@@ -35,7 +36,7 @@ pub fn pages() -> Vec<(String, String)> {
     pages
 }
 
-/// What `polis serve` serves at /v1/openapi.json.
+/// Returns the OpenAPI document that `polis serve` serves at /v1/openapi.json.
 fn description() -> String {
     let document = polis_serve::http::openapi::document();
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"

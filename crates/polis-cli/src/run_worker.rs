@@ -1,4 +1,5 @@
-//! A society at work in this process: driven, and told to a collector of traces if one is named.
+//! Society worker embedded in this process: drives runs with a model, and exports traces over OpenTelemetry if a
+//! collector is configured. `polis run`, `polis serve` and the demo use it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,13 +18,13 @@ use crate::error::Failure;
 use crate::model_selection::{Surroundings, proxies};
 use crate::team;
 
-/// How long the last traces may take to be sent.
+/// Maximum time for sending the last traces at shutdown.
 const LAST_TRACES: Duration = Duration::from_secs(2);
 
-/// What is needed to drive societies.
+/// Settings for driving societies in this process.
 #[derive(Debug)]
 pub(crate) struct Drive {
-    /// What agents think with.
+    /// The model that agents use.
     pub(crate) model: Arc<dyn Model>,
     settings: SocietySettings,
     telemetry: Option<TelemetrySettings>,
@@ -31,8 +32,8 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    /// Driving with a model, as the configuration and the environment say. `what` begins the worker's name; `runs` are
-    /// the only ones that are driven, all if there are none.
+    /// Creates the settings from a model, the configuration and the environment. `what` is the prefix of the worker's
+    /// name. Only the given `runs` are driven; all runs if the list is empty.
     pub(crate) fn new(
         what: &str,
         model: Arc<dyn Model>,
@@ -55,10 +56,10 @@ impl Drive {
         }
     }
 
-    /// Begins. Called inside of the runtime.
+    /// Starts the worker. Must be called inside the async runtime.
     pub(crate) async fn start(self, context: &Context) -> Result<Driven, Failure> {
         let mut polis = context.polis.clone();
-        // What agents are told by the runtime is in the language of their roles.
+        // The runtime's own messages to agents use the language of their roles.
         if let Some(language) = self.language {
             Arc::make_mut(&mut polis.settings).boards.language = language;
         }
@@ -73,7 +74,7 @@ impl Drive {
     }
 }
 
-/// Where traces go: the variables of OpenTelemetry win over the configuration.
+/// Returns where traces are sent. The OpenTelemetry environment variables win over the configuration.
 fn traces(config: &Config, here: &dyn Surroundings) -> Option<TelemetrySettings> {
     let named = Some(config.society.telemetry.as_str()).filter(|url| !url.is_empty());
     let set = TelemetrySettings::from_variables(|name| here.variable(name));
@@ -83,7 +84,7 @@ fn traces(config: &Config, here: &dyn Surroundings) -> Option<TelemetrySettings>
     Some(settings)
 }
 
-/// A society at work.
+/// A running society worker.
 #[derive(Debug)]
 pub(crate) struct Driven {
     /// The society.
@@ -92,7 +93,7 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Ends in good order, as far as this time allows.
+    /// Shuts down gracefully, within the given time.
     pub(crate) async fn stop(self, grace: Duration) {
         self.society.stop(grace).await;
         if let Some(telemetry) = self.telemetry {

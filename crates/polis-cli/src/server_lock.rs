@@ -1,18 +1,19 @@
-//! Which server runs for a directory: a file with its address, which it holds locked as long as it runs.
+//! Server lock file: records the address of the server that runs for a project. The server holds the file locked as
+//! long as it runs.
 //!
-//! The lock is the kernel's, so a server that was killed leaves nothing that looks as if it ran.
+//! The lock is the kernel's (`flock`), so a killed server leaves no stale lock behind.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file's name in the workspace.
+/// Name of the lock file in the data directory.
 const FILE: &str = "serve.url";
-/// How often is tried to lock the file, or to read what is in it, and the time between.
+/// Number of attempts to lock or read the file, and the pause between them.
 const TRIES: (u32, Duration) = (20, Duration::from_millis(10));
 
-/// A server's mark in its directory; gone when it is dropped.
+/// A held server lock file. Dropping it empties and unlocks the file.
 #[derive(Debug)]
 pub(crate) struct Running {
     file: File,
@@ -20,8 +21,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Leaves the mark. `None` if another server has left its own, or the directory cannot be written:
-    /// the server serves all the same.
+    /// Creates and locks the file. Returns `None` if another server holds the lock or the directory cannot be written;
+    /// the server runs without the file then.
     pub(crate) async fn announce(workspace: &Path, url: &str) -> Option<Self> {
         page(url)?;
         let path = workspace.join(FILE);
@@ -33,7 +34,7 @@ impl Running {
             .open(&path)
             .ok()?;
         let mut left = TRIES.0;
-        // Somebody who looks holds it for a moment.
+        // A process that reads the address holds a shared lock for a moment.
         while file.try_lock().is_err() {
             left = left.checked_sub(1)?;
             tokio::time::sleep(TRIES.1).await;
@@ -46,14 +47,15 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Emptied while it is still ours: a file that is removed could be another's by now.
+        // Emptied while the lock is still held. Removing the file after unlocking could remove the file of a new
+        // server.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
         tracing::debug!(path = %self.path.display(), "the server's mark is gone");
     }
 }
 
-/// The address of the server that runs for a directory.
+/// Returns the address of the server that runs for a project.
 pub(crate) async fn find(workspace: &Path) -> Option<String> {
     for _ in 0..TRIES.0 {
         let mut file = File::open(workspace.join(FILE)).ok()?;
@@ -66,18 +68,18 @@ pub(crate) async fn find(workspace: &Path) -> Option<String> {
         if !url.is_empty() {
             return Some(url);
         }
-        // It is there, and about to say where.
+        // The lock is held, but the address is not written yet.
         tokio::time::sleep(TRIES.1).await;
     }
     None
 }
 
-/// The address a browser opens; none for a server that no browser can reach.
+/// Returns the address a browser opens; `None` for a server that no browser can reach (a Unix socket).
 pub(crate) fn page(url: &str) -> Option<String> {
     if !url.starts_with("http") {
         return None;
     }
-    // Listening on every address, it is at home too.
+    // A server that listens on all addresses is reached at the loopback address.
     let home = url.replace("://0.0.0.0:", "://127.0.0.1:");
     Some(home.replace("://[::]:", "://[::1]:"))
 }

@@ -1,4 +1,4 @@
-//! A directory of `N.json` task files, to import from and export to.
+//! Directory of `N.json` task files (Claude Code's format), for task import and export.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -9,19 +9,19 @@ use polis_core::{Code, TaskId};
 use polis_ops::PortError;
 use polis_ops::port::{TaskFile, TaskFileSink, TaskFiles};
 
-/// The largest file that can be a task.
+/// Maximum size of a task file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-/// Where Claude Code writes down the highest number it gave out.
+/// File in which Claude Code stores the highest task number it has assigned.
 const HIGH_WATER: &str = ".highwatermark";
 
-/// The directory.
+/// A directory of task files.
 #[derive(Debug)]
 pub(crate) struct TaskDir {
     path: PathBuf,
 }
 
 impl TaskDir {
-    /// A directory to import from.
+    /// Opens an existing directory to import from.
     pub(crate) fn existing(path: PathBuf) -> Result<Self, PortError> {
         if path.is_dir() {
             return Ok(Self { path });
@@ -33,13 +33,13 @@ impl TaskDir {
         ))
     }
 
-    /// A directory to export to, created if need be.
+    /// Creates a directory to export to, if it does not exist.
     pub(crate) fn create(path: PathBuf) -> Result<Self, PortError> {
         fs::create_dir_all(&path).map_err(|e| cannot_write(&e))?;
         Ok(Self { path })
     }
 
-    /// Writes a file whole, or not at all.
+    /// Replaces a file atomically, through a temporary file and rename.
     fn replace(&self, name: &str, text: &str) -> std::io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.path)?;
         file.write_all(text.as_bytes())?;
@@ -96,7 +96,7 @@ impl TaskFiles for TaskDir {
                 )));
             }
             let text = String::from_utf8(fs::read(&path)?);
-            // Some editors put a mark before the first character.
+            // Some editors write a byte order mark.
             let text = text.map(|text| text.trim_start_matches('\u{feff}').to_owned());
             Ok(text.map_err(|_| "not UTF-8".to_owned()))
         };
@@ -121,7 +121,7 @@ impl TaskFileSink for TaskDir {
         let highest = highest.max(self.highest_number().unwrap_or(0));
         self.replace(HIGH_WATER, &highest.to_string())
             .map_err(|e| cannot_write(&e))?;
-        // One call for the whole file system instead of one for each of many small files.
+        // One `syncfs` for the whole file system instead of one `fsync` for each of many small files.
         let directory = fs::File::open(&self.path).map_err(|e| cannot_write(&e))?;
         rustix::fs::syncfs(&directory).map_err(|e| cannot_write(&e.into()))
     }

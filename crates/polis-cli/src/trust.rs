@@ -1,8 +1,8 @@
-//! Which projects polis uses: only those that this user created on this machine, or trusts.
+//! Project trust: polis uses only projects that this user created on this machine or has trusted with `polis trust`.
 //!
-//! polis finds the project of a command by going up from the current directory, and its configuration decides where keys
-//! are sent and what commands may read. An agent can write to its workspace, and a repository can hold anything, so a data
-//! directory that is found there may be anyone's.
+//! polis finds the project of a command by searching upward from the current directory, and the project's configuration
+//! decides where API keys are sent and what commands may read. An agent can write to its workspace, and a repository
+//! can contain anything, so a data directory that is found there may come from anyone.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,9 @@ use polis_workspace::registry::{
 use crate::error::Failure;
 use crate::git;
 
-/// Returns the canonical path of a data directory. Refuses one that lies in a workspace, or that this user neither created
-/// nor trusts. Only the returned path may be used: a link in the given one may lead elsewhere in the next moment.
+/// Returns the canonical path of a data directory. Refuses one that lies in a workspace, or that this user neither
+/// created nor trusts. Callers must use only the returned path: a symlink in the given path may be changed after the
+/// check.
 pub(crate) fn check(data: &Path) -> Result<PathBuf, Refusal> {
     let data = whole(data);
     let registry = MachineRegistry::of_user();
@@ -43,7 +44,7 @@ pub(crate) fn check(data: &Path) -> Result<PathBuf, Refusal> {
     ))
 }
 
-/// Refuses a data directory in a place that an agent can write to.
+/// Refuses a data directory in a location that an agent can write to.
 pub(crate) fn check_place(registry: &MachineRegistry, data: &Path) -> Result<(), Refusal> {
     let project = project_of(data);
     let is_in_data = project
@@ -78,8 +79,8 @@ pub(crate) fn check_place(registry: &MachineRegistry, data: &Path) -> Result<(),
     ))
 }
 
-/// Refuses a project whose files git may have replaced. A pull overwrites ignored files without a word if the other side
-/// tracks them. Git is asked only when its index has changed since the last look.
+/// Refuses a project whose files git may have replaced. A pull silently overwrites ignored files if the other side
+/// tracks them. git is run only if its index has changed since the last check.
 fn check_tracked_files(
     registry: &MachineRegistry,
     data: &Path,
@@ -90,7 +91,7 @@ fn check_tracked_files(
     if git_index == known.git_index {
         return Ok(());
     }
-    // Before git is asked: what a pull replaces after that changes the index once more.
+    // Taken before git runs: a pull that replaces files after this point changes the index once more.
     let configuration = configuration_fingerprint(data);
     let is_changed = configuration != known.configuration;
     let Ok(tracked) = git::tracked_files(&project, PROJECT_DATA) else {
@@ -107,7 +108,8 @@ fn check_tracked_files(
         ));
     };
     if let Some(refusal) = tracked_data(&project, &tracked) {
-        // The data may be replaced already: that git tracks it no longer does not make it the user's.
+        // Trust is revoked, because the data may already be replaced: if git stops tracking it later, it is still not
+        // the user's.
         let _ = registry.distrust(data);
         return Err(refusal);
     }
@@ -141,12 +143,12 @@ fn check_tracked_files(
         configuration,
         git_index,
     };
-    // Should it fail, git is asked again the next time.
+    // If this fails, git is run again the next time.
     let _ = registry.record_project(data, &looked_at);
     Ok(())
 }
 
-/// Trusts the project of a data directory with the files it has now. Refuses one whose data git tracks.
+/// Trusts the project of a data directory with its current files. Refuses a project whose data git tracks.
 pub(crate) fn trust(registry: &MachineRegistry, data: &Path) -> Result<(), Failure> {
     let project = project_of(data);
     let git_index = git::index_state(&project).unwrap_or_default();
@@ -159,12 +161,12 @@ pub(crate) fn trust(registry: &MachineRegistry, data: &Path) -> Result<(), Failu
         configuration: configuration_fingerprint(data),
         git_index,
     };
-    // Should it fail, git is asked at the next use.
+    // If this fails, git is run at the next use.
     let _ = registry.record_project(data, &looked_at);
     Ok(())
 }
 
-/// The refusal of a project whose database or private files git tracks, if there are any.
+/// Returns the refusal for a project whose database or private files git tracks, if there are any.
 fn tracked_data(project: &Path, tracked: &[String]) -> Option<Refusal> {
     let name = tracked.iter().find(|name| !may_be_tracked(name))?;
     Some(Refusal::new(
@@ -181,8 +183,8 @@ fn tracked_data(project: &Path, tracked: &[String]) -> Option<Refusal> {
     ))
 }
 
-/// What a team may have in git: settings, which are compared with those that were trusted, and boards, whose files anyone
-/// may edit.
+/// Entries of a data directory that may be in git: settings, which are compared with the trusted ones, and boards,
+/// whose files anyone may edit.
 const TRACKABLE: [&str; 6] = [
     ".gitignore",
     "global-whiteboard.md",
@@ -192,7 +194,7 @@ const TRACKABLE: [&str; 6] = [
     TEAMS,
 ];
 
-/// Whether a tracked file of a data directory may come from a repository.
+/// Returns whether a tracked file of a data directory may come from a repository.
 fn may_be_tracked(name: &str) -> bool {
     let Some(name) = in_data(name) else {
         return false;
@@ -211,17 +213,17 @@ fn is_configuration_name(name: &str) -> bool {
     CONFIGURATION_FILES.contains(&name) || name.split('/').next() == Some(TEAMS)
 }
 
-/// The name of a tracked file below the data directory.
+/// Returns the name of a tracked file relative to the data directory.
 fn in_data(name: &str) -> Option<&str> {
     name.strip_prefix(PROJECT_DATA)?.strip_prefix('/')
 }
 
-/// The directory that a data directory belongs to.
+/// Returns the project directory of a data directory.
 pub(crate) fn project_of(data: &Path) -> PathBuf {
     data.parent().unwrap_or(data).to_owned()
 }
 
-/// A path without links, as far as it is there.
+/// Resolves symlinks in the existing part of a path.
 pub(crate) fn whole(path: &Path) -> PathBuf {
     path.canonicalize()
         .or_else(|_| {

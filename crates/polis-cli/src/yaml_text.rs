@@ -1,26 +1,26 @@
-//! Reading YAML: faults with their line, and no text that is nested or repeats itself beyond all
-//! measure.
+//! YAML loading with limits: reports errors with their line, and refuses deep nesting and alias expansion ("billion
+//! laughs").
 
 use saphyr::{LoadableYamlNode as _, MarkedYaml};
 
-/// How far into a line blocks may begin. The parser goes one call deeper with every block inside
-/// another, and each takes a column at least.
+/// Maximum column at which a block may begin. The parser recurses once for every nested block, and each level takes at
+/// least one column.
 const MAX_INDENT: usize = 400;
-/// A text with more anchors than this may not have more aliases than that: each alias is read as a
-/// copy, and copies of copies of copies fill any memory.
+/// Texts with more than `MAX_ANCHORS` anchors may have at most `MAX_ALIASES` aliases: each alias is expanded to a copy,
+/// and copies of copies exhaust any memory.
 const MAX_ANCHORS: usize = 3;
 const MAX_ALIASES: usize = 16;
 
-/// Why a text is not YAML that can be read.
+/// A YAML error with its line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct YamlFault {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub(crate) line: usize,
-    /// What is wrong with it.
+    /// Error message.
     pub(crate) why: String,
 }
 
-/// The documents of a text, with the places of their values.
+/// Parses the documents of a text, with source positions.
 pub(crate) fn load(text: &str) -> Result<Vec<MarkedYaml<'_>>, YamlFault> {
     let too_deep = text.lines().position(|line| {
         let begin = line.find(|c| !matches!(c, ' ' | '\t' | '-' | '?' | ':'));
@@ -44,7 +44,7 @@ pub(crate) fn load(text: &str) -> Result<Vec<MarkedYaml<'_>>, YamlFault> {
     })
 }
 
-/// How often a mark stands where it may begin a value.
+/// Counts occurrences of a marker (`&` or `*`) at positions where a value may begin.
 fn marks(text: &str, mark: char) -> usize {
     let begins = |at: usize| {
         let before = text.get(..at).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The `blackboard` program: `polis blackboard` under the name the documents give it.
+//! Entry point of the `blackboard` program: `polis blackboard` under the name that the source documents use.
 
 use std::process::ExitCode;
 

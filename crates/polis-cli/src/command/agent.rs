@@ -1,4 +1,4 @@
-//! `polis agent`.
+//! `polis agent`: registers, lists, shows and retires agents, prints the reporting tree, and manages their tokens.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ impl Agent {
     }
 }
 
-/// An id to look up. The person is not in the registry, and says so.
+/// Parses the id of a registered agent. Refuses `user`: the human user is not in the registry.
 fn registered(id: &str) -> Result<AgentId, Refusal> {
     if id == AgentId::USER {
         return Err(Refusal::new(

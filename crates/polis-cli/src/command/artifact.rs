@@ -1,4 +1,4 @@
-//! `polis artifact`.
+//! `polis artifact`: stores artifacts and prints them by reference, for handover between agents.
 
 use clap::{Args, Subcommand};
 use polis_core::Raw;

@@ -1,6 +1,6 @@
-//! `polis blackboard`, and the program `blackboard`: shared files by path.
+//! `polis blackboard`, and the program `blackboard`: reads and writes shared files by path.
 //!
-//! Failures begin with the status the document gives them: `404 NOT_FOUND: ...`.
+//! Error messages begin with the status that the source document assigns to them: `404 NOT_FOUND: ...`.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +64,7 @@ enum Mode {
 
 impl Blackboard {
     pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        // A project that is named on the command line wins over the environment.
+        // A project named on the command line (`--dir`) wins over a root named in the environment.
         let elsewhere = is_typed("--dir") && !is_typed("--root");
         let root = self
             .root
@@ -82,14 +82,14 @@ impl Blackboard {
     }
 }
 
-/// Opens the blackboard of the project, or the one that is named. Reading begins none.
+/// Opens the blackboard of the project, or the one that is named. A read never creates a blackboard.
 fn open(globals: &Globals, root: Option<Root>, verb: &Verb) -> Result<Context, Failure> {
     let Some(root) = root else {
         let failure = match Context::open(globals) {
             Err(Failure::Op(error)) if error.code() == Code::NotInitialized => error,
             opened => return opened,
         };
-        // Who names a project or a store means that one, and not the blackboard in the home directory.
+        // A caller that names a project or a store means that one, not the blackboard in the home directory.
         let is_unnamed = globals.dir.is_none() && globals.store.is_none();
         if let Some(home) = Root::in_home_directory().filter(|_| is_unnamed) {
             return Context::open_blackboard(globals, &home);
@@ -113,15 +113,15 @@ fn open(globals: &Globals, root: Option<Root>, verb: &Verb) -> Result<Context, F
     Context::open_blackboard(globals, &root)
 }
 
-/// Where a blackboard outside of a project is.
+/// Location of a blackboard outside a project.
 #[derive(Debug)]
 pub(crate) struct Root {
-    /// The directory that has it in `blackboard/`.
+    /// The directory that contains `blackboard/`.
     pub(crate) home: PathBuf,
 }
 
 impl Root {
-    /// `~/clawos` and `~/clawos/blackboard` both name the latter.
+    /// Creates the location from a path: `~/clawos` and `~/clawos/blackboard` both name the latter.
     fn of(root: &Path) -> Self {
         let is_files = root.file_name().is_some_and(|name| name == "blackboard");
         let home = root.parent().filter(|_| is_files).unwrap_or(root);
@@ -130,25 +130,26 @@ impl Root {
         }
     }
 
-    /// Returns the blackboard at `~/clawos/blackboard`, the place that the blackboard's document names, if it exists.
+    /// Returns the blackboard at `~/clawos/blackboard`, the location that the source document of the blackboard
+    /// specifies, if it exists.
     fn in_home_directory() -> Option<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from)?;
         let home = home.is_absolute().then(|| home.join("clawos"))?;
         home.join("blackboard").is_dir().then_some(Self { home })
     }
 
-    /// Whether it is the blackboard of a project, named by its workspace.
+    /// Returns whether this is the blackboard of a project, named by its data directory.
     pub(crate) fn is_workspace(&self) -> bool {
         self.home.file_name().is_some_and(|name| name == WORKSPACE)
     }
 
-    /// Whether there is one.
+    /// Returns whether the blackboard exists.
     fn exists(&self) -> bool {
         workspace_of(&self.home).is_dir() || self.home.join("blackboard").is_dir()
     }
 }
 
-/// A failure as the document words it: a status first.
+/// Formats a failure as the source document words it: a status first.
 fn status_line(error: &OpError) -> String {
     let status = match error.code() {
         Code::FileNotFound => "404 NOT_FOUND",

@@ -1,4 +1,4 @@
-//! `polis completions` and `polis man`.
+//! `polis completions` and `polis man`: shell completions and man pages, generated from the command tree.
 
 use std::path::PathBuf;
 

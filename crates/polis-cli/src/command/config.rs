@@ -1,4 +1,4 @@
-//! `polis config`.
+//! `polis config`: prints the effective configuration and checks the files.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -65,7 +65,7 @@ impl Config {
     }
 }
 
-/// An endpoint of models, key by key; the key to it is only named.
+/// Lists the keys of a model endpoint; its API key is only named, not shown.
 fn endpoint_text(name: &str, endpoint: &EndpointConfig) -> String {
     let values = serde_json::to_value(endpoint).unwrap_or_default();
     let mut text = String::new();
@@ -81,7 +81,7 @@ fn endpoint_text(name: &str, endpoint: &EndpointConfig) -> String {
     text
 }
 
-/// A store's URL as it may be shown: where it is, not how to get in.
+/// Returns a store's URL for display, without credentials and parameters.
 fn place_of(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return String::new();

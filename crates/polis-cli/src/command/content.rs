@@ -1,4 +1,4 @@
-//! A text or a file that a command is given: on the command line, in a file, or on standard input.
+//! Content arguments of commands: text on the command line, a file, or standard input.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
@@ -24,9 +24,10 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// The content as text, for a board; no more of it than tells that no board can hold it.
+    /// Reads the content as text, for a board. Reads only slightly more than the size limit, enough to detect that the
+    /// content is too large.
     pub(crate) fn text(self) -> Result<String, Failure> {
-        // Room for the rest of a character that goes over the limit.
+        // Includes the rest of a multi-byte character that crosses the limit.
         let mut bytes = self.read(MAX_BYTES + 4)?;
         if let Err(error) = std::str::from_utf8(&bytes)
             && error.error_len().is_none()
@@ -44,7 +45,7 @@ impl Content {
         })
     }
 
-    /// The content as it is, refused if it is longer than this.
+    /// Reads the content as bytes. Refuses content longer than `most`.
     pub(crate) fn bytes(self, most: u64) -> Result<Vec<u8>, Failure> {
         let bytes = self.read(most.saturating_add(1))?;
         if bytes.len() as u64 <= most {
@@ -58,7 +59,7 @@ impl Content {
         .into())
     }
 
-    /// At most so many bytes of a file or of standard input.
+    /// Reads at most `most` bytes of a file or of standard input.
     fn read(self, most: u64) -> Result<Vec<u8>, Failure> {
         match (self.content, self.content_file) {
             (Some(text), _) if text == "-" => stdin(most),

@@ -1,4 +1,4 @@
-//! `polis doctor`: is everything as it should be?
+//! `polis doctor`: checks the installation, the configuration, the store, the boards and the sandbox.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ struct Report {
     ok: bool,
     version: &'static str,
     checks: Vec<Check>,
-    /// What commands are confined by.
+    /// Confinement available for commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<SandboxReport>,
 }
@@ -48,7 +48,7 @@ impl Doctor {
     }
 }
 
-/// Checks the installation and the store.
+/// Runs all checks and prints the report.
 fn check(globals: &Globals, fix: bool, out: &Output) -> Result<(), Failure> {
     let mut checks = Vec::new();
     let mut sandbox = None;
@@ -167,7 +167,7 @@ fn check(globals: &Globals, fix: bool, out: &Output) -> Result<(), Failure> {
     }
 }
 
-/// Whether commands are confined as strongly as is required.
+/// Checks that commands are confined as strongly as the configuration requires.
 pub(crate) fn confined(context: &Context, report: &SandboxReport) -> Result<String, Failure> {
     let commands = &context.polis.settings.commands;
     let wanted = commands
@@ -189,7 +189,7 @@ pub(crate) fn confined(context: &Context, report: &SandboxReport) -> Result<Stri
     }
 }
 
-/// Whether git leaves the data of the project alone.
+/// Checks that git ignores the data of the project; repairs it if `fix` is set.
 fn gitignore(workspace: &Path, fix: bool) -> Result<String, Failure> {
     if init::is_ignored_in_git(workspace) {
         return Ok("git ignores the data of this project".to_owned());
@@ -204,7 +204,7 @@ fn gitignore(workspace: &Path, fix: bool) -> Result<String, Failure> {
     ))
 }
 
-/// Where the project is.
+/// Returns the project directory for display.
 fn directory(place: &Place) -> String {
     place.directory().map_or_else(
         || "on the server alone".to_owned(),
@@ -212,7 +212,7 @@ fn directory(place: &Place) -> String {
     )
 }
 
-/// The reason why the store does not open.
+/// Opens the store again, to get the error that opening it returns.
 fn reopen(globals: &Globals) -> Failure {
     match Context::open(globals) {
         Ok(_) => crate::error::invalid(
@@ -223,7 +223,7 @@ fn reopen(globals: &Globals) -> Failure {
     }
 }
 
-/// The embedded store, if that is what there is.
+/// Opens the embedded store, if the project uses it.
 fn embedded(place: &Place, config: &Config) -> Result<Option<EmbeddedStore>, Failure> {
     match place.store(config) {
         Target::Postgres(_) => Ok(None),

@@ -1,7 +1,7 @@
-//! `polis exec`: a command in a workspace.
+//! `polis exec`: runs a command in a workspace, confined by the sandbox.
 //!
-//! For a person it is as if the command ran here: its output as it comes, its exit code. For a
-//! program it is one document, whatever the exit code.
+//! In text mode it behaves as if the command ran here: output is streamed and the exit code passed on. In JSON mode it
+//! prints one document, whatever the exit code.
 
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// The exit code of a command whose reader has gone, as shells count it.
+/// Exit code after SIGPIPE, as shells count it.
 const BROKEN_PIPE: u8 = 128 + 13;
 
 /// Run a command in a workspace, confined by the kernel. Its output and exit code are the command's
@@ -75,7 +75,7 @@ impl Exec {
         let answer = context.run(op::run_command(&context.polis, desk, &params, follow));
         stopped_by(&stopped)?;
         let done = match answer {
-            // Nobody reads what it writes: it is ended, as a pipe would have ended it.
+            // The reader has closed the pipe: the command was ended, as SIGPIPE would have ended it.
             Err(error)
                 if error.code() == Code::CommandFailed && watcher.gone.load(Ordering::Acquire) =>
             {
@@ -97,8 +97,8 @@ impl Exec {
     }
 }
 
-/// Until the reader of the output is gone, or a signal wants us to end, which is left in `signal`: the
-/// command then ends before us, and is in the log. Signals that are ignored stay ignored.
+/// Completes when the reader of the output is gone, or when a termination signal arrives, whose number is stored in
+/// `signal`. The command then ends before this process does, and its end is logged. Ignored signals stay ignored.
 async fn told_to_stop(gone: Arc<Notify>, signal: Arc<AtomicU8>) {
     let ignored = ignored_signals();
     let arrives = |kind: SignalKind| async move {
@@ -120,7 +120,7 @@ async fn told_to_stop(gone: Arc<Notify>, signal: Arc<AtomicU8>) {
     signal.store(number, Ordering::Release);
 }
 
-/// The signals that whoever started us wants ignored, as a set of bits.
+/// Returns the signals that the parent process set to be ignored (as with `nohup`), as a bit set.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -128,7 +128,7 @@ fn ignored_signals() -> u64 {
         .unwrap_or(0)
 }
 
-/// Ends as the signal would have ended us.
+/// Exits with the code that the signal would have caused.
 fn stopped_by(signal: &AtomicU8) -> Result<(), Failure> {
     match signal.load(Ordering::Acquire) {
         0 => Ok(()),
@@ -136,7 +136,7 @@ fn stopped_by(signal: &AtomicU8) -> Result<(), Failure> {
     }
 }
 
-/// The longest it may take. What makes no sense is refused later.
+/// Returns the longest timeout that applies to the command. Invalid timeouts are refused later.
 fn longest(context: &Context, params: &RunCommand) -> Duration {
     let commands = &context.polis.settings.commands;
     let each = commands.roles.values().chain([&commands.default]);
@@ -154,7 +154,7 @@ fn millis(text: &str) -> Result<f64, Refusal> {
     })
 }
 
-/// The line of shell that the arguments mean.
+/// Builds the shell command line from the arguments.
 fn line(words: Vec<OsString>) -> Result<String, Refusal> {
     let mut texts = Vec::with_capacity(words.len());
     for word in words {
@@ -174,7 +174,7 @@ fn line(words: Vec<OsString>) -> Result<String, Refusal> {
     Ok(quoted.join(" "))
 }
 
-/// A word that a shell takes as it is.
+/// Quotes a word for the shell.
 fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -183,8 +183,8 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Passes a command's output on as it comes. A reader that is slow holds the command up, as a pipe
-/// would, but never beyond its time; a reader that is gone ends it.
+/// Streams a command's output. A slow reader blocks the command, as a pipe would, but never beyond its timeout; a
+/// reader that is gone ends it.
 #[derive(Debug)]
 struct Screen {
     until: Instant,
@@ -194,7 +194,7 @@ struct Screen {
 
 impl Screen {
     fn write(&self, to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-        // A pipe that is ready takes at least so much without waiting.
+        // A pipe that is ready for writing accepts at least this much without blocking (`PIPE_BUF`).
         const PIECE: usize = 4_096;
         while !bytes.is_empty() {
             let left = self.until.saturating_duration_since(Instant::now());
@@ -204,7 +204,7 @@ impl Screen {
             };
             let mut ready = [PollFd::new(&to, PollFlags::OUT)];
             match poll(&mut ready, Some(&most)) {
-                // Its time is up; what is not read by now is not read.
+                // The timeout has passed; output that is not read by now is dropped.
                 Ok(0) => return Ok(()),
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno),

@@ -1,4 +1,4 @@
-//! `polis init`.
+//! `polis init`: creates a project in a directory: data directory, configuration, `.gitignore`, store and trust.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ impl Language {
     }
 }
 
-/// What was set up.
+/// Result of the setup.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
     dir: String,
@@ -81,7 +81,7 @@ impl Init {
     }
 }
 
-/// Sets a directory up: what is missing is made, what is there stays.
+/// Sets up a project: creates what is missing, keeps what exists.
 pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer, Failure> {
     let postgres = globals
         .store
@@ -89,7 +89,7 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
         .filter(|store| context::is_postgres(store));
     let workspace = workspace_of(&directory(globals)?);
     let workspace = check_data_directory(&workspace)?;
-    // The server first: if it cannot be reached nothing is left half made.
+    // The server first: if it cannot be reached, no half-made project is left.
     if let Some(url) = postgres {
         connect(url, Config::load(&workspace)?.patience())?;
     }
@@ -98,7 +98,7 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
     let language = lang.unwrap_or_else(Language::of_locale);
     let created = create_configuration(&workspace, language).map_err(|e| cannot_create(&e))?;
     if created {
-        // With the configuration that was written now.
+        // Recorded with the configuration that was just written.
         let _ = MachineRegistry::of_user().trust(&workspace);
     }
     let config = Config::load(&workspace)?;
@@ -129,14 +129,14 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
     })
 }
 
-/// Writes the configuration of a new project and returns true; returns false if there is one.
+/// Writes the configuration of a new project. Returns false if there is one already.
 fn create_configuration(workspace: &Path, language: Language) -> std::io::Result<bool> {
     let text = config::template(language.as_str());
     create_whole(&workspace.join(config::FILE), &text)
 }
 
-/// Creates a file and returns true; returns false if there is one. Another process at the same moment, or after this one was
-/// killed, finds all of the text or no file.
+/// Creates a file atomically. Returns false if it exists already. A concurrent process, and one that starts after this
+/// one was killed, sees the whole text or no file.
 fn create_whole(path: &Path, text: &str) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
     if path.exists() {
@@ -154,8 +154,8 @@ fn create_whole(path: &Path, text: &str) -> std::io::Result<bool> {
     }
 }
 
-/// Refuses a data directory in a place that an agent can write to, and one that exists and is not trusted. Its
-/// configuration is not read before. Returns its canonical path.
+/// Refuses a data directory in a location that an agent can write to, and one that exists and is not trusted. Its
+/// configuration is not read before this check. Returns its canonical path.
 fn check_data_directory(data: &Path) -> Result<PathBuf, Failure> {
     let data = trust::whole(data);
     if has_content(&data) {
@@ -165,7 +165,7 @@ fn check_data_directory(data: &Path) -> Result<PathBuf, Failure> {
     Ok(data)
 }
 
-/// Makes the data directory of a project that this user trusts from now on, or checks the one that exists. Returns its
+/// Creates the data directory of a project, which this user trusts from now on, or checks the existing one. Returns its
 /// canonical path.
 pub(crate) fn create_data_directory(
     data: &Path,
@@ -193,7 +193,7 @@ pub(crate) fn create_data_directory(
     Ok(data)
 }
 
-/// Whether a data directory exists with anything in it that has to be trusted.
+/// Returns whether a data directory exists and contains anything that has to be trusted.
 fn has_content(data: &Path) -> bool {
     let entries = std::fs::read_dir(data).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| !is_project_id(&entry))
@@ -208,10 +208,10 @@ pub(crate) fn directory(globals: &Globals) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Where boards will be, so that people find the place before there is one.
+/// Directories of the boards, created in advance so that people find them before the first board exists.
 const BOARDS: [&str; 3] = ["whiteboards/.locks", "whiteboard-history", "blackboard"];
 
-/// Where workspaces will be, whatever the store is. Nobody else on the machine looks into them.
+/// Creates the directory of workspaces, for any kind of store. Other users of the machine cannot read it.
 fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
     let directory = workspace.join("workspaces");
     std::fs::create_dir_all(&directory).map_err(|e| cannot_create(&e))?;
@@ -222,7 +222,7 @@ fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
 /// The file that keeps a project's data out of git.
 const GITIGNORE: &str = ".gitignore";
 
-/// What of a data directory is never to be committed.
+/// Names in a data directory that must never be committed.
 const PRIVATE_DATA: [&str; 6] = [
     "polis.db*",
     "polis.id",
@@ -232,7 +232,7 @@ const PRIVATE_DATA: [&str; 6] = [
     "whiteboards/.locks/",
 ];
 
-/// The rules of a file that keep data out of git.
+/// Returns the rules of the project's `.gitignore`.
 fn ignored_in_git(workspace: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(workspace.join(GITIGNORE)).unwrap_or_default();
     let rules = text.lines().map(|rule| rule.trim().trim_start_matches('/'));
@@ -240,7 +240,7 @@ fn ignored_in_git(workspace: &Path) -> Vec<String> {
     rules.map(str::to_owned).collect()
 }
 
-/// The private data of a project that its rules leave to git.
+/// Returns the private data of a project that its `.gitignore` does not cover.
 fn not_ignored_in_git(workspace: &Path) -> Vec<&'static str> {
     let rules = ignored_in_git(workspace);
     let is_ignored = |name: &str| {
@@ -252,18 +252,19 @@ fn not_ignored_in_git(workspace: &Path) -> Vec<&'static str> {
     names
 }
 
-/// Whether git ignores the data of a project: no database, lock or private workspace is ever committed.
+/// Returns whether git ignores the private data of a project, so that no database, lock or private workspace is
+/// committed.
 pub(crate) fn is_ignored_in_git(workspace: &Path) -> bool {
     not_ignored_in_git(workspace).is_empty()
 }
 
-/// Makes git ignore the data of a new project. An existing file stays: a team may want its boards in git.
+/// Creates the `.gitignore` of a new project. An existing file is kept: a team may want its boards in git.
 pub(crate) fn ignore_in_git(workspace: &Path) -> std::io::Result<()> {
     create_whole(&workspace.join(GITIGNORE), "*\n").map(|_| ())
 }
 
-/// Makes git ignore the private data of a project. A file without rules gets those of a new project; to one that has rules,
-/// the missing ones are added.
+/// Makes git ignore the private data of a project. A missing `.gitignore`, or one without rules, gets the rules of
+/// a new project; to one that has rules, the missing ones are added.
 pub(crate) fn repair_ignored_in_git(workspace: &Path) -> std::io::Result<()> {
     let path = workspace.join(GITIGNORE);
     if create_whole(&path, "*\n")? {
@@ -296,7 +297,7 @@ fn connect(url: &str, patience: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Others on the machine have no business in it.
+/// Removes access for other users of the machine.
 fn keep_private(workspace: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let _ = std::fs::set_permissions(workspace, std::fs::Permissions::from_mode(0o700));

@@ -1,4 +1,4 @@
-//! `polis log` and `polis watch`.
+//! `polis log` and `polis watch`: print and follow the commit log.
 
 use polis_core::event::kind;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::{Output, Style, clean};
 
-/// The most events read at once.
+/// Maximum number of events read at once.
 const PAGE: u32 = 1_000;
 
 /// Print the commit log; one event a line.
@@ -97,7 +97,7 @@ impl Log {
     }
 }
 
-/// Prints events as they are read; how many.
+/// Prints events as they are read. Returns their number.
 fn forwards(
     context: &Context,
     mut ask: LogRead,
@@ -119,7 +119,7 @@ fn forwards(
     Ok(shown)
 }
 
-/// Reads the newest events first, and prints them in commit order; how many.
+/// Reads the newest events and prints them in commit order. Returns their number.
 fn backwards(
     context: &Context,
     mut ask: LogRead,
@@ -150,7 +150,7 @@ fn page_after(since: u64, limit: u32) -> LogRead {
     }
 }
 
-/// Prints an event: a document or a line.
+/// Prints an event as a JSON document or a line.
 pub(super) fn show(event: &Event, out: &Output) -> Result<(), Failure> {
     if out.is_json() {
         out.document(event)
@@ -176,7 +176,7 @@ impl Watch {
             };
             let page = match context.run(look) {
                 Ok(page) => page,
-                // A store that is away comes back; who watches does not want to start again.
+                // An unavailable store usually comes back; the watch continues, so that it need not be restarted.
                 Err(error) if error.code() == Code::StoreUnavailable => {
                     out.warn("The store cannot be reached; still watching.");
                     std::thread::sleep(Duration::from_secs(1));
@@ -198,7 +198,7 @@ impl Watch {
     }
 }
 
-/// An event on one line.
+/// Formats an event as one line.
 fn line(event: &Event, out: &Output) -> String {
     let style = match event.kind.as_str() {
         kind::TASK_COMPLETED => Style::Green,
@@ -224,7 +224,7 @@ fn line(event: &Event, out: &Output) -> String {
     )
 }
 
-/// The particulars worth a glance.
+/// Returns the most useful fields of an event's payload.
 fn detail(event: &Event) -> String {
     let Some(data) = event.data.to::<serde_json::Value>() else {
         return String::new();

@@ -1,4 +1,4 @@
-//! `polis message`.
+//! `polis message`: sends messages and checks the mailbox.
 
 use clap::{Args, Subcommand};
 use polis_core::Raw;

@@ -1,4 +1,4 @@
-//! The commands: each file is its arguments, one operation and one rendering.
+//! The subcommands. Each file consists of its clap arguments, one operation call and one rendering.
 
 pub(crate) mod agent;
 pub(crate) mod artifact;
@@ -69,7 +69,7 @@ pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
     }
 }
 
-/// A text argument, where `-` means standard input.
+/// Returns a text argument; reads standard input for `-`.
 fn text_or_stdin(text: String) -> Result<String, Failure> {
     if text != "-" {
         return Ok(text);
@@ -78,7 +78,7 @@ fn text_or_stdin(text: String) -> Result<String, Failure> {
         .map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
 }
 
-/// Standard input, as much of it as anything of ours can hold.
+/// Reads standard input, up to a limit above every size that polis accepts.
 fn stdin() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let input = std::io::stdin().lock();
@@ -86,7 +86,7 @@ fn stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A length of time as it is typed, in milliseconds.
+/// Parses a duration to milliseconds.
 pub(crate) fn duration(text: &str) -> Result<u64, Failure> {
     polis_core::time::parse_duration(text)
         .map(i64::unsigned_abs)

@@ -1,4 +1,4 @@
-//! `polis open`: the page in a browser, signed in; served from here if nobody serves yet.
+//! `polis open`: opens the web page in a browser, signed in; starts a server if none runs for the project.
 
 use std::process::{Command, Stdio};
 
@@ -64,7 +64,7 @@ impl Open {
     }
 }
 
-/// Opens the link where somebody can see it; whether a browser was asked to.
+/// Opens the sign-in link in a browser, if there is a graphical session. Returns whether a browser was started.
 fn browse(told: &Listening) -> bool {
     let Some(link) = &told.sign_in else {
         return false;
@@ -88,7 +88,7 @@ fn browse(told: &Listening) -> bool {
     let Ok(mut child) = started else {
         return false;
     };
-    // It is waited for, so that it does not stay behind as a dead process of a server.
+    // Waited for, so that it does not remain as a zombie process of the server.
     std::thread::spawn(move || child.wait());
     true
 }

@@ -88,7 +88,7 @@ impl What {
     }
 }
 
-/// Every schema by its name, as it is published.
+/// Returns all published schemas with their names.
 pub(crate) fn published() -> Vec<(String, String)> {
     let name = |what: &What| what.to_possible_value().map(|v| v.get_name().to_owned());
     What::value_variants()

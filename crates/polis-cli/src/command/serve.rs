@@ -1,4 +1,5 @@
-//! `polis serve`: the HTTP API, live events and MCP at one address.
+//! `polis serve`: runs the server for the HTTP API, live events, MCP and the web page at one address, and drives the
+//! societies of the store.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -26,11 +27,11 @@ use crate::port_owner::PortOwner;
 use crate::run_worker::{Drive, Driven};
 use crate::server_lock::{self, Running};
 
-/// How often answers that are kept for requests that may come again are forgotten.
+/// Interval of deleting expired responses of idempotency keys.
 const FORGET: Duration = Duration::from_secs(3_600);
-/// How many ports after a taken one are tried.
+/// Number of ports tried after a port that is in use.
 const NEXT_PORTS: usize = 100;
-/// What a second signal ends with.
+/// Exit code after a second signal.
 const AT_ONCE: u8 = 130;
 
 /// Serve the HTTP API until a signal ends it.
@@ -76,23 +77,23 @@ enum Format {
     Json,
 }
 
-/// Where it listens, for programs.
+/// JSON document with the server's address.
 #[derive(Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Listening {
-    /// Its address.
+    /// The address.
     pub(super) listening: String,
     /// A link that signs a browser in, once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sign_in: Option<String>,
 }
 
-/// What to do when the address to listen on is taken.
+/// Behaviour if the address is already in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WhenTaken {
-    /// Refuse, naming the program that has it.
+    /// Refuse, naming the program that listens there.
     Refuse,
-    /// Take the next free port, unless an address was named on the command line.
+    /// Use the next free port, unless an address was named on the command line.
     NextPort,
 }
 
@@ -101,7 +102,7 @@ impl Serve {
         self.run_and(globals, out, WhenTaken::Refuse, |_| {})
     }
 
-    /// The same, telling `listening` as soon as it is.
+    /// Like [`Self::run`]; calls `listening` as soon as the server listens.
     pub(super) fn run_and(
         self,
         globals: &Globals,
@@ -160,7 +161,7 @@ impl Serve {
         })
     }
 
-    /// What drives the societies of the store; nothing if there is no model to think with.
+    /// Returns the settings of the society worker; `None` if no model is configured.
     fn drive(&self, place: &Place, config: &Config) -> Result<Option<Drive>, Failure> {
         if self.no_society {
             return Ok(None);
@@ -181,7 +182,7 @@ impl Serve {
         Ok(Some(Drive::new("serve", model, config, Vec::new(), &here)))
     }
 
-    /// The files of the certificate, from the flags or the configuration.
+    /// Returns the certificate and key files, from the flags or the configuration.
     fn certificate(&self, config: &ServeConfig) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
         if let (Some(chain), Some(key)) = (&self.tls_cert, &self.tls_key) {
             return Ok(Some((chain.clone(), key.clone())));
@@ -198,7 +199,7 @@ impl Serve {
     }
 }
 
-/// A server with everything that goes on in it.
+/// Creates the server with its background services.
 fn server(
     polis: &Polis,
     options: Options,
@@ -219,7 +220,7 @@ fn server(
     })
 }
 
-/// Serves until the first signal, and ends in good order; or at once with the second.
+/// Serves until the first signal, then shuts down gracefully; a second signal exits immediately.
 async fn serve(
     polis: Polis,
     server: Server,
@@ -256,7 +257,7 @@ async fn serve(
     Ok(())
 }
 
-/// Forgets kept answers whose time is up, now and then.
+/// Periodically deletes expired responses of idempotency keys.
 async fn forget(polis: Polis) {
     loop {
         if let Err(error) = idempotency::forget_replies(&polis).await {
@@ -266,7 +267,7 @@ async fn forget(polis: Polis) {
     }
 }
 
-/// The signals that end a server.
+/// The signals that end a server: SIGTERM and SIGINT.
 #[derive(Debug)]
 pub(crate) struct Signals {
     terminate: Signal,
@@ -289,8 +290,8 @@ impl Signals {
     }
 }
 
-/// A link that signs a browser in; none if there is nothing a browser could open, or if it is not the
-/// person who serves.
+/// Creates a sign-in link for a browser. `None` if a browser cannot reach the server, or if the caller is not the human
+/// user.
 pub(super) async fn link(context: &Context, url: &str) -> Result<Option<String>, Failure> {
     let Some(page) = server_lock::page(url) else {
         return Ok(None);
@@ -317,7 +318,7 @@ fn tell(out: &Output, told: &Listening) -> Result<(), Failure> {
     })
 }
 
-/// Listens on an address, or on the next port after it that is free.
+/// Listens on an address, or on the next free port after it.
 async fn bind(listen: &Listen, when_taken: WhenTaken, out: &Output) -> Result<Listener, Failure> {
     let taken = match listen.bind().await {
         Ok(listener) => return Ok(listener),
@@ -343,7 +344,7 @@ async fn bind(listen: &Listen, when_taken: WhenTaken, out: &Output) -> Result<Li
     Err(cannot_listen(listen, &taken))
 }
 
-/// That an address is taken, and by which program if that can be found out.
+/// Returns the message that an address is in use, with the owning program if it can be determined.
 fn in_use(address: &str, owner: Option<PortOwner>) -> String {
     match owner {
         Some(PortOwner { program, pid }) => {

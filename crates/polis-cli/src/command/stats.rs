@@ -1,4 +1,4 @@
-//! `polis stats`.
+//! `polis stats`: counts tasks, agents and events of the store.
 
 use polis_ops::op;
 
@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Counts tasks, agents and events.
+/// Prints the counts.
 pub(crate) fn run(globals: &Globals, out: &Output) -> Result<(), Failure> {
     let context = Context::open(globals)?;
     let overview = context.run(op::overview(&context.polis))?;

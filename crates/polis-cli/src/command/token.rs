@@ -1,4 +1,4 @@
-//! `polis agent token`.
+//! `polis agent token`: creates, lists and revokes access tokens.
 
 use clap::Subcommand;
 use polis_core::AgentId;
@@ -73,7 +73,7 @@ impl Token {
     }
 }
 
-/// Revokes the token of this id, or all that an agent of this id has.
+/// Revokes the token with this id, or all tokens of the agent with this id.
 fn revoke(context: &Context, id: &str) -> Result<Vec<TokenView>, Failure> {
     let (polis, by) = (&context.polis, &context.agent);
     let of = id.parse::<AgentId>().ok();

@@ -1,4 +1,5 @@
-//! `polis trust`: use a project that was not created by this user on this machine.
+//! `polis trust`: trusts a project that this user did not create on this machine, ends that trust, or
+//! releases a directory from being an agent's workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -29,21 +30,21 @@ pub(crate) struct Trust {
     release: bool,
 }
 
-/// What was done.
+/// Result of the command.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
-    /// The directory.
+    /// The project directory.
     dir: String,
-    /// Whether polis uses the project from now on.
+    /// Whether the project is trusted from now on.
     trusted: bool,
-    /// Model endpoints of its configuration, which get the keys it names.
+    /// Model endpoints of its configuration, which receive the API keys it names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     endpoints: Vec<Endpoint>,
-    /// Paths of this machine that its commands may read or write beside their workspace.
+    /// Paths of this machine, outside their workspace, that its commands may read or write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     granted_paths: Vec<String>,
-    /// The project whose agent had the directory as its workspace.
+    /// The project of which the directory was an agent's workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     released_from: Option<String>,
 }
@@ -53,7 +54,7 @@ struct Answer {
 struct Endpoint {
     name: String,
     base_url: String,
-    /// The variable or the file that its key is in; empty: none.
+    /// Environment variable or file that holds its API key; empty: none.
     key: String,
 }
 
@@ -87,7 +88,7 @@ impl Trust {
         }
         trust::check_place(&registry, &data)?;
         let mut answer = Answer::of(dir, true);
-        // One that cannot be read grants nothing: polis refuses it at every use.
+        // A configuration that cannot be read grants nothing: polis refuses it at every use.
         if let Ok(config) = Config::load(&data) {
             answer.describe(&config);
         }

@@ -1,4 +1,4 @@
-//! `polis tui`.
+//! `polis tui`: starts the terminal user interface.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Tui {
         Ok(context.run(polis_tui::run(screen))?)
     }
 
-    /// The flag, what the configuration says, what the environment says.
+    /// Returns the language: the flag, else the configuration, else the locale.
     fn language(&self, globals: &Globals) -> Result<Lang, Failure> {
         let named = self.lang.as_deref().and_then(Lang::parse);
         if let Some(named) = named {
@@ -75,7 +75,7 @@ impl Tui {
     }
 }
 
-/// The first of these variables that is set to something.
+/// Returns the value of the first of these environment variables that is set and not empty.
 #[expect(
     clippy::disallowed_methods,
     reason = "a person's language and editor are only in the environment"

@@ -1,4 +1,4 @@
-//! `polis webhook`. Events are sent by a running `polis serve`.
+//! `polis webhook`: manages webhook subscriptions. A running `polis serve` delivers the events.
 
 use clap::Subcommand;
 use polis_core::webhook::{WebhookAdd, WebhookView};

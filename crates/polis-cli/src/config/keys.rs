@@ -1,4 +1,5 @@
-//! Every key of `polis.toml`: its name, what it takes, its default, and what it is for.
+//! The keys of `polis.toml`: a table with each key's name, value, default and description, the parser that reads a file
+//! with it, and the template for new projects.
 
 use polis_core::time::parse_duration;
 use polis_core::{AgentId, Code, Refusal, RoleSet, TaskType};
@@ -9,21 +10,21 @@ use super::sandbox::{self, ROLES};
 use super::{Config, FILE, models, nearest, serve, society};
 use crate::context::is_postgres;
 
-/// A key of the configuration.
+/// A configuration key.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Its name, with the table it is in: `tasks.default_lease`.
+    /// Full name including its table: `tasks.default_lease`.
     pub(crate) name: &'static str,
-    /// What it takes, in words.
+    /// Accepted values, in words.
     pub(crate) takes: &'static str,
-    /// Its default, as TOML.
+    /// Default value, as TOML.
     pub(crate) default: &'static str,
-    /// What it is for.
+    /// Description.
     pub(crate) about: &'static str,
     pub(super) set: fn(&mut Config, &DeValue<'_>) -> Result<(), String>,
 }
 
-/// All keys, table by table.
+/// Returns all keys, table by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
     KEYS.iter()
         .chain(sandbox::KEYS)
@@ -32,7 +33,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
         .chain(models::KEYS)
 }
 
-/// The keys but those of tables with a file of their own.
+/// Keys of the tables that have no module of their own.
 const KEYS: &[Key] = &[
     Key {
         name: "language",
@@ -300,7 +301,7 @@ pub(super) fn one_of(value: &str, allowed: &[&str]) -> Result<(), String> {
     ))
 }
 
-/// Reads a configuration.
+/// Parses a configuration file. Errors name the line.
 pub(super) fn parse(source: &str) -> Result<Config, Refusal> {
     let table = DeTable::parse(source).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(source, span.start));
@@ -350,10 +351,10 @@ fn read_table(
     Ok(())
 }
 
-/// What stands before the name of an endpoint.
+/// Prefix of the names of endpoint tables.
 const ENDPOINTS: &str = "models.";
 
-/// Reads the tables of roles below `sandbox.roles`.
+/// Reads the role tables below `sandbox.roles`.
 fn read_roles(source: &str, roles: &DeTable<'_>, config: &mut Config) -> Result<(), Refusal> {
     for (role, value) in roles.iter() {
         let role_name = role.get_ref();
@@ -375,14 +376,14 @@ fn read_roles(source: &str, roles: &DeTable<'_>, config: &mut Config) -> Result<
     Ok(())
 }
 
-/// The table of this name in a table.
+/// Returns the subtable of this name.
 fn below<'a, 'i>(table: &'a DeTable<'i>, name: &str) -> Option<&'a DeTable<'i>> {
     let (_, value) = table.iter().find(|(key, _)| key.get_ref() == name)?;
     value.get_ref().as_table()
 }
 
-/// Refuses a table of a role that there is not. Not before the end, because the roles may be named
-/// after it.
+/// Refuses a table of an unknown role. Runs after the whole file is read, because `roles` may be defined after the
+/// table.
 fn check_roles(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(), Refusal> {
     let named = below(table, "sandbox").and_then(|sandbox| below(sandbox, "roles"));
     let Some(named) = named else {
@@ -390,7 +391,7 @@ fn check_roles(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(),
     };
     let roles = RoleSet::with(config.roles.iter().cloned());
     for (role, _) in named.iter() {
-        // The person has no role; what it may do is set under its name.
+        // The human user has no role; its permissions are set under its name.
         if role.get_ref() == AgentId::USER {
             continue;
         }
@@ -402,7 +403,7 @@ fn check_roles(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(),
     Ok(())
 }
 
-/// Refuses a default that is no endpoint.
+/// Refuses a default endpoint that is not defined.
 fn check_default(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(), Refusal> {
     let models = &config.models;
     if models.default.is_empty() || models.endpoints.contains_key(&models.default) {
@@ -423,7 +424,7 @@ fn check_default(source: &str, table: &DeTable<'_>, config: &Config) -> Result<(
     Err(fault(line_of(source, written.unwrap_or(0)), &why))
 }
 
-/// The value as a table, if there are keys below its name.
+/// Returns the value as a table, if there are keys below its name.
 fn table_of<'a, 'i>(name: &str, value: &'a Spanned<DeValue<'i>>) -> Option<&'a DeTable<'i>> {
     let below = format!("{name}.");
     all()
@@ -444,7 +445,7 @@ fn fault(line: usize, why: &str) -> Refusal {
     )
 }
 
-/// A file that names every key with its default, commented out.
+/// Returns a file that lists every key with its default, commented out.
 pub(crate) fn template(language: &str) -> String {
     let mut out =
         "# polis: every key there is, with its default. `polis config check` checks this file.\n"

@@ -1,4 +1,5 @@
-//! The configuration: `.agent-workspace/polis.toml`, and who may do what in `rbac.yaml`.
+//! Project configuration: `.agent-workspace/polis.toml` (settings) and `rbac.yaml` (permissions). Each table of
+//! `polis.toml` with many keys has its own module; `keys` parses the file.
 
 mod keys;
 pub(crate) mod models;
@@ -26,23 +27,23 @@ use sandbox::{SandboxConfig, parse_size};
 pub(crate) use serve::ServeConfig;
 use society::SocietyConfig;
 
-/// The configuration's file name.
+/// Name of the configuration file.
 pub(crate) const FILE: &str = "polis.toml";
-/// The permissions' file name.
+/// Name of the permissions file.
 pub(crate) const RBAC: &str = "rbac.yaml";
 
-/// What the configuration says, with defaults filled in.
+/// The configuration, with defaults filled in.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Config {
     /// `zh` or `en`.
     pub(crate) language: String,
-    /// Another store than the embedded one.
+    /// URL of a PostgreSQL store; empty: the embedded store.
     pub(crate) store: String,
-    /// Roles beside the default ones.
+    /// Roles in addition to the default ones.
     pub(crate) roles: Vec<String>,
     /// Whether only registered agents may act.
     pub(crate) registered_only: bool,
-    /// How long to wait for a locked store.
+    /// Maximum time to wait for a locked store.
     pub(crate) patience: String,
     /// Settings of the task board.
     pub(crate) tasks: TasksConfig,
@@ -54,66 +55,66 @@ pub(crate) struct Config {
     pub(crate) blackboard: BlackboardConfig,
     /// Settings of workspaces.
     pub(crate) workspaces: WorkspacesConfig,
-    /// Settings of commands.
+    /// Settings of the sandbox for commands.
     pub(crate) sandbox: SandboxConfig,
     /// Settings of servers.
     pub(crate) serve: ServeConfig,
     /// Settings of societies.
     pub(crate) society: SocietyConfig,
-    /// Where the models are.
+    /// Settings of model endpoints.
     pub(crate) models: ModelsConfig,
 }
 
 /// Settings of the task board.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct TasksConfig {
-    /// Types whose completion needs approval.
+    /// Task types whose completion needs approval.
     pub(crate) approval_required: Vec<String>,
-    /// The lease of a claim that does not say; empty: none.
+    /// Lease of a claim that does not specify one; empty: none.
     pub(crate) default_lease: String,
 }
 
 /// Settings of the whiteboards.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WhiteboardsConfig {
-    /// How many versions history keeps.
+    /// Number of versions kept in the history.
     pub(crate) max_versions: u32,
-    /// Whether every middle agent reads every bottom board.
+    /// Whether every middle-layer agent may read every bottom-layer board.
     pub(crate) mid_reads_all_bottom: bool,
-    /// What the global board's template names; empty: the directory's name.
+    /// Project name in the global board's template; empty: the directory's name.
     pub(crate) project: String,
 }
 
 /// Settings of decisions.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct DecisionsConfig {
-    /// How many signatures approve one.
+    /// Number of signatures that approve a decision.
     pub(crate) signatures: u32,
-    /// How many approve that a milestone is reached.
+    /// Number of signatures that confirm a milestone.
     pub(crate) milestone_signatures: u32,
-    /// How many approve an appealed one.
+    /// Number of signatures that approve an appealed decision.
     pub(crate) appeal_signatures: u32,
-    /// Whose signatures count; empty: every active top-layer agent's.
+    /// Agents whose signatures count; empty: every active top-layer agent.
     pub(crate) signers: Vec<String>,
 }
 
 /// Settings of the blackboard.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct BlackboardConfig {
-    /// How long a write waits for a lock.
+    /// Time a write waits for a lock.
     pub(crate) lock_wait: String,
-    /// How often it tries.
+    /// Number of attempts to take the lock.
     pub(crate) lock_tries: u32,
-    /// Who writes what.
+    /// Roles, agents or `*`, each with the path patterns it may write.
     pub(crate) writers: BTreeMap<String, Vec<String>>,
 }
 
 /// Settings of workspaces.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct WorkspacesConfig {
-    /// The most that all files of a workspace together may have; empty: no limit.
+    /// Maximum total size of the files of a workspace; empty: no limit.
     pub(crate) quota: String,
-    /// The most of a file that is answered at once.
+    /// Maximum part of a file that one read returns.
     pub(crate) max_read: String,
 }
 
@@ -158,7 +159,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the file of a directory; without one, the defaults.
+    /// Reads the configuration of a data directory; the defaults if there is no file.
     pub(crate) fn load(workspace: &Path) -> Result<Self, Refusal> {
         match std::fs::read_to_string(workspace.join(FILE)) {
             Ok(text) => keys::parse(&text),
@@ -171,13 +172,13 @@ impl Config {
         }
     }
 
-    /// How long to wait for a locked store.
+    /// Returns the maximum time to wait for a locked store.
     pub(crate) fn patience(&self) -> Duration {
         let millis = parse_duration(&self.patience).unwrap_or(30_000);
         Duration::from_millis(millis.unsigned_abs())
     }
 
-    /// How much a workspace takes and gives.
+    /// Returns the workspace quota and the read limit.
     pub(crate) fn file_limits(&self) -> FileLimits {
         let default = FileLimits::default();
         FileLimits {
@@ -187,14 +188,14 @@ impl Config {
         }
     }
 
-    /// The default lease of a claim, in milliseconds.
+    /// Returns the default lease of a claim, in milliseconds.
     fn default_lease_ms(&self) -> Option<u64> {
         parse_duration(&self.tasks.default_lease)
             .ok()
             .map(i64::unsigned_abs)
     }
 
-    /// What the operations need of it, with the permissions; `project` is the directory's name.
+    /// Returns the settings of the operations, with the permissions. `project` is the directory's name.
     pub(crate) fn settings(&self, policy: Policy, project: &str) -> Settings {
         Settings {
             society: self.society.rules(),
@@ -239,7 +240,8 @@ impl Config {
     }
 }
 
-/// Reads the permissions of a directory; without a file, everybody works and the lead leads.
+/// Reads the permissions of a data directory. Without a file, every agent may work and the lead has the lead's
+/// permissions.
 pub(crate) fn load_policy(workspace: &Path, config: &Config) -> Result<Policy, Refusal> {
     let roles = RoleSet::with(config.roles.iter().cloned());
     match std::fs::read_to_string(workspace.join(RBAC)) {
@@ -253,7 +255,7 @@ pub(crate) fn load_policy(workspace: &Path, config: &Config) -> Result<Policy, R
     }
 }
 
-/// The known name nearest to a mistyped one.
+/// Returns the known name closest to a mistyped one, if it is close enough.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| {

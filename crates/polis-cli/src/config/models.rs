@@ -1,7 +1,7 @@
-//! `[models]` and `[models.NAME]`: where the models are that agents think with, and what they cost.
+//! `[models]` and `[models.NAME]`: model endpoints with their limits and prices.
 //!
-//! A key itself never stands in the configuration: an endpoint names the variable of the environment or the file it
-//! is in. What an endpoint says is checked here; who asks it is `polis-society`'s business.
+//! The configuration never contains an API key: an endpoint names the environment variable or the file that holds it.
+//! This module validates endpoints; `polis-society` sends the requests.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use toml::de::{DeTable, DeValue};
 use super::keys::{Key, count, switch, text, texts};
 use super::{Config, nearest};
 
-/// The table of endpoints.
+/// Name of the table of endpoints.
 pub(super) const TABLE: &str = "models";
 
-/// The name of the endpoint that the environment alone makes.
+/// Name of the endpoint that is defined by environment variables only.
 pub(crate) const FROM_ENVIRONMENT: &str = "environment";
 
-/// `[models]` as it is written, with defaults filled in.
+/// `[models]`, with defaults filled in.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct ModelsConfig {
-    /// The endpoint of those whose role names none; empty: the only one, or the first by name.
+    /// Default endpoint of roles that name none; empty: the only one, or the first by name.
     pub(crate) default: String,
-    /// Every endpoint.
+    /// All endpoints, by name.
     #[serde(flatten)]
     pub(crate) endpoints: BTreeMap<String, EndpointConfig>,
 }
@@ -30,33 +30,33 @@ pub(crate) struct ModelsConfig {
 /// `[models.NAME]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct EndpointConfig {
-    /// The address before `/chat/completions`.
+    /// Base URL, without `/chat/completions`.
     pub(crate) base_url: String,
-    /// The model's name there.
+    /// Model name at the endpoint.
     pub(crate) model: String,
-    /// The variable of the environment that has the key; empty: none.
+    /// Environment variable that holds the API key; empty: none.
     pub(crate) key_env: String,
-    /// The file that has the key; empty: none.
+    /// File that holds the API key; empty: none.
     pub(crate) key_file: String,
-    /// What it is good for.
+    /// Tags that describe the model's strengths.
     pub(crate) tags: Vec<String>,
-    /// How freely it answers; `None`: as the provider has it.
+    /// Sampling temperature; `None`: the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) temperature: Option<f64>,
-    /// The longest answer; `None`: as the provider has it.
+    /// Maximum tokens of an answer; `None`: the provider's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_tokens: Option<u32>,
-    /// How many tokens fit into a prompt and its answer.
+    /// Context window: tokens of prompt and answer together.
     pub(crate) context: u32,
-    /// How many may ask at a time.
+    /// Maximum concurrent requests.
     pub(crate) concurrency: u32,
-    /// How many requests a minute; 0: no limit.
+    /// Maximum requests per minute; 0: no limit.
     pub(crate) requests_a_minute: u32,
-    /// Whether answers come piece by piece.
+    /// Whether answers are streamed.
     pub(crate) stream: bool,
-    /// What a million tokens of prompts cost.
+    /// Price of a million prompt tokens.
     pub(crate) price_in: f64,
-    /// What a million tokens of answers cost.
+    /// Price of a million answer tokens.
     pub(crate) price_out: f64,
 }
 
@@ -83,13 +83,13 @@ impl Default for EndpointConfig {
 /// A key of `[models.NAME]`.
 #[derive(Debug)]
 pub(crate) struct EndpointKey {
-    /// Its name, without the table.
+    /// Name, without the table.
     pub(crate) name: &'static str,
-    /// What it takes, in words.
+    /// Accepted values, in words.
     pub(crate) takes: &'static str,
-    /// Its default, as TOML.
+    /// Default value, as TOML.
     pub(crate) default: &'static str,
-    /// What it is for.
+    /// Description.
     pub(crate) about: &'static str,
     set: fn(&mut EndpointConfig, &DeValue<'_>) -> Result<(), String>,
 }
@@ -250,7 +250,7 @@ pub(crate) const ENDPOINT_KEYS: &[EndpointKey] = &[
     ),
 ];
 
-/// Reads one endpoint. What is wrong is told with the place it is at; nothing that may be a key is repeated.
+/// Reads one endpoint. Errors carry their position in the file; a value that may be a key is never repeated.
 pub(super) fn read(
     config: &mut Config,
     name: &str,
@@ -290,14 +290,14 @@ fn unknown(endpoint: &str, key: &str) -> String {
     format!("unknown key {name:?}{meant}")
 }
 
-/// An address that may be shown: none with a user, a password or a query in it.
+/// Reads a URL that may be displayed: without user, password or query.
 fn address(value: &DeValue<'_>) -> Result<String, String> {
     let url = text(value)?;
     check_address(&url)?;
     Ok(url.trim_end_matches('/').to_owned())
 }
 
-/// Whether an address may be asked, and shown.
+/// Checks that a URL can be requested, and may be displayed.
 pub(crate) fn check_address(url: &str) -> Result<(), String> {
     let rest = url
         .strip_prefix("https://")
@@ -322,7 +322,8 @@ fn named(value: &DeValue<'_>) -> Result<String, String> {
     Ok(name)
 }
 
-/// The name of a variable. What is none may be a key that somebody put here, so it is not repeated.
+/// Reads the name of an environment variable. An invalid name may be a key pasted here by mistake, so it is not
+/// repeated.
 fn variable(value: &DeValue<'_>) -> Result<String, String> {
     let name = text(value)?;
     let sound = name
@@ -334,7 +335,7 @@ fn variable(value: &DeValue<'_>) -> Result<String, String> {
     Err("expected the name of a variable, such as OPENAI_API_KEY, not the key itself".to_owned())
 }
 
-/// A number that is not negative, with or without a point.
+/// Reads a non-negative number, with or without decimals.
 pub(super) fn decimal(value: &DeValue<'_>) -> Result<f64, String> {
     let written = match value {
         DeValue::Integer(number) if number.radix() == 10 => number.as_str(),

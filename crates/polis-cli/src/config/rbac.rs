@@ -1,4 +1,4 @@
-//! `rbac.yaml`: what each role may do (004 §10.1), checked on load with line numbers.
+//! `rbac.yaml`: role-based permissions (source document 004, §10.1), validated on load; errors name the line.
 //!
 //! ```yaml
 //! mode: permissive            # or strict: roles that are not listed may only read
@@ -22,7 +22,7 @@ use crate::yaml_text;
 /// The permission that takes a list of task types.
 const CLAIM_TYPE: &str = "claim_task_type";
 
-/// Reads a permissions file.
+/// Parses a permissions file.
 pub(super) fn parse(source: &str, roles: &RoleSet) -> Result<Policy, Refusal> {
     let documents = yaml_text::load(source).map_err(|found| fault(found.line, &found.why))?;
     let mut policy = Policy::default();

@@ -1,4 +1,4 @@
-//! `[sandbox]`: what commands in workspaces may do, for everybody and per role.
+//! `[sandbox]`: network, paths, limits and environment of commands in workspaces, for all roles and per role.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use toml::de::DeValue;
 
 use super::keys::{Key, one_of, text, texts};
 
-/// `[sandbox]` as it is written, with defaults filled in.
+/// `[sandbox]`, with defaults filled in.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SandboxConfig {
-    /// For everybody.
+    /// Settings of all roles.
     #[serde(flatten)]
     pub(crate) all: SandboxKeys,
-    /// What roles have of their own.
+    /// Overrides per role.
     pub(crate) roles: BTreeMap<String, SandboxKeys>,
 }
 
-/// The keys of `[sandbox]` and of `[sandbox.roles.ROLE]`, as they are written.
+/// The keys of `[sandbox]` and of `[sandbox.roles.ROLE]`, as written in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct SandboxKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,7 +37,7 @@ pub(crate) struct SandboxKeys {
 }
 
 impl SandboxConfig {
-    /// Every path of this machine that commands of anyone may read or write.
+    /// Returns every path of this machine that commands of any role may read or write.
     pub(crate) fn granted_paths(&self) -> Vec<String> {
         let keys = std::iter::once(&self.all).chain(self.roles.values());
         let paths = keys.flat_map(|keys| [&keys.read, &keys.write]);
@@ -45,7 +45,7 @@ impl SandboxConfig {
     }
 }
 
-/// A number as it is written.
+/// A number as written in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum Written {
@@ -53,7 +53,7 @@ enum Written {
     Text(String),
 }
 
-/// What a limit counts.
+/// Unit of a limit.
 #[derive(Debug, Clone, Copy)]
 enum Unit {
     Bytes,
@@ -62,7 +62,7 @@ enum Unit {
     Millis,
 }
 
-/// A key that is a number: its unit, its least value, its default, and where it goes.
+/// A numeric key: unit, minimum, default, and the policy field it sets.
 struct Limit {
     name: &'static str,
     unit: Unit,
@@ -144,7 +144,7 @@ const LIMITS: [Limit; 10] = [
     },
 ];
 
-/// The table of tables of roles.
+/// Name of the table that contains the role tables.
 pub(super) const ROLES: &str = "sandbox.roles";
 
 const SIZE: &str = "a size such as \"512MiB\" or \"4GiB\"";
@@ -261,7 +261,7 @@ pub(super) const KEYS: &[Key] = &[
         takes: "a table: a role, and a table of the keys above",
         default: "{}",
         about: "What is otherwise for a role, in a table such as `[sandbox.roles.test-leader]`; for the person, in `[sandbox.roles.user]`.",
-        // A table is read key by key, see `read_role`.
+        // A role table is read key by key, see `read_roles` in `keys`.
         set: |_, value| Err(format!("expected a table, found {}", value.type_str())),
     },
 ];
@@ -285,7 +285,7 @@ impl Default for SandboxConfig {
 }
 
 impl SandboxConfig {
-    /// What commands may do.
+    /// Returns the command policies, the default and one per role.
     pub(super) fn policies(&self) -> CommandPolicies {
         let mut default = CommandPolicy::default();
         self.all.apply(&mut default);
@@ -301,7 +301,7 @@ impl SandboxConfig {
     }
 }
 
-/// Reads a key of a role's table.
+/// Sets a key of a role table.
 pub(super) fn set_of_role(
     config: &mut SandboxConfig,
     role: &str,
@@ -388,7 +388,7 @@ impl Limit {
             (Written::Text(text), Unit::Seconds) => parse_duration(text)?.unsigned_abs() / 1_000,
             (Written::Text(text), Unit::Millis) => parse_duration(text)?.unsigned_abs(),
         };
-        // Kernels count in signed numbers.
+        // The kernel uses signed numbers.
         if i64::try_from(value).is_err() {
             return Err("that is too much".to_owned());
         }
@@ -406,7 +406,7 @@ impl Limit {
     }
 }
 
-/// A size such as `512MiB`; a number alone counts bytes.
+/// Parses a size such as `512MiB`; a plain number is in bytes.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; write for example 512MiB, 4GiB or 65536");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());

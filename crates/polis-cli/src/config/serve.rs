@@ -1,4 +1,4 @@
-//! `[serve]`: where a server listens, whom it answers, and its limits.
+//! `[serve]`: listen address, TLS, allowed hosts and origins (CORS), rate limit and other limits of a server.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::Config;
 use super::keys::{Key, count, switch, text, texts};
 use super::sandbox::parse_size;
 
-/// `[serve]` as it is written, with defaults filled in.
+/// `[serve]`, with defaults filled in.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct ServeConfig {
-    /// Where it listens.
+    /// Address to listen on.
     pub(crate) listen: String,
-    /// The certificate chain, in PEM; empty: no TLS.
+    /// Certificate chain file (PEM); empty: no TLS.
     pub(crate) tls_cert: String,
-    /// Its key.
+    /// Private key file of the certificate.
     pub(crate) tls_key: String,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -63,7 +63,7 @@ impl Default for ServeConfig {
 }
 
 impl ServeConfig {
-    /// What the server needs of it.
+    /// Returns the server's options.
     pub(crate) fn options(&self) -> Options {
         let usual = Options::default();
         let time = |text: &str, usual: Duration| {

@@ -1,4 +1,4 @@
-//! `[society]`: how many agents may be hired, what they may spend, and what a person has to allow.
+//! `[society]`: default team, hiring limits, budgets, tools that need approval, worker lease and telemetry.
 
 use polis_core::society::budget::Limits;
 use polis_core::society::run::HireLimits;
@@ -11,28 +11,28 @@ use super::Config;
 use super::keys::{Key, count, one_of, text, texts};
 use super::models::{check_address, decimal};
 
-/// `[society]` as it is written, with defaults filled in.
+/// `[society]`, with defaults filled in.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SocietyConfig {
-    /// The team of a run that names none.
+    /// Default team of a run.
     pub(crate) team: String,
-    /// The language of its roles; empty: as templates.
+    /// Language of the roles; empty: the project's language.
     pub(crate) language: String,
     depth: u32,
     agents: u32,
     spawns_a_minute: u32,
-    /// Tools that a person has to allow.
+    /// Tools whose calls need approval by a person.
     pub(crate) approve: Vec<String>,
-    /// What a run may spend.
+    /// Default budget of a run.
     pub(crate) budget: BudgetConfig,
     lease: String,
-    /// How many may ask models at a time, over all endpoints.
+    /// Maximum concurrent model requests, over all endpoints.
     pub(crate) concurrency: u32,
-    /// Where traces are sent; empty: nowhere.
+    /// OpenTelemetry endpoint that traces are sent to; empty: none.
     pub(crate) telemetry: String,
 }
 
-/// `society.budget`: 0 and "" are no limit.
+/// `society.budget`: 0 and "" mean no limit.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct BudgetConfig {
     tokens: u64,
@@ -61,7 +61,7 @@ impl Default for SocietyConfig {
 }
 
 impl SocietyConfig {
-    /// What the operations need of it.
+    /// Returns the rules of the operations.
     pub(super) fn rules(&self) -> SocietyRules {
         SocietyRules {
             hire: HireLimits {
@@ -74,7 +74,7 @@ impl SocietyConfig {
         }
     }
 
-    /// What a run may spend if it does not say.
+    /// Returns the default budget limits of a run.
     fn limits(&self) -> Limits {
         let budget = &self.budget;
         let some = |number: u64| Some(number).filter(|n| *n > 0);
@@ -87,13 +87,13 @@ impl SocietyConfig {
         }
     }
 
-    /// How long a worker that is silent keeps its runs, in milliseconds.
+    /// Returns the lease of a worker, in milliseconds: a worker that sends no heartbeat for that long loses its runs.
     pub(crate) fn lease_ms(&self) -> u64 {
         parse_duration(&self.lease).map_or(10_000, i64::unsigned_abs)
     }
 }
 
-/// Money in millionths.
+/// Converts an amount of money to millionths.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -103,7 +103,7 @@ pub(crate) fn micros(money: f64) -> u64 {
     (money * 1e6).round() as u64
 }
 
-/// A number that may be 0, which is no limit.
+/// Reads a number where 0 means no limit.
 fn amount(value: &DeValue<'_>) -> Result<u64, String> {
     let number = value
         .as_integer()

@@ -1,4 +1,4 @@
-//! What happens, as lines: for a file or a pipe, above the block of a terminal, and as documents for a program.
+//! Formats progress of a run as text lines (for a file, a pipe, or above the status block) and as JSON documents.
 
 use polis_core::society::turn::CallEnd;
 use polis_society::progress::{Progress, Step};
@@ -9,10 +9,10 @@ use super::run_state::News;
 use super::status_block::held;
 use crate::output::{Output, Style, clean, clean_lines};
 
-/// The fewest and the most columns of names, so that what is said begins at the same place for most.
+/// Minimum and maximum width of the name column, so that most texts are aligned.
 const NAMES: (usize, usize) = (12, 26);
 
-/// News as text, with the time since the beginning before it; `widest` is the longest name there is.
+/// Formats a news item as text, preceded by the time since the start. `widest` is the width of the longest name.
 pub(crate) fn text(news: &News, since_began: i64, widest: usize, out: &Output) -> String {
     let (agent, style, said) = match news {
         News::Said { agent, text } => (agent, None, text.clone()),
@@ -82,7 +82,7 @@ fn pad(name: &str, widest: usize) -> String {
     format!("{name}{}", " ".repeat(room.saturating_sub(width)))
 }
 
-/// Progress as a document; parts of answers are left out, since the whole follows.
+/// Formats progress as a JSON document. Streamed parts of answers are left out, since the whole answer follows.
 pub(crate) fn document(progress: &Progress, at: i64) -> Option<Value> {
     let mut document = match &progress.step {
         Step::Words(_) => return None,

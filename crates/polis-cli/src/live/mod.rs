@@ -1,7 +1,8 @@
-//! A society as it is looked at while it works: what is shown is a pure state that progress is fed to.
+//! Live view of a running society: progress events are fed into a pure state, which is rendered.
 //!
-//! `screen` is the state, `block` draws it for a terminal, `line` says the same as lines for a file or a program,
-//! `terminal` keeps the block at the bottom of a real one and reads what is typed. Nothing here asks a store.
+//! `screen` is the state, `block` renders it as a status block for a terminal, `line` formats events as lines or JSON
+//! documents, `terminal` keeps the block at the bottom of a real terminal and reads typed input, and `face` chooses
+//! between them. Nothing here queries a store.
 
 pub(crate) mod line;
 mod number_format;

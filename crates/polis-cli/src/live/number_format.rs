@@ -1,6 +1,6 @@
-//! Numbers as people read them at a glance.
+//! Number formatting of the live view: durations, token counts, money and plurals.
 
-/// A length of time: `7s`, `1:05`, `2:03:09`.
+/// Formats a duration: `7s`, `1:05`, `2:03:09`.
 pub(crate) fn elapsed(millis: i64) -> String {
     let seconds = (millis / 1_000).max(0);
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
@@ -13,7 +13,7 @@ pub(crate) fn elapsed(millis: i64) -> String {
     }
 }
 
-/// A number of tokens: `950`, `12.3k`, `4.56M`.
+/// Formats a number of tokens: `950`, `12.3k`, `4.56M`.
 pub(crate) fn tokens(number: u64) -> String {
     let tenths = |unit: u64| (number / (unit / 10), number / unit);
     match number {
@@ -29,18 +29,18 @@ pub(crate) fn tokens(number: u64) -> String {
     }
 }
 
-/// Money in millionths, with as many places as small sums need: `0.0042`, `12.30`.
+/// Formats money in millionths, with as many decimals as small amounts need: `0.0042`, `12.30`.
 pub(crate) fn money(micros: u64) -> String {
     let whole = micros / 1_000_000;
     if whole > 0 || micros == 0 {
         let cents = micros % 1_000_000 / 10_000;
         return format!("{whole}.{cents:02}");
     }
-    // A sum that is too small to be seen is still not nothing.
+    // An amount below the smallest decimal is shown as 0.0001, not as zero.
     format!("0.{:04}", (micros / 100).max(1))
 }
 
-/// A number of things: `1 agent`, `3 agents`.
+/// Formats a count with its noun: `1 agent`, `3 agents`.
 pub(crate) fn count(number: impl TryInto<u64>, thing: &str) -> String {
     let number = number.try_into().unwrap_or(u64::MAX);
     let many = if number == 1 { "" } else { "s" };

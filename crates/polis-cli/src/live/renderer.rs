@@ -1,4 +1,5 @@
-//! How a run is shown: on a terminal, as lines, or as documents.
+//! Renderer of a run: a redrawn status block on a terminal, plain lines for a file or pipe, or JSON documents for a
+//! program.
 
 use polis_society::progress::Progress;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::{line, status_block};
 use crate::error::Failure;
 use crate::output::Output;
 
-/// Where a run is shown.
+/// The renderer of a run.
 #[derive(Debug)]
 pub(crate) struct Face<'a> {
     out: &'a Output,
@@ -17,7 +18,7 @@ pub(crate) struct Face<'a> {
 }
 
 impl<'a> Face<'a> {
-    /// The best there is: a block that is redrawn, or lines, or documents.
+    /// Selects the renderer: JSON documents if asked for, a redrawn block on a terminal, plain lines otherwise.
     pub(crate) fn of(out: &'a Output) -> Self {
         let terminal = if out.is_json() {
             None
@@ -27,7 +28,7 @@ impl<'a> Face<'a> {
         Self { out, terminal }
     }
 
-    /// Shows what just happened.
+    /// Prints a progress event as a JSON document, in JSON mode.
     pub(crate) fn progress(&mut self, progress: &Progress, now: i64) -> Result<(), Failure> {
         match line::document(progress, now).filter(|_| self.out.is_json()) {
             Some(document) => self.out.document(&document),
@@ -35,7 +36,7 @@ impl<'a> Face<'a> {
         }
     }
 
-    /// Shows what is worth a line.
+    /// Prints a news item as a line, in text mode.
     pub(crate) fn news(&mut self, news: &News, screen: &Screen, now: i64) -> Result<(), Failure> {
         if self.out.is_json() {
             return Ok(());
@@ -44,7 +45,7 @@ impl<'a> Face<'a> {
         self.say(&line::text(news, now - screen.began, widest, self.out))
     }
 
-    /// Says something to the person; a program is not told.
+    /// Prints a text for the person, in text mode only.
     pub(crate) fn say(&mut self, text: &str) -> Result<(), Failure> {
         if self.out.is_json() {
             return Ok(());
@@ -55,7 +56,7 @@ impl<'a> Face<'a> {
         }
     }
 
-    /// Says something to a program; the person is told otherwise.
+    /// Prints a JSON document, in JSON mode only.
     pub(crate) fn document(&mut self, document: &Value) -> Result<(), Failure> {
         if self.out.is_json() {
             return self.out.document(document);
@@ -63,25 +64,25 @@ impl<'a> Face<'a> {
         Ok(())
     }
 
-    /// Draws the block anew.
+    /// Redraws the status block.
     pub(crate) fn draw(&mut self, screen: &Screen, now: i64) -> Result<(), Failure> {
         let Some(terminal) = &mut self.terminal else {
             return Ok(());
         };
         let (columns, rows) = terminal.size();
-        // Half of the screen is left to what is said.
+        // At least half of the screen is left to the scrolling lines.
         let size = (columns, (rows / 2).max(3));
         let lines = status_block::lines(screen, now, size, self.out);
         terminal.draw(lines).map_err(Failure::unheard)
     }
 
-    /// What was typed, as whole lines.
+    /// Passes typed bytes to the line editor. Returns the completed lines; `None` without a terminal.
     pub(crate) fn typed(&mut self, bytes: &[u8]) -> Option<Result<Vec<String>, Failure>> {
         let terminal = self.terminal.as_mut()?;
         Some(terminal.keys(bytes).map_err(Failure::unheard))
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     pub(crate) fn close(&mut self) {
         if let Some(terminal) = &mut self.terminal {
             terminal.close();

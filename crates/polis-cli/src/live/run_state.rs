@@ -1,4 +1,5 @@
-//! What is known about a run that is looked at: who is there, what each of them does, and what it has taken.
+//! State of the live view of a run: its members, the activity of each, and the resources used. Progress events update
+//! it; it does no I/O.
 
 use std::collections::BTreeMap;
 
@@ -7,50 +8,50 @@ use polis_core::society::turn::CallEnd;
 use polis_society::progress::{Progress, Step};
 use unicode_width::UnicodeWidthStr as _;
 
-/// A run on the screen.
+/// State of a run in the live view.
 #[derive(Debug, Clone)]
 pub(crate) struct Screen {
-    /// What it is called.
+    /// Title of the run.
     pub(crate) title: String,
-    /// When looking began (milliseconds).
+    /// When watching began (milliseconds).
     pub(crate) began: i64,
-    /// Everybody, in the order they were hired.
+    /// All members, in the order they were hired.
     pub(crate) seats: Vec<Seat>,
-    /// What it has taken.
+    /// Resources used by the run.
     pub(crate) taken: Taken,
 }
 
-/// Somebody on the screen.
+/// A member in the live view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seat {
     pub(crate) agent: String,
     pub(crate) parent: Option<String>,
     pub(crate) role: String,
     pub(crate) doing: Doing,
-    /// Since when (milliseconds).
+    /// Start of the current activity (milliseconds).
     pub(crate) since: i64,
-    /// The tokens it has used.
+    /// Tokens used.
     pub(crate) tokens: u64,
 }
 
-/// What somebody does.
+/// Activity of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// Waits for a message.
     Idle,
-    /// Has something to do and waits its turn.
+    /// Has work and waits for its turn.
     Ready,
-    /// Its model was asked.
+    /// Waits for the model's answer.
     Thinking,
-    /// The endpoint has to be waited for, and why.
+    /// Waits for the endpoint, with the reason.
     Waiting(String),
-    /// A call is carried out: the tool, and what it is about.
+    /// Executes a call: the tool and its subject.
     Calling(String, String),
-    /// A person has to say something: how it stands, and why.
+    /// Blocked until a person acts: the status and its reason.
     Held(MemberStatus, Option<String>),
 }
 
-/// What a run has taken.
+/// Resources used by a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) turns: u64,
@@ -59,7 +60,7 @@ pub(crate) struct Taken {
     pub(crate) commands: u64,
 }
 
-/// Who is in a run, as the store says.
+/// A member of a run as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Post {
     pub(crate) agent: String,
@@ -70,12 +71,12 @@ pub(crate) struct Post {
     pub(crate) tokens: u64,
 }
 
-/// What is worth a line of its own.
+/// An event that is printed as a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Somebody said something beside its calls.
+    /// A member's answer contains text besides its calls.
     Said { agent: String, text: String },
-    /// A call is over.
+    /// A call has ended.
     Called {
         agent: String,
         tool: String,
@@ -83,17 +84,17 @@ pub(crate) enum News {
         end: CallEnd,
         ms: u64,
     },
-    /// Somebody is held up, or goes on.
+    /// A member was blocked or continues.
     Stands {
         agent: String,
         status: MemberStatus,
         why: Option<String>,
     },
-    /// The endpoint has to be waited for.
+    /// A member waits for the endpoint.
     Waiting { agent: String, why: String },
     /// A warning about the configuration.
     Warning { agent: String, text: String },
-    /// Somebody wrote to the person.
+    /// A member sent a message to the person.
     ToUser {
         agent: String,
         id: u64,
@@ -102,7 +103,7 @@ pub(crate) enum News {
 }
 
 impl Screen {
-    /// An empty one.
+    /// Creates an empty state.
     pub(crate) fn new(title: impl Into<String>, began: i64) -> Self {
         Self {
             title: title.into(),
@@ -112,7 +113,8 @@ impl Screen {
         }
     }
 
-    /// Takes over who is there. Those who are still there keep what they do; the store decides who is held up.
+    /// Replaces the members with those of the store. Members that remain keep their activity, except that the store
+    /// decides which ones are blocked.
     pub(crate) fn seat(&mut self, now: i64, posts: Vec<Post>) {
         let mut before: BTreeMap<String, Seat> = std::mem::take(&mut self.seats)
             .into_iter()
@@ -146,7 +148,7 @@ impl Screen {
         }
     }
 
-    /// Takes in what just happened, and answers what of it is worth a line.
+    /// Applies a progress event, and returns the news item to print, if any.
     pub(crate) fn feed(&mut self, now: i64, progress: &Progress) -> Option<News> {
         let agent = progress.member.agent.as_str().to_owned();
         match &progress.step {
@@ -193,7 +195,7 @@ impl Screen {
             }
             Step::Waiting(why) => {
                 let waits = Doing::Waiting(why.clone());
-                // It is tried again and again; to say so once is enough.
+                // The request is retried many times; one line is enough.
                 let known = self.seat_of(&agent).is_some_and(|seat| seat.doing == waits);
                 self.does(now, &agent, waits);
                 (!known).then(|| News::Waiting {
@@ -233,7 +235,7 @@ impl Screen {
             MemberStatus::Working => Doing::Ready,
             held => Doing::Held(held, why.clone()),
         };
-        // One that is idle for a reason has ended its turn without an answer.
+        // A member that is idle with a reason has ended its turn without an answer.
         let held = doing.is_held() || (status == MemberStatus::Idle && why.is_some());
         self.does(now, &agent, doing);
         (held || was_held).then_some(News::Stands { agent, status, why })
@@ -252,18 +254,18 @@ impl Screen {
         self.seats.iter_mut().find(|seat| seat.agent == agent)
     }
 
-    /// Whether somebody is not known yet who just did something.
+    /// Returns whether a member that reported progress is not in the list yet.
     pub(crate) fn is_new(&self, agent: &str) -> bool {
         !self.seats.iter().any(|seat| seat.agent == agent)
     }
 
-    /// The columns of the longest name.
+    /// Returns the width of the longest name, in columns.
     pub(crate) fn widest(&self) -> usize {
         let names = self.seats.iter().map(|seat| seat.agent.width());
         names.max().unwrap_or(0)
     }
 
-    /// The seats as a tree, the top first: how each is drawn before its name, and who it is.
+    /// Returns the members as a tree, root first, each with the tree branches to draw before its name.
     pub(crate) fn tree(&self) -> Vec<(String, &Seat)> {
         let mut rows = Vec::new();
         let known = |name: &str| self.seats.iter().any(|seat| seat.agent == name);
@@ -279,8 +281,7 @@ impl Screen {
     }
 
     fn below<'a>(&'a self, parent: &str, before: &str, rows: &mut Vec<(String, &'a Seat)>) {
-        // Names are unique and a child is hired by one who was there before, so there is no circle; the depth is
-        // checked all the same.
+        // Names are unique and a member is hired by an earlier one, so there is no cycle; the depth is limited anyway.
         if before.chars().count() > 3 * 100 {
             return;
         }

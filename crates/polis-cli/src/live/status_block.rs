@@ -1,4 +1,5 @@
-//! The block at the bottom of a terminal: the organisation as a tree, what everybody does, and what it takes.
+//! Status block at the bottom of the terminal during a run: the organisation as a tree, each member's activity, and the
+//! totals.
 
 use polis_core::society::member::MemberStatus;
 use unicode_width::UnicodeWidthStr as _;
@@ -7,14 +8,14 @@ use super::number_format::{count, elapsed, money, tokens};
 use super::run_state::{Doing, Screen, Seat};
 use crate::output::{Output, Style, clean, cut};
 
-/// How much of a text with a reason or an argument is of use at a glance.
+/// Maximum length of a reason or an argument in the block.
 const GLANCE: usize = 200;
 
-/// A part of a line.
+/// A styled part of a line.
 #[derive(Debug, Clone)]
 struct Piece(Option<Style>, String);
 
-/// The lines of the block for so many columns and at most so many rows, painted.
+/// Renders the block for the given number of columns, with at most the given number of rows.
 pub(crate) fn lines(
     screen: &Screen,
     now: i64,
@@ -28,7 +29,7 @@ pub(crate) fn lines(
         .max()
         .unwrap_or(0)
         .min(columns / 2);
-    // The head and, if not all fit, a line that says how many are left out.
+    // One row is for the head and, if not all members fit, one for the number of those left out.
     let room = rows.saturating_sub(1).max(1);
     let shown = if tree.len() > room {
         room.saturating_sub(1)
@@ -36,7 +37,7 @@ pub(crate) fn lines(
         tree.len()
     };
     let mut lines = vec![paint(head(screen, now), columns, out)];
-    // Those who do something come before those who wait, where there is no room for all.
+    // Busy members come first if there is no room for all.
     let busy_first = tree.len() > room;
     let mut picked: Vec<usize> = (0..tree.len()).collect();
     if busy_first {
@@ -75,9 +76,9 @@ fn head(screen: &Screen, now: i64) -> Vec<Piece> {
     ]
 }
 
-/// The name, and the role if it says more.
+/// Returns the agent's name, followed by its role if that adds information.
 pub(crate) fn name(seat: &Seat) -> String {
-    // An agent that is named after its role says it already.
+    // An agent that is named after its role already shows it.
     if seat.role.is_empty() || seat.agent.starts_with(&seat.role) {
         return clean(&seat.agent);
     }
@@ -123,7 +124,7 @@ fn doing(seat: &Seat, now: i64) -> (Option<Style>, String) {
     }
 }
 
-/// How somebody is held up, in words.
+/// Describes the status of a member that was blocked or continues.
 pub(crate) fn held(status: MemberStatus) -> &'static str {
     match status {
         MemberStatus::Asking => "asks for approval",
@@ -140,7 +141,7 @@ fn glance(text: &str) -> String {
     clean(&line.replace(['\n', '\t'], " "))
 }
 
-/// One line, cut to the terminal's width.
+/// Paints one line, cut to the terminal's width.
 fn paint(pieces: Vec<Piece>, columns: usize, out: &Output) -> String {
     let mut line = String::new();
     let mut left = columns;

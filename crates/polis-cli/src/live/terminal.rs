@@ -1,5 +1,5 @@
-//! A real terminal: the block is kept at its bottom with the line that is being typed below it, everything else
-//! scrolls above.
+//! Terminal control of the live view: keeps the status block and the input line at the bottom while other output
+//! scrolls above, and edits typed input in non-canonical mode.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 
@@ -7,25 +7,25 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwins
 use tokio::sync::mpsc;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// A terminal that is drawn on. Dropping it gives it back as it was.
+/// A terminal in use by the live view. Dropping it restores the previous terminal modes.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     before: Option<Termios>,
-    /// How many lines of the block are above the cursor's.
+    /// Number of lines of the block above the cursor line.
     drawn: Option<usize>,
     lines: Vec<String>,
     editor: Editor,
 }
 
 impl Terminal {
-    /// The terminal of this process, if both its input and its output are one.
+    /// Opens the terminal of this process, if both stdin and stdout are terminals.
     pub(crate) fn open() -> Option<Self> {
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             return None;
         }
         let before = tcgetattr(std::io::stdin()).ok();
         if let Some(mut modes) = before.clone() {
-            // Keys come one by one and are shown by us; signals still come from the keyboard.
+            // Non-canonical mode without echo: we read single keys and display them; Ctrl-C still sends a signal.
             modes
                 .local_modes
                 .remove(LocalModes::ICANON | LocalModes::ECHO);
@@ -39,7 +39,7 @@ impl Terminal {
         })
     }
 
-    /// Columns and rows.
+    /// Returns columns and rows.
     pub(crate) fn size(&self) -> (usize, usize) {
         let size = tcgetwinsize(std::io::stdout()).ok();
         let or = |number: Option<u16>, usual: usize| {
@@ -51,7 +51,7 @@ impl Terminal {
         )
     }
 
-    /// Prints above the block.
+    /// Prints text above the block.
     pub(crate) fn above(&mut self, text: &str) -> std::io::Result<()> {
         let mut page = self.erased();
         page.push_str(text);
@@ -60,7 +60,7 @@ impl Terminal {
         self.put(&page)
     }
 
-    /// Draws the block anew.
+    /// Redraws the block.
     pub(crate) fn draw(&mut self, lines: Vec<String>) -> std::io::Result<()> {
         let mut page = self.erased();
         for line in &lines {
@@ -73,7 +73,7 @@ impl Terminal {
         self.put(&page)
     }
 
-    /// Takes a key's bytes; answers the lines that were finished with it.
+    /// Handles typed bytes. Returns the lines completed by them.
     pub(crate) fn keys(&mut self, bytes: &[u8]) -> std::io::Result<Vec<String>> {
         let finished = self.editor.keys(bytes);
         let lines = std::mem::take(&mut self.lines);
@@ -81,7 +81,7 @@ impl Terminal {
         Ok(finished)
     }
 
-    /// Takes the block away and gives the terminal back.
+    /// Erases the block and restores the terminal.
     pub(crate) fn close(&mut self) {
         let page = self.erased();
         self.drawn = None;
@@ -116,10 +116,10 @@ impl Drop for Terminal {
     }
 }
 
-/// What is typed, as it comes: bytes from a terminal, anything from a pipe. The channel ends with the input.
+/// Reads stdin in the background: key bytes from a terminal, any data from a pipe. The channel closes at end of input.
 pub(crate) fn typed() -> mpsc::Receiver<Vec<u8>> {
     let (send, receive) = mpsc::channel(16);
-    // A thread of its own: reading cannot be given up, and must not keep the program from ending.
+    // On its own thread: a blocking read cannot be cancelled, and must not keep the program from exiting.
     std::thread::spawn(move || {
         let mut bytes = [0; 4_096];
         while let Ok(count) = std::io::stdin().read(&mut bytes) {
@@ -132,16 +132,16 @@ pub(crate) fn typed() -> mpsc::Receiver<Vec<u8>> {
     receive
 }
 
-/// A line that is being typed.
+/// Line editor: the line that is being typed.
 #[derive(Debug, Default)]
 pub(crate) struct Editor {
     text: String,
-    /// Bytes of a character that is not whole yet.
+    /// Bytes of an incomplete UTF-8 character.
     rest: Vec<u8>,
     escape: Escape,
 }
 
-/// Where in an escape sequence the input is.
+/// State of the escape sequence parser.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Escape {
     #[default]
@@ -151,7 +151,7 @@ enum Escape {
 }
 
 impl Editor {
-    /// Takes what was typed; answers the lines that were finished.
+    /// Handles typed bytes. Returns the completed lines.
     pub(crate) fn keys(&mut self, bytes: &[u8]) -> Vec<String> {
         let mut finished = Vec::new();
         self.rest.extend_from_slice(bytes);
@@ -179,7 +179,7 @@ impl Editor {
         finished
     }
 
-    /// Whether a character belongs to a key that does nothing here, such as an arrow.
+    /// Returns whether a character belongs to a key that has no function here, such as an arrow key.
     fn skips(&mut self, c: char) -> bool {
         match (self.escape, c) {
             (Escape::None, '\u{1b}') => self.escape = Escape::Begun,
@@ -191,7 +191,7 @@ impl Editor {
         true
     }
 
-    /// The line with its mark, its end in view.
+    /// Renders the line with its prompt; a long line is scrolled to its end.
     fn shown(&self, columns: usize) -> String {
         let room = columns.saturating_sub(3);
         let mut text = self.text.as_str();
@@ -206,8 +206,8 @@ impl Editor {
     }
 }
 
-/// The whole characters at the beginning, and the bytes of one that is not whole yet. What is no character at all is
-/// left out.
+/// Splits bytes into the complete characters at the beginning and the bytes of an incomplete one at the end. Invalid
+/// UTF-8 is dropped.
 fn whole_characters(bytes: &[u8]) -> (String, Vec<u8>) {
     let mut text = String::new();
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! The screen as text, from progress that is fed to it.
+//! Tests of the live view: renders the screen as text after progress events.
 
 use polis_core::MemberKey;
 use polis_core::society::member::MemberStatus;

@@ -1,4 +1,4 @@
-//! The page of the tools, from their table.
+//! Generates the reference page of the tools from the tool registry.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use polis_core::token::Area;
 use polis_ops::tool::{Effect, TOOLS, Tool};
 use serde_json::Value;
 
-/// The page.
+/// Returns the page.
 pub(super) fn page() -> String {
     let mut page = "# Tools\n\nWhat agents call over MCP, and what the HTTP API is made of. `polis mcp --tools GROUP,...` \
          chooses what a client is shown: `usual` (if nothing is chosen), `all`, or groups by their names below. \
@@ -67,7 +67,7 @@ fn describe(page: &mut String, tool: &Tool) {
     }
 }
 
-/// What sort of value a schema describes, in a few words.
+/// Returns the type of value a schema describes, in a few words.
 fn kind(schema: &Value) -> String {
     for several in ["anyOf", "oneOf"] {
         if let Some(choices) = schema[several].as_array() {

@@ -1,4 +1,4 @@
-//! A role's file: a head with its name, tools and model, and the prompt below it.
+//! Role files: front matter with name, tools and model, and the role prompt below it.
 //!
 //! ```text
 //! ---
@@ -12,26 +12,26 @@
 
 use polis_core::society::role::{CreateRole, ModelChoice};
 
-/// What stands around the head.
+/// Delimiter of the front matter.
 const FENCE: &str = "---";
 
-/// A role as its file has it.
+/// A parsed role file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoleFile {
-    /// What agents find it by.
+    /// Name of the role; agents hire by it.
     pub(crate) name: String,
-    /// Its groups of tools, or single tools; all of its creator's if there are none.
+    /// Tool groups or single tools; `None`: all tools of its creator.
     pub(crate) tools: Option<Vec<String>>,
-    /// Tools that a person has to allow it call by call.
+    /// Tools whose every call needs approval by a person.
     pub(crate) approve: Option<Vec<String>>,
-    /// What model it thinks with.
+    /// Model of the role.
     pub(crate) model: Option<ModelChoice>,
-    /// What whoever holds it is told.
+    /// Role prompt of the agents that hold the role.
     pub(crate) prompt: String,
 }
 
 impl RoleFile {
-    /// Reads a file.
+    /// Parses a role file.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let text = text.replace("\r\n", "\n");
@@ -53,7 +53,7 @@ impl RoleFile {
             let (key, value) = line
                 .split_once(':')
                 .ok_or_else(|| format!("the line {line:?} of its head is not KEY: VALUE"))?;
-            // What stands behind a # is for people.
+            // ` #` begins a comment.
             let value = value.split(" #").next().unwrap_or_default();
             role.set(key.trim(), value.trim())?;
         }
@@ -90,7 +90,7 @@ impl RoleFile {
         self.model.get_or_insert_default()
     }
 
-    /// The role as a run is begun with it.
+    /// Returns the role as parameters for starting a run.
     pub(crate) fn create(&self) -> CreateRole {
         CreateRole {
             name: self.name.clone(),

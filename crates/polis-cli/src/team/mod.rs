@@ -1,8 +1,8 @@
-//! Teams: the roles a run begins with, as files that people edit.
+//! Teams: the roles a run starts with, as Markdown files that people edit.
 //!
-//! A team is a directory of role files (`root.md` is root's) and `requirement.md`, which says how the requirement is put
-//! to root. Teams that are shipped are compiled in; a file below `.agent-workspace/teams/NAME/` wins over the
-//! shipped one of its name, and a directory there may be a team of its own.
+//! A team is a directory of role files (`root.md` is root's) and `requirement.md`, a template that turns the user's
+//! requirement into root's first message. Built-in teams are compiled in. A file below `.agent-workspace/teams/NAME/`
+//! overrides the built-in file of its name, and a directory there may define a new team.
 
 mod file;
 
@@ -18,14 +18,14 @@ pub(crate) use file::RoleFile;
 
 use crate::config::Config;
 
-/// Where a directory's own files of teams are, below `.agent-workspace`.
+/// Directory of the project's own team files, below `.agent-workspace`.
 pub(crate) const DIRECTORY: &str = "teams";
-/// The file that says how the requirement is put to root.
+/// Name of the requirement template.
 const REQUIREMENT: &str = "requirement";
-/// The largest file that is read as one of a team.
+/// Maximum size of a team file, in bytes.
 const LARGEST: u64 = 256 << 10;
 
-/// A file that is compiled in: its team, language, name without `.md`, and text.
+/// A built-in file: team, language, name without `.md`, and text.
 type Shipped = (&'static str, &'static str, &'static str, &'static str);
 
 macro_rules! shipped {
@@ -39,42 +39,42 @@ macro_rules! shipped {
     };
 }
 
-/// The teams that are shipped.
+/// The built-in teams.
 const SHIPPED: &[Shipped] = shipped! {
     "dev-team", "en": ["root", "architect", "programmer", "requirement"];
     "dev-team", "zh": ["root", "architect", "programmer", "requirement"];
 };
 
-/// A team, ready for a run.
+/// A team, loaded for a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Team {
-    /// Its name.
+    /// Name of the team.
     pub(crate) name: String,
-    /// Its roles, by the names of their files.
+    /// Roles, by file name.
     pub(crate) roles: BTreeMap<String, RoleFile>,
     requirement: Option<String>,
 }
 
-/// A team as it is listed.
+/// A list entry of a team.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed {
     pub(crate) name: String,
-    /// Whether it is compiled in.
+    /// Whether it is built in.
     pub(crate) shipped: bool,
-    /// The files of it that this directory has.
+    /// The team's files in this project.
     pub(crate) files: Vec<String>,
 }
 
-/// What became of a file that was to be written.
+/// Result of writing one team file.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Written {
-    /// Below `.agent-workspace`.
+    /// Path below `.agent-workspace`.
     pub(crate) file: String,
-    /// Whether it was written; one that is there is left alone.
+    /// Whether it was written; an existing file is kept.
     pub(crate) written: bool,
 }
 
-/// The language of a configuration's teams.
+/// Returns the language of a configuration's teams.
 pub(crate) fn language(config: &Config) -> &str {
     match config.society.language.as_str() {
         "" => &config.language,
@@ -83,7 +83,7 @@ pub(crate) fn language(config: &Config) -> &str {
 }
 
 impl Team {
-    /// Finds a team: what is shipped, with the files of this directory over it.
+    /// Loads a team: the built-in files, overridden by the files of this project.
     pub(crate) fn find(
         workspace: Option<&Path>,
         name: &str,
@@ -114,13 +114,13 @@ impl Team {
         })
     }
 
-    /// The requirement as it is put to root.
+    /// Renders the requirement template into root's first message.
     pub(crate) fn requirement(&self, user_requirement: &str) -> String {
         let Some(template) = &self.requirement else {
             return user_requirement.to_owned();
         };
         let mut text = String::new();
-        // In one go, so that nothing of the requirement is taken for a place to fill in.
+        // In a single pass, so that a placeholder inside the user's requirement is not expanded.
         for part in parts(template) {
             match part {
                 Part::Text(words) => text.push_str(words),
@@ -136,13 +136,13 @@ impl Team {
         text.trim().to_owned()
     }
 
-    /// The roles as a run is begun with them.
+    /// Returns the roles as parameters for starting a run.
     pub(crate) fn create_roles(&self) -> Vec<CreateRole> {
         self.roles.values().map(RoleFile::create).collect()
     }
 }
 
-/// The teams there are.
+/// Lists the built-in teams and those of the project.
 pub(crate) fn list(workspace: Option<&Path>) -> Result<Vec<Listed>, PortError> {
     let mut teams: BTreeMap<String, Listed> = BTreeMap::new();
     let listed = |name: &str, shipped: bool| Listed {
@@ -175,7 +175,7 @@ pub(crate) fn list(workspace: Option<&Path>) -> Result<Vec<Listed>, PortError> {
     Ok(teams.into_values().collect())
 }
 
-/// Writes a shipped team's files into the directory, for editing. What is there stays as it is.
+/// Writes the files of a built-in team into the project, for editing. Existing files are kept.
 pub(crate) fn init(
     workspace: &Path,
     name: &str,
@@ -209,7 +209,7 @@ pub(crate) fn init(
     Ok(answer)
 }
 
-/// The shipped files of a team in a language: name and text.
+/// Returns the built-in files of a team in a language: name and text.
 fn shipped<'a>(
     team: &'a str,
     language: &'a str,
@@ -224,13 +224,13 @@ fn is_name(name: &str) -> bool {
     name.parse::<polis_core::AgentId>().is_ok()
 }
 
-/// The directory's own files of a team, if it has any. A name that is no name is no path either.
+/// Returns the project's directory of a team, if it exists. An invalid team name is never used as a path.
 fn directory_of(workspace: &Path, name: &str) -> Option<PathBuf> {
     let directory = workspace.join(DIRECTORY).join(name);
     (is_name(name) && directory.is_dir()).then_some(directory)
 }
 
-/// The `.md` files of a directory: names without the ending, and texts.
+/// Reads the `.md` files of a directory: names without the extension, and texts.
 fn read_directory(directory: &Path) -> Result<BTreeMap<String, String>, PortError> {
     let failed = |e: std::io::Error| PortError::internal("Reading the team's files", e);
     let mut texts = BTreeMap::new();
@@ -251,11 +251,11 @@ fn read_directory(directory: &Path) -> Result<BTreeMap<String, String>, PortErro
     Ok(texts)
 }
 
-/// A part of `requirement.md`.
+/// A part of the requirement template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part<'a> {
     Text(&'a str),
-    /// `{{NAME}}`.
+    /// A placeholder, `{{NAME}}`.
     Place(&'a str),
 }
 
@@ -274,7 +274,7 @@ fn parts(template: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// Whether all places can be filled in, and the requirement is among them.
+/// Checks that all placeholders can be filled in, and that the requirement is among them.
 fn check_template(template: &str, roles: &BTreeMap<String, RoleFile>) -> Result<(), String> {
     let mut names = parts(template).into_iter().filter_map(|part| match part {
         Part::Place(name) => Some(name),

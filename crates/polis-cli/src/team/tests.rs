@@ -1,8 +1,8 @@
-//! The shipped teams beside the source document, and files that win over them.
+//! Tests of the built-in teams against the source document, and of project files that override them.
 
 use super::*;
 
-/// The document's lines, as it gives them.
+/// Lines of the source document, verbatim.
 const ARCHITECT_ENDS: &str = "- 需要向用户反馈时：send_message(to=\"user\", payload={text: \"...\"})\n- 需要澄清需求时：主动向用户提问";
 const PROGRAMMER_BEGINS: &str =
     "你是一名程序员，负责开发分配给你的模块。\n\n【开发规范】\n- 严格按照模块规格说明开发\n";

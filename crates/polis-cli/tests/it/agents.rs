@@ -1,4 +1,4 @@
-//! The registry of agents.
+//! Tests of the agent registry.
 
 use serde_json::{Value, json};
 

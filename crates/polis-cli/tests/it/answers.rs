@@ -1,4 +1,5 @@
-//! The shape of answers: one document on standard output, or an error document on standard error.
+//! Tests of the output format: one JSON document on stdout, or an error document on stderr; exit codes, pagination and
+//! filters.
 
 use serde_json::{Value, json};
 

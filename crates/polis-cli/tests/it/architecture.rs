@@ -1,4 +1,5 @@
-//! The table in ARCHITECTURE.md beside what the crates really depend on.
+//! Compares the table in ARCHITECTURE.md with the real dependencies between crates, and checks where unsafe code is
+//! allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The edges the document allows: first column, second column.
+/// Returns the allowed dependencies: first column, second column.
 fn documented() -> Edges {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let mut edges = Edges::new();
@@ -27,7 +28,7 @@ fn documented() -> Edges {
     edges
 }
 
-/// The edges there are, those of tests left out.
+/// Returns the real dependencies, without dev-dependencies.
 fn real() -> Edges {
     let output = Command::new(env!("CARGO"))
         .args([
@@ -68,7 +69,7 @@ fn the_rules_stay_pure() {
     }
 }
 
-/// Every Rust file of the project.
+/// Collects every Rust file of the project.
 fn sources(directory: &std::path::Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -86,7 +87,7 @@ fn one_module_is_unsafe_and_no_other() {
     let mut files = Vec::new();
     sources(&root(), &mut files);
     assert!(files.len() > 100, "the sources were found");
-    // Written apart, so that this file is not one of them.
+    // Split, so that this file does not match.
     let (lifted, used) = (concat!("unsafe", "_code"), concat!("unsafe", " {"));
     let holders: Vec<String> = files
         .iter()

@@ -1,4 +1,5 @@
-//! A throw-away board, and the program run on it.
+//! Test harness: a temporary project (`Board`) in the embedded store or PostgreSQL, and helpers that run the program in
+//! it.
 
 use std::ffi::OsStr;
 use std::io::{Read as _, Write as _};
@@ -11,12 +12,12 @@ use tempfile::TempDir;
 
 use crate::schema::Schema;
 
-/// The program under test.
+/// Path of the `polis` program under test.
 pub(crate) const POLIS: &str = env!("CARGO_BIN_EXE_polis");
-/// The same under the name that the blackboard's document gives it.
+/// Path of the `blackboard` program.
 pub(crate) const BLACKBOARD: &str = env!("CARGO_BIN_EXE_blackboard");
 
-/// Emits each case as a test of the embedded store and as one of PostgreSQL.
+/// Generates two tests from each case: one for the embedded store and one for PostgreSQL.
 macro_rules! on_both_stores {
     ($($case:ident),+ $(,)?) => {
         mod embedded {
@@ -30,13 +31,13 @@ macro_rules! on_both_stores {
 }
 pub(crate) use on_both_stores;
 
-/// A directory of its own with a board in it.
+/// A temporary directory with a polis project in it.
 pub(crate) struct Board {
     directory: TempDir,
     schema: Option<Schema>,
 }
 
-/// What the program answered.
+/// Output of a finished process.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) exit: Option<i32>,
@@ -44,7 +45,7 @@ pub(crate) struct Answer {
     pub(crate) stderr: String,
 }
 
-/// What a refusal said.
+/// Message and hint of a refusal.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     pub(crate) message: String,
@@ -52,27 +53,27 @@ pub(crate) struct Refused {
 }
 
 impl Board {
-    /// A board in the embedded store.
+    /// Creates a project in the embedded store.
     pub(crate) fn embedded() -> Self {
         Self::empty(None).set_up()
     }
 
-    /// A board in a PostgreSQL schema of its own.
+    /// Creates a project in its own PostgreSQL schema.
     pub(crate) fn postgres() -> Self {
         Self::empty(Some(Schema::create())).set_up()
     }
 
-    /// Another board in a store of the same kind.
+    /// Creates another project in a store of the same kind.
     pub(crate) fn another(&self) -> Self {
         self.bare_like().set_up()
     }
 
-    /// A directory without a board.
+    /// Creates a directory without a project.
     pub(crate) fn bare() -> Self {
         Self::empty(None)
     }
 
-    /// A directory, and a store of the same kind, without a board.
+    /// Creates a directory and a store of the same kind, without a project.
     pub(crate) fn bare_like(&self) -> Self {
         Self::empty(self.schema.as_ref().map(|_| Schema::create()))
     }
@@ -87,27 +88,27 @@ impl Board {
         self
     }
 
-    /// The project directory.
+    /// Returns the project directory.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A file or directory in the project directory.
+    /// Returns a path in the project directory.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    /// A file of the workspace.
+    /// Returns a path in the data directory.
     pub(crate) fn workspace(&self, name: &str) -> PathBuf {
         self.path().join(".agent-workspace").join(name)
     }
 
-    /// Whether this is the embedded store.
+    /// Returns whether this is the embedded store.
     pub(crate) fn is_embedded(&self) -> bool {
         self.schema.is_none()
     }
 
-    /// The flags that name its store.
+    /// Returns the flags that name its store.
     pub(crate) fn store_flags(&self) -> Vec<String> {
         self.schema
             .iter()
@@ -115,26 +116,26 @@ impl Board {
             .collect()
     }
 
-    /// The program, in the board's directory and on its store, with nothing else around it.
+    /// Returns the program in the project directory, on its store, with a clean environment.
     pub(crate) fn command(&self) -> Command {
         let mut command = bare_command(self.path());
         command.args(self.store_flags());
         command
     }
 
-    /// The program with `--json`, as an agent.
+    /// Returns the program with `--json`, as an agent.
     pub(crate) fn json_command<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> Command {
         let mut command = self.command();
         command.args(["--json", "--as", agent]).args(args);
         command
     }
 
-    /// Runs with `--json` as an agent.
+    /// Runs with `--json`, as an agent.
     pub(crate) fn run<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> Answer {
         Answer::of(self.json_command(agent, args).output().unwrap())
     }
 
-    /// Runs with `--json` as an agent, with something on standard input.
+    /// Runs with `--json`, as an agent, with data on stdin.
     pub(crate) fn run_with<S: AsRef<OsStr>>(
         &self,
         agent: &str,
@@ -144,7 +145,7 @@ impl Board {
         feed(&mut self.json_command(agent, args), input)
     }
 
-    /// Runs as a person does, without `--json`, and answers what the screen shows.
+    /// Runs without `--json` and returns stdout.
     pub(crate) fn shown<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> String {
         let mut command = self.command();
         let answer = Answer::of(command.args(["--as", agent]).args(args).output().unwrap());
@@ -153,12 +154,12 @@ impl Board {
         answer.stdout
     }
 
-    /// Runs what has to succeed and answers its document.
+    /// Runs a command that must succeed, and returns its document.
     pub(crate) fn ok<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> Value {
         self.run(agent, args).document()
     }
 
-    /// Runs what has to be refused.
+    /// Runs a command that must be refused.
     pub(crate) fn refused<S: AsRef<OsStr>>(
         &self,
         agent: &str,
@@ -169,7 +170,7 @@ impl Board {
         self.run(agent, args).refusal(exit, code)
     }
 
-    /// Creates a task and answers its number.
+    /// Creates a task and returns its number.
     pub(crate) fn create(&self, args: &[&str]) -> String {
         let task = self.ok(
             "user",
@@ -178,12 +179,12 @@ impl Board {
         task["id"].as_str().unwrap().to_owned()
     }
 
-    /// A task as it stands.
+    /// Returns a task.
     pub(crate) fn get(&self, id: &str) -> Value {
         self.ok("user", &["task", "get", id])
     }
 
-    /// The numbers of a list of tasks.
+    /// Returns the numbers of a list of tasks.
     pub(crate) fn listed(&self, agent: &str, args: &[&str]) -> Vec<String> {
         let page = self.ok(agent, args);
         let tasks = page["tasks"].as_array().unwrap();
@@ -193,7 +194,7 @@ impl Board {
             .collect()
     }
 
-    /// The subjects of all tasks.
+    /// Returns the subjects of all tasks.
     pub(crate) fn listed_subjects(&self) -> Vec<String> {
         let list = self.ok("user", &["task", "list"]);
         let subjects = list["tasks"].as_array().unwrap().iter();
@@ -202,7 +203,7 @@ impl Board {
             .collect()
     }
 
-    /// The whole commit log; its sequence is checked to be 1, 2, 3, … without a gap.
+    /// Returns the whole commit log; asserts that its sequence is 1, 2, 3, … without a gap.
     pub(crate) fn log(&self) -> Vec<Value> {
         let answer = self.run("user", &["log"]);
         assert_eq!(answer.exit, Some(0), "{answer:?}");
@@ -219,7 +220,7 @@ impl Board {
 }
 
 impl Answer {
-    /// What a finished process left behind.
+    /// Creates the answer from a finished process.
     pub(crate) fn of(output: Output) -> Self {
         Self {
             exit: output.status.code(),
@@ -228,7 +229,7 @@ impl Answer {
         }
     }
 
-    /// The one document of a success, with nothing beside it.
+    /// Asserts success with a single document and empty stderr. Returns the document.
     pub(crate) fn document(&self) -> Value {
         assert_eq!(self.exit, Some(0), "{self:?}");
         assert_eq!(self.stderr, "");
@@ -239,7 +240,7 @@ impl Answer {
         serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// The error document of a refusal, with nothing beside it and no path of this machine in it.
+    /// Asserts a refusal with a single error document that contains no path of this machine.
     pub(crate) fn refusal(&self, exit: i32, code: &str) -> Refused {
         let refused = self.refusal_with_paths(exit, code);
         let host_path = std::env::temp_dir().display().to_string();
@@ -250,7 +251,7 @@ impl Answer {
         refused
     }
 
-    /// The same of a refusal that tells a person where something is.
+    /// Like [`Self::refusal`], for a refusal whose message may contain a path.
     pub(crate) fn refusal_with_paths(&self, exit: i32, code: &str) -> Refused {
         assert_eq!(self.exit, Some(exit), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
@@ -272,12 +273,12 @@ impl Answer {
     }
 }
 
-/// The program in a directory, with an environment that says nothing to it.
+/// Returns the program in a directory, with a clean environment.
 pub(crate) fn bare_command(directory: &Path) -> Command {
     bare_program(POLIS, directory)
 }
 
-/// One of the programs, in the same way.
+/// Like [`bare_command`], for any of the programs.
 pub(crate) fn bare_program(program: &str, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).stdin(Stdio::null());
@@ -295,17 +296,17 @@ pub(crate) fn bare_program(program: &str, directory: &Path) -> Command {
     command
 }
 
-/// Where the programs of these tests record which projects are trusted, instead of the developer's home directory.
+/// Returns the directory where programs under test record trusted projects, instead of the developer's home directory.
 pub(crate) fn state_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("state-{}", std::process::id()))
 }
 
-/// Runs a command with something on standard input.
+/// Runs a command with data on stdin.
 pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Answer {
     let mut child = start(command.stdin(Stdio::piped()));
     let mut pipe = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // Beside the reading: a program that answers before it has read everything blocks nobody.
+    // On another thread: a program that answers before it has read everything must not block the test.
     let writer = std::thread::spawn(move || {
         let _ = pipe.write_all(&input);
     });
@@ -314,7 +315,7 @@ pub(crate) fn feed(command: &mut Command, input: &[u8]) -> Answer {
     Answer::of(output)
 }
 
-/// Starts a command with its output caught.
+/// Starts a command with its output captured.
 pub(crate) fn start(command: &mut Command) -> Child {
     command
         .stdout(Stdio::piped())
@@ -323,12 +324,12 @@ pub(crate) fn start(command: &mut Command) -> Child {
         .unwrap()
 }
 
-/// Waits for a child that was started.
+/// Waits for a started child.
 pub(crate) fn finish(child: Child) -> Answer {
     Answer::of(child.wait_with_output().unwrap())
 }
 
-/// Reads a running child's standard output up to the end of a line.
+/// Reads one line of a running child's stdout.
 pub(crate) fn read_line(child: &mut Child) -> String {
     let stdout = child.stdout.as_mut().unwrap();
     let mut line = Vec::new();
@@ -339,7 +340,7 @@ pub(crate) fn read_line(child: &mut Child) -> String {
     String::from_utf8(line).unwrap()
 }
 
-/// Looks until something holds; fails after a minute.
+/// Polls until a condition holds; fails after a minute.
 pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !holds() {

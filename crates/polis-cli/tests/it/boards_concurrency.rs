@@ -1,4 +1,5 @@
-//! Many processes at one board: every entry once and whole, no update lost, no needless conflict.
+//! Concurrency tests of boards: many processes write one board. Every entry is present once and complete, no update is
+//! lost, and there is no unnecessary conflict.
 
 use serde_json::Value;
 
@@ -6,7 +7,7 @@ use crate::board::{Board, finish, on_both_stores, start};
 use crate::boards_team::{add, content, version};
 use crate::concurrency::together;
 
-/// The name of an entry, long enough that a torn one shows.
+/// Returns the text of an entry, long enough that a torn write is visible.
 fn entry(n: usize, k: usize) -> String {
     format!("<{n}/{k}:{}>", "x".repeat(40 + k))
 }
@@ -37,7 +38,7 @@ fn eight_processes_append_a_hundred_entries_each(board: &Board) {
     let view = board.view("global");
     assert_eq!(view["version"], 800);
     let text = content(&view);
-    // In the order of versions, each whole and each once: the text is exactly this.
+    // In version order, each complete and exactly once.
     let found: Vec<&str> = text.lines().filter(|line| line.starts_with('<')).collect();
     let expected: Vec<&str> = told.iter().map(|(_, entry)| entry.as_str()).collect();
     assert_eq!(found, expected);
@@ -49,7 +50,7 @@ fn eight_processes_append_a_hundred_entries_each(board: &Board) {
     }
 }
 
-/// A board with a counter of everybody and one of each.
+/// A board with a shared counter and one counter per process.
 fn counters() -> String {
     let own: String = (0..8).map(|n| format!("## Own {n}\n\n0\n\n")).collect();
     format!("# Counters\n\n## Shared\n\n0\n\n{own}## End\nstays\n")
@@ -60,7 +61,7 @@ fn count(text: &str, title: &str) -> u64 {
     after.lines().next().unwrap().parse().unwrap()
 }
 
-/// Adds one to a section, reading and writing until nobody came in between; how often somebody did.
+/// Increments the counter of a section with optimistic concurrency. Returns the number of version conflicts.
 fn increment(board: &Board, title: &str) -> usize {
     for conflicts in 0.. {
         let view = board.view("global");
@@ -117,7 +118,7 @@ fn different_sections_never_conflict(board: &Board) {
             assert_eq!(content(&section), (k - 1).to_string());
             let expect = section["sectionVersion"].as_str().unwrap();
             let text = k.to_string();
-            // One refusal fails the test: what others do elsewhere is no conflict.
+            // A single refusal fails the test: changes in other sections are not a conflict.
             board.ok(
                 "user",
                 &[
@@ -192,7 +193,7 @@ fn a_section_changed_meanwhile_is_a_conflict(board: &Board) {
     assert_eq!(board.version("global"), 3);
 }
 
-/// The document's own test (000 §10), and that what is there is whole.
+/// The test of the source document (000 §10); also checks that the final text is complete.
 fn writes_at_the_same_moment_come_one_after_the_other(board: &Board) {
     let texts = ["Content A\n", "Content B\n"].map(|line| line.repeat(500));
     for agent in ["agent-1", "agent-2"] {
@@ -248,7 +249,7 @@ fn expect_lets_one_of_many_through(board: &Board) {
     assert_eq!(board.version("global"), 2);
 }
 
-/// Nobody has written yet: one begins the board, the others see that it was begun.
+/// The board is empty: one process creates it, the others see that it exists.
 fn a_board_is_begun_once(board: &Board) {
     let template = board.text("top");
     together(8, |n| {

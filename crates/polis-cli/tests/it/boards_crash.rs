@@ -1,4 +1,5 @@
-//! Writers of boards killed at any moment: what was acknowledged is there, and the file is the store's.
+//! Crash tests of boards: writers are killed at any moment. Acknowledged writes are present, and the file matches the
+//! store.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,22 +11,22 @@ use crate::boards_team::{content, version};
 use crate::kill::{AT_ONCE, Dice, Pace, killed_after, rounds};
 
 const WORKERS: u64 = 4;
-/// The boards of the storm and their files.
+/// The boards that are written, and their files.
 const FILES: [(&str, &str); 2] = [
     ("global", "global-whiteboard.md"),
     ("top", "whiteboards/top-layer.md"),
 ];
 
-/// What the storm was told it had done.
+/// Writes that were acknowledged.
 #[derive(Default)]
 struct Acknowledged {
-    /// The entries appended to `global`, by version.
+    /// Entries appended to `global`, by version.
     appended: BTreeMap<u64, String>,
-    /// The last number each worker set its section of `global` to, and when.
+    /// Last number that each worker set in its section of `global`.
     set: BTreeMap<u64, u64>,
-    /// What was written to `top`, by version.
+    /// Texts written to `top`, by version.
     written: BTreeMap<u64, String>,
-    /// The last version of each board.
+    /// Last version of each board.
     newest: BTreeMap<&'static str, u64>,
 }
 
@@ -36,7 +37,7 @@ impl Acknowledged {
     }
 }
 
-/// A text whose every line tells which it is, so that a torn one shows.
+/// Returns a text whose every line carries its name, so that a torn write is visible.
 fn whole(name: &str) -> String {
     format!("{name}\n").repeat(300)
 }
@@ -46,7 +47,7 @@ fn is_whole(text: &str) -> bool {
     text == whole(name)
 }
 
-/// One write at the storm's whim, killed at any moment.
+/// Performs one random write, by a process that may be killed.
 fn one_write(
     board: &Board,
     dice: &mut Dice,
@@ -90,7 +91,7 @@ fn one_write(
     told.version(if kind == 2 { "top" } else { "global" }, at);
 }
 
-/// Reads, while writers are being killed, whole texts only.
+/// Reads while writers are being killed, and asserts that every text is complete.
 fn keep_reading(board: &Board, over: &AtomicBool) {
     let mut seen = 0;
     while !over.load(Ordering::Relaxed) {
@@ -101,7 +102,7 @@ fn keep_reading(board: &Board, over: &AtomicBool) {
     }
 }
 
-/// A board, read when a server is done with what killed clients sent it.
+/// Reads a board once the server has finished the requests of killed clients.
 fn at_rest(board: &Board, name: &str) -> (u64, String) {
     let mut found = (0, String::new());
     eventually("the store coming to rest", || {
@@ -117,7 +118,7 @@ fn check(board: &Board, told: &Acknowledged) {
     let (global_version, text) = at_rest(board, "global");
     assert!(global_version >= *told.newest.get("global").unwrap_or(&0));
     let entries: Vec<&str> = text.lines().filter(|line| line.starts_with('<')).collect();
-    // Those acknowledged are there in the order of their versions.
+    // Acknowledged entries are present in version order.
     let mut found = entries.iter();
     for name in told.appended.values() {
         assert!(
@@ -151,7 +152,7 @@ fn check(board: &Board, told: &Acknowledged) {
     }
 }
 
-/// File and store agree after one command, and nothing half-written stands among the boards.
+/// Asserts that file and store agree after one command, and that no half-written file is left among the boards.
 fn check_files(board: &Board) {
     for (name, file) in FILES {
         let text = board.text(name);
@@ -219,7 +220,7 @@ fn acknowledged_writes_survive_kills(board: &Board) {
     }
     let told = told.into_inner().unwrap();
     assert!(told.newest.len() == 2, "nothing was ever acknowledged");
-    // No crash was taken for an edit, or a file for deleted.
+    // No crash was recorded as an edit or as a deleted file.
     let kinds: Vec<_> = board
         .log()
         .iter()

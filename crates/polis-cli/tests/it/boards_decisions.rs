@@ -1,4 +1,4 @@
-//! Decisions and milestones: proposed, signed, vetoed and appealed on a board, in both languages.
+//! Tests of decisions and milestones: proposals, signatures, vetoes and appeals on a board, in both languages.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn only_signers_decide(board: &Board) {
     );
     assert_eq!(board.log(), before);
     configure(board, "[decisions]\nsigners = [\"ada\", \"ana\"]\n");
-    // A signer signs on a board that it may only read.
+    // A signer may sign on a board that it can only read.
     decide(board, "ada", &["sign", &id]);
     board.refused(
         "bea",
@@ -132,7 +132,7 @@ fn only_signers_decide(board: &Board) {
         "not_a_signer",
     );
     assert_eq!(decide(board, "ana", &["sign", &id])["status"], "approved");
-    // Who is retired is no signer any more.
+    // A retired agent is no longer a signer.
     configure(board, "");
     board.ok("user", &["agent", "retire", "cem"]);
     let id = propose(board, "ana", "Another.");
@@ -177,7 +177,7 @@ fn a_veto_rejects_and_an_appeal_asks_again(board: &Board) {
         (&"approved".into(), &json!(["ana", "bea"]))
     );
     assert!(board.text("global").contains("- **Status**: Approved\n"));
-    // An appeal that two of three turn down is over.
+    // An appeal is rejected when two of three veto it.
     let id = propose(board, "ada", "Hopeless.");
     decide(board, "ana", &["veto", &id]);
     decide(board, "ada", &["appeal", &id]);
@@ -341,7 +341,7 @@ fn all_of_it_is_there_in_chinese(like: &Board) {
     );
 }
 
-/// The document's own example (000 §3.1), typed by hand into a board of the other language.
+/// The example of the source document (000 §3.1), typed by hand into a board of the other language.
 fn a_record_typed_by_hand_is_read_and_signed(board: &Board) {
     team(board);
     board.put(
@@ -377,7 +377,7 @@ fn the_person_signs_and_vetoes(board: &Board) {
     assert_eq!(decide(board, "user", &["veto", &id])["status"], "rejected");
 }
 
-/// Signatures that come at the same moment all count.
+/// Concurrent signatures all count.
 fn signatures_at_the_same_moment_all_count(board: &Board) {
     for n in 0..6 {
         add(board, &format!("top-{n}"), "team-lead", "top", "");

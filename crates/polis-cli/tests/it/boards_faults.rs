@@ -1,5 +1,5 @@
-//! Boards on a disk that is full or read-only: a clear refusal, the old content intact, and all well
-//! once that is over.
+//! Tests of boards on a full or read-only disk: writes are refused with a clear message, the old content is intact, and
+//! everything works again afterwards.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::board::{Answer, Board, POLIS};
 use crate::broken_disk::refused_for_growing;
 use crate::broken_disk::{Mounts, OtherUser, skipped};
 
-/// A write of each kind.
+/// One write of each kind.
 const WRITES: [&[&str]; 6] = [
     &["board", "write", "global", "--content", "lost", "--force"],
     &["board", "append", "global", "--content", "lost"],
@@ -29,7 +29,7 @@ const WRITES: [&[&str]; 6] = [
     &["board", "append", "mid/architect", "--content", "lost"],
 ];
 
-/// Every write is refused, and everything is read as it was.
+/// Asserts that every write is refused and that reads return the old content.
 fn check_read_only(board: &Board, run: &dyn Fn(&[&str]) -> Answer) {
     let file = board.bytes("global-whiteboard.md");
     for args in WRITES {
@@ -94,7 +94,7 @@ fn a_read_only_file_system_is_refused_and_read() {
     works_again(&board);
 }
 
-/// The database can be written, only the boards' directory cannot.
+/// Only the boards' directory is read-only; the database is writable.
 #[test]
 fn a_read_only_directory_of_boards_is_refused_and_read() {
     let board = begun();
@@ -121,7 +121,7 @@ fn a_directory_of_boards_of_somebody_else_is_refused_and_read() {
     if !works.is_ok_and(|output| output.status.success()) {
         return skipped("no right to become another user");
     }
-    // All is theirs but the boards' files and directories.
+    // The other user owns everything except the boards' files and directories.
     let own = "chmod 755 . && chown -R 65534 .agent-workspace && cd .agent-workspace && \
                chown -R 0 whiteboards whiteboard-history global-whiteboard.md && \
                chmod -R a+rX . && chmod a-w global-whiteboard.md";
@@ -144,11 +144,11 @@ fn a_directory_of_boards_of_somebody_else_is_refused_and_read() {
     works_again(&board);
 }
 
-/// A disk of its own, filled by one way of writing to a board.
+/// A small tmpfs that is filled by one kind of board write.
 struct Small<'a> {
     board: &'a Board,
     mounts: Mounts,
-    /// The texts of all versions so far.
+    /// Texts of all versions so far.
     texts: Vec<String>,
 }
 
@@ -173,8 +173,8 @@ impl Small<'_> {
             .stdout
     }
 
-    /// The store has the last version, and the file a whole one: where there is no room for the newest
-    /// it is an older one.
+    /// Asserts that the store has the last version, and the file a complete one: an older one if there is no room for
+    /// the newest.
     fn check(&self) {
         let view = self.read();
         assert_eq!(view["version"], self.texts.len() - 1);
@@ -190,7 +190,7 @@ impl Small<'_> {
     }
 }
 
-/// Fills a disk, then makes it larger.
+/// Fills a disk, then enlarges it.
 fn fill(size: &str, step: &dyn Fn(usize) -> Vec<String>) {
     let board = Board::bare();
     let line = format!("mount -t tmpfs -o size={size} tmpfs \"$1\"");
@@ -249,7 +249,7 @@ fn fill(size: &str, step: &dyn Fn(usize) -> Vec<String>) {
 
 #[test]
 fn a_disk_filled_by_appends_loses_nothing() {
-    // On some of these the room ends between the store and the file.
+    // With some of these sizes the disk is full between the store's commit and the file write.
     for size in ["680k", "700k", "760k", "780k"] {
         fill(size, &|n| {
             let text = format!("{n} {}", "x".repeat(30_000));
@@ -301,7 +301,7 @@ fn a_file_that_may_not_grow_loses_nothing() {
     works_again(&board);
 }
 
-/// A blackboard file is made before the commit; one that was refused is not there.
+/// A blackboard file is created before the commit; if the commit is refused, the file must not remain.
 #[test]
 fn a_new_file_that_was_refused_is_not_there() {
     let board = Board::bare();
@@ -312,7 +312,7 @@ fn a_new_file_that_was_refused_is_not_there() {
     let run = |args: &[&str]| mounts.polis(&board, args);
     run(&["init"]).document();
     let text = "x".repeat(100_000);
-    // The last of several is too much, wherever the room ends.
+    // The last of several writes is too large, wherever the space ends.
     let write = |n: usize| {
         let path = format!("note-{n}.md");
         let args = [

@@ -1,5 +1,5 @@
-//! What nobody can get around: records that entries cannot forge, locks that end, and what a newcomer
-//! is shown.
+//! Tests of board safeguards: entries cannot forge records, only the user breaks a lock, text is not replaced without
+//! its version, and new agents see the boards they may create.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ fn an_entry_cannot_forge_a_record(board: &Board) {
     board.ok("ada", &deep);
     let decisions = board.ok("user", &["board", "decisions", "global"]);
     assert_eq!(decisions["decisions"], Value::Array(Vec::new()));
-    // Who may write the board may put sections there anyway.
+    // An agent that may write the board may add sections anyway.
     board.ok(
         "ana",
         &["board", "append", "global", "--content", "## More\nx"],
@@ -58,7 +58,7 @@ fn text_is_not_replaced_without_its_version(board: &Board) {
         let write = ["board", "write", "global", "--content", "hey"];
         board.run("ana", &[&write[..], more].concat())
     };
-    // A board that has only its template may be begun by anybody who may write it.
+    // A board that has only its template may be created by any agent that may write it.
     assert_eq!(write(&[]).document()["version"], 1);
     board.ok("ana", &["decision", "propose", "--content", "Rust"]);
     let before = board.view("global");
@@ -78,13 +78,13 @@ fn text_is_not_replaced_without_its_version(board: &Board) {
     assert_eq!(written["version"], version + 1);
     assert_eq!(write(&["--force"]).document()["version"], version + 2);
     write(&["--force", "--expect", "1"]).refusal(2, "invalid_input");
-    // Text that was taken away leaves nothing to lose.
+    // An emptied board has no text to lose.
     let empty = ["board", "write", "global", "--content", "", "--force"];
     board.ok("ana", &empty);
     write(&[]).document();
 }
 
-/// A text written between the look and the commit is not lost either.
+/// A text written between the version check and the commit is not lost either.
 fn one_of_many_begins_a_board_without_a_version(board: &Board) {
     register(board);
     for round in 0..3_u64 {

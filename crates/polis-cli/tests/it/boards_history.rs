@@ -1,4 +1,4 @@
-//! Older versions of a board: listed, shown, compared, brought back, and kept as files to read.
+//! Tests of board history: versions are listed, shown, compared and restored, and kept as readable files.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ fn as_many_are_kept_as_is_set(board: &Board) {
     configure(board, "[whiteboards]\nmax_versions = 3\n");
     write_versions(board, "global", 1..=6);
     assert_eq!(board.versions("global"), [6, 5, 4]);
-    // What only adds to a board keeps its older versions cheap, but not in the list for longer.
+    // Appends make older versions cheap to store, but do not keep them in the list longer.
     for n in 7..=12 {
         let text = format!("entry {n}");
         board.ok("user", &["board", "append", "global", "--content", &text]);
@@ -193,7 +193,7 @@ fn unchanged_is_answered_without_the_text(board: &Board) {
     assert_eq!(shown, "unchanged (version 2)\n");
 }
 
-/// What `whiteboard-history/` holds.
+/// Returns the file names in `whiteboard-history/`.
 pub(crate) fn copies(board: &Board) -> BTreeSet<String> {
     let entries = std::fs::read_dir(board.workspace("whiteboard-history"));
     let names = entries
@@ -217,7 +217,7 @@ fn overwritten_versions_are_kept_as_files() {
         let copy = board.bytes(&format!("whiteboard-history/global-whiteboard-v{n}.md"));
         assert_eq!(copy, format!("version {n}\n").into_bytes());
     }
-    // An addition overwrites nothing.
+    // An append overwrites nothing.
     board.ok("user", &["board", "append", "global", "--content", "x"]);
     assert_eq!(copies(board).len(), 2);
     let before = board.text("global");
@@ -254,7 +254,7 @@ fn as_many_files_are_kept_as_is_set() {
             .map(String::from)
             .into()
     );
-    // Boards whose names begin alike keep their own.
+    // Boards with a common name prefix keep separate copies.
     write_versions(board, "bottom/a", 1..=2);
     write_versions(board, "bottom/a-v1", 1..=4);
     assert!(copies(board).contains("bottom-layer-a-v1.md"));

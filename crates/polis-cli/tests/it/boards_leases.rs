@@ -1,4 +1,4 @@
-//! Locks of boards: held by one, prolonged by its holder, ended by time or token.
+//! Tests of board locks (leases): held by one agent, renewed by its holder, ended by expiry or token.
 
 use serde_json::Value;
 
@@ -187,7 +187,7 @@ fn a_lock_that_ended_keeps_nobody_from_writing(board: &Board) {
             .exit
             == Some(0)
     });
-    // Nobody took it over, so it can still be prolonged.
+    // No other agent has taken the expired lock, so it can still be renewed.
     board.ok(
         "ana",
         &[
@@ -228,10 +228,10 @@ fn the_default_is_five_seconds_and_an_hour_the_most(board: &Board) {
     }
 }
 
-/// The length of a day, in milliseconds.
+/// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
 
-/// The milliseconds since midnight of a time stamp.
+/// Returns the milliseconds since midnight of a timestamp.
 fn milliseconds(stamp: &str) -> i64 {
     let part = |range: std::ops::Range<usize>| stamp[range].parse::<i64>().unwrap();
     part(11..13) * 3_600_000 + part(14..16) * 60_000 + part(17..19) * 1_000 + part(20..23)
@@ -253,7 +253,7 @@ fn one_of_many_gets_the_lock(board: &Board) {
     lost.iter().for_each(|answer| held_by(answer, &held));
 }
 
-/// Those who take turns by the lock need no version: each reads and writes alone.
+/// Writers that serialize by the lock need no expected version: each reads and writes alone.
 fn a_lock_makes_turns(board: &Board) {
     for n in 0..4 {
         add(board, &format!("top-{n}"), "team-lead", "top", "");

@@ -1,10 +1,10 @@
-//! The largest board: ten megabytes to the byte, whichever way it is reached.
+//! Tests of the size limit of boards: exactly ten megabytes, by every kind of write.
 
 use crate::board::{Board, on_both_stores};
 
 const LIMIT: usize = 10 * 1024 * 1024;
 
-/// A text of a length, in lines.
+/// Returns a text of exactly this length, in lines.
 fn lines(bytes: usize) -> String {
     let mut text =
         "a line of the largest board there can be, to fill it up\n".repeat(bytes / 56 + 1);
@@ -66,7 +66,7 @@ fn exactly_ten_megabytes_are_written_and_not_a_byte_more(board: &Board) {
 }
 
 fn an_append_may_fill_a_board_but_not_cross_the_limit(board: &Board) {
-    // How long an entry is beyond its content.
+    // Length of an entry in addition to its content.
     board.put("global", "x\n");
     board.ok("user", &["board", "append", "global", "--content", "y"]);
     let frame = board.text("global").len() - 3;

@@ -1,4 +1,5 @@
-//! A version conflict tells what happened since, and `--merge` does the rest where that is safe.
+//! Tests of version conflicts and three-way merge: a conflict shows the changes since, and `--merge` merges them where
+//! that is safe.
 
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::boards_team::add;
 const BASE: &str = "# Plan\n\n## One\n\nfirst\n\n## Two\n\nsecond\n\n## Three\n\nthird\n";
 
 fn write(board: &Board, agent: &str, text: &str, more: &[&str]) -> Answer {
-    // Without a version whatever is there is replaced.
+    // Without `--expect` the text is replaced.
     let more = match more.contains(&"--expect") {
         true => more.to_vec(),
         false => [more, &["--force"]].concat(),
@@ -68,7 +69,7 @@ fn disjoint_changes_are_merged(board: &Board) {
     );
     let both = BASE.replace("first", "theirs").replace("third", "mine");
     assert_eq!(board.text("global"), both);
-    // A section's change is merged the same way.
+    // A section change is merged in the same way.
     let set = [
         "board",
         "section",
@@ -83,7 +84,7 @@ fn disjoint_changes_are_merged(board: &Board) {
     ];
     assert_eq!(board.ok("user", &set)["merged"], true);
     assert_eq!(board.text("global"), both.replace("second", "mine too"));
-    // Nothing to merge with is an ordinary write.
+    // Without a concurrent change, `--merge` is an ordinary write.
     let answer = write(board, "user", BASE, &["--expect", "4", "--merge"]).document();
     assert_eq!(answer.get("merged"), None);
 }

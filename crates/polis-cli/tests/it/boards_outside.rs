@@ -1,4 +1,4 @@
-//! Boards changed by other tools than polis: picked up as versions, or refused with nothing lost.
+//! Tests of boards edited by other tools: edits become versions, or are refused with nothing lost.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -19,7 +19,7 @@ fn begun() -> (Board, PathBuf) {
     (board, file)
 }
 
-/// A shell line, run in the workspace.
+/// Runs a shell line in the data directory.
 fn sh(board: &Board, line: &str) {
     let status = Command::new("sh")
         .args(["-ec", line])
@@ -28,7 +28,7 @@ fn sh(board: &Board, line: &str) {
     assert!(status.unwrap().success(), "{line}");
 }
 
-/// The board is at the next version, by `external`, with the file's content.
+/// Asserts that the board has the next version, by `external`, with the file's content.
 fn picked_up(board: &Board, before: u64, text: &str) {
     let view = board.view("global");
     assert_eq!(view["content"], text);
@@ -81,7 +81,7 @@ fn every_way_of_editing_is_picked_up() {
             "printf '\\357\\273\\277# B\\r\\n' > global-whiteboard.md",
             "\u{feff}# B\r\n",
         ),
-        // Same size, and the time of last year: still an edit.
+        // Same size and an old mtime: still detected as an edit.
         (
             "sed -i s/two/owt/ global-whiteboard.md && touch -d 2020-01-01 global-whiteboard.md",
             "# G\n\none\nowt\n",
@@ -128,7 +128,7 @@ fn a_write_on_top_of_an_edit_keeps_both() {
         error["diff"].as_str().unwrap().contains("-theirs\n+edited"),
         "{error}"
     );
-    // Last writer wins without --expect, and the edit is in history.
+    // Without `--expect` the last writer wins, and the edit is in the history.
     sh(&board, "sed -i s/edited/again/ global-whiteboard.md");
     assert_eq!(board.put("global", "over\n"), 6);
     let edit = board.ok("user", &["board", "show", "global", "5"]);
@@ -215,7 +215,7 @@ fn a_file_deleted_by_hand_is_restored_and_said_so() {
         board.told("global"),
         ["board.written", "board.file-restored"]
     );
-    // A person is told on the screen, beside the text.
+    // In text mode a note is printed in addition to the text.
     fs::remove_file(&file).unwrap();
     let mut command = board.command();
     let answer = Answer::of(command.args(["board", "read", "global"]).output().unwrap());
@@ -224,7 +224,7 @@ fn a_file_deleted_by_hand_is_restored_and_said_so() {
         answer.stderr.contains("was missing") && answer.stderr.contains("written again"),
         "{answer:?}"
     );
-    // Its directory with it, and a write instead of a read.
+    // Its directory too, and with a write instead of a read.
     board.put("top", "top\n");
     fs::remove_dir_all(board.workspace("whiteboards")).unwrap();
     board.ok("user", &["board", "append", "top", "--content", "more"]);
@@ -249,8 +249,8 @@ fn an_edit_is_said_to_a_person() {
     );
 }
 
-/// What a board cannot hold is refused with its code, and the store keeps what it has; once it is
-/// gone the board works again.
+/// Asserts that a file that cannot be a board is refused with its code and that the store keeps its text; once the file
+/// is removed, the board works again.
 fn unfit(spoil: &str, exit: i32, code: &str) {
     let (board, _) = begun();
     board.put("top", "other\n");
@@ -265,7 +265,7 @@ fn unfit(spoil: &str, exit: i32, code: &str) {
         let refused = board.refused("user", args, exit, code);
         assert!(refused.hint.contains("from the store"), "{refused:?}");
     }
-    // Other boards are not concerned, and what was is still to be had.
+    // Other boards are not affected, and earlier versions can still be read.
     assert_eq!(board.text("top"), "other\n");
     let shown = board.ok("user", &["board", "show", "global", "1"]);
     assert_eq!(content(&shown), BEGUN);
@@ -332,7 +332,7 @@ fn a_link_in_the_files_place_is_refused_and_not_followed() {
     let refused = board.run("user", &["board", "write", "global", "--content", "x"]);
     refused.refusal(5, "not_a_file");
     assert_eq!(fs::read(&elsewhere).unwrap(), b"secret\n");
-    // A directory that is a link elsewhere is not followed either.
+    // A directory that is a symlink is not followed either.
     board.put("top", "top\n");
     let outside = board.file("outside");
     fs::rename(board.workspace("whiteboards"), &outside).unwrap();

@@ -1,4 +1,4 @@
-//! Who may do what to which board: every cell of the matrix, and the operations that follow from it.
+//! Tests of board permissions: every cell of the matrix, and the operations that depend on it.
 
 use crate::board::{Answer, Board, on_both_stores};
 use crate::boards_team::{add, configure, register};
@@ -13,7 +13,7 @@ const BOARDS: [&str; 7] = [
     "bottom/dev-2",
     "bottom/loner",
 ];
-/// What each agent may do to each of the boards above: read, write, append.
+/// Permissions of each agent on each of the boards above: read, write, append.
 const MATRIX: [(&str, &str); 10] = [
     ("ana", "rwa rwa r-- r-- r-- r-- r--"),
     ("ada", "r-a r-- rwa r-- r-- r-- ---"),
@@ -26,7 +26,7 @@ const MATRIX: [(&str, &str); 10] = [
     ("stranger", "r-- r-- --- --- --- --- ---"),
     ("user", "rwa rwa rwa rwa rwa rwa rwa"),
 ];
-/// The rows that `whiteboards.mid_reads_all_bottom` changes.
+/// Rows that `whiteboards.mid_reads_all_bottom` changes.
 const RELAXED: [(&str, &str); 2] = [
     ("ada", "r-a r-- rwa r-- r-- r-- r--"),
     ("quinn", "r-a r-- r-- rwa r-- r-- r--"),
@@ -72,7 +72,7 @@ impl Cell {
         board.run(self.agent, &args)
     }
 
-    /// What `board can` says of it.
+    /// Returns the answer of `board can`.
     fn foretold(&self, board: &Board) -> bool {
         let can = ["board", "can", self.board];
         if RETIRED.contains(&self.agent) {
@@ -86,7 +86,7 @@ impl Cell {
     }
 }
 
-/// Does something to all cells on four threads, for a process takes longer to start than to work.
+/// Processes all cells on four threads, since starting a process takes longer than its work.
 fn each(cells: &[Cell], work: impl Fn(&Cell) + Sync) {
     together(4, |n| cells.iter().skip(n).step_by(4).for_each(&work));
 }
@@ -177,7 +177,7 @@ fn a_list_shows_what_its_reader_may_read(board: &Board) {
     assert_eq!(listed("quinn").len(), BOARDS.len());
 }
 
-/// The document's own test (000 §10).
+/// The test of the source document (000 §10).
 fn a_bottom_agent_cannot_read_anothers_board(board: &Board) {
     add(board, "agent-1", "backend-leader", "bottom", "");
     add(board, "agent-2", "backend-leader", "bottom", "");
@@ -250,7 +250,7 @@ fn what_changes_a_board_follows_its_rights(board: &Board) {
             "--merge",
         ],
     ];
-    // A lock keeps others from appending, so whoever may append may take it.
+    // A lock keeps other agents from appending, so an agent that may append may take the lock.
     let appends = [
         &["board", "lock", "global"][..],
         &["board", "decision", "propose", "--content", "x"],
@@ -297,7 +297,7 @@ fn rights_follow_the_registry(board: &Board) {
     );
     board.ok("dev-1", &["board", "read", "mid/architect"]);
     board.ok("ada", &["board", "read", "bottom/dev-1"]);
-    // Another with the same role shares the role's board, but has no subordinates of its own.
+    // Another agent with the same role shares the role's board, but has no subordinates of its own.
     add(board, "alan", "architect", "mid", "");
     board.ok(
         "alan",

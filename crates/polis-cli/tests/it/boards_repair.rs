@@ -1,4 +1,5 @@
-//! A crash between commit and file, put together by hand: repaired, and never taken for an edit.
+//! Tests of repair after a crash between commit and file write, simulated by hand: the file is repaired, and never
+//! taken for an edit.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use crate::boards_team::{content, version};
 const FILE: &str = "global-whiteboard.md";
 const LOCK: &str = "whiteboards/.locks/global-whiteboard.lock";
 
-/// A file's content and its time.
+/// Content and mtime of a file.
 struct Snapshot {
     file: PathBuf,
     bytes: Vec<u8>,
@@ -27,7 +28,7 @@ impl Snapshot {
         }
     }
 
-    /// Puts it back as a crash leaves it that came before this version was put in its place.
+    /// Restores the file, as after a crash before this version was renamed into place.
     fn put_back(&self, board: &Board, version: u64) {
         mark(board, "placing", version);
         fs::write(&self.file, &self.bytes).unwrap();
@@ -36,14 +37,14 @@ impl Snapshot {
     }
 }
 
-/// Leaves the mark of a process that died on its way to a version.
+/// Writes the marker of a process that died while writing a version.
 fn mark(board: &Board, word: &str, version: u64) {
     let lock = board.workspace(LOCK);
     fs::create_dir_all(lock.parent().unwrap()).unwrap();
     fs::write(lock, format!("{word} {version:020}\n")).unwrap();
 }
 
-/// The file is the store's again, and nobody was told of anything.
+/// Asserts that the file matches the store again, and that no event was logged.
 fn repaired(board: &Board, text: &str, versions: u64) {
     let before = board.log().len();
     let view = board.view("global");
@@ -71,7 +72,7 @@ fn an_older_file_with_its_own_time_is_brought_forward() {
         old.put_back(&board, 3);
         repaired(&board, &text, 3);
     }
-    // Writes find it the same way.
+    // Writes detect it in the same way.
     first.put_back(&board, 3);
     board.put("global", "four\n");
     assert_eq!(board.bytes(FILE), b"four\n");
@@ -110,7 +111,7 @@ fn a_whole_file_that_was_still_marked_is_left_alone() {
     repaired(&board, &text, 2);
 }
 
-/// Without the mark of a crash, the same bytes are what somebody meant.
+/// Without a crash marker, the same bytes are a deliberate edit.
 #[test]
 fn lines_deleted_in_an_editor_stay_deleted() {
     let board = Board::embedded();
@@ -127,7 +128,7 @@ fn lines_deleted_in_an_editor_stay_deleted() {
     assert_eq!(board.text("global"), half);
 }
 
-/// A crash that was repaired is over: what comes after it is an edit again.
+/// A repaired crash is over: later changes are edits again.
 #[test]
 fn lines_deleted_after_a_repair_stay_deleted() {
     let board = Board::embedded();
@@ -143,7 +144,7 @@ fn lines_deleted_after_a_repair_stay_deleted() {
     assert_eq!(view["lastModifiedBy"], "external");
 }
 
-/// A file that was replaced whole by a crash that came before the exchange, left beside it.
+/// A temporary file left by a crash before the rename is not shown.
 #[test]
 fn what_a_crash_left_among_the_locks_is_not_shown() {
     let board = Board::embedded();
@@ -167,7 +168,7 @@ fn what_a_crash_left_among_the_locks_is_not_shown() {
     assert_eq!(list["boards"].as_array().unwrap().len(), 2);
 }
 
-/// An edit that somebody made while a half-written file was there is not thrown away.
+/// An edit made after a crash left a half-written file is not discarded.
 #[test]
 fn an_edit_beside_the_mark_of_a_crash_is_an_edit() {
     let board = Board::embedded();
@@ -178,7 +179,7 @@ fn an_edit_beside_the_mark_of_a_crash_is_an_edit() {
     let view = board.view("global");
     assert_eq!((content(&view), version(&view)), ("something else\n", 3));
     assert_eq!(view["lastModifiedBy"], "external");
-    // And with it the crash is over.
+    // After that the crash counts as repaired.
     fs::write(board.workspace(FILE), "something\n").unwrap();
     assert_eq!(board.text("global"), "something\n");
 }

@@ -1,4 +1,4 @@
-//! Sections of a board: found as CommonMark has it, changed with no byte elsewhere.
+//! Tests of board sections: found by CommonMark rules, changed without touching a byte elsewhere.
 
 use crate::board::{Board, on_both_stores};
 use crate::boards_team::content;
@@ -106,7 +106,7 @@ fn a_missing_section_is_added(board: &Board) {
     );
 }
 
-/// Setting what is there already is no change, so nobody is bothered with a version of it.
+/// Setting a section to its current text is no change, so it creates no version.
 fn what_is_as_it_should_be_makes_no_version(board: &Board) {
     board.put("global", "# B\n\n## One\n\ntext\n");
     let answer = board.ok(
@@ -147,7 +147,7 @@ fn content_that_would_break_out_of_its_section_is_refused(board: &Board) {
     assert_eq!(board.text("global"), text);
 }
 
-/// A large board is changed in parts; every version of it is still to be had.
+/// A large board is edited section by section; every version can still be read.
 fn a_large_board_is_edited_in_parts(board: &Board) {
     let filler = "a line to make the board a large one\n".repeat(4_000);
     let text = |n: usize| format!("# B\n\n## One\n\n{n}\n\n## Filler\n\n{filler}");

@@ -1,10 +1,10 @@
-//! The team that tests of boards have, and how they look at a board.
+//! Shared helpers of the board tests: the team, and reading and writing boards.
 
 use serde_json::Value;
 
 use crate::board::{Answer, Board};
 
-/// Who is registered: id, role, layer, supervisor.
+/// Registered agents: id, role, layer, supervisor.
 const TEAM: [(&str, &str, &str, &str); 8] = [
     ("ana", "team-lead", "top", ""),
     ("ada", "architect", "mid", "ana"),
@@ -16,7 +16,7 @@ const TEAM: [(&str, &str, &str, &str); 8] = [
     ("gone-mid", "architect", "mid", "ana"),
 ];
 
-/// Registers the team; the two that are gone are retired again.
+/// Registers the team and retires the two former members.
 pub(crate) fn register(board: &Board) {
     for (id, role, layer, supervisor) in TEAM {
         add(board, id, role, layer, supervisor);
@@ -35,41 +35,41 @@ pub(crate) fn add(board: &Board, id: &str, role: &str, layer: &str, supervisor: 
     board.ok("user", &args);
 }
 
-/// Sets `polis.toml`.
+/// Writes `polis.toml`.
 pub(crate) fn configure(board: &Board, text: &str) {
     std::fs::write(board.workspace("polis.toml"), text).unwrap();
 }
 
 impl Board {
-    /// What `board read` answers to the person.
+    /// Returns the output of `board read` for the user.
     pub(crate) fn view(&self, name: &str) -> Value {
         self.ok("user", &["board", "read", name])
     }
 
-    /// A board's text.
+    /// Returns a board's text.
     pub(crate) fn text(&self, name: &str) -> String {
         content(&self.view(name)).to_owned()
     }
 
-    /// A board's version.
+    /// Returns a board's version.
     pub(crate) fn version(&self, name: &str) -> u64 {
         version(&self.view(name))
     }
 
-    /// Writes a board's whole text as the person; the new version.
+    /// Writes a board's whole text as the user. Returns the new version.
     pub(crate) fn put(&self, name: &str, text: &str) -> u64 {
         let write = ["board", "write", name, "--content", "-", "--force"];
         version(&self.run_with("user", &write, text.as_bytes()).document())
     }
 
-    /// The versions that history lists, newest first.
+    /// Returns the versions in the history, newest first.
     pub(crate) fn versions(&self, name: &str) -> Vec<u64> {
         let history = self.ok("user", &["board", "history", name]);
         let versions = history["versions"].as_array().unwrap();
         versions.iter().map(version).collect()
     }
 
-    /// The kinds of events there are about a board, oldest first.
+    /// Returns the kinds of events about a board, oldest first.
     pub(crate) fn told(&self, name: &str) -> Vec<String> {
         let subject = format!("board/{name}");
         let about = |event: &Value| event["subject"] == subject.as_str();
@@ -77,14 +77,14 @@ impl Board {
         self.log().into_iter().filter(about).map(kind).collect()
     }
 
-    /// A board's file, as any tool sees it.
+    /// Returns the bytes of a board's file.
     pub(crate) fn bytes(&self, file: &str) -> Vec<u8> {
         std::fs::read(self.workspace(file)).unwrap()
     }
 }
 
 impl Answer {
-    /// The whole error of a refusal, with what it tells beside its sentence.
+    /// Asserts a refusal and returns the whole error, including its details.
     pub(crate) fn error(&self, exit: i32, code: &str) -> Value {
         self.refusal(exit, code);
         let document: Value = serde_json::from_str(&self.stderr).unwrap();
@@ -92,12 +92,12 @@ impl Answer {
     }
 }
 
-/// The version in an answer.
+/// Returns the version in an answer.
 pub(crate) fn version(answer: &Value) -> u64 {
     answer["version"].as_u64().unwrap()
 }
 
-/// The text in an answer.
+/// Returns the text in an answer.
 pub(crate) fn content(answer: &Value) -> &str {
     answer["content"].as_str().unwrap()
 }

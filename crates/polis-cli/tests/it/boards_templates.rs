@@ -1,9 +1,9 @@
-//! A board that nobody has written to: its template, in the project's language.
+//! Tests of board templates: a board without a version reads as its template, in the project's language.
 
 use crate::board::{Board, on_both_stores};
 use crate::boards_team::{add, content, register, version};
 
-/// The headings of a text, of the second rank.
+/// Returns the level-2 headings of a text.
 fn headings(text: &str) -> Vec<&str> {
     text.lines()
         .filter_map(|line| line.strip_prefix("## "))
@@ -54,7 +54,7 @@ fn a_board_reads_as_its_template_in_either_language(like: &Board) {
             assert!(view["lastModifiedBy"].is_null() && view["lastModifiedAt"].is_null());
             assert_eq!(&headings(content(&view)), expected, "{board_name}");
         }
-        // Filled in, with nothing left to fill: who there is, but not who has left.
+        // All placeholders are filled in, with the active agents only.
         let text = board.text("global");
         assert!(text.contains("- ana: team-lead\n") && text.contains("- loner: backend-leader\n"));
         assert!(!text.contains("gone") && !text.contains('{'), "{text}");
@@ -143,7 +143,7 @@ fn the_first_change_keeps_the_template(board: &Board) {
     assert_eq!(version(&answer), 1);
     let view = board.view("global");
     let at = view["lastModifiedAt"].as_str().unwrap();
-    // As the document has it (000 §6.1).
+    // As in the source document (000 §6.1).
     let entry = format!("\n\n### Update - {at}\n**By**: ada\n\nfirst\n\nsecond paragraph");
     assert_eq!(content(&view), format!("{template}{entry}"));
     if board.is_embedded() {
@@ -170,7 +170,7 @@ fn the_first_change_keeps_the_template(board: &Board) {
         text,
         template.replace("## Knowledge\n(none yet)\n", "## Knowledge\n\nknown\n")
     );
-    // What everybody sees stays as it was read: who joins later does not change what is written.
+    // The stored text is fixed: an agent that joins later does not change it.
     add(board, "new", "architect", "mid", "");
     assert_eq!(board.text("top"), text);
 }

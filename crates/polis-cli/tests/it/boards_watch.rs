@@ -1,4 +1,4 @@
-//! Following a board live: what other processes and other tools do to it.
+//! Tests of `polis board watch`: changes by other processes and other tools.
 
 use std::process::Child;
 
@@ -16,7 +16,7 @@ fn update(child: &mut Child) -> Value {
     serde_json::from_str(&read_line(child)).unwrap()
 }
 
-/// From the template on, so that nothing has to be waited for before the watcher is there.
+/// Starts at the template, so that the test need not wait until the watcher is ready.
 const FROM_THE_BEGINNING: [&str; 4] = ["--since", "0", "--limit", "3"];
 
 fn what_others_do_is_told(board: &Board) {
@@ -47,7 +47,7 @@ fn what_others_do_is_told(board: &Board) {
         second["diff"].as_str().unwrap().contains("+two"),
         "{second}"
     );
-    // What is none of this board's business is not told.
+    // Changes of other boards are not reported.
     board.ok(
         "user",
         &["board", "append", "top", "--content", "elsewhere"],

@@ -1,4 +1,5 @@
-//! When the disk is read-only or full: a clear refusal, and nothing lost once that is over.
+//! Tests of the store on a read-only or full disk: writes are refused with a clear message, and nothing is lost
+//! afterwards.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt;
@@ -9,11 +10,11 @@ use serde_json::Value;
 
 use crate::board::{Answer, Board, POLIS, state_dir};
 
-/// A process that holds a mount table of its own; others join it.
+/// A process that holds a mount namespace; others join it.
 pub(crate) struct Mounts(Child);
 
 impl Mounts {
-    /// Runs a line that mounts something, in a fresh mount table; none where that is not allowed.
+    /// Runs a shell line that mounts something, in a new mount namespace. `None` where that is not permitted.
     pub(crate) fn with(line: &str, directory: &Path) -> Option<Self> {
         let script = format!("{line} && echo ready && read -r _");
         let mut child = Command::new("unshare")
@@ -32,7 +33,7 @@ impl Mounts {
         (said == "ready\n").then_some(mounts)
     }
 
-    /// A program in that mount table.
+    /// Returns a program that runs in that mount namespace.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--mount", "--target", &self.0.id().to_string(), program]);
@@ -59,13 +60,13 @@ impl Drop for Mounts {
     }
 }
 
-/// Says on the screen that a test could not do its work here.
+/// Reports that a test could not run here.
 pub(crate) fn skipped(why: &str) {
-    // Past the test runner, which would keep it to itself.
+    // Written directly to stderr, since the test runner would capture it.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// What a board that cannot be written answers: reads work, writes are refused.
+/// Asserts that reads work and writes are refused.
 fn check_read_only(run: &dyn Fn(&[&str]) -> Answer) {
     assert_eq!(run(&["task", "get", "1"]).document()["subject"], "work");
     assert_eq!(
@@ -158,7 +159,7 @@ fn another_users_directory_is_refused_and_read() {
     assert_eq!(board.create(&[]), "2");
 }
 
-/// The user `nobody`, who trusts a project that is not its own.
+/// The unprivileged user `nobody` (uid 65534), which trusts a project that it does not own.
 pub(crate) struct OtherUser {
     state: tempfile::TempDir,
 }
@@ -186,7 +187,7 @@ impl OtherUser {
         other
     }
 
-    /// polis as this user.
+    /// Returns polis running as this user.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new("setpriv");
         let id = Self::ID.to_string();
@@ -267,9 +268,9 @@ fn a_file_that_may_not_grow_loses_nothing() {
     assert_eq!(board.ok("user", &["doctor"])["ok"], true);
 }
 
-/// Runs a command that may not make any file larger than a block, and sees it refused.
+/// Runs a command with a file size limit of one block, and asserts that it is refused.
 pub(crate) fn refused_for_growing(board: &Board, args: &[&str]) {
-    // With the signal ignored, writing beyond the limit is an error like that of a failing disk.
+    // With SIGXFSZ ignored, writing beyond the limit fails with an error, like on a failing disk.
     let script = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
     let mut command = Command::new("sh");
     command

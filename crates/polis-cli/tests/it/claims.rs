@@ -1,4 +1,4 @@
-//! Taking tasks, keeping them with leases, and giving them back.
+//! Tests of claims: taking tasks, keeping them with leases, and releasing them.
 
 use crate::board::{Board, eventually, on_both_stores};
 

@@ -1,4 +1,4 @@
-//! Looking at commands: those that ran, and one that runs in another process.
+//! Tests of `polis ws commands`: commands that ran, and one that is running in another process.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Real processes at the same moment: nothing twice, nothing lost, never a circle.
+//! Concurrency tests of tasks with real processes: nothing is done twice, nothing is lost, and no dependency cycle is
+//! created.
 
 use std::collections::BTreeSet;
 use std::process::Child;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::board::{Answer, Board, eventually, finish, on_both_stores, start};
 
-/// Runs `work` on so many threads at once and gathers what they answer.
+/// Runs `work` on this many threads at once and collects the results.
 pub(crate) fn together<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let barrier = Barrier::new(threads);
     std::thread::scope(|scope| {
@@ -57,7 +58,7 @@ fn eight_processes_create_fifty_tasks_each(board: &Board) {
     assert_eq!(board.log().len(), 400);
 }
 
-/// One agent, registered, with several hands: each of its claims touches the agent's own record.
+/// One registered agent with several concurrent claims, each of which updates the agent's own record.
 fn a_registered_agent_claims_many_at_once(board: &Board) {
     board.ok(
         "user",
@@ -189,8 +190,7 @@ fn board_owner(claims: &[&Value], id: &str) -> String {
 fn two_writers_never_close_a_circle(board: &Board) {
     for round in 0..20 {
         let [a, b, c, d] = [(); 4].map(|()| board.create(&[]));
-        // a -> b and c -> d stand; b -> c and d -> a together would close the circle, and the two
-        // writers share no task.
+        // a -> b and c -> d exist. b -> c and d -> a together would close the cycle, and the two writers share no task.
         board.ok("user", &["task", "update", &a, "--add-blocks", &b]);
         board.ok("user", &["task", "update", &c, "--add-blocks", &d]);
         let children = [(&b, &c), (&d, &a)].map(|(from, to)| {

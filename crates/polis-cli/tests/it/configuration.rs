@@ -1,4 +1,4 @@
-//! `polis.toml` and `rbac.yaml`: shown, checked, and faults named by their line.
+//! Tests of `polis.toml` and `rbac.yaml`: display, validation, and errors with their line.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Killed at any moment: what was acknowledged is there, what was not is whole or absent.
+//! Crash tests of tasks: writers are killed at any moment. Acknowledged writes are present; unacknowledged ones are
+//! complete or absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -10,21 +11,21 @@ use crate::board::{Board, eventually, on_both_stores};
 use crate::kill::{AT_ONCE, Dice, Pace, killed_after, rounds};
 use crate::task_files::{TaskFiles, exported};
 
-/// The only refusal that the storm brings about.
+/// The only refusal that the random writes cause.
 const CIRCLE: &[&str] = &["dependency_cycle"];
 
-/// What the storm was told it had done.
+/// Writes that were acknowledged.
 #[derive(Default)]
 struct Acknowledged {
-    /// Subject by number.
+    /// Subjects by task number.
     created: BTreeMap<String, String>,
-    /// Number and metadata key.
+    /// Task number and metadata key.
     marked: BTreeSet<(String, String)>,
-    /// Blocker and what waits for it.
+    /// Blocking and blocked task.
     linked: BTreeSet<(String, String)>,
 }
 
-/// One write at the storm's whim, killed at any moment.
+/// Performs one random write, by a process that may be killed.
 fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mutex<Acknowledged>) {
     let known: Vec<String> = told.lock().unwrap().created.keys().cloned().collect();
     let mut any = || {
@@ -67,7 +68,7 @@ fn one_write(board: &Board, dice: &mut Dice, pace: &Pace, name: &str, told: &Mut
     pace.learn(answered.is_some());
 }
 
-/// The tasks and the log of one moment: a server may still be busy with what a killed client sent.
+/// Returns the tasks and the log of one moment, once the server has finished the requests of killed clients.
 fn at_rest(board: &Board, directory: &str) -> (BTreeMap<String, Value>, Vec<Value>) {
     let mut found = None;
     eventually("the store coming to rest", || {
@@ -81,7 +82,7 @@ fn at_rest(board: &Board, directory: &str) -> (BTreeMap<String, Value>, Vec<Valu
     found.unwrap()
 }
 
-/// Everything acknowledged is there, and everything that is there is whole.
+/// Asserts that every acknowledged write is present, and that everything present is complete.
 fn check(board: &Board, told: &Acknowledged, directory: &str) {
     let (files, log) = at_rest(board, directory);
     let task = |id: &str| &files[&format!("{id}.json")];

@@ -1,4 +1,4 @@
-//! A database file that is damaged, gone, or of a newer program: said, never made worse.
+//! Tests of a database file that is damaged, missing, or of a newer version: reported, and never made worse.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::board::{Board, finish, start};
 
-/// A board whose state is all in the one file, with enough in it to damage.
+/// Creates a project whose state is all in the database file, with enough data to damage.
 fn settled() -> (Board, Vec<u8>) {
     let board = Board::embedded();
     let long = "x".repeat(3_000);
@@ -25,7 +25,7 @@ fn settled() -> (Board, Vec<u8>) {
     (board, whole)
 }
 
-/// Removes SQLite's side files, which belong to one state of the database file.
+/// Removes SQLite's WAL and shared-memory files, which belong to one state of the database file.
 fn forget_log(board: &Board) {
     for name in ["polis.db-wal", "polis.db-shm"] {
         let _ = fs::remove_file(board.workspace(name));
@@ -40,7 +40,7 @@ const COMMANDS: [&[&str]; 5] = [
     &["stats"],
 ];
 
-/// The doctor does not call it sound, and names no path of the host but the project's.
+/// Asserts that `doctor` reports the damage, and names no path of the host except the project's.
 fn check_doctor(board: &Board) {
     let doctor = board.run("user", &["doctor"]);
     assert_eq!(doctor.exit, Some(1), "{doctor:?}");
@@ -53,7 +53,7 @@ fn check_doctor(board: &Board) {
     }
 }
 
-/// With the file put back, everything is there again.
+/// Asserts that everything is present again after the file is restored.
 fn check_restored(board: &Board, whole: &[u8]) {
     forget_log(board);
     fs::write(board.workspace("polis.db"), whole).unwrap();

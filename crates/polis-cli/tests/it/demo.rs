@@ -1,4 +1,4 @@
-//! The demo keeps its promise: real processes, one of them killed, everything done once.
+//! Test of `polis demo board`: real processes, one of them killed, every task done once.
 
 use std::process::Command;
 

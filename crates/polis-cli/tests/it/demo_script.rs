@@ -1,4 +1,4 @@
-//! The demo's recording is made of its script: `demo/dev-team.toml` and the files it names.
+//! Checks that the demo's recording is generated from its script: `demo/dev-team.toml` and the files it names.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|_| panic!("{}", path.display()))
 }
 
-/// A text of the script: as it stands, or what it names.
+/// Resolves a text of the script: literal, or the content of the file it names.
 fn text(said: &str) -> String {
     if let Some(file) = said.strip_prefix("file:") {
         return read(&demo().join(file));
@@ -44,7 +44,7 @@ fn value(given: &DeValue<'_>) -> Value {
     }
 }
 
-/// The recording: a head, and a line for each answer.
+/// Generates the recording: a header, and a line for each answer.
 fn recording() -> String {
     let source = read(&demo().join("dev-team.toml"));
     let script = DeTable::parse(&source).unwrap();
@@ -62,7 +62,7 @@ fn recording() -> String {
             calls.push(json!({"tool": call["tool"], "arguments": call["with"]}));
         }
         let said = answer["text"].as_str().unwrap();
-        // About what a provider would count, so that the figures on the screen mean something.
+        // Roughly what a provider would count, so that the displayed numbers are realistic.
         let written = said.len() + calls.iter().map(|c| c.to_string().len()).sum::<usize>();
         lines.push(json!({
             "agent": answer["agent"], "heard": answer["heard"], "text": said, "calls": calls,

@@ -1,10 +1,10 @@
-//! Dependencies: both sides, readiness, circles, and how they are drawn.
+//! Tests of task dependencies: both directions, readiness, cycles, and graph output.
 
 use serde_json::json;
 
 use crate::board::{Board, on_both_stores};
 
-/// Three tasks in a row: 1 blocks 2, 2 blocks 3.
+/// Creates a chain of three tasks: 1 blocks 2, 2 blocks 3.
 fn chain(board: &Board) {
     board.create(&[]);
     board.create(&["--add-blocked-by", "1"]);
@@ -193,7 +193,7 @@ fn graphs_are_drawn_as_text_dot_and_mermaid(board: &Board) {
     board.refused("user", &["task", "graph", "9"], 4, "task_not_found");
 }
 
-/// The number a task would get is not a task yet.
+/// The next task number does not exist yet.
 fn the_next_number_is_not_there_to_wait_for(board: &Board) {
     board.create(&[]);
     let create = ["task", "create", "--subject", "x", "--add-blocked-by", "2"];

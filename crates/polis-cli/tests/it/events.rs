@@ -1,4 +1,4 @@
-//! The commit log: read in pages, and followed live.
+//! Tests of the commit log: read in pages, and followed live.
 
 use std::time::{Duration, Instant};
 
@@ -65,7 +65,7 @@ fn a_watcher_sees_each_event_once_and_at_once(board: &Board) {
     let begun = Instant::now();
     board.ok("architect", &["task", "claim", "1"]);
     let second: Value = serde_json::from_str(&read_line(&mut child)).unwrap();
-    // Without being told, it would look again after a minute.
+    // Without a notification, it would poll only after a minute.
     assert!(
         begun.elapsed() < Duration::from_secs(30),
         "the news came late"
@@ -84,7 +84,7 @@ fn a_watcher_sees_each_event_once_and_at_once(board: &Board) {
 fn a_watcher_begins_with_what_comes_next(board: &Board) {
     board.create(&[]);
     let mut child = start(&mut board.json_command("user", &["watch", "--limit", "1"]));
-    // The watcher says nothing when it is ready, so write until it has seen something.
+    // The watcher does not report when it is ready, so write until it has seen an event.
     let mut stdout = child.stdout.take().unwrap();
     let reader = std::thread::spawn(move || {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Messages, artifacts, tokens and webhooks, from the command line.
+//! Tests of messages, artifacts, tokens and webhooks on the command line.
 
 use serde_json::{Value, json};
 

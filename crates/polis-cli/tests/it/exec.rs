@@ -1,4 +1,4 @@
-//! `polis exec`: the command's own output and exit code, or one document; refusals and the log.
+//! Tests of `polis exec`: output and exit code of the command, or one document; refusals and the log.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,8 +18,8 @@ fn exec(board: &Board, line: &str) -> Value {
     board.ok("ada", &["exec", "--", line])
 }
 
-/// Runs something with an ever longer timeout until it had the time to begin on this machine; what it gave, and
-/// with which milliseconds. What is lost at a timeout is missing from the longest, too.
+/// Runs a command with ever longer timeouts until it had enough time to start on this machine. Returns the result and
+/// the timeout in milliseconds. Output that is lost at a timeout is missing from the longest run too.
 pub(crate) fn with_time_to_begin<T>(mut run: impl FnMut(&str) -> (bool, T)) -> (T, u64) {
     let mut millis = 200;
     loop {
@@ -31,7 +31,7 @@ pub(crate) fn with_time_to_begin<T>(mut run: impl FnMut(&str) -> (bool, T)) -> (
     }
 }
 
-/// Runs as a person does.
+/// Runs in text mode.
 fn seen(board: &Board, args: &[&str]) -> Answer {
     let mut command = board.command();
     command.args(["--as", "ada", "exec"]).args(args);
@@ -55,7 +55,7 @@ fn answers_are_as_the_contract_says(board: &Board) {
             "sandbox": tier, "stdoutBytes": 3, "stderrBytes": 4,
         })
     );
-    // Files and commands act in the same directory.
+    // Files and commands use the same directory.
     assert_eq!(board.ok("bob", &["ws", "cat", "y"])["content"], "new\n");
     board.refused("eve", &["ws", "cat", "y"], 4, "file_not_found");
     let killed = board.ok("ada", &["exec", "--", "kill -TERM $$"]);
@@ -84,7 +84,7 @@ fn every_command_is_in_the_log(board: &Board) {
     );
     board.ok("user", &["exec", "--of", "cy", "--", "true"]);
     let mut log = board.log().split_off(before);
-    // On a busy machine any command may take long, and is said to run.
+    // On a busy machine any command may take long enough that its start is logged.
     log.retain(|event| event["kind"] != "command.started");
     let kinds: Vec<_> = log
         .iter()
@@ -255,7 +255,7 @@ fn what_is_no_command_or_a_dangerous_one_is_refused() {
             .unwrap()
             .starts_with("危险命令被禁止")
     );
-    // Only mentioned.
+    // Only mentioned as an argument.
     board.ok("ada", &["exec", "--", "echo sudo 2> /dev/null"]);
 }
 
@@ -304,7 +304,7 @@ fn a_sandbox_weaker_than_is_required_is_refused() {
     assert!(report["sandbox"]["layers"].as_array().unwrap().len() > 2);
     assert!(board.shown("user", &["doctor"]).contains("landlock"));
     if tier == "T0" {
-        // There is nothing stronger to ask for here.
+        // No stronger sandbox exists here.
         return;
     }
     std::fs::write(
@@ -350,7 +350,7 @@ fn a_reader_that_stands_still_does_not_delay_the_timeout() {
         .spawn()
         .unwrap();
     let begun = Instant::now();
-    // Nobody reads.
+    // The output is not read.
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
@@ -361,7 +361,7 @@ fn a_reader_that_stands_still_does_not_delay_the_timeout() {
     assert_eq!(status.code(), Some(6));
 }
 
-/// How many processes of this machine have this word on their command line.
+/// Returns the number of processes of this machine with this word on their command line.
 fn running(word: &str) -> usize {
     let mut found = 0;
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {

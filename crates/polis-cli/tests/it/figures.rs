@@ -1,10 +1,10 @@
-//! `task stats` and `stats`: the success figures (004 §9.1), exact on a scripted day.
+//! Tests of `task stats` and `stats`: the success metrics (source document 004, §9.1), exact for a scripted day.
 
 use serde_json::{Value, json};
 
 use crate::board::{Board, on_both_stores};
 
-/// Five tasks, four of them assigned, one across roles; two version conflicts, three invalid steps.
+/// Five tasks, four of them assigned, one across roles; two version conflicts, three invalid transitions.
 fn a_day(board: &Board) {
     for role in ["backend-leader", "backend-leader", "frontend-leader"] {
         board.create(&["--required-role", role, "--type", "bug_fix"]);

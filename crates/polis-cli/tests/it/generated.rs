@@ -1,4 +1,4 @@
-//! What is made from the command tree and the types: completions, man pages, schemas; and `doctor`.
+//! Tests of generated output: completions, man pages and schemas; and of `doctor`.
 
 use serde_json::Value;
 
@@ -135,7 +135,7 @@ fn the_doctor_finds_a_sound_board_sound(board: &Board) {
 
 on_both_stores!(the_doctor_finds_a_sound_board_sound);
 
-/// `git add -A` in a project takes nothing of what polis keeps there.
+/// `git add -A` in a project adds none of polis's data.
 #[test]
 fn init_keeps_the_data_out_of_git_and_doctor_repairs_it() {
     let board = Board::bare();
@@ -150,7 +150,7 @@ fn init_keeps_the_data_out_of_git_and_doctor_repairs_it() {
     board.create(&[]);
     let untracked = || git(&["status", "--porcelain", "--untracked-files=all"]);
     assert_eq!(untracked(), "?? README\n");
-    // A project of an older version has no such file.
+    // A project of an older version has no `.gitignore`.
     std::fs::remove_file(board.workspace(".gitignore")).unwrap();
     let warned = board.run("user", &["doctor"]);
     assert_eq!(warned.exit, Some(1), "{warned:?}");
@@ -158,7 +158,7 @@ fn init_keeps_the_data_out_of_git_and_doctor_repairs_it() {
     let fixed = board.ok("user", &["doctor", "--fix"]);
     assert_eq!(fixed["ok"], true, "{fixed}");
     assert_eq!(untracked(), "?? README\n");
-    // What a person wrote stays, and what is missing is added: all of it where there is no rule, else what is private.
+    // Existing rules are kept and missing ones added: all data if there is no rule, else only the private data.
     for (mine, tracked) in [
         ("", ""),
         ("# mine\n", ""),

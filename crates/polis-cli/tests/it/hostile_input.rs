@@ -1,4 +1,4 @@
-//! Input that is wrong, huge or hostile: a clear refusal, the documented exit code, nothing changed.
+//! Tests of invalid, huge or hostile input: a clear refusal, the documented exit code, and no change.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -247,7 +247,7 @@ fn arguments_that_are_not_utf8_are_refused() {
         .env("POLIS_AGENT", broken)
         .args(["--json", "task", "list"]);
     Answer::of(command.output().unwrap()).refusal(2, "invalid_input");
-    // A directory may well have such a name.
+    // A directory may have such a name.
     let directory = board.path().join(broken);
     std::fs::create_dir(&directory).unwrap();
     let mut command = board.command();

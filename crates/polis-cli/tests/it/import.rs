@@ -1,11 +1,11 @@
-//! Importing task files: lossless, repaired, repeatable, all or nothing.
+//! Tests of task import: lossless, repairing, repeatable and atomic.
 
 use serde_json::json;
 
 use crate::board::{Board, on_both_stores};
 use crate::task_files::{TaskFiles, exported, read, told};
 
-/// A list as Claude Code keeps it: lock file, high-water mark, fields of its own.
+/// A task list in Claude Code's format: lock file, high-water mark, additional fields.
 fn claude_code(board: &Board) -> TaskFiles {
     let files = TaskFiles::new(board, "list");
     files
@@ -80,7 +80,7 @@ fn what_comes_in_goes_out_again(board: &Board) {
     files.import(board);
     std::fs::remove_file(files.0.join("README.md")).unwrap();
     let mut expected = read(&files.0);
-    // Defaults are written out (004 §2.3); everything else is as it was.
+    // Defaults are written explicitly (source document 004, §2.3); everything else is unchanged.
     for task in expected.values_mut() {
         if task.get("version").is_none() {
             task["version"] = json!(1);
@@ -109,7 +109,7 @@ fn numbers_and_keys_are_kept_to_the_letter(board: &Board) {
             answer.stdout
         );
     }
-    // Not every reader of JSON can take a number that large, so these answers are not parsed.
+    // Not every JSON parser supports a number that large, so these answers are not parsed.
     let update = [
         "task",
         "update",
@@ -173,7 +173,7 @@ fn an_export_moves_to_another_board_whole(board: &Board) {
     other.refused("architect", &["task", "claim", "2"], 5, "task_blocked");
 }
 
-/// One file of each fault.
+/// Task files with one error of each kind.
 fn faulty(board: &Board) -> TaskFiles {
     let files = TaskFiles::new(board, "faulty");
     files

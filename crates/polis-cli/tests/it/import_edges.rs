@@ -1,11 +1,11 @@
-//! Importing what is at the edge of what can be kept.
+//! Tests of task import at the limits of what can be stored.
 
 use serde_json::json;
 
 use crate::board::Board;
 use crate::task_files::TaskFiles;
 
-/// The largest number a task can have.
+/// The largest possible task number.
 const LAST: u64 = i64::MAX as u64;
 
 #[test]
@@ -115,7 +115,7 @@ fn texts_with_nul_are_left_out_and_escapes_are_kept() {
     assert_eq!(board.get("3")["other"], "nul\0");
 }
 
-/// What a task may not be created with is a fault in a file too; without `--strict` it is kept.
+/// Values that a new task may not have are errors in a file too; without `--strict` they are kept.
 #[test]
 fn what_breaks_the_rules_is_told() {
     let faults = [
@@ -156,7 +156,7 @@ fn nulls_come_out_as_they_came_in() {
         serde_json::from_str::<serde_json::Value>(&exported).unwrap(),
         text
     );
-    // A value of ours takes the place of theirs, once.
+    // Our value replaces the imported one, so that the field occurs once.
     let role = ["task", "update", "1", "--required-role", "architect"];
     assert_eq!(board.ok("user", &role)["requiredRole"], "architect");
     let raw = board.run("user", &["task", "get", "1"]).stdout;

@@ -1,7 +1,7 @@
-//! Killing the program at any moment.
+//! Helpers of the crash tests: kill the program at any moment.
 //!
-//! `POLIS_CRASH_ROUNDS` sets how often; the moments come from a fixed seed, so that a failure can
-//! be repeated as far as the machine allows.
+//! `POLIS_CRASH_ROUNDS` sets the number of kills. The delays come from a fixed seed, so that a failure can be
+//! reproduced as far as the machine allows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use serde_json::Value;
 
 use crate::board::{Answer, Board, start};
 
-/// How long the command after a kill may take: as much as a busy machine needs, and less than the 30 seconds that
-/// a command waits for a lock.
+/// Maximum duration of the command after a kill: enough for a busy machine, and less than the 30 seconds that a command
+/// waits for a lock.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(20);
 
-/// How often to kill.
+/// Returns the number of rounds.
 pub(crate) fn rounds() -> u64 {
     std::env::var_os("POLIS_CRASH_ROUNDS")
         .and_then(|rounds| rounds.to_str()?.parse().ok())
         .unwrap_or(10)
 }
 
-/// Numbers that look random (splitmix64).
+/// Seeded random number generator (splitmix64).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -34,7 +34,7 @@ impl Dice {
     }
 }
 
-/// How long a write takes here, about; kills are drawn so that half of the writes come through.
+/// Estimate of how long a write takes here; kill delays are chosen so that half of the writes complete.
 pub(crate) struct Pace(AtomicU64);
 
 impl Pace {
@@ -58,8 +58,8 @@ impl Pace {
     }
 }
 
-/// Runs a command and kills it after so long. An answer that was printed whole counts as given; only
-/// the refusals named may come instead.
+/// Runs a command and kills it after a delay. A completely printed answer counts as acknowledged; only the named
+/// refusals may occur instead.
 pub(crate) fn killed_after(
     board: &Board,
     args: &[&str],

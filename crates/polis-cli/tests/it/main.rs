@@ -1,7 +1,7 @@
-//! The command line as scripts and agents use it: the real program, real files, real processes.
+//! Integration tests of the command line as scripts and agents use it: the real program, real files, real processes.
 //!
-//! A case that holds for every store is written once and named in [`board::on_both_stores`]; its
-//! PostgreSQL half runs where `POLIS_TEST_PG_URL` names a server.
+//! A case that holds for every store is written once and named in [`board::on_both_stores`]; its PostgreSQL variant
+//! runs if `POLIS_TEST_PG_URL` names a server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,4 @@
-//! Who may do what: approval, `rbac.yaml` permissive and strict, retired agents.
+//! Tests of permissions: approval, `rbac.yaml` in permissive and strict mode, retired agents.
 
 use crate::board::{Board, on_both_stores};
 
@@ -58,7 +58,7 @@ fn an_approval_ends_with_its_owner(board: &Board) {
     );
 }
 
-/// The document's own example (004 §10.1), in the mode given.
+/// The example of the source document (004 §10.1), in the given mode.
 fn example(mode: &str) -> String {
     format!(
         "mode: {mode}\nroles:\n  backend-leader:\n    permissions:\n      \

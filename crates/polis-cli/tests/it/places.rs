@@ -1,4 +1,4 @@
-//! Where a command works: `init`, the directory found upward, flags and environment.
+//! Tests of project discovery: `init`, the upward search, flags and environment.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! Projects that an agent or a repository brings along: polis uses none that this user neither created nor trusts.
+//! Tests of projects planted by an agent or a repository: polis uses none that this user neither created nor trusts.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::board::{Answer, Board, bare_command, eventually};
 use crate::workspaces::{add, text};
 
-/// A board with the agent `ada`, whose workspace is `website` in the board's directory.
+/// Creates a project with the agent `ada`, whose workspace is `website` in the project directory.
 fn with_website() -> Board {
     let board = Board::embedded();
     add(&board, "ada", "");
@@ -39,7 +39,8 @@ fn project_that_an_agent_plants_is_refused_and_gets_no_key() {
         let write = ["ws", "write", path, "--content", "x"];
         board.refused("ada", &write, 2, "invalid_input");
     }
-    // A command can make a directory of any name. In the workspace itself it is renamed, and the command's answer says so.
+    // A command can create a directory of any name. In the workspace root it is renamed, and the command's answer
+    // reports that.
     let model = TcpListener::bind("127.0.0.1:0").unwrap();
     model.set_nonblocking(true).unwrap();
     let toml = format!(
@@ -54,7 +55,7 @@ fn project_that_an_agent_plants_is_refused_and_gets_no_key() {
     assert!(!website.join(".agent-workspace").exists());
     let stderr = done["stderr"].as_str().unwrap();
     assert!(stderr.contains(".agent-workspace is reserved"), "{done}");
-    // From the workspace the project above is found, and below the planted one is refused.
+    // From the workspace the project above is found; further below, the planted one is refused.
     assert_eq!(
         json(&website, &["agent", "list"]).document()["agents"][0]["id"],
         "ada"
@@ -94,7 +95,7 @@ fn project_that_an_agent_plants_is_refused_and_gets_no_key() {
         doctor.stdout.contains("workspace of an agent"),
         "{doctor:?}"
     );
-    // When no agent works there any more, the person can say so.
+    // When no agent works there anymore, the user can release the directory.
     fs::remove_dir_all(planted.join(".agent-workspace")).unwrap();
     let released = json(board.path(), &["trust", "--release", text(&website)]);
     assert_eq!(released.document()["trusted"], false);
@@ -143,7 +144,7 @@ fn project_that_a_repository_brings_needs_trust() {
     let doctor = json(clone.path(), &["doctor"]).document();
     let directory = clone.path().canonicalize().unwrap();
     assert_eq!(doctor["checks"][0]["detail"], text(&directory));
-    // Another project at the same path is another project.
+    // A different project at the same path is not trusted.
     fs::remove_dir_all(clone.path().join(".agent-workspace")).unwrap();
     let other = Board::embedded();
     copy(&other.workspace(""), &clone.path().join(".agent-workspace"));
@@ -169,7 +170,7 @@ fn blackboard_of_somebody_else_needs_trust() {
     Answer::of(command.output().unwrap()).refusal_with_paths(3, "not_trusted");
 }
 
-/// Runs git in a directory, as somebody without settings of their own.
+/// Runs git in a directory, without user settings.
 fn git(directory: &Path, args: &[&str]) {
     let done = Command::new("git")
         .args(["-c", "user.name=x", "-c", "user.email=x@example.org", "-C"])
@@ -209,7 +210,7 @@ impl Clones {
         self.machine.path().join("ours")
     }
 
-    /// Commits a file of the data directory in theirs, and pulls it into ours.
+    /// Commits a file of the data directory in `theirs`, and pulls it into `ours`.
     fn pull(&self, name: &str, content: impl AsRef<[u8]>) {
         let theirs = self.theirs();
         let file = theirs.join(".agent-workspace").join(name);
@@ -225,7 +226,7 @@ impl Clones {
 fn configuration_that_a_pull_replaces_is_refused() {
     let clones = Clones::new();
     let ours = clones.ours();
-    // One's own changes need nothing, whatever git does beside them.
+    // The user's own changes need no trust, even if git changes other files.
     fs::write(
         ours.join(".agent-workspace/polis.toml"),
         "language = \"zh\"\n",
@@ -242,7 +243,7 @@ fn configuration_that_a_pull_replaces_is_refused() {
         let refused = json(&ours, args).refusal_with_paths(3, "not_trusted");
         assert!(refused.message.contains("tracked by git"), "{refused:?}");
     }
-    // Looked at and trusted, it is used until it changes again.
+    // Once trusted, it is used until it changes again.
     json(&ours, &["trust"]).document();
     json(&ours, &["stats"]).document();
     clones.pull("polis.toml", "language = \"en\"\n");
@@ -264,7 +265,7 @@ fn data_that_a_pull_replaces_is_refused() {
             let refused = json(&ours, args).refusal_with_paths(3, "not_trusted");
             assert!(refused.message.contains(name), "{name}: {refused:?}");
         }
-        // That git tracks it no longer does not make it ours.
+        // It stays refused after git stops tracking it.
         git(&ours, &["rm", "-rq", "--cached", ".agent-workspace"]);
         let refused = json(&ours, &["stats"]).refusal_with_paths(3, "not_trusted");
         assert!(refused.hint.contains("polis trust"), "{name}: {refused:?}");
@@ -319,7 +320,7 @@ fn repository_cannot_have_init_write_through_links() {
     }
 }
 
-/// The link leads to the trusted project in one moment, and is an agent's directory in the next.
+/// A symlink leads to the trusted project at one moment, and is an agent's directory at the next.
 #[test]
 fn project_is_used_by_the_path_that_was_checked() {
     let board = with_website();
@@ -340,7 +341,7 @@ fn project_is_used_by_the_path_that_was_checked() {
         let shown: Vec<Answer> = (0..150)
             .map(|_| json(&website, &["config", "show"]))
             .collect();
-        // Before anything is asserted: the scope waits for its thread.
+        // Set before any assertion: the scope waits for its thread.
         is_over.store(true, std::sync::atomic::Ordering::SeqCst);
         let used: Vec<&Answer> = shown.iter().filter(|s| s.exit == Some(0)).collect();
         assert!(!used.is_empty(), "the trusted project was never found");
@@ -373,7 +374,7 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
     let board = with_website();
     let website = board.file("website");
     let mut running = board.command();
-    // It ends when it is let, or after a time that no machine needs for the rest.
+    // The command ends when it is released, or after a time longer than the rest of the test can take.
     let command = "touch running; for i in $(seq 600); do test -e let-go && break; sleep 0.1; done";
     running.args(["--as", "ada", "exec", "--", command]);
     let running = crate::board::start(&mut running);

@@ -1,4 +1,4 @@
-//! The README's own commands, in the order they are written, in empty directories.
+//! Runs the README's commands, in the order they are written, in empty directories.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::board::{Answer, BLACKBOARD, POLIS, bare_program};
 use crate::server::Server;
 use crate::society::first_run::{ENGLISH, scripted_model};
 
-/// The command lines of the README's shell blocks, with the heading each block is under.
+/// Returns the command lines of the README's shell blocks, with the heading of each block.
 fn command_lines() -> Vec<(String, String)> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(readme).unwrap();
@@ -36,7 +36,7 @@ fn command_lines() -> Vec<(String, String)> {
     lines
 }
 
-/// An empty machine: a home directory, and the programs on the path.
+/// A clean environment: a home directory, and the programs on the PATH.
 struct Machine {
     room: tempfile::TempDir,
     path: String,
@@ -64,7 +64,7 @@ impl Machine {
         }
     }
 
-    /// A line as a shell runs it, and nothing around it but what the README sets.
+    /// Returns a line as a shell command, in an environment with only the variables that the README sets.
     fn shell(&self, line: &str, directory: &Path, model: &str) -> Command {
         let mut command = bare_program("sh", directory);
         command
@@ -97,7 +97,7 @@ fn readme_commands_work_in_the_order_they_are_written() {
         let directory = machine.directory(heading);
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            // Built by this test already; set for every line; needs the server that was ended, or a terminal.
+            // Skipped: already built by this test; set for every line; needs the server that was ended, or a terminal.
             ["cargo", ..] | ["export", ..] | ["curl", ..] | [.., "tui"] => {}
             [.., "open"] | [.., "serve"] => {
                 let browser = if line.ends_with("open") {

@@ -1,4 +1,4 @@
-//! The pages in `docs/reference/` are what the code says.
+//! Checks that the pages in `docs/reference/` match the code.
 
 use std::path::PathBuf;
 

@@ -1,20 +1,20 @@
-//! A PostgreSQL schema of one test's own.
+//! A temporary PostgreSQL schema for one test.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_postgres::NoTls;
 
-/// Names the server the tests may use.
+/// Environment variable with the URL of the server that tests may use.
 const SERVER: &str = "POLIS_TEST_PG_URL";
 
-/// A fresh schema, dropped with this.
+/// A new schema, dropped when this value is.
 pub(crate) struct Schema {
     server: String,
     name: String,
 }
 
 impl Schema {
-    /// Creates one on the server that the environment names.
+    /// Creates a schema on the server that the environment names.
     pub(crate) fn create() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let server = std::env::var_os(SERVER)
@@ -29,7 +29,7 @@ impl Schema {
         Self { server, name }
     }
 
-    /// The store's URL, with this schema as the place of its tables.
+    /// Returns the store's URL, with this schema as the search path.
     pub(crate) fn url(&self) -> String {
         let separator = if self.server.contains('?') { '&' } else { '?' };
         format!(

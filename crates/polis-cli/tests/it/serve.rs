@@ -1,4 +1,4 @@
-//! `polis serve`: one or several servers and commands on one store.
+//! Tests of `polis serve`: one or several servers and commands on one store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
@@ -36,7 +36,7 @@ fn a_token_acts_as_its_agent_until_it_is_revoked(board: &Board) {
     server
         .ask("", "GET /v1/tasks", Value::Null)
         .refused(401, "unauthorized");
-    // A token that ends by itself, one for reading, and one taken back: at once, without a restart.
+    // A token that expires, a read-only one, and a revoked one: effective immediately, without a restart.
     let short = token(board, "ada", &["--expires", "1ms"]);
     server
         .ask(&short, "GET /v1/tasks", Value::Null)
@@ -68,7 +68,7 @@ fn several_servers_and_commands_are_one(board: &Board) {
     let servers = [Server::start(board), Server::start(board)];
     let names = ["ada", "bob", "cyd", "dan"];
     let tokens: Vec<String> = names.iter().map(|name| token(board, name, &[])).collect();
-    // A reader at one server hears of what is written through the other, and on the command line.
+    // A client that follows one server receives events of writes through the other and on the command line.
     let mut events = servers[1].connect();
     events
         .send(
@@ -102,7 +102,7 @@ fn several_servers_and_commands_are_one(board: &Board) {
             .ask(&tokens[0], "POST /v1/tasks", task)
             .good(201);
     }
-    // Everybody claims what is best, wherever; nobody gets what another has.
+    // All clients claim the best task, on either server; no task is claimed twice.
     let taken: Vec<String> = std::thread::scope(|scope| {
         let claimers: Vec<_> = (0..8)
             .map(|n| {
@@ -136,7 +136,7 @@ fn several_servers_and_commands_are_one(board: &Board) {
     for server in servers {
         assert!(server.end().0.success());
     }
-    // Whoever followed is told that the server ends.
+    // A follower is notified that the server shuts down.
     let mut last = String::new();
     while let Ok(line) = events.line() {
         if !line.is_empty() {
@@ -254,7 +254,7 @@ fn files_and_commands_are_the_agents_own(board: &Board) {
         }
     }
     assert!(board.workspace("polis.toml").exists());
-    // Nothing about the machine is told.
+    // The answer reveals no path of the machine.
     let told = line.ask(&ada, "GET /v1/files?path=..%2Fx", Value::Null, &[]);
     assert!(
         !told.body.contains(board.path().to_str().unwrap()),
@@ -322,7 +322,7 @@ fn a_socket_in_the_file_system_is_its_owners() {
             .message
             .contains("is already in use by polis")
     );
-    // One that was killed leaves its socket behind; the next takes its place.
+    // A killed server leaves its socket behind; the next server replaces it.
     server.kill();
     assert!(path.exists());
     let server = Server::start_with(&board, &flags);
@@ -432,7 +432,7 @@ fn the_log_names_requests_and_never_a_token() {
     }
 }
 
-/// A client of 2026-07-28 listens for changes until it ends; Claude Code does so in every run.
+/// A client of protocol revision 2026-07-28 listens for changes until it exits; Claude Code does so in every run.
 #[test]
 fn mcp_stream_closed_by_its_client_is_not_logged_as_error() {
     let board = Board::embedded();
@@ -484,7 +484,7 @@ fn limits_come_from_the_configuration() {
     assert_eq!(shown["serve"]["max_body"], "1KiB");
 }
 
-/// A port that is taken: `serve` names who has it, `open` takes the next one.
+/// A port in use: `serve` names its owner, `open` uses the next one.
 #[test]
 fn taken_port_is_named_by_serve_and_avoided_by_open() {
     let board = Board::embedded();
@@ -499,7 +499,7 @@ fn taken_port_is_named_by_serve_and_avoided_by_open() {
         "{refused:?}"
     );
     assert!(refused.hint.contains("--listen 127.0.0.1:0"), "{refused:?}");
-    // An address that is named is meant.
+    // An explicitly named address is not replaced.
     let named = ["open", "--no-browser", "--listen", &address.to_string()];
     board.refused("user", &named, 2, "invalid_input");
     let open = ["open", "--no-browser"];
@@ -507,7 +507,7 @@ fn taken_port_is_named_by_serve_and_avoided_by_open() {
     let port = server.url.rsplit_once(':').unwrap().1;
     let port: u16 = port.parse().unwrap();
     assert!(port > address.port(), "{}", server.url);
-    // On a terminal the message names the program that has the usual port.
+    // In text mode the message names the program that uses the default port.
     let other = Board::embedded();
     std::fs::copy(board.workspace("polis.toml"), other.workspace("polis.toml")).unwrap();
     let mut command = other.command();

@@ -1,4 +1,4 @@
-//! How a server ends: in good order, at once, and when it is killed.
+//! Tests of server shutdown: graceful, immediate, and by SIGKILL.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::server::{Server, token};
 
 on_both_stores!(a_killed_server_has_done_what_it_said_and_nothing_twice);
 
-/// How many write at once.
+/// Number of concurrent writers.
 const WRITERS: u64 = 6;
 
 fn a_killed_server_has_done_what_it_said_and_nothing_twice(board: &Board) {
@@ -23,7 +23,7 @@ fn a_killed_server_has_done_what_it_said_and_nothing_twice(board: &Board) {
     let mut expected = 0;
     for round in 0..rounds().min(40) / 5 + 1 {
         let server = Server::start(board);
-        // What was sent under which key, and what was answered.
+        // Idempotency keys that were sent, with the response if one was received.
         let sent: Mutex<BTreeMap<String, Option<Value>>> = Mutex::default();
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn a_server_finishes_what_it_accepted() {
     let ada = token(&board, "ada", &[]);
     let server = Server::start(&board);
     let mut running = server.connect();
-    // Ends when the file is there, which is made after the signal.
+    // The command ends when this file exists, which is created after the signal.
     let go = board.workspace("workspaces/ada/go");
     let wait = json!({"command": "touch begun; until [ -e go ]; do sleep 0.01; done; echo done"});
     running.send(&ada, "POST /v1/commands", wait, &[]).unwrap();
@@ -129,7 +129,7 @@ fn what_does_not_end_in_time_is_ended() {
     assert!(exit.success(), "{log}");
     assert!(from.elapsed() < Duration::from_secs(30));
     assert!(log.contains("time was up"), "{log}");
-    // It is in the log, as one that nobody waited for.
+    // Logged as a command whose client did not wait for it.
     let told = board.log();
     let told = told
         .iter()

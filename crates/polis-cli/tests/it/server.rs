@@ -1,4 +1,4 @@
-//! `polis serve` as a process of its own, and a small client that speaks to its sockets.
+//! Test harness for `polis serve` as a process, and a minimal HTTP client.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use crate::board::{Board, eventually, read_line, start};
 
-/// How long an answer may take before a test counts as hanging.
+/// Maximum time for a response before a test counts as hanging.
 const HANGING: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub(crate) struct Server {
     child: Option<Child>,
-    /// Where it listens.
+    /// Address of the server.
     pub(crate) url: String,
-    /// The link that lets a browser in, once.
+    /// One-time sign-in link for a browser.
     pub(crate) sign_in: String,
 }
 
-/// An answer.
+/// An HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -32,19 +32,19 @@ pub(crate) struct Reply {
 }
 
 impl Server {
-    /// Starts one on a board, at a port of its own.
+    /// Starts a server on a project, at a free port.
     pub(crate) fn start(board: &Board) -> Self {
         Self::start_with(board, &["--listen", "127.0.0.1:0"])
     }
 
-    /// Starts one with these flags.
+    /// Starts a server with these flags.
     pub(crate) fn start_with(board: &Board, flags: &[&str]) -> Self {
         let mut args = vec!["serve"];
         args.extend(flags);
         Self::start_by(&mut board.json_command("user", &args))
     }
 
-    /// Starts one by this command.
+    /// Starts a server by this command.
     pub(crate) fn start_by(command: &mut Command) -> Self {
         let mut child = start(command);
         let line = read_line(&mut child);
@@ -65,12 +65,12 @@ impl Server {
         }
     }
 
-    /// Its process.
+    /// Returns its process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
 
-    /// A connection to it.
+    /// Opens a connection to the server.
     pub(crate) fn connect(&self) -> Connection {
         let address = self.url.split("://").nth(1).unwrap();
         let stream = TcpStream::connect(address).unwrap();
@@ -79,24 +79,24 @@ impl Server {
         Connection::new(stream)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) fn ask(&self, token: &str, line: &str, body: Value) -> Reply {
         self.connect().ask(token, line, body, &[])
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the server.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_raw(i32::try_from(self.id()).unwrap()).unwrap();
         rustix::process::kill_process(id, signal).unwrap();
     }
 
-    /// Ends it in good order; its exit and what it said on standard error.
+    /// Shuts it down gracefully. Returns its exit status and stderr.
     pub(crate) fn end(self) -> (ExitStatus, String) {
         self.signal(rustix::process::Signal::TERM);
         self.wait()
     }
 
-    /// Waits for its end.
+    /// Waits for its exit.
     pub(crate) fn wait(mut self) -> (ExitStatus, String) {
         let mut child = self.child.take().unwrap();
         eventually("the end of the server", || {
@@ -108,7 +108,7 @@ impl Server {
         (output.status, log)
     }
 
-    /// Kills it.
+    /// Kills the server.
     pub(crate) fn kill(mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
@@ -125,7 +125,7 @@ impl Drop for Server {
     }
 }
 
-/// A token for an agent, which is registered if it is not yet.
+/// Creates a token for an agent; registers the agent if necessary.
 pub(crate) fn token(board: &Board, agent: &str, flags: &[&str]) -> String {
     if agent != "user" && board.run("user", &["agent", "show", agent]).exit != Some(0) {
         board.ok("user", &["agent", "add", agent, "--role", "backend-leader"]);
@@ -138,7 +138,7 @@ pub(crate) fn token(board: &Board, agent: &str, flags: &[&str]) -> String {
         .to_owned()
 }
 
-/// A connection that stays open.
+/// A keep-alive connection.
 pub(crate) struct Connection {
     stream: BufReader<Box<dyn Stream>>,
 }
@@ -154,14 +154,14 @@ impl Connection {
         }
     }
 
-    /// A connection to a socket in the file system.
+    /// Connects to a Unix socket.
     pub(crate) fn unix(path: &Path) -> Self {
         let stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(Some(HANGING)).unwrap();
         Self::new(stream)
     }
 
-    /// Sends `METHOD PATH` and reads the answer.
+    /// Sends `METHOD PATH` and reads the response.
     pub(crate) fn ask(
         &mut self,
         token: &str,
@@ -200,7 +200,7 @@ impl Connection {
         self.stream.get_mut().write_all(text.as_bytes())
     }
 
-    /// Reads an answer; an error if the connection ends before it is whole.
+    /// Reads a response; fails if the connection ends before it is complete.
     pub(crate) fn read(&mut self) -> std::io::Result<Reply> {
         let mut reply = self.head()?;
         let length = reply.header("content-length").parse().unwrap_or(0);
@@ -210,7 +210,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Reads the head of an answer whose body does not end.
+    /// Reads the head of a response whose body is a stream.
     pub(crate) fn head(&mut self) -> std::io::Result<Reply> {
         let first = self.line()?;
         let status = first.split(' ').nth(1).and_then(|s| s.parse().ok());
@@ -230,7 +230,7 @@ impl Connection {
         })
     }
 
-    /// A line of whatever comes.
+    /// Reads a line.
     pub(crate) fn line(&mut self) -> std::io::Result<String> {
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
@@ -250,14 +250,14 @@ impl Reply {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// The document of a success.
+    /// Asserts success and returns the document.
     #[track_caller]
     pub(crate) fn good(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         self.json()
     }
 
-    /// The problem of a refusal.
+    /// Asserts a refusal and returns the problem document.
     #[track_caller]
     pub(crate) fn refused(&self, status: u16, code: &str) -> Value {
         let problem = self.good(status);

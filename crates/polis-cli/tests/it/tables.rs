@@ -1,10 +1,11 @@
-//! Tables for people: columns line up, wide characters included, and nothing drives the terminal.
+//! Tests of tables for people: columns are aligned, wide characters included, and control characters do not reach the
+//! terminal.
 
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::board::{Board, on_both_stores};
 
-/// The column at which a word begins on the screen.
+/// Returns the display column at which a word begins.
 fn column(line: &str, word: &str) -> usize {
     line[..line
         .find(word)

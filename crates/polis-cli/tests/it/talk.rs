@@ -1,4 +1,4 @@
-//! Comments with threads and mentions, and a task's history.
+//! Tests of comments with threads and mentions, and of a task's history.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
-//! The test cases of the task design document (004 §6), by their numbers.
+//! The test cases of the task design document (source document 004, §6), by their numbers.
 
 use crate::board::{Board, finish, on_both_stores, start};
 
-/// What the document has a stale caller told (§5.2.1).
+/// Error message for a stale version, as in the source document (004 §5.2.1).
 fn mismatch(expected: u64, current: u64) -> String {
     format!(
         "Task version mismatch. Expected: {expected}, Current: {current}.\n\
@@ -10,7 +10,7 @@ fn mismatch(expected: u64, current: u64) -> String {
     )
 }
 
-/// A task of this version that is in progress.
+/// Creates a task that is in progress at this version.
 fn in_progress_at(board: &Board, version: u64) -> String {
     let id = board.create(&[]);
     board.ok("user", &["task", "update", &id, "--status", "in_progress"]);
@@ -186,7 +186,7 @@ fn tc12_the_role_does_not_match(board: &Board) {
         3,
         "role_mismatch",
     );
-    // The document's second line shows a call of a tool; a command line names its command instead.
+    // The source document's second line shows a tool call; the command line names its command instead.
     assert_eq!(
         refused.message,
         "Role mismatch. Task requires \"backend-leader\", but you are \"frontend-leader\"."

@@ -1,4 +1,4 @@
-//! Directories of `N.json` task files: written for a test, and read back.
+//! Helpers for directories of `N.json` task files: written for a test, and read back.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 use crate::board::Board;
 
-/// A directory of task files in a board's directory.
+/// A directory of task files in the project directory.
 pub(crate) struct TaskFiles(pub(crate) PathBuf);
 
 impl TaskFiles {
-    /// A new, empty directory.
+    /// Creates an empty directory.
     pub(crate) fn new(board: &Board, name: &str) -> Self {
         let path = board.file(name);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    /// Writes a file as it stands.
+    /// Writes a file unchanged.
     pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> &Self {
         std::fs::write(self.0.join(name), text).unwrap();
         self
     }
 
-    /// Writes the file of a sound task, with more fields laid over it.
+    /// Writes a valid task file, with additional or overriding fields.
     pub(crate) fn task(&self, id: u64, more: &Value) -> &Self {
         let mut task = json!({
             "id": id.to_string(), "subject": format!("task {id}"), "description": "",
@@ -36,18 +36,18 @@ impl TaskFiles {
         self.write(&format!("{id}.json"), task.to_string())
     }
 
-    /// Imports it as the person.
+    /// Imports the directory as the user.
     pub(crate) fn import(&self, board: &Board) -> Value {
         board.ok("user", &["task", "import", self.name()])
     }
 
-    /// Its path as an argument.
+    /// Returns its path as an argument.
     pub(crate) fn name(&self) -> &str {
         self.0.to_str().unwrap()
     }
 }
 
-/// Exports a board's tasks and reads the files.
+/// Exports a project's tasks and reads the files.
 pub(crate) fn exported(board: &Board, name: &str) -> BTreeMap<String, Value> {
     let path = board.file(name);
     let answer = board.ok("user", &["task", "export", path.to_str().unwrap()]);
@@ -56,7 +56,7 @@ pub(crate) fn exported(board: &Board, name: &str) -> BTreeMap<String, Value> {
     files
 }
 
-/// The task files of a directory by name.
+/// Reads the task files of a directory, by name.
 pub(crate) fn read(path: &Path) -> BTreeMap<String, Value> {
     let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
     entries
@@ -71,7 +71,7 @@ pub(crate) fn read(path: &Path) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// The `what` or `why` of each entry of a report, with its file.
+/// Returns the `what` or `why` of each entry of a report, with its file.
 pub(crate) fn told(list: &Value, field: &str) -> Vec<String> {
     let entries = list.as_array().unwrap().iter();
     let mut all: Vec<String> = entries

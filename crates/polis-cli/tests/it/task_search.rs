@@ -1,4 +1,4 @@
-//! Finding tasks by words, by role and from the newest on.
+//! Tests of task search: by words, by role, and newest first.
 
 use crate::board::{Board, on_both_stores};
 

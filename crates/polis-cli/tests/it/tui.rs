@@ -1,4 +1,4 @@
-//! `polis tui` in a real terminal with real keys, beside other processes on the same store.
+//! Tests of `polis tui` in a real terminal with real keys, concurrently with other processes on the same store.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::board::{Board, POLIS, eventually};
 
 const SIZE: (u16, u16) = (80, 24);
 
-/// A board with three tasks and two agents.
+/// Creates a project with three tasks and an agent.
 fn board() -> Board {
     let board = Board::embedded();
     board.ok("user", &["agent", "add", "lead", "--role", "team-lead"]);
@@ -20,7 +20,7 @@ fn board() -> Board {
     board
 }
 
-/// The screen in a terminal of its own.
+/// Starts the TUI in its own terminal.
 fn open(board: &Board, args: &str, variables: &[(&str, &str)]) -> Pane {
     let state = crate::board::state_dir().display().to_string();
     let variables = [variables, &[("POLIS_STATE_DIR", state.as_str())]].concat();
@@ -29,7 +29,7 @@ fn open(board: &Board, args: &str, variables: &[(&str, &str)]) -> Pane {
     pane
 }
 
-/// An editor that does what a shell script says; the file is `$1`.
+/// Creates an editor that runs a shell script; the file is `$1`.
 fn editor(board: &Board, script: &str) -> String {
     let path = board.file("editor.sh");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -39,7 +39,7 @@ fn editor(board: &Board, script: &str) -> String {
     path.display().to_string()
 }
 
-/// Drafts that are still there.
+/// Returns the remaining draft files.
 fn drafts(pane: &Pane) -> Vec<String> {
     let files = std::fs::read_dir(pane.temporary()).unwrap();
     files
@@ -68,13 +68,13 @@ fn the_screen_is_opened_worked_with_resized_and_closed() {
     });
     assert_eq!(board.get("1")["owner"], "user");
 
-    // Another process, seen without a key.
+    // A change by another process is shown without a key press.
     let begun = Instant::now();
     board.ok("user", &["task", "create", "--subject", "from elsewhere"]);
     let made = begun.elapsed();
     pane.wait("from elsewhere");
     let late = begun.elapsed().saturating_sub(made);
-    // Without being told, it would look again after a minute.
+    // Without a notification, it would poll only after a minute.
     assert!(late < Duration::from_secs(30), "{late:?}");
 
     pane.resize(60, 15);
@@ -114,7 +114,7 @@ fn a_board_is_edited_and_a_clash_is_settled_by_the_person() {
         "user",
         &["board", "write", "global", "--content", "# Plan\n\none\n"],
     );
-    // The first save is plain; before the second one somebody else writes.
+    // The first save succeeds; before the second one another process writes.
     let other = format!("{POLIS} board append global --content theirs >/dev/null");
     let script = format!(
         "printf 'edited %s\\n' \"$(cat times 2>/dev/null)\" >> \"$1\"\n\
@@ -137,7 +137,7 @@ fn a_board_is_edited_and_a_clash_is_settled_by_the_person() {
         "{seen}"
     );
     assert_eq!(drafts(&pane).len(), 1, "the person's text is in a file");
-    // Again, with both; the editor adds a line of its own to them, but leaves the marks.
+    // Again, with both texts; the editor adds a line to them, but leaves the conflict markers.
     pane.press(&["e"]);
     pane.wait("Marks of the conflict are still in the text");
     assert_eq!(global(&board).0, 3);
@@ -177,7 +177,7 @@ fn an_editor_that_fails_saves_nothing_and_loses_nothing() {
     let text = std::fs::read_to_string(pane.temporary().join(&found[0])).unwrap();
     assert!(text.ends_with("mine\n"));
     assert_eq!(global(&board).0, 0);
-    // One after the other: together they would be another key, alt-q.
+    // Sent separately: together they would be another key, Alt-Q.
     pane.press(&["Escape"]);
     pane.wait_for("no box", |seen| !seen.contains("Not saved"));
     pane.press(&["q"]);
@@ -257,7 +257,7 @@ fn a_task_is_edited_in_an_editor() {
     pane.is_given_back();
 }
 
-/// Clock ticks that a process has used.
+/// Returns the clock ticks that a process has used.
 fn ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let after_name = stat.rsplit_once(") ").unwrap().1;
@@ -272,14 +272,14 @@ fn an_idle_screen_uses_no_processor() {
     let pane = open(&board, "", &[]);
     pane.wait("Last events");
     let process = pane.child().unwrap();
-    // What is left of the beginning is over when nothing was used for a while.
+    // Startup work is finished when no CPU time was used for a while.
     let mut before = ticks(process);
     eventually("the screen rests", || {
         std::thread::sleep(Duration::from_millis(200));
         let now = ticks(process);
         std::mem::replace(&mut before, now) == now
     });
-    // A screen that does not rest uses too much in each of them; a busy machine only in some.
+    // A TUI that is not idle uses too much in each interval; a busy machine only in some.
     let used = [(); 3].map(|()| {
         let before = ticks(process);
         std::thread::sleep(Duration::from_secs(2));

@@ -1,4 +1,4 @@
-//! The file tools of a workspace on the command line: answers, refusals, and what the log is told.
+//! Tests of the file commands of a workspace: answers, refusals, and log events.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -249,13 +249,13 @@ fn every_refusal_has_its_code() {
     ] {
         board.refused("ada", &[&["ws"], args].concat(), exit, code);
     }
-    // Nothing of it changed anything.
+    // None of the refused commands changed anything.
     assert_eq!(
         board.ok("ada", &["ws", "cat", "a.txt"])["content"],
         "one two one"
     );
     assert_eq!(board.ok("ada", &["ws", "info"])["fileCount"], 3);
-    // A name with dots in it is a name.
+    // A name that contains dots is valid.
     put(&board, "a..b.txt", "x");
     put(&board, "[...slug].tsx", "x");
 }
@@ -456,7 +456,7 @@ fn content_that_is_too_long_is_refused_not_cut() {
 fn what_is_written_but_not_logged_is_said() {
     let board = with_ada();
     put(&board, "a", "1");
-    // The log is in the database; the workspace is elsewhere.
+    // The log is in the database; the workspace is in another directory.
     board.ok("ada", &["ws", "bind", "elsewhere", "--force"]);
     let database = board.workspace("polis.db");
     let sql = "CREATE TRIGGER full BEFORE INSERT ON events BEGIN SELECT RAISE(FAIL, 'no'); END";

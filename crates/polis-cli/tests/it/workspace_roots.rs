@@ -1,5 +1,5 @@
-//! The directory of a bound workspace is the one that was bound, whatever is put in its place, and overlaps no project of
-//! the machine.
+//! Tests of the root of a bound workspace: it is the directory that was bound, whatever is put in its place, and
+//! overlaps no project of the machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ fn bound(board: &Board, agent: &str, directory: &Path) {
     board.ok("user", &["ws", "bind", text(directory), "--of", agent]);
 }
 
-/// File tools and commands refuse it.
+/// Asserts that file tools and commands refuse the workspace.
 fn check_refused(board: &Board, agent: &str) {
     for args in [
         &["ws", "ls"][..],
@@ -40,11 +40,11 @@ fn root_that_was_swapped_is_refused() {
     fs::write(at("home/secret"), "KEY").unwrap();
     bound(&board, "ada", &at("parent/ws"));
     board.ok("ada", &["ws", "write", "mine", "--content", "x"]);
-    // A link in its place.
+    // A symlink in its place.
     fs::rename(at("parent/ws"), at("parent/moved")).unwrap();
     symlink(at("home"), at("parent/ws")).unwrap();
     check_refused(&board, "ada");
-    // A link in place of a directory above.
+    // A symlink in the place of a parent directory.
     fs::remove_file(at("parent/ws")).unwrap();
     fs::rename(at("parent/moved"), at("parent/ws")).unwrap();
     fs::rename(at("parent"), at("away")).unwrap();
@@ -58,7 +58,7 @@ fn root_that_was_swapped_is_refused() {
     fs::rename(at("home"), at("parent/ws")).unwrap();
     check_refused(&board, "ada");
     assert!(!at("parent/ws/pwn").exists());
-    // The right one again, and another one that a person binds.
+    // The original directory again, and then another one that a person binds.
     fs::rename(at("parent/ws"), at("home")).unwrap();
     fs::rename(at("parent/moved"), at("parent/ws")).unwrap();
     assert_eq!(board.ok("ada", &["ws", "cat", "mine"])["content"], "x");
@@ -105,7 +105,7 @@ fn directories_overlap_no_workspace_and_no_project_of_another_store() {
         5,
         "workspace_overlaps",
     );
-    // A workspace that moved away leaves its directory free.
+    // A workspace that was bound elsewhere leaves its old directory free.
     one.ok(
         "user",
         &["ws", "bind", text(&at("new")), "--of", "ada", "--force"],

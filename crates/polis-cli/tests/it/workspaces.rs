@@ -1,4 +1,4 @@
-//! Whose workspace is where: assigned, inherited, bound, and kept from the wrong people.
+//! Tests of workspaces: assignment, inheritance, binding and access control.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::board::{Answer, Board, on_both_stores};
 
-/// Registers an agent; without a supervisor for an empty one.
+/// Registers an agent; an empty supervisor means none.
 pub(crate) fn add(board: &Board, id: &str, supervisor: &str) {
     let mut args = vec![
         "agent",
@@ -24,7 +24,7 @@ pub(crate) fn add(board: &Board, id: &str, supervisor: &str) {
     board.ok("user", &args);
 }
 
-/// Two teams: ada with bob and cy below her, and eve alone.
+/// Registers two teams: ada with bob and cy below her, and eve alone.
 pub(crate) fn teams(board: &Board) {
     for (id, supervisor) in [("ada", ""), ("bob", "ada"), ("cy", "bob"), ("eve", "root")] {
         add(board, id, supervisor);
@@ -73,7 +73,7 @@ fn every_head_of_a_team_has_a_workspace_at_once(board: &Board) {
         list,
         json!({"workspaces": [entry(0, "ada"), entry(1, "eve")]})
     );
-    // Nothing is made before the first write, and reading makes nothing.
+    // No directory is created before the first write; reading creates nothing.
     assert_eq!(board.ok("cy", &["ws", "ls"]), json!({"files": []}));
     let info = json!({
         "fileCount": 0, "dirCount": 0, "totalSize": 0, "lastModified": null, "workspaceId": "ada",
@@ -127,7 +127,7 @@ fn root_is_above_everybody_and_no_agent(board: &Board) {
         board.refused("user", &["agent", "show", id], 4, "agent_not_found");
         board.refused("user", &["agent", "retire", id], 4, "agent_not_found");
     }
-    // The boards go by the registry, in which root is not.
+    // Board permissions depend on the registry, which does not contain root.
     assert_eq!(
         board.ok("lead", &["board", "can", "top"])["write"]["allowed"],
         true
@@ -175,7 +175,7 @@ fn a_team_shares_one_and_teams_are_apart(board: &Board) {
         (&json!("file.refused"), &json!("eve"))
     );
     assert_eq!(last["subject"], "workspace/ada");
-    // The person acts in any.
+    // The user may act in any workspace.
     for (of, path) in [("cy", "from-bob"), ("eve", "from-eve")] {
         board.ok("user", &["ws", "cat", path, "--of", of]);
         board.ok(
@@ -193,7 +193,7 @@ fn retiring_cuts_nobody_off(board: &Board) {
     board.refused("cy", &["ws", "ls"], 3, "permission_denied");
     board.ok("user", &["agent", "retire", "bob"]);
     board.ok("user", &["agent", "retire", "ada"]);
-    // Its workspace stays, and the person still gets at it, through whoever worked there.
+    // The workspace stays, and the user can still access it through any agent that worked there.
     for of in ["ada", "bob", "cy"] {
         let read = board.ok("user", &["ws", "cat", "kept", "--of", of]);
         assert_eq!(read["content"], "cy");
@@ -238,7 +238,7 @@ fn who_has_none_is_told_what_to_do(board: &Board) {
     assert!(!board.file("somewhere").exists());
 }
 
-/// What an agent sees, of whatever it asks, names no directory of the machine.
+/// Nothing an agent sees names a directory of the machine.
 fn agents_see_no_directory_of_the_machine(board: &Board) {
     teams(board);
     board.ok("eve", &["ws", "bind", "bound"]);

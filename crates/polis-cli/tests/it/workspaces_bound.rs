@@ -1,4 +1,4 @@
-//! Workspaces in a directory of somebody's choice: what can be one, who may, and what overlaps.
+//! Tests of workspaces bound to a chosen directory: valid targets, permissions and overlaps.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -18,7 +18,7 @@ fn a_directory_is_bound_as_it_really_is(board: &Board) {
     let project = board.file("project");
     symlink(&project, board.file("link")).unwrap();
     std::fs::create_dir(&project).unwrap();
-    // Typed from where one stands, through a link, to a directory that is not there.
+    // A relative path through a symlink, to a directory that does not exist yet.
     let bound = board.ok("user", &["ws", "bind", "link/deep/er", "--of", "ada"]);
     let place = project.canonicalize().unwrap().join("deep/er");
     assert!(place.is_dir());
@@ -35,7 +35,7 @@ fn a_directory_is_bound_as_it_really_is(board: &Board) {
         "cy"
     );
     assert!(!board.workspace("workspaces/ada").exists());
-    // Again is harmless, elsewhere is not.
+    // Binding to the same directory again is harmless, to another one is not.
     let events = board.log().len();
     assert_eq!(
         board.ok("user", &["ws", "bind", text(&place), "--of", "ada"]),
@@ -125,12 +125,12 @@ fn directories_do_not_overlap(board: &Board) {
         assert_eq!(to.exists(), there, "{place} was made for a refused request");
     }
     board.refused("user", &["agent", "show", "new"], 4, "agent_not_found");
-    // polis's own data, whatever the store is.
+    // polis's own data, with any store.
     for place in ["", "x", "workspaces", "workspaces/eve", "workspaces/new"] {
         bind(board, "user", "eve", &board.workspace(place)).refusal(5, "workspace_overlaps");
     }
     assert!(!board.workspace("x").exists());
-    // A name that only begins alike is apart.
+    // A directory with a common name prefix does not overlap.
     bind(board, "user", "eve", &board.file("a/bc")).document();
 }
 
@@ -156,7 +156,7 @@ fn what_cannot_be_a_workspace_is_refused(board: &Board) {
     let locked = board.file("locked");
     std::fs::create_dir(&locked).unwrap();
     std::fs::set_permissions(&locked, PermissionsExt::from_mode(0o500)).unwrap();
-    // Root may write everywhere; others are told.
+    // Root may write everywhere; other users are refused.
     if !is_root() {
         board.refused(
             "eve",

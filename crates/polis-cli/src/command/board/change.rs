@@ -1,4 +1,4 @@
-//! `polis board write`, `append` and `section`.
+//! `polis board write`, `append` and `section`: change a whiteboard.
 
 use clap::{Args, Subcommand};
 use polis_ops::op::{self, BoardAppend, BoardChanged, BoardOverwrite, SectionAct, SectionChange};

@@ -1,4 +1,5 @@
-//! `polis board decisions` and `milestones`, `polis decision` and `polis milestone`.
+//! `polis board decisions` and `milestones`, `polis decision` and `polis milestone`: list, propose, sign, veto and
+//! appeal decisions, and add and reach milestones.
 
 use clap::{Args, Subcommand};
 use polis_core::board::decision::{Decision as Record, DecisionStatus};

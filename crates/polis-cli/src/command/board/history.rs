@@ -1,4 +1,4 @@
-//! `polis board history`, `show`, `diff` and `restore`.
+//! `polis board history`, `show`, `diff` and `restore`: the versions of a whiteboard.
 
 use clap::Args;
 use polis_ops::op::{self, BoardDiff, BoardHistory, VersionRestore, VersionShow};
@@ -95,7 +95,7 @@ impl Diff {
     }
 }
 
-/// A diff in the usual colours.
+/// Colours a unified diff.
 pub(super) fn coloured(diff: &str, out: &Output) -> String {
     clean_lines(diff)
         .lines()

@@ -1,4 +1,4 @@
-//! `polis board lock`, `renew` and `unlock`.
+//! `polis board lock`, `renew` and `unlock`: leases that keep other writers off a board.
 
 use clap::Args;
 use polis_ops::op::{self, BoardLock, BoardLocked, BoardUnlock};

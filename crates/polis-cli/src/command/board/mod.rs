@@ -1,4 +1,5 @@
-//! `polis board`: one file for each group of verbs.
+//! `polis board`: whiteboards. One file per group of subcommands; this one defines the subcommands and parses board
+//! names.
 
 mod change;
 mod decide;
@@ -103,7 +104,7 @@ impl Of {
         self.board.parse()
     }
 
-    /// A whiteboard, or a file of the blackboard (`blackboard/PATH`): what can be looked at and locked.
+    /// Parses a whiteboard name or a file of the blackboard (`blackboard/PATH`), for subcommands that read or lock.
     fn any(&self) -> Result<BoardName, Refusal> {
         match self.board.strip_prefix("blackboard/") {
             Some(path) => path.parse().map(BoardName::Blackboard),

@@ -1,4 +1,4 @@
-//! `polis board read`, `list` and `can`.
+//! `polis board read`, `list` and `can`: prints boards, lists them, and explains permissions.
 
 use clap::Args;
 use polis_core::board::access::Verdict;
@@ -82,7 +82,7 @@ fn remark(view: &BoardView) -> String {
     text
 }
 
-/// What is said of a board's file.
+/// Returns the note about the state of a board's file.
 pub(super) fn notice_text(notice: Notice) -> &'static str {
     match notice {
         Notice::ChangedOutside => {

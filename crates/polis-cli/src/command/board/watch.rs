@@ -1,4 +1,4 @@
-//! `polis board watch`.
+//! `polis board watch`: follows a board and prints each new version as a diff.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::{Output, Style, clean};
 
-/// How often the board's file is looked at, for changes that no process of ours made.
+/// Polling interval for changes to the board's file that no polis process made.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// The longest difference that is shown, in bytes.
+/// Maximum length of a printed diff, in bytes.
 const MAX_DIFF: usize = 64 << 10;
 
 /// Follow a board live: each new version, with what changed.
@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     limit: Option<u64>,
 }
 
-/// A new version, as a program sees it.
+/// JSON document of a new version.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Update<'a> {
@@ -75,7 +75,7 @@ impl Watch {
             };
             let view = match context.run(look) {
                 Ok(view) => view,
-                // A store that is away comes back; who watches does not want to start again.
+                // An unavailable store usually comes back; the watch continues, so that it need not be restarted.
                 Err(error) if error.code() == Code::StoreUnavailable => {
                     out.warn("The store cannot be reached; still watching.");
                     std::thread::sleep(Duration::from_secs(1));
@@ -95,7 +95,7 @@ impl Watch {
     }
 }
 
-/// The text that changes are compared with at first; nothing, if history does not have it.
+/// Returns the text that the first change is compared with; empty if the history does not have that version.
 fn older(context: &Context, board: &BoardName, version: u64) -> Arc<String> {
     let of = VersionShow {
         board: board.clone(),

@@ -1,5 +1,5 @@
-//! `polis demo board`: a small team of real processes works a board and writes on a whiteboard, one of them is
-//! killed, and one runs a program in the team's workspace.
+//! `polis demo board`: a small team of real processes works on a task board and a whiteboard. One of them is killed,
+//! and one runs a program in the team's workspace.
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
 
@@ -35,13 +35,13 @@ use crate::error::Failure;
 use crate::output::{Output, Style};
 use crate::trust;
 
-/// How long a claim of the demo holds without a heartbeat.
+/// Lease of a claim in the demo, in milliseconds.
 const LEASE_MS: u64 = 1_200;
-/// What the team works for.
+/// Title of the team's milestone.
 const MILESTONE: &str = "Launch";
-/// The role two workers share: when one of them is killed, the other takes over.
+/// Prefix of the two workers that share a role: when one of them is killed, the other takes over.
 const SHARED: &str = "backend-leader-";
-/// The team.
+/// Agents of the team.
 const TEAM: [&str; 7] = [
     "product-manager",
     "architect",
@@ -52,7 +52,7 @@ const TEAM: [&str; 7] = [
     "devops-leader",
 ];
 
-/// The plan: subject, role, type, and the places (from 0) of the tasks it waits for.
+/// A task of the plan: subject, role, type, and the indexes (from 0) of the tasks that block it.
 type Step = (&'static str, &'static str, &'static str, &'static [usize]);
 const PLAN: [Step; 16] = [
     (
@@ -200,7 +200,7 @@ fn say(out: &Output, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Registers the team below a lead, and puts a milestone on the global board.
+/// Registers the team under a lead, and adds a milestone to the global board.
 fn register(context: &Context) -> Result<(), Failure> {
     let user = AgentId::user();
     let lead: AgentId = "team-lead".parse()?;
@@ -229,7 +229,7 @@ fn register(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts the plan on the board.
+/// Creates the tasks of the plan.
 fn plan(context: &Context) -> Result<Vec<TaskId>, Failure> {
     let lead: AgentId = "team-lead".parse()?;
     let mut ids: Vec<TaskId> = Vec::new();
@@ -273,7 +273,8 @@ impl Team {
         Ok(team)
     }
 
-    /// `kill -9` on a worker, if it holds the task still: it is stopped first, and let go otherwise.
+    /// Sends SIGKILL to a worker if it still holds the task. It is stopped with SIGSTOP for the check, and continued if
+    /// it does not hold the task. Returns whether it was killed.
     fn kill_holding(&mut self, context: &Context, name: &str, task: &str) -> Result<bool, Failure> {
         let Some((_, child)) = self.0.iter_mut().find(|(n, _)| *n == name) else {
             return Ok(false);
@@ -306,7 +307,7 @@ impl Drop for Team {
     }
 }
 
-/// Prints what happens until everything is completed.
+/// Prints events until all tasks are completed.
 fn watch(
     context: &Context,
     team: &mut Team,
@@ -361,7 +362,7 @@ fn watch(
     Ok(all)
 }
 
-/// Says what the log proves.
+/// Prints a summary that the log proves.
 fn report(
     context: &Context,
     tasks: &[TaskId],
@@ -412,7 +413,7 @@ fn report(
     )
 }
 
-/// Says what became of the global board, which every worker appended to.
+/// Prints the result of the global board, to which every worker appended.
 fn whiteboard(context: &Context, tasks: &[TaskId], out: &Output) -> Result<(), Failure> {
     let lead: AgentId = "team-lead".parse()?;
     let reached = MilestoneChange {
@@ -443,7 +444,7 @@ fn whiteboard(context: &Context, tasks: &[TaskId], out: &Output) -> Result<(), F
     )
 }
 
-/// What a worker does: claim, work and complete until nothing is left.
+/// Main loop of a worker process: claims, works and completes until no task is left.
 fn work_on(context: &Context) -> Result<(), Failure> {
     let polis = &context.polis;
     let claim = TaskClaim {
@@ -467,7 +468,7 @@ fn work_on(context: &Context) -> Result<(), Failure> {
 }
 
 fn work(context: &Context, id: TaskId) -> Result<(), Failure> {
-    // Long enough to be seen, different for each task.
+    // Long enough to be visible, different for each task.
     let pause = Duration::from_millis(150 + id.number() * 37 % 250);
     std::thread::sleep(pause / 2);
     let beat = TaskHeartbeat {

@@ -1,7 +1,8 @@
 //! `polis demo` and `polis demo dev-team`: a team of agents builds a program from a requirement, on the real runtime.
 //!
-//! Without a requirement the model is a recording: answers that were written beforehand (`demo/dev-team.toml`) and are
-//! played back. Everything else is real: agents are hired, messages sent, files written, commands run in the sandbox.
+//! Without a requirement the model is a recording: answers that were written in advance (`demo/dev-team.toml`) are
+//! played back. Everything else is real: agents are hired, messages sent, files written, and commands run in the
+//! sandbox.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,18 +30,18 @@ use crate::output::{Output, Style, clean, clean_lines};
 use crate::run_worker::Drive;
 use crate::team::Team;
 
-/// What the recording answers to.
+/// Requirement that the recording answers.
 const REQUIREMENT: &str = "Create a simple calculator program: a shell script that evaluates expressions such as \
                            2 * (3 + 4) with whole numbers, brackets and + - * / %. It must need nothing but POSIX sh.";
 const RECORDING: &str = include_str!("../../../demo/dev-team.jsonl");
 const TEAM: &str = "dev-team";
-/// What the demo's own directory is called.
+/// Name of the demo's directory.
 const DIRECTORY: &str = "polis-demo";
-/// Where the program goes in it.
+/// Subdirectory of the delivered program.
 const PROGRAM: &str = "calculator";
-/// The program's own test.
+/// The delivered program's own test.
 const TEST: &str = "sh tests/run.sh";
-/// The longest that a recorded answer is waited for, so that it can be watched.
+/// Maximum delay before a recorded answer, so that a person can follow.
 const PACE: Duration = Duration::from_millis(900);
 
 /// A team of agents builds a program.
@@ -58,7 +59,7 @@ pub(crate) struct DevTeam {
 }
 
 impl DevTeam {
-    /// The recording, in a directory of its own.
+    /// Creates the demo that plays the recording, in its own directory.
     pub(super) fn recorded(fast: bool) -> Self {
         Self {
             fast,
@@ -84,7 +85,7 @@ impl DevTeam {
     }
 }
 
-/// A directory here that nobody uses yet.
+/// Returns an unused directory name in the current directory.
 fn free_directory() -> Result<PathBuf, Failure> {
     for number in 1..10_000 {
         let name = match number {
@@ -110,7 +111,7 @@ fn free_directory() -> Result<PathBuf, Failure> {
     ))
 }
 
-/// Plays the recording through the real runtime.
+/// Plays the recording on the real runtime.
 fn play(globals: &Globals, workspace: &Path, fast: bool, out: &Output) -> Result<(), Failure> {
     let place = Place::find(globals)?;
     let config = place.config()?;
@@ -133,7 +134,7 @@ fn play(globals: &Globals, workspace: &Path, fast: bool, out: &Output) -> Result
     prove(&context, globals, workspace, out)
 }
 
-/// Refuses to begin where commands cannot be confined: the team could not test anything, and a test that was not run
+/// Refuses to start where commands cannot be confined: the team could not test anything, and a test that was not run
 /// must not look as if it had passed.
 fn check_sandbox(context: &Context) -> Result<(), Failure> {
     let report = op::sandbox_report(&context.polis, &context.agent);
@@ -158,7 +159,7 @@ fn introduce(face: &mut Face<'_>, run: &Record) -> Result<(), Failure> {
     ))
 }
 
-/// Runs the delivered program's test once more, as anybody would, and says where everything is.
+/// Runs the delivered program's test once more, outside the recording, and prints where everything is.
 fn prove(
     context: &Context,
     globals: &Globals,
@@ -207,14 +208,14 @@ fn prove(
     Err(Failure::Exit(1))
 }
 
-/// How this program was started, so that a printed command works where `polis` is not on the path.
+/// Returns how this program was started, so that a printed command works where `polis` is not on the PATH.
 fn invoked_as() -> String {
     let typed = std::env::args_os().next().map(PathBuf::from);
     let path = typed.filter(|path| path.components().count() > 1);
     path.map_or_else(|| "polis".to_owned(), |path| from_here(&path))
 }
 
-/// A path as it is typed in the current directory.
+/// Returns a path relative to the current directory.
 fn from_here(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let path = path.strip_prefix(&here).unwrap_or(path);

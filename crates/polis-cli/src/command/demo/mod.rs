@@ -1,4 +1,4 @@
-//! `polis demo`: things to watch that need nothing but this program.
+//! `polis demo`: demonstrations that need nothing but this program.
 
 mod board;
 mod dev_team;

@@ -1,4 +1,4 @@
-//! `polis mcp`: the server an agent's program talks to, and how that program is told of it.
+//! `polis mcp`: the MCP server on stdio that an agent's client talks to, and its installation in clients.
 
 mod install;
 mod serve;

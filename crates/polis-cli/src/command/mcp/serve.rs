@@ -1,4 +1,4 @@
-//! `polis mcp`: serving one agent on standard input and output.
+//! `polis mcp`: serves one agent over MCP on standard input and output.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Serve {
         let mut globals = globals.clone();
         globals.agent = self.agent.or(globals.agent);
         if globals.agent.is_none() {
-            // Whoever does not say who it is must not act as the person.
+            // A caller that does not name its agent must not act as the human user.
             return Err(invalid(
                 "Whose server is it?",
                 "name the agent with --agent ID; `polis agent list` shows who there is",
@@ -62,7 +62,7 @@ impl Serve {
     }
 }
 
-/// Cancels when the system wants us to end: what was asked is answered, and commands end before us.
+/// Cancels on SIGTERM, SIGINT or SIGHUP: pending requests are answered, and commands end before this process does.
 async fn cancel_when_told(stop: CancellationToken) {
     let told = |kind| async move {
         match signal(kind) {

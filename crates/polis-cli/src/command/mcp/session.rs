@@ -1,7 +1,8 @@
-//! The name under which a `polis mcp` process acts: the agent's own, or the next free one while another live process has it.
+//! Session names of `polis mcp` processes: the agent's own name, or the next free numbered one while another live
+//! process holds it.
 //!
-//! Programs start one server for each of their sessions, all with the same configuration. Two sessions under one name
-//! would both "claim" the same task, so a second live one acts as `claude-2`, registered like `claude`.
+//! Clients start one server for each of their sessions, all with the same configuration. Two sessions under one name
+//! would both "claim" the same task, so a second live session acts as `claude-2`, registered like `claude`.
 
 use std::time::Duration;
 
@@ -11,22 +12,22 @@ use polis_core::{Agent, AgentId, AgentStatus, Code, Refusal};
 use polis_ops::op::{self, OpenSession};
 use polis_ops::{OpError, Polis};
 
-/// How long the agent's own name is waited for, and how often it is tried.
+/// Maximum time to wait for the agent's own name, and the polling interval.
 const WAIT_FOR_NAME: Duration = Duration::from_millis(500);
 const POLL_NAME: Duration = Duration::from_millis(20);
-/// How many sessions of one agent may be live at a time.
+/// Maximum number of live sessions of one agent.
 const MAX_SESSIONS: u32 = 1_000;
 
-/// Opens a session for an agent: under its own name if no live process has it, else under the next free name.
+/// Opens a session for an agent: under its own name if no live process holds it, else under the next free name.
 pub(super) async fn open(
     polis: &Polis,
     agent: &AgentId,
 ) -> Result<(AgentId, OpenSession), OpError> {
-    // Random, because a system without /proc gives no identity.
+    // Random, because a system without /proc provides no process identity.
     let name = format!("mcp-{}", polis.chance.token());
     let holder = polis.processes.with_identity(&name);
     let base = registered(polis, agent).await?;
-    // A program that restarts its server does not wait for the old one to end.
+    // A client that restarts its server does not wait for the old one to exit, so its name may be held for a moment.
     let deadline = tokio::time::Instant::now() + WAIT_FOR_NAME;
     loop {
         let opened = open_as(polis, agent, &holder, None).await?;
@@ -39,7 +40,7 @@ pub(super) async fn open(
         tokio::time::sleep(POLL_NAME).await;
     }
     for number in 2..=MAX_SESSIONS {
-        // A name that is as long as names may be cannot be numbered.
+        // A name of maximum length cannot be numbered.
         let Ok(name) = format!("{agent}-{number}").parse::<AgentId>() else {
             break;
         };
@@ -64,7 +65,7 @@ pub(super) async fn open(
     .into())
 }
 
-/// Opens the session of a name. Returns `None` if another live process has it.
+/// Opens the session of a name. Returns `None` if another live process holds it.
 async fn open_as(
     polis: &Polis,
     name: &AgentId,
@@ -80,8 +81,8 @@ async fn registered(polis: &Polis, agent: &AgentId) -> Result<Option<Agent>, OpE
     Ok(found.map(|found| found.agent))
 }
 
-/// Whether a numbered name means another session of the same agent: it is new, or polis made it for one. A name that a
-/// team gave to an agent of its own is not taken.
+/// Returns whether a numbered name can be used for another session of the same agent: it is new, or polis registered it
+/// for one. A name that a team gave to an agent of its own is not used.
 async fn may_use(polis: &Polis, name: &AgentId, agent: &AgentId) -> Result<bool, OpError> {
     let Some(found) = registered(polis, name).await? else {
         return Ok(true);
@@ -90,7 +91,7 @@ async fn may_use(polis: &Polis, name: &AgentId, agent: &AgentId) -> Result<bool,
     Ok(found.status == AgentStatus::Active && numbered_for.as_ref() == Some(agent))
 }
 
-/// Registers a numbered name like the agent it is a session of.
+/// Registers a numbered name with the properties of the agent it is a session of.
 async fn register(polis: &Polis, name: &AgentId, base: &Agent) -> Result<(), OpError> {
     if registered(polis, name).await?.is_some() {
         return Ok(());
@@ -104,7 +105,7 @@ async fn register(polis: &Polis, name: &AgentId, base: &Agent) -> Result<(), OpE
         workspace_path: None,
     };
     match op::add_agent(polis, &AgentId::user(), &add).await {
-        // Another process registered it at the same moment; the session is ours all the same.
+        // Another process registered it at the same moment; the session is still held by this process.
         Err(OpError::Refused(refusal)) if refusal.code == Code::AgentExists => Ok(()),
         added => added.map(|_| ()),
     }

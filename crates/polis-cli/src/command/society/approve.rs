@@ -1,4 +1,4 @@
-//! `polis society approvals`, `approve` and `deny`: calls that a person has to allow.
+//! `polis society approvals`, `approve` and `deny`: lists and decides tool calls that need approval by a person.
 
 use clap::Args;
 use polis_core::society::approval::Approval;

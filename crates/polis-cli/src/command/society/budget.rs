@@ -1,4 +1,4 @@
-//! `polis society budget`: what a run, or an agent and everybody below it, may spend.
+//! `polis society budget`: shows and changes the budget of a run, or of an agent and all agents below it.
 
 use clap::Args;
 use polis_core::AgentId;
@@ -36,7 +36,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// The limits it names.
+    /// Returns the limits named by the flags.
     pub(crate) fn limits(&self) -> Result<Limits, Failure> {
         if self
             .money

@@ -1,4 +1,4 @@
-//! `polis society log`: an agent's conversation, turn by turn.
+//! `polis society log`: prints an agent's conversation, turn by turn.
 
 use clap::Args;
 use polis_core::AgentId;
@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::live::{money, tokens};
 use crate::output::{Output, Style, clean, clean_lines};
 
-/// How many lines of a result are shown if not all of it is asked for.
+/// Maximum number of lines of a result, unless all are asked for.
 const LINES: usize = 12;
 
 /// Show an agent's conversation.
@@ -131,7 +131,7 @@ fn taken(used: &Used) -> String {
     text
 }
 
-/// A name in a margin, and a text beside it.
+/// Formats a text with a name in the left margin.
 fn part(name: &str, style: Style, text: &str, most: usize, out: &Output) -> String {
     let text = clean_lines(text);
     let all = text.trim_end().lines().count();

@@ -1,4 +1,4 @@
-//! `polis society`: the runs of this store, seen and steered from anywhere.
+//! `polis society`: inspects and controls the runs of this store, from any process.
 
 mod approve;
 mod budget;
@@ -94,14 +94,14 @@ impl Society {
 }
 
 impl OneRun {
-    /// The run that is meant.
+    /// Returns the run that the argument selects.
     fn find(&self, context: &Context) -> Result<Run, Failure> {
         which(context, self.run.as_deref())
     }
 }
 
 impl OfRunFlag {
-    /// The run that an agent is meant to be in. Names of agents are unique, but `root` is in every run.
+    /// Returns the run of an agent. Names of agents are unique across runs, except `root`, which is in every run.
     fn of(&self, context: &Context, agent: &AgentId) -> Result<Option<RunId>, Failure> {
         match &self.run {
             Some(run) => Ok(Some(run.parse()?)),
@@ -111,7 +111,7 @@ impl OfRunFlag {
     }
 }
 
-/// The run of this name; without one the newest that is not over, or the newest of all.
+/// Returns the run of this name. Without a name, the newest that is not over, or else the newest of all.
 pub(crate) fn which(context: &Context, named: Option<&str>) -> Result<Run, Failure> {
     if let Some(name) = named {
         let params = OfRun {
@@ -134,7 +134,7 @@ pub(crate) fn which(context: &Context, named: Option<&str>) -> Result<Run, Failu
     })
 }
 
-/// All runs; those that are over only if they are asked for.
+/// Lists all runs; those that are over only if `over` is set.
 pub(crate) fn all(context: &Context, over: bool) -> Result<Vec<Run>, Failure> {
     let mut params = ListRuns {
         all: over,

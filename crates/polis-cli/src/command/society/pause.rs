@@ -1,4 +1,4 @@
-//! `polis society send`, `pause`, `resume` and `stop`.
+//! `polis society send`, `pause`, `resume` and `stop`: controls a run and its members.
 
 use clap::Args;
 use polis_core::message::{Recipients, SendMessage};
@@ -59,7 +59,7 @@ impl Send {
     }
 }
 
-/// Writes to an agent as who asks.
+/// Sends a message to an agent in the name of the caller.
 pub(crate) async fn send(
     context: &Context,
     agent: &AgentId,

@@ -1,4 +1,4 @@
-//! `polis society ps`, `tree` and `roles`.
+//! `polis society ps`, `tree` and `roles`: lists runs, members and roles.
 
 use clap::Args;
 use polis_core::society::member::MemberStatus;
@@ -13,7 +13,7 @@ use crate::live::run_state::{Post, Screen};
 use crate::live::{count, elapsed, money, status_block, tokens};
 use crate::output::{Output, Style, Table, clean, cut};
 
-/// How much of a requirement is shown in a title.
+/// Maximum length of a requirement in a title.
 const TITLE: usize = 60;
 
 /// List the runs.
@@ -79,7 +79,7 @@ fn row(run: &Run, now: i64) -> [String; 7] {
     ]
 }
 
-/// How long a run was, or has been, open; `-` if its end is not known.
+/// Returns the duration of a run: until its end, or until now.
 fn duration(run: &Run, now: i64) -> String {
     let millis = run.duration_at(now).map(i64::try_from);
     millis.map_or_else(
@@ -97,7 +97,7 @@ fn status(status: RunStatus) -> &'static str {
     }
 }
 
-/// The first line of a requirement, cut.
+/// Returns the first line of a requirement, truncated.
 pub(crate) fn title(requirement: &str) -> String {
     let line = requirement.lines().find(|line| !line.trim().is_empty());
     cut(&clean(line.unwrap_or_default().trim()), TITLE)
@@ -133,7 +133,7 @@ fn drawn(run: &Run, org: &Org, now: i64, out: &Output) -> String {
         head.push_str(&format!("  cost {}", money(total.micros)));
     }
     let mut screen = Screen::new("", now);
-    // Those who are gone sit where they sat.
+    // Dismissed members keep their position in the tree.
     let seated = |member: &OrgMember| Post {
         status: MemberStatus::Idle,
         ..post(member)
@@ -175,7 +175,7 @@ fn drawn(run: &Run, org: &Org, now: i64, out: &Output) -> String {
     )
 }
 
-/// A status as a word of a table.
+/// Returns a status as one word, for a table.
 fn standing(status: MemberStatus) -> &'static str {
     match status {
         MemberStatus::Idle => "idle",
@@ -187,14 +187,14 @@ fn standing(status: MemberStatus) -> &'static str {
     }
 }
 
-/// What everybody has spent together, those who are gone too.
+/// Returns what all members have spent together, including dismissed ones.
 pub(crate) fn total(org: &Org) -> polis_core::society::budget::Amount {
     let head = org.members.first();
     head.and_then(|head| head.spent_below.or(Some(head.spent)))
         .unwrap_or_default()
 }
 
-/// A member as the screen seats it.
+/// Converts a member to the input of the live view.
 pub(crate) fn post(member: &OrgMember) -> Post {
     Post {
         agent: member.agent_id.to_string(),
@@ -206,7 +206,7 @@ pub(crate) fn post(member: &OrgMember) -> Post {
     }
 }
 
-/// The roles of a run.
+/// Prints the roles of a run.
 pub(super) fn roles(one: &OneRun, context: &Context, out: &Output) -> Result<(), Failure> {
     let run = one.find(context)?;
     let params = ListRoles {

@@ -1,4 +1,4 @@
-//! `polis society team`: the teams there are, and their files for editing.
+//! `polis society team`: lists and shows the available teams, and writes their files for editing.
 
 use clap::{Args, Subcommand};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `polis task approve`.
+//! `polis task approve`: approves the completion of a task.
 
 use clap::Args;
 use polis_ops::op::{self, TaskApprove};

@@ -1,4 +1,4 @@
-//! `polis task claim`, `release` and `heartbeat`.
+//! `polis task claim`, `release` and `heartbeat`: takes a task, gives it back, and renews its lease.
 
 use clap::Args;
 use polis_core::task::claim::TaskClaim;

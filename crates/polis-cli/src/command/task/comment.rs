@@ -1,4 +1,4 @@
-//! `polis task comment` and `comments`.
+//! `polis task comment` and `comments`: adds comments to a task and lists them as threads.
 
 use clap::Args;
 use polis_core::task::Comment;
@@ -73,7 +73,7 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         return "No comments yet. Write one: polis task comment ID --body \"...\"".to_owned();
     }
     let mut text = String::new();
-    // Of a page: what is answered may be on an earlier one.
+    // This is one page: a comment may reply to one on an earlier page, and is shown at the top level then.
     let first = comments.first().map_or(0, |c| c.id);
     let mut stack: Vec<(&Comment, usize)> = comments
         .iter()

@@ -1,4 +1,4 @@
-//! `polis task create`.
+//! `polis task create`: creates a task.
 
 use clap::Args;
 use polis_core::task::create::TaskCreate;

@@ -1,4 +1,4 @@
-//! `polis task graph`.
+//! `polis task graph`: prints the dependency graph.
 
 use clap::{Args, ValueEnum};
 use polis_ops::op;

@@ -1,4 +1,4 @@
-//! `polis task history`.
+//! `polis task history`: prints the changes of a task.
 
 use clap::Args;
 use polis_core::Raw;

@@ -1,4 +1,4 @@
-//! `polis task list`, `ready` and `get`.
+//! `polis task list`, `ready` and `get`: prints tasks, page by page or one at length.
 
 use clap::Args;
 use polis_core::{TaskStatus, TaskType};
@@ -110,7 +110,7 @@ impl Ready {
     }
 }
 
-/// Prints pages as they come: a long list is never held whole.
+/// Prints pages as they are read, so that a long list is never held in memory.
 fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Failure> {
     let wanted = params.limit;
     let mut left = wanted.unwrap_or(u32::MAX);
@@ -145,7 +145,7 @@ fn print(context: &Context, out: &Output, mut params: TaskList) -> Result<(), Fa
     }
 }
 
-/// The same list of all tasks.
+/// Returns the same query without filters.
 fn unfiltered(params: &TaskList) -> TaskList {
     TaskList {
         newest: params.newest,

@@ -1,4 +1,5 @@
-//! `polis task`: one file for each group of verbs.
+//! `polis task`: the task board. One file per group of subcommands; this one defines the subcommands and parses shared
+//! arguments.
 
 mod approve;
 mod claim;
@@ -88,7 +89,7 @@ impl Task {
     }
 }
 
-/// Metadata as it is typed.
+/// Parses the metadata argument, a JSON object.
 fn metadata(text: Option<String>) -> Result<Option<Fields>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let text = super::text_or_stdin(text)?;
@@ -102,7 +103,7 @@ fn metadata(text: Option<String>) -> Result<Option<Fields>, Failure> {
     })
 }
 
-/// Task numbers as they are typed: several flags, or several in one, separated by commas.
+/// Parses task numbers: repeated flags, or several in one, separated by commas.
 fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
     texts
         .iter()

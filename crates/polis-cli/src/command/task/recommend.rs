@@ -1,4 +1,4 @@
-//! `polis task recommend`.
+//! `polis task recommend`: ranks the tasks an agent could claim next.
 
 use clap::Args;
 use polis_ops::op::{self, TaskRecommend};

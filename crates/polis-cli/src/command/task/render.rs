@@ -1,4 +1,4 @@
-//! A task for people to read.
+//! Text rendering of tasks and task lists.
 
 use polis_core::task::TaskSummary;
 use polis_core::task::recommend::priority;
@@ -6,7 +6,7 @@ use polis_ops::op::TaskView;
 
 use crate::output::{Output, Style, Table, clean, clean_lines};
 
-/// A task at length.
+/// Renders a task at length.
 pub(super) fn task(view: &TaskView, out: &Output) -> String {
     let task = &view.task;
     let mut text = out.paint(
@@ -77,7 +77,7 @@ pub(super) fn task(view: &TaskView, out: &Output) -> String {
     text
 }
 
-/// Task numbers in a row.
+/// Joins task numbers with spaces.
 pub(super) fn numbers(ids: &[polis_core::TaskId]) -> String {
     ids.iter()
         .map(|id| format!("#{id}"))
@@ -85,7 +85,7 @@ pub(super) fn numbers(ids: &[polis_core::TaskId]) -> String {
         .join(" ")
 }
 
-/// What became ready, as a sentence.
+/// Returns a line with the tasks that became ready.
 pub(super) fn unblocked(view: &TaskView) -> String {
     if view.unblocked.is_empty() {
         String::new()
@@ -94,7 +94,7 @@ pub(super) fn unblocked(view: &TaskView) -> String {
     }
 }
 
-/// The heads of a list.
+/// Column headers of a task list.
 pub(super) const HEADS: [&str; 7] = [
     "ID",
     "STATUS",
@@ -105,7 +105,7 @@ pub(super) const HEADS: [&str; 7] = [
     "SUBJECT",
 ];
 
-/// A page of tasks; the first has the heads.
+/// Renders a page of tasks; only the first page has the headers.
 pub(super) fn list(tasks: &[TaskSummary], first: bool, out: &Output) -> String {
     let mut table = Table::new(&HEADS);
     for task in tasks {

@@ -1,4 +1,4 @@
-//! `polis task stats`.
+//! `polis task stats`: prints statistics of the task board.
 
 use clap::{Args, ValueEnum};
 use polis_core::Timestamp;

@@ -1,4 +1,4 @@
-//! `polis task import` and `export`.
+//! `polis task import` and `export`: transfers tasks from and to a directory of task files.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `polis task update` and `delete`.
+//! `polis task update` and `delete`: changes or deletes a task.
 
 use clap::Args;
 use polis_core::TaskStatus;

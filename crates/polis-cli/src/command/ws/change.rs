@@ -1,4 +1,4 @@
-//! `polis ws write`, `edit`, `rm`, `mv` and `mkdir`.
+//! `polis ws write`, `edit`, `rm`, `mv` and `mkdir`: changes files of a workspace.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::{Output, clean};
 
-/// The most that is written at once.
+/// Maximum size of a write, in bytes.
 const MOST: u64 = 64 << 20;
 
 /// Write a file, whole or not at all; directories on the way are made.
@@ -60,7 +60,7 @@ impl Write {
     }
 }
 
-/// Says what was done.
+/// Prints the result, with a warning if it could not be logged.
 fn answer<T: Serialize>(
     done: &Noted<T>,
     out: &Output,

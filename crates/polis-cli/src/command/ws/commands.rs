@@ -1,4 +1,4 @@
-//! `polis ws commands`.
+//! `polis ws commands`: lists the commands that ran in a workspace, and shows one with its output.
 
 use clap::Args;
 use polis_core::Timestamp;
@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::{Output, Table, clean};
 
-/// How much of a command is shown in a list, in characters.
+/// Maximum length of a command in the list, in characters.
 const SHOWN: usize = 60;
 
 /// List the commands that ran or run, newest first, or show what one of them wrote.

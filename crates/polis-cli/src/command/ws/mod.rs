@@ -1,4 +1,4 @@
-//! `polis ws`: one file for each group of verbs.
+//! `polis ws`: workspaces and their files. One file per group of subcommands.
 
 mod change;
 mod commands;
@@ -79,7 +79,7 @@ impl Of {
     }
 }
 
-/// Who acts, and in whose workspace.
+/// Returns the calling agent and the agent whose workspace it uses.
 pub(crate) fn desk<'a>(context: &'a Context, of: Option<&'a AgentId>) -> Desk<'a> {
     Desk {
         by: &context.agent,
@@ -87,7 +87,7 @@ pub(crate) fn desk<'a>(context: &'a Context, of: Option<&'a AgentId>) -> Desk<'a
     }
 }
 
-/// A directory that was typed, from where it was typed.
+/// Resolves a typed directory against the current directory.
 pub(crate) fn directory(typed: &Path) -> Result<String, Refusal> {
     let whole = std::path::absolute(typed).ok();
     whole
@@ -101,19 +101,19 @@ pub(crate) fn directory(typed: &Path) -> Result<String, Refusal> {
         })
 }
 
-/// Says that what was done is not in the log.
+/// Warns that a completed action could not be logged.
 pub(crate) fn warn_unlogged(logged: bool, out: &Output) {
     if !logged && !out.is_json() {
         out.warn("Note: it is done, but the log could not be written; `polis doctor` says why.");
     }
 }
 
-/// A number of things.
+/// Formats a count with its noun.
 fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A number of bytes as people read it.
+/// Formats a number of bytes with a binary unit.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut whole = bytes;

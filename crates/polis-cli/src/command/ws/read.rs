@@ -1,4 +1,4 @@
-//! `polis ws info`, `ls`, `cat` and `search`.
+//! `polis ws info`, `ls`, `cat` and `search`: reads a workspace.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -149,7 +149,7 @@ impl Cat {
             return out.document(&answer?);
         }
         let file = match answer {
-            // A person who wants the bytes gets the bytes.
+            // A file that is not text is read again as bytes.
             Err(error) if error.code() == Code::NotText && self.lines.is_none() => {
                 params.encoding = Encoding::Base64;
                 let file = read(&params)?;
@@ -176,7 +176,7 @@ fn more(file: &FileContent) -> String {
     format!("-- there is more: the file has {}", size(file.size))
 }
 
-/// The lines that a text such as `10-20` means.
+/// Parses a line range such as `10-20`.
 fn lines(text: &str) -> Result<(Option<u64>, Option<u64>), Failure> {
     let wrong = || {
         invalid(

@@ -1,4 +1,4 @@
-//! `polis ws bind` and `list`.
+//! `polis ws bind` and `list`: binds a workspace to a directory, and lists workspaces.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The file's keys: the template, faults by their line, and keys of models that are not repeated.
+//! Tests of the configuration keys: the template, errors with their line, and API keys that are not repeated in errors.
 
 use super::*;
 

@@ -1,3 +1,5 @@
+//! Tests of `[sandbox]`: defaults, inheritance of roles, errors with their line, and sizes.
+
 use super::*;
 use crate::config::keys::parse;
 

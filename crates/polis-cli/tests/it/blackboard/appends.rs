@@ -1,4 +1,4 @@
-//! Many processes at once on one file.
+//! Concurrency tests of the blackboard: many processes on one file.
 
 use super::PM;
 use crate::board::{Board, on_both_stores};

@@ -1,4 +1,4 @@
-//! Reading and writing: what the document shows, what is refused, and in which words.
+//! Tests of blackboard reads and writes: the examples of the source document, refusals, and their wording.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -104,7 +104,7 @@ fn the_version_before_stays_in_a_bak_file() {
             2 => board.overwrite(path, &content),
             3 => board.add(path, &format!("{n} {content}")),
             _ => {
-                // Somebody else's change is a version too.
+                // An external edit is a version too.
                 let outside = format!("outside {n}\n");
                 std::fs::write(board.on_disk(path), &outside).unwrap();
                 board.add(path, "after it");
@@ -213,7 +213,7 @@ fn text_that_cannot_be_kept_is_refused(board: &Board) {
             .blackboard(PM, &from_file)
             .status(2, "400 BAD_REQUEST");
     }
-    // What fits alone may not fit in addition.
+    // Content that fits on its own may not fit as an append.
     let write = [
         "write",
         "shared/full.md",
@@ -344,7 +344,7 @@ fn failures_have_a_status_and_a_code(board: &Board) {
     assert_eq!(listed["files"][0]["board"], "shared/context.md");
 }
 
-/// Whether an agent may write a path.
+/// Returns whether an agent may write a path.
 fn may(board: &Board, agent: &str, path: &str) -> bool {
     let write = |mode| ["write", path, "--mode", mode, "--content", "x"];
     let [first, second] = ["overwrite", "append"].map(|mode| {

@@ -1,5 +1,5 @@
-//! Writers killed at any moment: what was acknowledged is there, the file is what the store says,
-//! and it stays the same file, so that others keep their lock on it.
+//! Crash tests of the blackboard: writers are killed at any moment. Acknowledged writes are present, the file matches
+//! the store, and it keeps its inode, so that other programs keep their lock on it.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,7 +13,7 @@ use super::PM;
 use crate::board::{Board, on_both_stores, start};
 use crate::kill::{AT_ONCE, Dice, Pace, rounds};
 
-/// Runs a write and kills it after so long; whether it was acknowledged.
+/// Runs a write and kills it after a delay. Returns whether it was acknowledged.
 fn killed_after(board: &Board, args: &[&str], delay: Duration) -> bool {
     let mut child = start(&mut board.blackboard_command(PM, args));
     let begun = Instant::now();
@@ -27,7 +27,7 @@ fn killed_after(board: &Board, args: &[&str], delay: Duration) -> bool {
     output.stdout.ends_with(b"\n")
 }
 
-/// The file, as everybody sees it after a command.
+/// Returns the file as the next command reads it.
 fn text_of(board: &Board, path: &str) -> String {
     let begun = Instant::now();
     let text = board.printed(path);
@@ -81,7 +81,7 @@ fn acknowledged_lines_survive_kills(board: &Board) {
     nobody_else_wrote(board);
 }
 
-/// Adds a few lines, each killed at any moment.
+/// Appends a few lines, each by a process that may be killed.
 fn add_lines(
     board: &Board,
     path: &str,
@@ -92,7 +92,7 @@ fn add_lines(
 ) {
     let mut dice = Dice(seed);
     for n in 0..6 {
-        // Long enough that writing it takes more than a moment.
+        // Long, so that writing takes noticeable time.
         let line = format!("{seed}/{n} {}", "x".repeat(20_000));
         let add = ["write", path, "--mode", "append", "--content", &line];
         asked.lock().unwrap().insert(line.clone());
@@ -104,7 +104,7 @@ fn add_lines(
     }
 }
 
-/// No crash of ours is taken for an edit of somebody else's.
+/// Checks that no crash was recorded as an external edit.
 fn nobody_else_wrote(board: &Board) {
     let external = board
         .log()
@@ -119,7 +119,7 @@ fn an_overwritten_file_is_the_old_or_the_new(board: &Board) {
     let mut dice = Dice(11);
     let mut current = "begin".to_owned();
     board.overwrite(path, &current);
-    // A server may carry out what a killed client had sent when somebody has looked already.
+    // A server may execute a killed client's request after the file was read.
     let mut late = BTreeSet::new();
     for round in 0..rounds() * 6 {
         let size = usize::try_from(dice.below(100_000)).unwrap();

@@ -1,4 +1,4 @@
-//! The blackboard: shared files by path, as the real program and as `polis blackboard`.
+//! Tests of the blackboard, run with the `blackboard` program and with `polis blackboard`; this file has the helpers.
 
 mod appends;
 mod cases;
@@ -12,11 +12,11 @@ use std::process::Command;
 
 use crate::board::{Answer, BLACKBOARD, Board, bare_program};
 
-/// Who may write everything, unless the configuration says otherwise.
+/// The agent that may write everything by default.
 pub(super) const PM: &str = "product-manager";
 
 impl Board {
-    /// The `blackboard` program as an agent, the way its document shows it.
+    /// The `blackboard` program as an agent, called as in the source document.
     pub(crate) fn blackboard_command<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> Command {
         let mut command = bare_program(BLACKBOARD, self.path());
         command.args(self.store_flags());
@@ -24,7 +24,7 @@ impl Board {
         command
     }
 
-    /// Runs it.
+    /// Runs `blackboard`.
     pub(crate) fn blackboard<S: AsRef<OsStr>>(&self, agent: &str, args: &[S]) -> Answer {
         Answer::of(self.blackboard_command(agent, args).output().unwrap())
     }
@@ -36,7 +36,7 @@ impl Board {
         Answer::of(command.output().unwrap())
     }
 
-    /// Overwrites a file with the agent that may.
+    /// Overwrites a file as the permitted agent.
     pub(super) fn overwrite(&self, path: &str, content: &str) {
         self.blackboard(
             PM,
@@ -45,7 +45,7 @@ impl Board {
         .done();
     }
 
-    /// Adds to a file with the agent that may.
+    /// Appends to a file as the permitted agent.
     pub(super) fn add(&self, path: &str, content: &str) {
         self.blackboard(
             PM,
@@ -54,24 +54,24 @@ impl Board {
         .done();
     }
 
-    /// What `blackboard read` prints.
+    /// Returns the output of `blackboard read`.
     pub(super) fn printed(&self, path: &str) -> String {
         let answer = self.blackboard(PM, &["read", path]);
         assert_eq!((answer.exit, &*answer.stderr), (Some(0), ""), "{answer:?}");
         answer.stdout
     }
 
-    /// A file of the blackboard on the disk.
+    /// Returns the path of a blackboard file on disk.
     pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
         self.workspace("blackboard").join(path)
     }
 
-    /// The content of a file on the disk.
+    /// Returns the content of a file on disk.
     pub(super) fn black_bytes(&self, path: &str) -> Vec<u8> {
         std::fs::read(self.on_disk(path)).unwrap()
     }
 
-    /// Sets the configuration.
+    /// Writes `polis.toml`.
     pub(crate) fn configure(&self, toml: &str) {
         std::fs::create_dir_all(self.workspace("")).unwrap();
         std::fs::write(self.workspace("polis.toml"), toml).unwrap();
@@ -79,13 +79,13 @@ impl Board {
 }
 
 impl Answer {
-    /// A success, with nothing on standard error.
+    /// Asserts success, with nothing on stderr.
     pub(crate) fn done(&self) -> &Self {
         assert_eq!((self.exit, &*self.stderr), (Some(0), ""), "{self:?}");
         self
     }
 
-    /// A failure as the document words it: the status first, and nothing on standard output.
+    /// Asserts a failure as the source document words it: the status first, and nothing on stdout. Returns the message.
     pub(super) fn status(&self, exit: i32, status: &str) -> &str {
         assert_eq!((self.exit, &*self.stdout), (Some(exit), ""), "{self:?}");
         let said = self.stderr.strip_prefix(status);

@@ -1,4 +1,4 @@
-//! Together with other programs that take `flock` on the same file.
+//! Interoperability tests of the blackboard with other programs that take `flock` on the same file.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -16,7 +16,7 @@ use crate::concurrency::together;
 const PATH: &str = "shared/context.md";
 const ADD: [&str; 6] = ["write", PATH, "--mode", "append", "--content", "ours"];
 
-/// A board with a file, and that file's place.
+/// Creates a board with a blackboard file. Returns it with the file's path.
 fn with_file(content: &str) -> (Board, std::path::PathBuf) {
     let board = Board::embedded();
     board.overwrite(PATH, content);
@@ -24,14 +24,14 @@ fn with_file(content: &str) -> (Board, std::path::PathBuf) {
     (board, file)
 }
 
-/// Another program's hold on a file, until dropped.
+/// Locks a file as another program, until dropped.
 fn locked(path: &Path, how: FlockOperation) -> File {
     let file = File::options().read(true).write(true).open(path).unwrap();
     flock(&file, how).unwrap();
     file
 }
 
-/// Whether a process has this file open: it does while it waits for the lock.
+/// Returns whether a process has this file open, as it does while it waits for the lock.
 fn is_waiting(writer: &Child, path: &Path) -> bool {
     let open = std::fs::read_dir(format!("/proc/{}/fd", writer.id()));
     let open = open.into_iter().flatten().flatten();
@@ -97,7 +97,7 @@ fn a_lock_that_stays_is_told_after_three_waits() {
         let said = answer.status(6, "423 LOCKED");
         assert!(said.contains(PATH), "{said}");
         assert!(took >= Duration::from_millis(600), "{took:?}");
-        // Three waits of the usual length would be 15 seconds.
+        // Three waits of the default length would take 15 seconds.
         assert!(took < Duration::from_secs(12), "{took:?}");
     }
     let json = board.blackboard(PM, &[&["--json"], &ADD[..]].concat());
@@ -106,7 +106,7 @@ fn a_lock_that_stays_is_told_after_three_waits() {
     drop(other);
     board.blackboard(PM, &ADD).done();
     assert_eq!(board.printed(PATH), "before\nours");
-    // Only our own file was locked.
+    // Only this file is locked.
     let _other = locked(&file, FlockOperation::LockExclusive);
     board.overwrite("shared/another.md", "free");
 }
@@ -116,7 +116,7 @@ fn reading_waits_for_no_lock() {
     let (board, file) = with_file("before\n");
     let mut other = locked(&file, FlockOperation::LockExclusive);
     assert_eq!(board.printed(PATH), "before\n");
-    // Half written is not shown.
+    // A half-written text is not shown.
     other.write_all(b"aft").unwrap();
     assert_eq!(board.printed(PATH), "before\n");
     other.seek(SeekFrom::Start(0)).unwrap();
@@ -194,7 +194,7 @@ fn an_edit_outside_costs_no_history() {
 #[test]
 fn an_edit_after_a_crash_is_still_an_edit() {
     let (board, file) = with_file("a long text\n");
-    // What a process leaves that dies before it commits the next version.
+    // State left by a process that dies before it commits the next version.
     let lock = board.workspace("whiteboards/.locks/bb_shared_context.md.lock");
     assert!(std::fs::read_to_string(&lock).unwrap().starts_with("idle"));
     std::fs::write(lock, format!("{:<8}{:020}\n", "writing", 2)).unwrap();
@@ -214,7 +214,7 @@ fn a_file_that_somebody_removed_comes_back() {
     assert_eq!(board.black_bytes(PATH), b"kept\nmore");
 }
 
-/// Another program's way to add a line: lock, read, change, write in place.
+/// Appends a line as another program does: lock, read, change, write in place.
 fn add_in_place(path: &Path, line: &str) {
     let open = File::options()
         .read(true)
@@ -236,7 +236,7 @@ fn add_in_place(path: &Path, line: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
-/// Four of ours and four others add lines to one file.
+/// Four polis processes and four other programs append lines to one file.
 fn all_lines_are_there(board: &Board) {
     const ROUNDS: usize = 50;
     let file = board.on_disk(PATH);

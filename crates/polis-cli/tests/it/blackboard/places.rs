@@ -1,4 +1,4 @@
-//! Where a blackboard is: in a project, or in a home of its own.
+//! Tests of where a blackboard is located: in a project, or in a directory of its own outside a project.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,8 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The place that the blackboard's document names, when nothing else is named and no project is found.
+/// The location that the source document of the blackboard names is used if nothing else is named and no project is
+/// found.
 #[test]
 fn blackboard_in_the_home_directory_is_found_without_a_project() {
     let bare = Board::bare();
@@ -58,7 +59,7 @@ fn blackboard_in_the_home_directory_is_found_without_a_project() {
     let file = files.join("shared/context.md");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "one");
     assert_eq!(names(&here), [""; 0], "nothing is left where it was called");
-    // A store that is named is meant.
+    // A store that is named explicitly wins.
     let store = bare.file("elsewhere");
     let store = store.to_str().unwrap();
     let typed = in_home(&["read", "tasks/123/status.md", "--store", store]);
@@ -69,7 +70,7 @@ fn blackboard_in_the_home_directory_is_found_without_a_project() {
         assert_ne!(answer.exit, Some(0), "{answer:?}");
         assert_eq!(answer.stdout, "", "{answer:?}");
     }
-    // A project that one stands in has a blackboard of its own.
+    // A project around the current directory has its own blackboard.
     let project = Board::embedded();
     let mut command = blackboard(project.path());
     let own = run(command
@@ -133,7 +134,7 @@ fn a_home_of_its_own_needs_no_init() {
     ] {
         assert_eq!(run(&mut command).done().stdout, "one", "{command:?}");
     }
-    // The flag wins over the environment, and an empty one is none.
+    // The flag wins over the environment; an empty variable counts as not set.
     let elsewhere = bare.file("elsewhere");
     let mut command = blackboard(&here);
     command
@@ -176,7 +177,7 @@ fn a_home_has_one_set_of_files() {
     let mut command = blackboard(bare.path());
     run(command.arg("--root").arg(&home).args(WRITE)).done();
     let before = names(&home.join(".agent-workspace"));
-    // Whoever comes to the same store by another way finds the same files.
+    // Other commands on the same store find the same files.
     for args in [
         &["board", "list"][..],
         &["doctor"],

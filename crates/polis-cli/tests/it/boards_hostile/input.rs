@@ -1,5 +1,5 @@
-//! Text that is none, names that want to lead elsewhere, numbers without measure, and what content may do
-//! to a terminal.
+//! Hostile input to boards: text that is not UTF-8, names with path traversal, numbers out of range, and terminal
+//! escape sequences in content.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -146,17 +146,17 @@ fn names_lead_nowhere_else(board: &Board) {
             "invalid_board",
         );
     }
-    // A name may be as long as an agent's.
+    // A board name may be as long as an agent's name.
     let longest = format!("bottom/{}", "a".repeat(64));
     let answer = board.run("user", &["board", "write", &longest, "--content", "x"]);
     assert!(matches!(answer.exit, Some(0 | 2)), "{answer:?}");
 }
 
-/// The largest number there is, and the one after it.
+/// `u64::MAX`, and the number after it.
 const MOST: &str = "18446744073709551615";
 const BEYOND: &str = "18446744073709551616";
 
-/// Commands, and how they end.
+/// Commands, and their exit codes.
 const OUT_OF_BOUNDS: &[(&[&str], i32)] = &[
     (
         &[
@@ -364,7 +364,7 @@ fn numbers_and_times_have_bounds(board: &Board) {
     assert_eq!(board.ok("user", &["board", "read", "global"])["version"], 1);
 }
 
-/// What a terminal gets to see of a command.
+/// Returns what a command prints on a terminal.
 fn on_a_terminal(board: &Board, args: &[&str]) -> String {
     let quoted = |arg: &OsStr| format!("'{}'", arg.to_str().unwrap());
     let mut inner = board.command();
@@ -453,7 +453,7 @@ fn content_does_not_drive_a_terminal() {
         let found = shown.chars().find(|c| driving(*c));
         assert_eq!(found, None, "{args:?}: {shown:?}");
     }
-    // Elsewhere it is what it is.
+    // Not on a terminal, the output is the exact text.
     let mut command = board.command();
     let read = Answer::of(command.args(["blackboard", "read", path]).output().unwrap());
     assert_eq!(read.stdout, evil);

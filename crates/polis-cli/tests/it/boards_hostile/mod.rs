@@ -1,7 +1,7 @@
-//! Boards under attack: huge and twisted Markdown here, text that is none in [`input`], links and pipes
-//! planted where files should be in [`planted`].
+//! Tests of boards under attack: huge and pathological Markdown here, invalid text in [`input`], and symlinks and pipes
+//! planted in the place of files in [`planted`].
 //!
-//! `POLIS_HOSTILE_MB` sets how large the texts are; the times of what takes long are then printed.
+//! `POLIS_HOSTILE_MB` sets the size of the texts; the durations of slow cases are then printed.
 
 mod input;
 mod planted;
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 
 use crate::board::{Answer, Board, feed};
 
-/// Far above what any of these takes; what does not end is found by this.
+/// Timeout far above the duration of any case, to detect hangs.
 const LONG: Duration = Duration::from_secs(120);
 
 fn size() -> usize {
     let megabytes = std::env::var_os("POLIS_HOSTILE_MB").and_then(|mb| mb.to_str()?.parse().ok());
-    // The largest text that still takes an addition.
+    // The largest text that still accepts an append.
     megabytes.map_or(64 << 10, |mb: usize| (mb << 20) - (16 << 10))
 }
 
-/// A pattern repeated to the size.
+/// Repeats a pattern up to the size.
 fn filled(pattern: &str) -> String {
     pattern.repeat(size() / pattern.len())
 }
@@ -94,7 +94,7 @@ fn twisted() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Runs what has to end, by whatever answer, without falling over.
+/// Runs a command that must end, with any answer, without crashing.
 fn ends(board: &Board, args: &[&str], input: &[u8], what: &str) -> Answer {
     ends_with(&mut board.json_command("user", args), input, what)
 }
@@ -183,7 +183,7 @@ fn twisted_markdown_is_read_and_edited() {
         run(&["board", "append", "global", "--content", "entry"], "");
         run(&["board", "diff", "global", "0", "1"], "");
         run(&["board", "diff", "global", "1"], "");
-        // Against what was there at first, and against something that has nothing in common.
+        // Merges with the original text, and with one that has nothing in common.
         let mut mine = text.clone();
         mine.insert_str(0, "mine\n");
         let merge = [

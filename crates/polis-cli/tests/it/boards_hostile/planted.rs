@@ -1,4 +1,4 @@
-//! Links, pipes and directories where files should be: never followed, never waited for.
+//! Tests of symlinks, pipes and directories in the place of files: never followed, never waited for.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use super::ends;
 use crate::board::{Answer, Board, eventually, start};
 
-/// A secret beside the board, and what an attack must not do to it.
+/// A secret file next to the board that an attack must neither read nor change.
 struct Secret(PathBuf);
 
 impl Secret {
@@ -35,7 +35,7 @@ impl Secret {
     }
 }
 
-/// Puts a link in the place of whatever is there.
+/// Replaces a path with a symlink.
 fn plant(target: &Path, at: &Path) {
     if std::fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()) {
         std::fs::remove_dir_all(at).unwrap();
@@ -88,7 +88,7 @@ const ON_FILE: &[&[&str]] = &[
     &["blackboard", "read", "tasks/1/status.md"],
 ];
 
-/// A board with something on `top` and on the blackboard.
+/// Creates a project with text on `top` and on the blackboard.
 fn begun() -> Board {
     let board = Board::embedded();
     for text in ["one", "two", "three"] {
@@ -157,7 +157,7 @@ fn a_planted_directory_is_never_entered() {
         ("blackboard/tasks/1", "status.md", ON_FILE),
     ] {
         let board = begun();
-        // As few as possible are kept, so that copies that are too many are removed.
+        // Keeps as few versions as possible, so that surplus copies are removed.
         std::fs::write(
             board.workspace("polis.toml"),
             "[whiteboards]\nmax_versions = 1\n",
@@ -183,7 +183,7 @@ fn a_planted_directory_is_never_entered() {
     }
 }
 
-/// Every path below a directory.
+/// Returns every path below a directory.
 fn tree(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {

@@ -1,4 +1,5 @@
-//! A small client: it writes requests and reads what comes, and knows both eras.
+//! Small MCP client for the tests: writes requests to a server's stdin and reads its messages, with or without a
+//! session.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,15 +10,15 @@ use serde_json::{Value, json};
 
 use crate::board::{Answer, Board};
 
-/// How long anything may take before a test fails.
+/// Maximum time for any step before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a client speaks.
+/// Protocol variant that a client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     /// With `initialize`, at this revision.
     Session(&'static str),
-    /// Every request for itself.
+    /// Stateless: every request is self-contained.
     Stateless,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Client {
     pub(super) child: Child,
     stdin: Option<ChildStdin>,
     messages: Receiver<Value>,
-    /// What came while something else was waited for.
+    /// Messages that arrived while the client waited for another one.
     kept: Vec<Value>,
     next: i64,
     era: Era,
@@ -53,7 +54,7 @@ impl Client {
         client
     }
 
-    /// Starts a server and says nothing.
+    /// Starts a server and sends nothing.
     pub(super) fn start(command: &mut Command) -> Self {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -61,7 +62,7 @@ impl Client {
         let (sender, messages) = channel();
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                // Standard output has nothing but messages.
+                // Stdout must contain nothing but messages.
                 let message: Value = serde_json::from_str(&line).expect(&line);
                 assert_eq!(message["jsonrpc"], "2.0", "{line}");
                 if sender.send(message).is_err() {
@@ -79,7 +80,7 @@ impl Client {
         }
     }
 
-    /// Writes a line as it is.
+    /// Writes a line unchanged.
     pub(super) fn line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line.as_bytes()).unwrap();
@@ -91,7 +92,7 @@ impl Client {
         self.line(&json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
     }
 
-    /// Sends a request; its number.
+    /// Sends a request. Returns its id.
     pub(super) fn send(&mut self, method: &str, mut params: Value) -> i64 {
         let id = self.next;
         self.next += 1;
@@ -110,25 +111,25 @@ impl Client {
         id
     }
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its response.
     pub(super) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
 
-    /// The answer to a request.
+    /// Waits for the response to a request.
     pub(super) fn answer(&mut self, id: i64) -> Value {
         self.wait(&format!("the answer to {id}"), |message| {
             message["id"] == id && message.get("method").is_none()
         })
     }
 
-    /// The next notification of a method.
+    /// Waits for the next notification of a method.
     pub(super) fn notification(&mut self, method: &str) -> Value {
         self.wait(method, |message| message["method"] == method)
     }
 
-    /// The next message of a kind; others are kept.
+    /// Waits for the next message that matches; others are kept.
     pub(super) fn wait(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.kept.iter().position(&is) {
             return self.kept.remove(at);
@@ -147,7 +148,7 @@ impl Client {
         }
     }
 
-    /// What came and nobody asked for so far.
+    /// Returns the messages that arrived and were not consumed yet.
     pub(super) fn kept(&mut self) -> &[Value] {
         self.kept.extend(self.messages.try_iter());
         &self.kept
@@ -162,27 +163,27 @@ impl Client {
         result["structuredContent"].clone()
     }
 
-    /// Calls a tool that has to be refused: the text of the refusal.
+    /// Calls a tool that must be refused. Returns the text of the refusal.
     pub(super) fn refused(&mut self, tool: &str, arguments: Value, code: &str) -> String {
         let result = self.result(tool, arguments);
         refusal_text(&result, code)
     }
 
-    /// Calls a tool: its result.
+    /// Calls a tool. Returns its result.
     pub(super) fn result(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].clone()
     }
 
-    /// An error of the protocol.
+    /// Sends a request that must fail with a protocol error. Returns the error.
     pub(super) fn wrong(&mut self, method: &str, params: Value, code: i64) -> Value {
         let answer = self.request(method, params);
         assert_eq!(answer["error"]["code"], code, "{answer}");
         answer["error"].clone()
     }
 
-    /// Closes the input.
+    /// Closes the server's stdin.
     pub(super) fn close(&mut self) {
         drop(self.stdin.take());
     }
@@ -194,8 +195,8 @@ impl Client {
     }
 }
 
-/// The text of a tool's result that has to be a refusal with this code. It has no structured content: that would
-/// have to match the tool's output schema.
+/// Asserts that a tool's result is a refusal with this code, and returns its text. It has no structured content: that
+/// would have to match the tool's output schema.
 pub(super) fn refusal_text(result: &Value, code: &str) -> String {
     assert_eq!(result["isError"], true, "{result}");
     assert!(result.get("structuredContent").is_none(), "{result}");
@@ -205,7 +206,7 @@ pub(super) fn refusal_text(result: &Value, code: &str) -> String {
     text.to_owned()
 }
 
-/// The parameters of `initialize`.
+/// Returns the parameters of `initialize`.
 pub(super) fn initialize(version: &str) -> Value {
     json!({
         "protocolVersion": version,

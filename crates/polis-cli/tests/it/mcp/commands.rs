@@ -1,4 +1,4 @@
-//! Commands: how they get on is told, and cancelling one ends everything it started.
+//! Tests of commands over MCP: progress notifications, and cancellation that ends the whole process tree.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,9 +23,9 @@ fn run(client: &mut Client, line: &str, token: Option<Value>) -> i64 {
     client.send("tools/call", params)
 }
 
-/// A command that begins two more and stays; it writes a file when all were begun.
+/// A command that starts two more processes and keeps running; it writes a file when both are started.
 struct Tree {
-    /// How long the two sleep: no other test, here or beside this one, says the same.
+    /// Durations of the two `sleep` processes, unique across all concurrent tests.
     seconds: [String; 2],
 }
 
@@ -42,7 +42,7 @@ impl Tree {
         format!("sleep {one} & setsid sleep {two} & touch started; wait")
     }
 
-    /// How many processes of the tree are there.
+    /// Returns the number of live processes of the tree.
     fn lives(&self) -> usize {
         let wanted = self.seconds.each_ref().map(|s| format!("sleep\0{s}\0"));
         let entries = std::fs::read_dir("/proc").unwrap();
@@ -53,7 +53,7 @@ impl Tree {
         entries.filter_map(Result::ok).filter(of_tree).count()
     }
 
-    /// Waits until all of it is there.
+    /// Waits until the whole tree is running.
     fn wait(&self, board: &Board) {
         wait_for(&started(board));
         eventually("the tree", || self.lives() == 2);
@@ -75,8 +75,8 @@ fn wait_for(path: &Path) {
 #[test]
 fn what_a_command_writes_is_told_as_it_comes() {
     let board = board();
-    // Each line waits until the one before was told, and the end until the last was: whatever the machine does
-    // between, they are told one by one.
+    // Each line is written only after the progress of the previous one was received, and the command ends only after
+    // the last: however busy the machine is, each line has its own notification.
     let gate = |n: u32| board.workspace(&format!("workspaces/ada/go.{n}"));
     for era in ALL {
         let mut client = Client::begin(&board, "ada", era);
@@ -102,7 +102,7 @@ fn what_a_command_writes_is_told_as_it_comes() {
         let result = &answer["result"]["structuredContent"];
         assert_eq!(result["stdout"], "line 1\nline 2\nline 3\n", "{answer}");
         (1..=4).for_each(|n| std::fs::remove_file(gate(n)).unwrap());
-        // Who did not ask is not told.
+        // Without a progress token there are no notifications.
         let id = run(&mut client, "echo quiet", None);
         client.answer(id);
         assert!(client.kept().is_empty());
@@ -130,7 +130,7 @@ fn cancelling_ends_the_whole_tree_and_nothing_is_answered() {
         let mut client = Client::begin(&board, "ada", era);
         let id = run(&mut client, &tree.line(), None);
         tree.wait(&board);
-        // Others are answered meanwhile.
+        // Other requests are answered in the meantime.
         client.call("TaskList", json!({}));
         client.notify(
             "notifications/cancelled",
@@ -182,7 +182,7 @@ fn commands_run_side_by_side_up_to_a_bound() {
     let gate = board.workspace("workspaces/ada/go");
     let line = "touch up.$$; until [ -e go ]; do sleep 0.05; done";
     let ids: Vec<i64> = (0..33).map(|_| run(&mut client, line, None)).collect();
-    // One is too many, and is told so at once.
+    // One command is over the limit, and is refused immediately.
     let refused = client.wait("a refusal", |message| message["result"]["isError"] == true);
     refusal_text(&refused["result"], "rate_limited");
     std::fs::create_dir_all(gate.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! A tool's document is the command line's, whatever is asked for.
+//! Checks that a tool's document equals that of the corresponding command, for every read.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::client::{Client, LATER};
 use crate::board::{Board, on_both_stores};
 use crate::boards_team::add;
 
-/// Something of everything, made by the command line.
+/// Creates data of every kind with the command line.
 fn fill(board: &Board) -> String {
     add(board, "ana", "team-lead", "top", "");
     let one = board.create(&["--metadata", r#"{"n":1.50}"#]);
@@ -139,7 +139,7 @@ fn tools_answer_what_commands_answer(board: &Board) {
     for (tool, params, args) in asked {
         let told = board.ok("ana", args);
         let mut answered = client.call(tool, params);
-        // Where a model was not given everything, it is told so.
+        // A truncated answer to a model is marked as such.
         answered.as_object_mut().unwrap().remove("cut");
         assert_eq!(answered, told, "{tool} {args:?}");
     }

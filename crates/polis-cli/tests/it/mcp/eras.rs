@@ -1,4 +1,4 @@
-//! How a conversation begins, in each era.
+//! Tests of protocol negotiation: sessions of each revision, and stateless requests.
 
 use serde_json::json;
 
@@ -33,10 +33,10 @@ fn a_session_is_begun_with_the_revision_that_was_asked_for() {
                 "resources": {"subscribe": true, "listChanged": true},
             })
         );
-        // Nothing of the newer era in an older one's answers.
+        // Answers in an older revision contain no fields of the newer one.
         assert!(result.get("resultType").is_none(), "{result}");
         assert_eq!(client.request("ping", json!({}))["result"], json!({}));
-        // No tool logs, so logging is not declared.
+        // No tool logs, so the logging capability is not declared.
         client.wrong("logging/setLevel", json!({"level": "warning"}), -32601);
         client.wrong("subscriptions/listen", json!({"notifications": {}}), -32601);
         assert_eq!(client.finish().exit, Some(0));
@@ -126,7 +126,7 @@ fn whoever_does_not_say_who_it_is_is_not_served() {
     let flags = ["--json", "mcp", "--agent", "ada", "--tools", "nonsense"];
     let answer = board.command().args(flags).output().unwrap();
     crate::board::Answer::of(answer).refusal(2, "invalid_input");
-    // The flag and the environment name it as well as `--as` does.
+    // `--as` (or the environment) names the agent as well as `--agent` does.
     let mut client = Client::start(board.command().args(["--as", "ada", "mcp"]));
     let answer = client.request("initialize", initialize("2025-11-25"));
     let told = answer["result"]["instructions"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Resources, prompts and completion.
+//! Tests of MCP resources, prompts and completion.
 
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ fn what_is_listed_can_be_read() {
     }
 }
 
-/// Clients keep a list they have once got.
+/// Clients cache a list once they have fetched it, so it must not contain values that change.
 #[test]
 fn listed_resources_say_nothing_that_changes() {
     let board = Board::embedded();
@@ -293,7 +293,7 @@ fn prompts_are_filled_in() {
     }
 }
 
-/// opencode asks for a prompt with `$1` for an argument, and puts what its user typed into the text.
+/// opencode requests a prompt with `$1` for an argument, and substitutes the user's input in the text.
 #[test]
 fn prompt_arguments_that_are_not_filled_in_count_as_absent() {
     let board = Board::embedded();
@@ -328,13 +328,13 @@ fn prompt_arguments_that_are_not_filled_in_count_as_absent() {
             "{absent}"
         );
     }
-    // What a prompt needs stays in the text, for the client to fill in.
+    // A required argument stays in the text as a placeholder, for the client to fill in.
     let handed = text("hand_over", json!({"task": "$1", "to": "$2", "note": "$3"}));
     for part in ["taskId=$1", "owner=$2"] {
         assert!(handed.contains(part), "{handed}");
     }
     assert!(!handed.contains("$3"), "{handed}");
-    // Money is no placeholder.
+    // An amount of money is not a placeholder.
     let handed = text(
         "hand_over",
         json!({"task": "7", "to": "quinn", "note": "$100 left"}),

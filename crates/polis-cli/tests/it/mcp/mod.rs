@@ -1,4 +1,4 @@
-//! `polis mcp` as clients use it: a real process, its standard input and output, both eras.
+//! Tests of `polis mcp` as clients use it: a real process, its stdin and stdout, with sessions and stateless.
 
 pub(crate) mod client;
 mod commands;

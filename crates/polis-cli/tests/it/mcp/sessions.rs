@@ -1,4 +1,4 @@
-//! Several sessions of one program: each is an agent of its own, and a task has one holder.
+//! Tests of several sessions of one client: each acts as an agent of its own, and a task has one holder.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ fn with_tasks(board: &Board) {
     }
 }
 
-/// The name a session acts under.
+/// Returns the name a session acts under.
 fn name_of(client: &mut Client) -> String {
     let claimed = client.call("TaskCreate", json!({"subject": "whose"}));
     let id = claimed["id"].as_str().unwrap().to_owned();
@@ -41,7 +41,7 @@ fn second_live_session_of_a_name_acts_under_the_next_one(board: &Board) {
         assert_eq!(name_of(&mut third), "claude-3");
         let task = json!({"taskId": board.create(&[])});
         first.call("TaskClaim", task.clone());
-        // The same session again: a retry is harmless.
+        // A retry in the same session is harmless.
         first.call("TaskClaim", task.clone());
         second.refused("TaskClaim", task, "already_claimed");
         for client in [first, second] {
@@ -50,7 +50,7 @@ fn second_live_session_of_a_name_acts_under_the_next_one(board: &Board) {
         let noted = third.finish().stderr;
         assert!(noted.contains("acts as claude-3"), "{noted}");
     }
-    // Registered once, like the agent they are sessions of.
+    // Registered once, with the properties of the agent they are sessions of.
     let agents = board.ok("user", &["agent", "list"]);
     let of = |id: &str| -> Value {
         let all = agents["agents"].as_array().unwrap();
@@ -70,7 +70,7 @@ fn simultaneous_sessions_get_distinct_names_and_tasks(board: &Board) {
     for _ in 0..SESSIONS {
         board.create(&[]);
     }
-    // None of them waits for another: a stateless client says nothing at the start.
+    // The clients start concurrently: a stateless client sends nothing at the start.
     let clients: Vec<Client> = (0..SESSIONS)
         .map(|_| Client::begin(board, "claude", Era::Stateless))
         .collect();
@@ -103,18 +103,18 @@ fn killed_session_gives_its_name_and_tasks_back(board: &Board) {
     first.call("TaskClaim", json!({"taskId": "1"}));
     first.child.kill().unwrap();
     first.child.wait().unwrap();
-    // No lease has to end: the process is known to be gone.
+    // No lease has to expire: the process is known to be dead.
     let mut again = Client::begin(board, "claude", LATER);
     let claimed = again.call("TaskClaim", json!({"taskId": "1"}));
     assert_eq!(claimed["owner"], "claude");
-    // One that ends by itself frees its name as well.
+    // A session that ends normally frees its name too.
     again.finish();
     let mut after = Client::begin(board, "claude", LATER);
     assert_eq!(name_of(&mut after), "claude");
 }
 
 fn unregistered_name_is_numbered_too(board: &Board) {
-    // A name that the team gave to another agent is not taken.
+    // A name that the team gave to another agent is not used.
     add(board, "backend-leader-2", "test-leader", "mid", "");
     let mut first = Client::begin(board, "backend-leader", LATER);
     assert_eq!(name_of(&mut first), "backend-leader");
@@ -129,7 +129,7 @@ fn name_of_a_registered_agent_is_not_taken_for_a_second_session(board: &Board) {
     assert_eq!(name_of(&mut first), "claude");
     let mut second = Client::begin(board, "claude", LATER);
     assert_eq!(name_of(&mut second), "claude-3");
-    // The agent of that name is itself, also after it was served once.
+    // The agent with that name keeps it, even after it was served once.
     let mut other = Client::begin(board, "claude-2", LATER);
     assert_eq!(name_of(&mut other), "claude-2");
     assert_eq!(other.finish().exit, Some(0));

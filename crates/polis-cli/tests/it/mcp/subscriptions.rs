@@ -1,4 +1,4 @@
-//! Who subscribed hears of changes, whichever process made them.
+//! Tests of subscriptions: subscribers are notified of changes made by any process.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::boards_team::register;
 const UPDATED: &str = "notifications/resources/updated";
 const LIST: &str = "notifications/resources/list_changed";
 
-/// Subscribes, in the words of the client's era; the number of the stream, if there is one.
+/// Subscribes with the method of the client's protocol variant. Returns the id of the stream, if there is one.
 fn subscribe(client: &mut Client, era: Era, uris: &[&str], list: bool) -> Option<i64> {
     if era == Era::Stateless {
         let mut wanted = json!({});
@@ -53,18 +53,18 @@ fn changes_by_any_process_are_told_to_all(board: &Board) {
         let uris = ["polis://board/global", task.as_str()];
         let first = subscribe(&mut one, era, &uris, false);
         let second = subscribe(&mut other, era, &uris, false);
-        // By one of the servers.
+        // Through one of the servers.
         one.call(
             "whiteboard_append",
             json!({"board": "global", "content": "by ana"}),
         );
         assert_eq!(updated(&mut one, first), uris[0]);
         assert_eq!(updated(&mut other, second), uris[0]);
-        // By the other.
+        // Through the other server.
         other.call("TaskComment", json!({"taskId": "1", "body": "by ada"}));
         assert_eq!(updated(&mut one, first), task);
         assert_eq!(updated(&mut other, second), task);
-        // By the command line.
+        // Through the command line.
         board.ok(
             "ana",
             &["board", "append", "global", "--content", "by the line"],
@@ -113,7 +113,7 @@ fn what_may_not_be_read_is_not_told(board: &Board) {
     let wanted = json!({"resourceSubscriptions": uris, "resourcesListChanged": true, "toolsListChanged": true});
     client.send("subscriptions/listen", json!({"notifications": wanted}));
     let told = client.notification("notifications/subscriptions/acknowledged");
-    // What is accepted is what is heard of.
+    // Only what was accepted is delivered.
     let accepted = &told["params"]["notifications"];
     assert_eq!(
         *accepted,
@@ -263,7 +263,7 @@ fn a_retired_agent_hears_nothing() {
     )
     .unwrap();
     board.ok("user", &["agent", "retire", "loner"]);
-    // The stream ends by itself.
+    // The server ends the stream.
     let answer = client.answer(id);
     assert!(answer.get("result").is_some(), "{answer}");
     board.put("global", "not for loner\n");

@@ -1,4 +1,4 @@
-//! Tools: what is listed, what can be called, and what is refused.
+//! Tests of MCP tools: which are listed, calls, and refusals.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn work_is_done_through_tools_in_every_era(board: &Board) {
         );
         let done = client.call("TaskUpdate", json!({"taskId": id, "status": "completed"}));
         assert_eq!(done["status"], "completed");
-        // The same document as the command line's.
+        // The same document as on the command line.
         assert_eq!(board.get(id), client.call("TaskGet", json!({"taskId": id})));
         let written = client.call(
             "whiteboard_append",
@@ -64,7 +64,7 @@ fn refusals_are_answers_a_model_can_act_on(board: &Board) {
         client.refused("TaskGet", json!("no object"), "invalid_input");
         let old = json!({"board": "global", "content": "x", "expectedVersion": 0});
         let conflict = client.refused("whiteboard_write", old, "version_conflict");
-        // All that the command line's document says is in the text.
+        // The text contains everything of the command line's error document.
         for part in [
             "currentVersion: 1",
             "lastModifiedBy: user",
@@ -84,13 +84,13 @@ fn refusals_are_answers_a_model_can_act_on(board: &Board) {
             json!({"command": "sudo true"}),
             "command_blocked",
         );
-        // The protocol has an error of its own for tools that are not there.
+        // Unknown tools are a protocol error.
         let error = client.wrong("tools/call", json!({"name": "Nope"}), -32602);
         assert_eq!(error["data"]["error"]["code"], "tool_not_found");
     }
 }
 
-/// A model has tools and parameters, no command line.
+/// Hints name tools and parameters, because a model has no command line.
 fn next_steps_are_in_the_words_of_tools(board: &Board) {
     with_ana(board);
     add(board, "dev", "backend-leader", "bottom", "");
@@ -142,7 +142,7 @@ fn next_steps_are_in_the_words_of_tools(board: &Board) {
             assert!(text.contains(words), "{text}");
             assert!(!text.contains("`polis ") && !text.contains(" --"), "{text}");
         }
-        // An error of the protocol carries the same as data.
+        // A protocol error carries the same hint as data.
         let nowhere = json!({"uri": "polis://task/99"});
         let answer = client.request("resources/read", nowhere);
         let hint = &answer["error"]["data"]["error"]["hint"];
@@ -165,14 +165,14 @@ fn unknown_arguments_are_ignored_and_named(board: &Board) {
         );
         let named = &result["structuredContent"]["ignored"];
         assert_eq!(*named, json!(["wait_for_previous"]), "{result}");
-        // A refusal names them too: one of them may be what was meant.
+        // A refusal names ignored arguments too: one of them may be a mistyped parameter.
         let arguments = json!({"taskId": "99", "number": 99});
         let text = client.refused("TaskGet", arguments, "task_not_found");
         assert!(
             text.ends_with("[ignored unknown arguments: number]"),
             "{text}"
         );
-        // Ignoring what was meant as a parameter would change what the call does.
+        // An argument similar to a parameter is refused: ignoring it would change what the call does.
         let stale = json!({"board": "global", "content": "x", "version": 0});
         let text = client.refused("whiteboard_write", stale, "invalid_input");
         assert!(text.contains("did you mean \"expectedVersion\"?"), "{text}");
@@ -180,7 +180,7 @@ fn unknown_arguments_are_ignored_and_named(board: &Board) {
     }
 }
 
-/// Who acts is who the server was started for, whatever a request says.
+/// The acting agent is the one the server was started for, whatever a request claims.
 fn a_forged_agent_is_nobody(board: &Board) {
     with_ana(board);
     add(board, "dev", "backend-leader", "bottom", "");

@@ -1,4 +1,4 @@
-//! What comes over the wire that is no request, and how a server ends.
+//! Tests of the MCP transport: invalid messages, backpressure, and how a server ends.
 
 use std::io::Read as _;
 use std::time::{Duration, Instant};
@@ -38,7 +38,7 @@ fn nonsense_is_answered_and_the_conversation_goes_on() {
         }
         client.line(r#"{"jsonrpc":"1.0","id":77,"method":"tools/list"}"#);
         assert_eq!(client.answer(77)["error"]["code"], -32600);
-        // Nobody waits for an answer to these.
+        // These get no response.
         for line in [
             "",
             "{}",
@@ -82,7 +82,7 @@ fn a_line_without_end_takes_no_memory_and_ends_nothing() {
     client.call("TaskList", json!({}));
 }
 
-/// The most memory a process has used, in KiB.
+/// Returns the peak memory of a process, in KiB.
 fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status
@@ -120,7 +120,7 @@ fn requests_that_come_at_once_are_all_answered() {
     }
 }
 
-/// A client that asks and does not read is not read either: its server's memory stays where it is.
+/// Backpressure: the server stops reading from a client that does not read its responses, so its memory stays bounded.
 #[test]
 fn who_does_not_read_is_not_read() {
     let board = board();
@@ -140,7 +140,7 @@ fn who_does_not_read_is_not_read() {
     };
     let reads: Vec<String> = (1..=3_000).map(|id| read(id).to_string()).collect();
     let many = format!("{begin}\n{}\n", reads.join("\n"));
-    // More than the pipe holds: the writing ends when the reading does.
+    // More than the pipe buffer holds: writing blocks when the server stops reading.
     let writer = std::thread::spawn(move || {
         use std::io::Write as _;
         let _ = stdin.write_all(many.as_bytes());
@@ -155,7 +155,7 @@ fn who_does_not_read_is_not_read() {
         same > 10
     });
     assert!(last < 100 << 10, "{last} KiB");
-    // Whoever reads after all gets everything.
+    // A client that reads after all receives every response.
     let mut output = String::new();
     child
         .stdout
@@ -177,7 +177,7 @@ fn the_end_of_the_input_is_the_end() {
         let answer = client.finish();
         assert_eq!((answer.exit, answer.stderr.as_str()), (Some(0), ""));
     }
-    // Before anything was asked, too.
+    // Also before the first request.
     let client = Client::start(board.command().args(["mcp", "--agent", "ada"]));
     assert_eq!(client.finish().exit, Some(0));
 }
@@ -212,7 +212,7 @@ fn a_signal_ends_it_at_once() {
     assert!(status.success(), "{status}");
 }
 
-/// Some programs give their servers sockets, and a person may give one a file.
+/// Some clients use sockets as stdio, and a person may use a file.
 #[test]
 fn sockets_and_files_do_as_well_as_pipes() {
     use std::io::{BufRead as _, BufReader, Write as _};

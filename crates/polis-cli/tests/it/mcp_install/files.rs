@@ -1,4 +1,4 @@
-//! The file itself: links, permissions, copies, what is no file at all, several at once.
+//! Tests of the configuration file itself: symlinks, permissions, backups, special files, and concurrent installations.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
@@ -33,12 +33,12 @@ fn a_link_stays_and_what_it_leads_to_is_written() {
         read(&real)
     );
     assert_eq!(mode(&real), 0o640);
-    // The copy is beside the link: it is no business of who looks after the other place.
+    // The backup is next to the symlink, not in the target's directory, which may be managed by something else.
     assert_eq!(done["backup"], format!("{}.polis-backup", link.display()));
     assert_eq!(mode(Path::new(done["backup"].as_str().unwrap())), 0o640);
     assert_eq!(names(&dotfiles), ["again", "mcp.json"]);
 
-    // One that leads to nothing yet.
+    // A symlink whose target does not exist yet.
     let desk = Desk::new();
     let there = desk.home.path().join("not/yet/mcp.json");
     let link = desk.project().join(".mcp.json");
@@ -46,7 +46,7 @@ fn a_link_stays_and_what_it_leads_to_is_written() {
     desk.ok(&["install", "claude"]);
     assert!(link.is_symlink() && read(&there).contains("polis"));
 
-    // And one that leads nowhere at all.
+    // A symlink that leads to itself.
     let desk = Desk::new();
     let link = desk.project().join(".mcp.json");
     symlink(".mcp.json", &link).unwrap();
@@ -93,7 +93,7 @@ fn copies_are_kept_and_never_overwritten() {
         format!("{}.polis-backup.2", path.display())
     );
     assert_eq!(read(second["backup"].as_str().unwrap()), with_a);
-    // What is there already is not copied again.
+    // An existing backup with the same text is reused.
     desk.ok(&["install", "claude", "--agent", "a"]);
     let again = desk.ok(&["install", "claude", "--agent", "b"]);
     assert_eq!(again["backup"], second["backup"]);
@@ -102,7 +102,7 @@ fn copies_are_kept_and_never_overwritten() {
         "somebody's"
     );
     assert_eq!(read(first["backup"].as_str().unwrap()), "{}");
-    // A link in the place of a copy is not followed.
+    // A symlink in the place of a backup is not followed.
     let desk = Desk::new();
     desk.put(".mcp.json", "{}");
     let victim = desk.home.path().join("victim");
@@ -117,7 +117,7 @@ fn what_is_no_file_is_refused() {
     let desk = Desk::new();
     std::fs::create_dir(desk.project().join(".mcp.json")).unwrap();
     desk.run(&["install", "claude"]).refusal(5, "not_a_file");
-    // A pipe would be waited for without end.
+    // Reading a pipe would block forever.
     std::fs::create_dir(desk.project().join(".cursor")).unwrap();
     let pipe = desk.project().join(".cursor/mcp.json");
     rustix::fs::mknodat(
@@ -129,7 +129,7 @@ fn what_is_no_file_is_refused() {
     )
     .unwrap();
     desk.run(&["install", "cursor"]).refusal(5, "not_a_file");
-    // A file where a directory has to be.
+    // A file in the place of a directory.
     desk.put(".vscode", "");
     let answer = desk.run(&["install", "vscode"]);
     assert_eq!(answer.exit, Some(1), "{answer:?}");
@@ -234,7 +234,7 @@ fn what_is_left_of_a_project_can_be_taken_out() {
     assert_eq!(desk.ok(&["uninstall", "claude"])["changed"], true);
     assert_eq!(desk.ok(&["uninstall", "goose"])["changed"], true);
     assert_eq!(desk.ok(&["uninstall", "goose"])["changed"], false);
-    // Somebody else's server of our name is not ours to take out.
+    // A different server under our name is not removed.
     let other = "{\"mcpServers\": {\"polis\": {\"command\": \"npx\", \"args\": [\"polis\"]}}}";
     let path = desk.put(".mcp.json", other);
     desk.run(&["uninstall", "claude"])

@@ -1,4 +1,4 @@
-//! `polis mcp install`: what it writes for each program, and all it leaves alone.
+//! Tests of `polis mcp install`: the entry it writes for each client, and everything it leaves unchanged.
 
 mod files;
 mod registry;
@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 
 use crate::board::{Answer, Board, POLIS};
 
-/// A project, and the home of who works on it.
+/// A project, and the home directory of its user.
 struct Desk {
     board: Board,
     home: tempfile::TempDir,
 }
 
-/// What can move a program's configuration.
+/// Environment variables that relocate a client's configuration.
 const VARIABLES: [&str; 5] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
@@ -47,12 +47,12 @@ impl Desk {
         Answer::of(self.command(args).output().unwrap())
     }
 
-    /// Runs what has to succeed.
+    /// Runs a command that must succeed.
     fn ok(&self, args: &[&str]) -> Value {
         self.run(args).document()
     }
 
-    /// Runs as a person does.
+    /// Runs in text mode and returns stdout.
     fn shown(&self, args: &[&str]) -> String {
         let mut command = self.board.command();
         command.arg("mcp").args(args).env("HOME", self.home.path());
@@ -72,7 +72,7 @@ impl Desk {
         self.board.path().canonicalize().unwrap()
     }
 
-    /// Puts a file into the project.
+    /// Writes a file into the project.
     fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.project().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -80,7 +80,7 @@ impl Desk {
         path
     }
 
-    /// The arguments that an agent's server is started with here.
+    /// Returns the arguments that an agent's server is started with here.
     fn arguments(&self, agent: &str) -> Vec<String> {
         let project = self.project().to_str().unwrap().to_owned();
         ["mcp", "--agent", agent, "--dir", &project]
@@ -101,7 +101,7 @@ fn read(path: impl AsRef<Path>) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The names in a directory.
+/// Returns the names in a directory.
 fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<_> = std::fs::read_dir(directory)
         .unwrap()
@@ -111,7 +111,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Each program: its file in a project, its file of a person, what the whole file says.
+/// Returns for each client: its file in a project, its user file, and the expected text of the file.
 fn programs(
     desk: &Desk,
     agent: &str,
@@ -180,7 +180,7 @@ fn programs(
     ]
 }
 
-/// The same without blanks and line breaks, which are checked elsewhere to the letter.
+/// Removes whitespace, which other tests check exactly.
 fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
@@ -219,7 +219,7 @@ fn each_program_gets_its_own() {
             let entry = done["entry"].as_object().unwrap();
             assert!(entry.len() >= 2, "{done}");
 
-            // A second time nothing happens, not even to the file's inode.
+            // A second installation changes nothing, not even the file's inode.
             use std::os::unix::fs::MetadataExt as _;
             let before = path.metadata().unwrap();
             let again = desk.ok(&args);
@@ -255,7 +255,7 @@ fn the_entry_is_a_command_line_of_ours() {
         args[..5],
         ["mcp", "--agent", "claude", "--tools", "tasks,boards"]
     );
-    // From anywhere, with nothing but what the entry says.
+    // From any directory, with nothing but the values of the entry.
     let elsewhere = tempfile::tempdir().unwrap();
     let mut command = Command::new(done["entry"]["command"].as_str().unwrap());
     command.env_clear().current_dir(elsewhere.path());
@@ -279,7 +279,7 @@ fn the_search_paths_name_for_the_program_is_kept() {
         done["entry"]["command"],
         bin.join("polis").to_str().unwrap()
     );
-    // Another polis there is not this one.
+    // A different `polis` on the PATH is not used.
     std::fs::remove_file(bin.join("polis")).unwrap();
     std::fs::write(bin.join("polis"), "#!/bin/sh\n").unwrap();
     let mut command = desk.command(&["install", "claude"]);

@@ -1,4 +1,4 @@
-//! The agent behind an entry.
+//! Tests of the agent that `polis mcp install` registers.
 
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn who_cannot_act_is_refused_and_nothing_written() {
     }
     desk.run(&["install", "claude", "--agent", "x", "--role", "cook"])
         .refusal(2, "invalid_role");
-    // Whoever runs it has to be one who may register.
+    // The caller must be permitted to register agents.
     let mut command = desk.command(&["install", "claude"]);
     command.args(["--as", "architect"]);
     let answer = Answer::of(command.output().unwrap());

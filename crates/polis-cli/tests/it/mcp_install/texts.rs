@@ -1,13 +1,14 @@
-//! Files that people wrote: what is not ours survives to the letter, what cannot be read is left alone.
+//! Tests of hand-written configuration files: everything that is not ours is preserved exactly, and unreadable files
+//! are left alone.
 
 use serde_json::{Value, json};
 
 use super::{Desk, names, read};
 use crate::board::POLIS;
 
-/// The file of a program, what it holds, and what has to be in it afterwards, to the letter.
+/// A client, its file, the text, and the exact parts that must be in it afterwards.
 const KEPT: [(&str, &str, &str, &[&str]); 14] = [
-    // Comments, a trailing comma and odd blanks in a program that reads them.
+    // Comments, a trailing comma and irregular whitespace, for a client that accepts them.
     (
         "vscode",
         ".vscode/mcp.json",
@@ -46,7 +47,7 @@ const KEPT: [(&str, &str, &str, &[&str]); 14] = [
         "{\"mcp\": {\"servers\": {\"x\": {\"type\": \"local\"}}}}",
         &["{\"mcp\": {\"servers\": {\"x\": {\"type\": \"local\"}, \"polis\": {"],
     ),
-    // Marks, empty files, other scripts, names twice.
+    // Byte order marks, empty files, non-ASCII text, duplicate keys.
     (
         "claude",
         ".mcp.json",
@@ -346,15 +347,15 @@ fn allow_tools_is_written_into_a_new_entry_and_one_that_exists() {
         let path = desk.project().join(file);
         let plain = read(&path);
         assert!(!plain.contains(wanted), "{plain}");
-        // Into an entry that exists, which stays as it is else.
+        // Adds the field to an existing entry and keeps the rest.
         let done = desk.ok(&["install", client, "--allow-tools"]);
         assert_eq!(done["changed"], true, "{done}");
         let allowed = read(&path);
         assert!(allowed.contains(wanted), "{allowed}");
-        // In JSON the member before it gets a comma.
+        // In JSON the preceding member gets a comma.
         let kept = |line: &&str| allowed.contains(line.trim_end());
         assert!(plain.lines().all(|line| kept(&line)), "{plain}\n{allowed}");
-        // Neither repeated nor taken out by who does not ask for it.
+        // A later installation neither duplicates the field nor removes it.
         for flags in [
             &["install", client, "--allow-tools"][..],
             &["install", client],
@@ -362,12 +363,12 @@ fn allow_tools_is_written_into_a_new_entry_and_one_that_exists() {
             let done = desk.ok(flags);
             assert_eq!(done["changed"], false, "{done}");
         }
-        // Into a new one, and out with it.
+        // Written with a new entry, and removed with it.
         desk.ok(&["uninstall", client]);
         assert!(!read(&path).contains(wanted), "{}", read(&path));
         desk.ok(&["install", client, "--allow-tools"]);
         assert!(read(&path).contains(wanted), "{}", read(&path));
-        // What was decided otherwise is set as it is asked for now.
+        // A different value is overwritten only with `--allow-tools`.
         let other = read(&path).replace("\"approve\"", "\"prompt\"");
         let other = other.replace("\"trust\": true", "\"trust\": false");
         std::fs::write(&path, other).unwrap();

@@ -1,4 +1,4 @@
-//! Coming in: a link that counts once, a cookie that is good for pages only, and changes that only our own pages make.
+//! Tests of sign-in: a one-time link, a session cookie that is valid for pages only, and CSRF tokens for changes.
 
 use polis_testkit::browser::{self, Setup};
 use serde_json::{Value, json};
@@ -14,13 +14,13 @@ fn a_link_signs_in_once() {
     let server = Server::start(&board);
     signed_in(&server, async |browser| {
         assert_eq!(browser.path().await, "/");
-        // The key is nowhere in the page's address, and the cookie is out of reach for scripts.
+        // The key is not in the page's URL, and the cookie is not accessible to scripts (`HttpOnly`).
         let cookies = browser.js("return document.cookie").await;
         assert!(!cookies.as_str().unwrap().contains("session"), "{cookies}");
         assert_eq!(browser.complaints().await, Vec::<String>::new());
     });
     browser::with(&server.url, Setup::default(), async |browser| {
-        // Whoever finds it later has nothing of it.
+        // A used link is worthless.
         browser.client.goto(&server.sign_in).await.unwrap();
         browser.wait_for(".notice.bad").await;
         browser.open("/tasks").await;
@@ -65,20 +65,20 @@ fn a_change_needs_the_word_of_our_own_pages() {
     let server = Server::start(&board);
     signed_in(&server, async |browser| {
         browser.open("/tasks").await;
-        // The cookie goes along; the word does not.
+        // The cookie is sent, the CSRF token is not.
         let status = browser
             .js("return fetch('/tasks/1/move', {method: 'POST', body: new URLSearchParams({status: 'in_progress', version: '1'})})
                    .then(answer => answer.status)")
             .await;
         assert_eq!(status, json!(403));
-        // Nor does the cookie count at the API.
+        // The cookie is not accepted by the API.
         let status = browser
             .js("return fetch('/v1/tasks').then(answer => answer.status)")
             .await;
         assert_eq!(status, json!(401));
         assert_eq!(board.get("1")["status"], "pending");
     });
-    // A page elsewhere sends what it likes: without the cookie, and from a foreign origin.
+    // A request from a foreign origin, without the cookie.
     let mut line = server.connect();
     let foreign = [
         ("Origin", "https://evil.example"),

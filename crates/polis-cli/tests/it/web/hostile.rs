@@ -1,4 +1,4 @@
-//! A board whose text wants to be a program.
+//! Test of script injection (XSS): a board whose text tries to execute code.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::signed_in;
 use crate::board::Board;
 use crate::server::Server;
 
-/// Everything that has ever made a Markdown page run something.
+/// Markdown with known script injection techniques.
 fn hostile() -> String {
     let mut text = String::from(
         "# Hello <script>window.pwned = 1</script>\n\n\
@@ -70,7 +70,7 @@ fn a_hostile_board_does_nothing() {
         ] {
             browser.open(path).await;
             browser.wait_for("main h1").await;
-            // Whatever is there to be pressed, is pressed; whatever comes into view, does.
+            // Clicks everything clickable, and scrolls everything into view.
             browser
                 .js("for (const e of document.querySelectorAll('article a, article button, article [onclick], article b'))
                        { e.addEventListener('click', event => event.preventDefault()); e.click(); e.dispatchEvent(new Event('mouseover', {bubbles: true})); }

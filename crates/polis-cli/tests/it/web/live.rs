@@ -1,4 +1,4 @@
-//! What others do appears without a reload.
+//! Tests of live updates: changes by others appear without a reload.
 
 use polis_testkit::browser::{self, Setup};
 use polis_testkit::lasting_port;
@@ -77,7 +77,7 @@ fn a_page_that_was_in_the_background_shows_what_happened_meanwhile() {
     let board = team();
     let server = Server::start(&board);
     signed_in(&server, async |browser| {
-        // A tab that nobody looks at, until a test does.
+        // A background tab, until the test makes it visible.
         browser
             .first_of_all(
                 "Object.defineProperty(document, 'hidden', { get: () => !window.lookedAt })",
@@ -95,7 +95,7 @@ fn a_page_that_was_in_the_background_shows_what_happened_meanwhile() {
         browser
             .until_text("[data-column=pending]", "Made meanwhile")
             .await;
-        // A page on which nothing has happened since it was drawn asks for nothing.
+        // A page without changes since it was rendered fetches nothing.
         browser.open("/tasks").await;
         browser.js(look).await;
         browser.wait_for("[data-live-is=open]").await;

@@ -1,4 +1,4 @@
-//! The pages in a real browser, at a real server.
+//! Tests of the web pages in a real browser, against a real server.
 
 mod door;
 mod hostile;
@@ -18,7 +18,7 @@ fn signed_in(server: &Server, test: impl AsyncFnOnce(&Browser)) {
     signed_in_as(server, Setup::default(), test);
 }
 
-/// The same with another sort of browser.
+/// Like [`signed_in`], with another browser setup.
 fn signed_in_as(server: &Server, setup: Setup, test: impl AsyncFnOnce(&Browser)) {
     browser::with(&server.url, setup, async |browser| {
         browser.sign_in(&server.sign_in).await;
@@ -26,7 +26,7 @@ fn signed_in_as(server: &Server, setup: Setup, test: impl AsyncFnOnce(&Browser))
     });
 }
 
-/// A board on which a small team is at work, of both stores' features.
+/// Creates a project with a small team at work: agents, tasks, a board, a workspace file and a command.
 fn team() -> Board {
     let board = Board::embedded();
     board.ok(

@@ -1,4 +1,5 @@
-//! Every page, in both languages, light and dark, wide and narrow: it is there, it is whole, and everybody can use it.
+//! Tests of every page, in both languages, light and dark, wide and narrow: it exists, it is complete, and it is
+//! accessible.
 
 use polis_testkit::browser::{Browser, Setup};
 use polis_testkit::model_server::{Reply, ToolCall};
@@ -9,7 +10,7 @@ use crate::board::Board;
 use crate::server::Server;
 use crate::society::{Running, saying, with_model};
 
-/// Every kind of page, and something that stands on it; `{run}` is the run's name.
+/// Every kind of page, and a text on it; `{run}` is the run's name.
 const PAGES: [(&str, &str); 29] = [
     ("/", "Implement the API"),
     ("/tasks", "Draw the plan"),
@@ -42,7 +43,7 @@ const PAGES: [(&str, &str); 29] = [
     ("/events", "bob"),
 ];
 
-/// Pages that are come to by what stands on others.
+/// Pages that are reached by a link on another page.
 const BEHIND: [(&str, &str, &str); 4] = [
     (
         "/workspaces/ada",
@@ -58,7 +59,7 @@ const BEHIND: [(&str, &str, &str); 4] = [
     ("/", "a[href^='/agents/letters/']", "word"),
 ];
 
-/// The team, with whatever has pages beside it; and the name of a run.
+/// Creates the team with data for every page. Returns the project and the name of a run.
 fn everything() -> (Board, String) {
     let board = team();
     let decide = ["board", "decision", "propose", "--content", "Ship it"];
@@ -102,7 +103,7 @@ fn everything() -> (Board, String) {
     (board, run)
 }
 
-/// What is wrong with the page that is open.
+/// Returns the faults of the open page.
 async fn wrong(browser: &Browser, narrow: bool) -> Vec<String> {
     let mut found = browser.faults().await;
     if narrow {
@@ -115,7 +116,7 @@ async fn wrong(browser: &Browser, narrow: bool) -> Vec<String> {
     found
 }
 
-/// Looks at every page; says all that is wrong with any of them.
+/// Visits every page, and reports all faults together.
 async fn look_at_all(browser: &Browser, run: &str, narrow: bool) {
     let mut found = Vec::new();
     for (path, has) in PAGES {
@@ -141,7 +142,7 @@ async fn look_at_all(browser: &Browser, run: &str, narrow: bool) {
     assert_eq!(found, Vec::<String>::new());
 }
 
-/// How bright a page is: from 0 to 765.
+/// Returns the brightness of a page, from 0 to 765.
 async fn brightness(browser: &Browser) -> u32 {
     let background = browser
         .js("return getComputedStyle(document.documentElement).backgroundColor")
@@ -182,7 +183,7 @@ fn every_page_is_there_in_chinese_and_in_the_dark_on_a_phone() {
     });
 }
 
-/// Picks one of the choices behind the reader's name.
+/// Selects a preference in the user menu.
 async fn choose(browser: &Browser, value: &str) {
     browser.click("header.bar details summary").await;
     let button = format!("form[action='/taste'] button[value={value}]");
@@ -265,7 +266,7 @@ fn days_begin_at_the_midnight_of_who_reads() {
     let board = team();
     let server = Server::start(&board);
     signed_in(&server, async |browser| {
-        // At any moment it is another day in one of these than in Greenwich.
+        // At any moment the date in one of these time zones differs from UTC.
         for zone in ["Pacific/Kiritimati", "Pacific/Pago_Pago"] {
             browser.live_in(zone).await;
             browser.open("/events").await;

@@ -1,4 +1,4 @@
-//! Parts of a page that are fetched again leave alone what a person does there meanwhile.
+//! Tests of partial page refreshes (htmx): a refresh does not disturb what a person is doing on the page.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{signed_in, team};
 use crate::board::eventually;
 use crate::server::Server;
 
-/// Waits until no part is being fetched.
+/// Script that returns true if no part is being fetched.
 const AT_REST: &str = "return !document.querySelector('.htmx-request')";
 
 #[test]
@@ -31,7 +31,7 @@ fn a_filter_is_not_undone_by_a_refresh_that_is_on_its_way() {
                 "return [...document.querySelectorAll('[data-task]')].map(e => e.dataset.task)";
             assert_eq!(browser.js(shown).await, json!(["1"]), "{script}");
         }
-        // And what happens afterwards is shown with the filter.
+        // Later changes are shown with the filter applied.
         board.ok("ada", &["task", "create", "--subject", "Another plan"]);
         browser.until_text("#board", "Another plan").await;
         let cards = "return document.querySelectorAll('[data-task]').length";
@@ -87,7 +87,7 @@ fn what_is_sent_twice_is_done_once() {
             .await;
         browser.until_text("h1", "made once").await;
         assert_eq!(browser.path().await, "/tasks/4");
-        // A form that was refused by the browser's own check is still there to be sent.
+        // A form rejected by the browser's own validation can still be submitted.
         browser.open("/tasks/1").await;
         browser
             .js("document.getElementById('comment').form.requestSubmit()")
@@ -138,7 +138,7 @@ fn an_agents_page_follows_and_older_letters_stay() {
         browser.until_text("#standing", "Draw the plan").await;
         browser.click("#letters a.button").await;
         browser.until_text("#letters", "letter 3.").await;
-        // A click on what is read does not lead away from it.
+        // A click on the text does not navigate away from it.
         browser.click("#letters .chat > div:last-child").await;
         browser.until("all was fetched", AT_REST).await;
         browser.until_text("#letters", "letter 3.").await;

@@ -1,4 +1,4 @@
-//! The pictures of the pages in the documents, made of real pages: `scripts/pictures`.
+//! Generates the screenshots in the documentation from real pages: `scripts/pictures`.
 //!
 //! The team is the demo's: agents that really hired, wrote and tested, played back from a recording.
 
@@ -10,10 +10,10 @@ use super::signed_in_as;
 use crate::board::Board;
 use crate::server::Server;
 
-/// Says where pictures are kept, if they are to be made.
+/// Environment variable with the output directory; without it no screenshots are made.
 const WRITE: &str = "POLIS_WRITE_PICTURES";
 
-/// A picture: its name, and what it shows.
+/// A screenshot: its name, and the page.
 type Picture<'a> = (&'static str, &'a str);
 
 const BRIGHT: [Picture<'_>; 4] = [
@@ -26,7 +26,7 @@ const FILE: Picture<'_> = ("file", "/workspaces/architect/file/lib/lexer.sh");
 const DARK: [Picture<'_>; 2] = [("now-dark-zh", "/"), ("tasks-dark-zh", "/tasks")];
 const NARROW: [Picture<'_>; 1] = [("tasks-phone", "/tasks")];
 
-/// A board with the demo's team and what else a project has.
+/// Creates a project with the demo's team and typical data.
 fn project() -> Board {
     let board = Board::embedded();
     let shop = board.file("shop").display().to_string();
@@ -149,7 +149,7 @@ async fn take(browser: &Browser, into: &Path, pictures: &[Picture<'_>]) {
     }
 }
 
-/// Where a link of the page leads.
+/// Returns the target of a link on the page.
 async fn link(browser: &Browser, css: &str) -> String {
     browser.wait_for(css).await;
     let script = format!("return document.querySelector({css:?}).getAttribute('href')");
@@ -178,7 +178,7 @@ fn pictures_of_the_pages() {
         (&DARK[..], (1200, 820), "zh", true),
         (&NARROW[..], (500, 820), "en", false),
     ] {
-        // A link is good once, so every browser gets a server of its own.
+        // A sign-in link works once, so every browser gets its own server.
         let server = Server::start(&board);
         let setup = Setup {
             size,

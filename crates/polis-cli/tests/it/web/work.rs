@@ -1,4 +1,4 @@
-//! A person works through the pages: moves a task, meets a conflict, allows a call, decides.
+//! Tests of work on the web pages: moving a task, resolving a conflict, approving a call, deciding.
 
 use polis_testkit::model_server::Reply;
 use serde_json::json;
@@ -39,7 +39,7 @@ fn a_task_is_moved_by_key_and_by_mouse_and_a_refused_move_says_why() {
             json!(["1", 0]),
             "and stays in the order of the keys"
         );
-        // Dragged, as a browser does it.
+        // Simulates the browser's drag and drop events.
         browser
             .js("const card = document.querySelector(\"[data-task='1']\"), column = document.querySelector('[data-column=completed]');
                  const held = new DataTransfer();
@@ -52,7 +52,7 @@ fn a_task_is_moved_by_key_and_by_mouse_and_a_refused_move_says_why() {
             .wait_for("[data-column=completed] [data-task='1']")
             .await;
         assert_eq!(board.get("1")["status"], "completed");
-        // It waits for another: the move is refused, in words, and the card stays.
+        // The task is blocked by another: the move is refused with a message, and the card stays.
         browser
             .js("document.querySelector(\"[data-task='3']\").focus()")
             .await;
@@ -77,7 +77,7 @@ fn a_task_is_made_and_changed_and_a_conflict_shows_both_texts() {
         browser
             .fill("form#edit [name=description]", "My plan, as I see it.")
             .await;
-        // Somebody else is faster.
+        // A concurrent change by another agent.
         board.ok(
             "ada",
             &[
@@ -188,7 +188,7 @@ fn a_decision_is_vetoed_on_the_page_with_a_reason() {
         browser.open("/boards/global").await;
         browser.until_text("[data-decision]", "Use SQLite").await;
         browser.click("[data-decision] button[value=veto]").await;
-        // A veto has a reason.
+        // A veto needs a reason.
         browser
             .write("form#veto textarea", "It does not fit.")
             .await;

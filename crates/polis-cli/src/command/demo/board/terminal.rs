@@ -1,4 +1,5 @@
-//! The demo's last scene: one of the team writes a program into the workspace and runs it behind walls.
+//! Last part of `polis demo board`: a member of the team writes a program into the workspace and runs it in the
+//! sandbox.
 
 use polis_core::workspace::command::RunCommand;
 use polis_core::workspace::file::WriteFile;
@@ -11,11 +12,11 @@ use crate::context::Context;
 use crate::error::Failure;
 use crate::output::Output;
 
-/// What is written, and run.
+/// The program that is written and run.
 const PROGRAM: &str =
     "test \"$(id -u)\" != 0 && test \"$(ls)\" = check.sh && echo \"all checks passed\"\n";
 
-/// Writes, runs, tries to look outside, and says what came of it.
+/// Writes the program, runs it, tries to read outside the sandbox, and prints the results.
 pub(super) fn show(context: &Context, out: &Output) -> Result<(), Failure> {
     let tester: AgentId = "test-leader".parse()?;
     let write = WriteFile {

@@ -1,5 +1,5 @@
-//! What each program wants: which files it reads, where in them a server stands, how it is spelt, and
-//! what its user has to know. A table; nothing here opens a file.
+//! Table of the supported MCP client programs: which configuration files each reads, where in them servers are defined,
+//! how an entry is written, and what its user has to know. Nothing here opens a file.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::edit::{Field, Format, entry};
 use super::jsonc::Dialect;
 use super::launch::Launch;
 
-/// The name our server has in every program.
+/// Name of our server in every client's configuration.
 pub(super) const SERVER: &str = "polis";
-/// How long a program that would not wait that long is told to wait for a tool, in seconds: commands
-/// have a minute if nobody asks for more.
+/// Tool timeout, in seconds, written for clients whose own timeout is shorter: commands have a default timeout of one
+/// minute.
 const PATIENCE: u32 = 300;
 
 /// A program that agents run in.
@@ -29,12 +29,12 @@ pub(crate) enum Client {
     Goose,
 }
 
-/// How an entry is spelt.
+/// Format of an entry.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
-    /// `command` and `args`, and whether the kind of server is named.
+    /// `command` and `args`, and optionally the kind of server.
     Command { kind: Option<&'static str> },
-    /// The same, with the time a tool may take, in seconds.
+    /// `command` and `args` with a tool timeout, in seconds.
     TimedCommand,
     /// One list, program first.
     List,
@@ -42,31 +42,32 @@ enum Shape {
     Extension,
 }
 
-/// All there is to know of a program.
+/// Profile of a client program.
 #[derive(Debug)]
 pub(super) struct Profile {
     pub(super) id: &'static str,
-    /// What people call it.
+    /// Name for people.
     pub(super) title: &'static str,
     pub(super) format: Format,
-    /// The keys down to the servers.
+    /// Path of keys to the servers.
     servers: &'static [&'static str],
     shape: Shape,
-    /// What in an entry lets the program use every tool of the server without asking a person, if it has that there.
+    /// Field of an entry that lets the client use every tool of the server without asking a person, if it supports that
+    /// in the entry.
     allow_tools: Option<fn() -> Field>,
-    /// What it replaces in the texts of an entry, so that ours must not have it.
+    /// Variable syntax that the client expands in entries; our values must not contain it.
     pub(super) replaces: &'static [&'static str],
-    /// The files it reads in a project; the first is made if none is there.
+    /// Configuration files in a project; the first is created if none exists.
     pub(super) project: &'static [&'static str],
-    /// Where a person's own files are; the first that is known.
+    /// Candidates for the user's own configuration file; the first that resolves is used.
     pub(super) own: &'static [Own],
-    /// Other names of a person's file, read as well.
+    /// Alternative names of the user's file, which are read too.
     pub(super) own_too: &'static [&'static str],
-    /// What to do, and how to look whether it worked.
+    /// Next steps: how to activate the server and check that it works.
     pub(super) next: &'static str,
-    /// Where a person allows tools in a program that has no such value in the entry.
+    /// Where a person allows tools, for a client without such a field in the entry.
     pub(super) permissions: &'static str,
-    /// What else matters: trust, timeouts.
+    /// Further notes: trust, timeouts.
     pub(super) notes: &'static [&'static str],
 }
 
@@ -264,10 +265,10 @@ impl Client {
 }
 
 impl Profile {
-    /// The keys down to our entry, in a file that says this.
+    /// Returns the path of keys to our entry in this document.
     pub(super) fn keys(&self, tree: &Value) -> Vec<&'static str> {
         let mut keys = self.servers.to_vec();
-        // opencode 2 has its servers one level deeper, and reads both.
+        // opencode 2 nests its servers one level deeper, and reads both layouts.
         if matches!(self.shape, Shape::List) && entry(tree, &["mcp", "servers"]).is_some_and(is_map)
         {
             keys.push("servers");
@@ -276,8 +277,8 @@ impl Profile {
         keys
     }
 
-    /// The values of our entry: first those that are ours to keep right, then those it only begins
-    /// with, which are its user's to change.
+    /// Returns the fields of our entry: first those that we keep up to date, then those that are only set at first and
+    /// are the user's to change.
     pub(super) fn fields(&self, launch: &Launch) -> (Vec<Field>, Vec<Field>) {
         let Launch { program, arguments } = launch;
         let command = [("command", json!(program)), ("args", json!(arguments))];
@@ -313,16 +314,16 @@ impl Profile {
         }
     }
 
-    /// The value of an entry that lets the program use every tool without asking a person.
+    /// Returns the field that lets the client use every tool without asking a person.
     ///
-    /// Fails with where that is allowed instead, if it is not in the entry.
+    /// Fails with the place where this is allowed instead, if the entry has no such field.
     pub(super) fn allow_tools(&self) -> Result<Field, &'static str> {
         self.allow_tools
             .map(|field| field())
             .ok_or(self.permissions)
     }
 
-    /// What an entry starts: the program, then its arguments.
+    /// Returns the command line of an entry: the program, then its arguments.
     fn started<'v>(&self, entry: &'v Value) -> Vec<&'v str> {
         let texts = |value: Option<&'v Value>| {
             let list = value.and_then(Value::as_array).into_iter().flatten();
@@ -338,7 +339,7 @@ impl Profile {
         }
     }
 
-    /// Whether an entry of our name starts our server, and not somebody else's.
+    /// Returns whether an entry of our name starts our server, rather than a different one.
     pub(super) fn is_ours(&self, entry: &Value, launch: Option<&Launch>) -> bool {
         let started = self.started(entry);
         let program = started.first().copied().unwrap_or_default();
@@ -350,14 +351,14 @@ impl Profile {
     }
 }
 
-/// Whether a value holds servers, and is not one.
+/// Returns whether a value is a map of servers, rather than a server.
 fn is_map(value: &Value) -> bool {
     value
         .as_object()
         .is_some_and(|map| map.values().all(Value::is_object))
 }
 
-/// Whether an entry is there but switched off.
+/// Returns whether an entry is disabled.
 pub(super) fn is_off(entry: &Value) -> bool {
     entry.get("enabled") == Some(&Value::Bool(false))
         || entry.get("disabled") == Some(&Value::Bool(true))

@@ -1,4 +1,4 @@
-//! Which files a program reads, in a project and of a person.
+//! Locations of clients' configuration files, in a project and in the user's home.
 
 use std::path::{Path, PathBuf};
 
@@ -24,23 +24,23 @@ impl Scope {
     }
 }
 
-/// Where a person's own configuration may be.
+/// Candidate location of a user's own configuration.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Own {
-    /// Below the directory that a variable of the environment names, if it is set.
+    /// Below the directory that an environment variable names, if it is set.
     Variable(&'static str, &'static str),
     /// Below the home directory.
     Home(&'static str),
 }
 
-/// A file, and how it is named to people: not by where this machine has it.
+/// A file, with a display name that does not depend on this machine's paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) path: PathBuf,
     pub(super) shown: String,
 }
 
-/// The files a program may read in a scope, the one that is made first.
+/// Returns the files a client may read in a scope; the one that is created if none exists comes first.
 pub(super) fn files(
     profile: &Profile,
     scope: Scope,
@@ -60,7 +60,7 @@ pub(super) fn files(
             Own::Home(name) => ("HOME", "~".to_owned(), name),
         };
         let directory = environment(variable).filter(|directory| {
-            // Where the specification of these says so, a relative one is as good as none.
+            // The specifications of these variables say that a relative path must be ignored.
             let lax = !variable.starts_with("XDG_") && !variable.starts_with("GOOSE_");
             !directory.as_os_str().is_empty() && (lax || directory.is_absolute())
         })?;
@@ -130,7 +130,7 @@ mod tests {
             assert!(without[0].1.starts_with("~/"), "{without:?}");
             assert_eq!(shown(client, &[home, (variable, "")]), without);
         }
-        // A relative one is as good as none.
+        // A relative path is ignored.
         for variable in ["XDG_CONFIG_HOME", "GOOSE_PATH_ROOT"] {
             let moved = shown(Client::Goose, &[home, (variable, "v")]);
             assert_eq!(moved[0].0, "/h/.config/goose/config.yaml");

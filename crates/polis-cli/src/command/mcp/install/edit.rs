@@ -1,32 +1,32 @@
-//! Changing one entry of a program's configuration and nothing else, whatever its format.
+//! Edits one entry of a client's configuration and nothing else, in any of the supported formats.
 //!
-//! The formats find the place and write the text; here every change is read back before anybody
-//! else sees it: the entry has to be there, and everything beside it as it was.
+//! The format modules find the position and write the text. This module parses every edited text again before it is
+//! used: the entry must be present, and everything else unchanged.
 
 use serde_json::{Map, Value};
 
 use super::{jsonc, toml, yaml};
 
-/// How a configuration is written.
+/// Format of a configuration file.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Format {
-    /// JSON, with what its reader takes beyond it.
+    /// JSON, with the extensions that its reader accepts.
     Json(jsonc::Dialect),
     Toml,
     Yaml,
 }
 
-/// Why a text cannot be changed.
+/// Reason why a text cannot be edited.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The line at fault, from 1.
+    /// Line of the error, from 1.
     pub(super) line: Option<usize>,
-    /// What is wrong with it.
+    /// Error message.
     pub(super) why: String,
 }
 
 impl Fault {
-    /// A fault of the whole text.
+    /// Creates an error about the whole text.
     pub(super) fn new(why: impl Into<String>) -> Self {
         Self {
             line: None,
@@ -34,7 +34,7 @@ impl Fault {
         }
     }
 
-    /// A fault at a byte of a text.
+    /// Creates an error at a byte offset.
     pub(super) fn at(text: &str, byte: usize, why: impl Into<String>) -> Self {
         let before = text.as_bytes().iter().take(byte);
         Self {
@@ -44,12 +44,11 @@ impl Fault {
     }
 }
 
-/// One value of an entry, by its key.
+/// A field of an entry: key and value.
 pub(super) type Field = (&'static str, Value);
 
 impl Format {
-    /// What a text says. Numbers and times of other formats come as texts where JSON has no such
-    /// thing.
+    /// Parses a text. Numbers and times that JSON does not have become strings.
     pub(super) fn tree(self, text: &str) -> Result<Value, Fault> {
         match self {
             Self::Json(dialect) => jsonc::tree(text, dialect),
@@ -58,8 +57,7 @@ impl Format {
         }
     }
 
-    /// The text with these fields set in the entry at the end of `keys`, which is made if it is not
-    /// there.
+    /// Returns the text with these fields set in the entry at the path `keys`. Creates the entry if it does not exist.
     pub(super) fn put(self, text: &str, keys: &[&str], fields: &[Field]) -> Result<String, Fault> {
         let before = self.tree(text)?;
         let changed = match self {
@@ -80,7 +78,7 @@ impl Format {
         }
     }
 
-    /// The text without the entry at the end of `keys`.
+    /// Returns the text without the entry at the path `keys`.
     pub(super) fn remove(self, text: &str, keys: &[&str]) -> Result<String, Fault> {
         let before = self.tree(text)?;
         let changed = match self {
@@ -97,18 +95,18 @@ impl Format {
     }
 }
 
-/// Valid, but written in a way that we cannot change without touching the rest.
+/// Error for a text that is valid, but written in a way that cannot be edited without touching the rest.
 pub(super) fn unusual() -> Fault {
     Fault::new("it is written in a way that cannot be changed without touching the rest of it")
 }
 
-/// What stands at the end of `keys`.
+/// Returns the value at the path `keys`.
 pub(super) fn entry<'a>(tree: &'a Value, keys: &[&str]) -> Option<&'a Value> {
     keys.iter().try_fold(tree, |node, key| node.get(key))
 }
 
-/// The tree without an entry. Where that leaves nothing, there is no difference between an empty
-/// table and none.
+/// Returns the tree without an entry. Tables that become empty are removed, so that an empty table equals a missing
+/// one.
 fn without(mut tree: Value, keys: &[&str]) -> Value {
     fn prune(node: &mut Value, keys: &[&str]) {
         let (Some((key, below)), Value::Object(map)) = (keys.split_first(), node) else {
@@ -130,7 +128,7 @@ fn without(mut tree: Value, keys: &[&str]) -> Value {
     tree
 }
 
-/// The whole nested value that `keys` lead to, from its fields.
+/// Builds the nested value at the path `keys` from its fields.
 pub(super) fn nested(keys: &[&str], fields: &[Field]) -> Value {
     let leaf = fields
         .iter()
@@ -141,7 +139,7 @@ pub(super) fn nested(keys: &[&str], fields: &[Field]) -> Value {
     })
 }
 
-/// A text with some of its parts replaced; the parts are in order and do not overlap.
+/// Replaces ranges of a text; the ranges are in order and do not overlap.
 pub(super) fn replaced(text: &str, parts: &[(std::ops::Range<usize>, String)]) -> String {
     let mut page = String::with_capacity(text.len() + 256);
     let mut done = 0;
@@ -154,7 +152,7 @@ pub(super) fn replaced(text: &str, parts: &[(std::ops::Range<usize>, String)]) -
     page
 }
 
-/// How lines of a text end.
+/// Returns the line ending of a text.
 pub(super) fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
@@ -162,13 +160,13 @@ pub(super) fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// Where the line of a byte begins.
+/// Returns the start of the line of a byte.
 pub(super) fn line_start(text: &str, byte: usize) -> usize {
     let before = text.get(..byte).unwrap_or_default();
     before.rfind('\n').map_or(0, |at| at + 1)
 }
 
-/// Where the line of a byte ends, before its line break.
+/// Returns the end of the line of a byte, before its line break.
 pub(super) fn line_stop(text: &str, byte: usize) -> usize {
     let rest = text.get(byte..).unwrap_or_default();
     let stop = byte + rest.find('\n').unwrap_or(rest.len());
@@ -176,14 +174,14 @@ pub(super) fn line_stop(text: &str, byte: usize) -> usize {
     stop - usize::from(line.ends_with('\r'))
 }
 
-/// The blanks at the beginning of a byte's line.
+/// Returns the indentation of a byte's line.
 pub(super) fn indent_of(text: &str, byte: usize) -> &str {
     let line = text.get(line_start(text, byte)..).unwrap_or_default();
     let blanks = line.find(|c| c != ' ' && c != '\t').unwrap_or(line.len());
     line.get(..blanks).unwrap_or_default()
 }
 
-/// A text in double quotes, as TOML, YAML and JSON read it alike.
+/// Quotes a text in double quotes, in a form that TOML, YAML and JSON read alike.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -193,7 +191,7 @@ pub(super) fn quoted(text: &str) -> String {
                 quoted.push('\\');
                 quoted.push(c);
             }
-            // Not all of them take these as they are.
+            // Not all formats accept these characters unescaped.
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
                 quoted.push_str(&format!("\\u{:04X}", u32::from(c)));
             }

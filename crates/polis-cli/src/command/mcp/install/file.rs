@@ -1,4 +1,4 @@
-//! The file of a program's configuration: read whole, replaced whole, with a copy of what it was.
+//! Reads and atomically replaces a client's configuration file, and keeps a backup of the previous text.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -12,24 +12,24 @@ use tempfile::NamedTempFile;
 use super::config_location::Named;
 use crate::error::Failure;
 
-/// The largest file that is looked at. Claude Code's own grows to some megabytes.
+/// Maximum file size, in bytes. Claude Code's own file grows to some megabytes.
 const MAX_BYTES: u64 = 64 << 20;
-/// How many links lead to a file at most, as for the kernel.
+/// Maximum number of symlinks that are followed, as in the kernel.
 const MAX_LINKS: usize = 40;
-/// How many copies are kept before somebody has to clear up.
+/// Maximum number of backups; after that the user has to remove some.
 const MAX_COPIES: usize = 1_000;
 
-/// What became of a change.
+/// Result of replacing a file.
 #[derive(Debug)]
 pub(super) enum Written {
-    /// Done; the copy, if there was anything to copy.
+    /// Replaced; the path of the backup, if there was a previous text.
     Done(Option<PathBuf>),
-    /// Somebody else changed the file meanwhile.
+    /// Another process changed the file in the meantime.
     Overtaken,
 }
 
 impl Named {
-    /// What is in the file, if it is there.
+    /// Reads the file, if it exists.
     pub(super) fn read(&self) -> Result<Option<String>, Failure> {
         let metadata = match fs::metadata(&self.path) {
             Ok(metadata) => metadata,
@@ -57,8 +57,8 @@ impl Named {
         Ok(Some(text))
     }
 
-    /// Puts another text into the file if it still holds `before`. A link stays and what it leads
-    /// to is written; the file keeps its permissions, and is old or new at every moment.
+    /// Replaces the text of the file atomically if it still is `before`. A symlink is kept and its target is written.
+    /// The file keeps its owner and permissions.
     pub(super) fn replace(
         &self,
         before: Option<&str>,
@@ -107,12 +107,12 @@ impl Named {
             }
             Err(error) => return Err(self.unwritable(&error.error)),
         }
-        // The name as well; if that fails the old name is as good.
+        // Syncs the directory too. If that fails, a crash may bring back the old file, which is valid as well.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
         Ok(Written::Done(copy))
     }
 
-    /// Where the text goes: what links lead to, be it there or not.
+    /// Resolves symlinks to the path that is written, which need not exist.
     fn target(&self) -> Result<PathBuf, Failure> {
         let mut path = self.path.clone();
         for _ in 0..MAX_LINKS {
@@ -128,12 +128,13 @@ impl Named {
         ))
     }
 
-    /// A copy beside the file. One that holds the same is enough, and none is ever overwritten. It
-    /// gets its name when it is whole: whoever copies the same at the same time takes it for theirs.
+    /// Creates a backup next to the file. An existing backup with the same text is reused, and none is ever
+    /// overwritten. The backup is renamed into place when it is complete, so that a concurrent process with the same
+    /// text can reuse it.
     fn copy(&self, text: &str, mode: u32) -> Result<PathBuf, Failure> {
         let beside = self.path.parent().unwrap_or(Path::new("/"));
         let mut whole = new_file(beside, mode, text).map_err(|error| self.unwritable(&error))?;
-        // A new file's mode is less the umask; a copy's is as the file's.
+        // The mode of a new file is reduced by the umask; a backup gets the mode of the original.
         let kept = whole
             .as_file()
             .set_permissions(fs::Permissions::from_mode(mode));
@@ -207,7 +208,7 @@ impl Named {
     }
 }
 
-/// A file with this text that has no name to be found by yet.
+/// Creates a temporary file with this text.
 fn new_file(directory: &Path, mode: u32, text: &str) -> std::io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new()
         .prefix(".polis-")
@@ -217,11 +218,11 @@ fn new_file(directory: &Path, mode: u32, text: &str) -> std::io::Result<NamedTem
     Ok(file)
 }
 
-/// The new file is whose and for whom the old one was, as far as we may say so.
+/// Copies owner and mode of the old file to the new one, as far as permitted.
 fn keep_owner_and_mode(file: &File, found: &fs::Metadata) -> std::io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (found.uid(), found.gid()) {
-        // Changing the owner takes the set-id bits away, so the mode comes after it.
+        // Changing the owner clears the set-id bits, so the mode is set afterwards.
         let _ = std::os::unix::fs::fchown(file, Some(found.uid()), Some(found.gid()));
     }
     file.set_permissions(fs::Permissions::from_mode(found.mode() & 0o7777))

@@ -1,8 +1,8 @@
-//! JSON with comments and trailing commas, changed in place.
+//! In-place editing of JSON with comments and trailing commas (JSONC).
 //!
-//! Comments and such commas are overwritten with blanks of the same length in a copy: what is left
-//! is JSON that serde checks, and every byte of it stands where it stands in the text. Edits are
-//! made in the text, so that nothing else of it changes.
+//! In a copy, comments and trailing commas are overwritten with blanks of the same length. The result is JSON that
+//! serde validates, and every byte keeps its offset. Edits are made in the original text, so that nothing else of it
+//! changes.
 
 mod scan;
 
@@ -16,8 +16,8 @@ use super::edit::{
     Fault, Field, indent_of, line_end, line_start, line_stop, nested, replaced, unusual,
 };
 
-/// What a reader takes beyond JSON. A file that its program cannot read is not changed: the entry
-/// would never be seen.
+/// Extensions to JSON that a client's reader accepts. A file that its client cannot read is not edited: the entry would
+/// have no effect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dialect {
     pub(super) comments: bool,
@@ -25,12 +25,12 @@ pub(super) struct Dialect {
     pub(super) byte_order_mark: bool,
 }
 
-/// What the text says; a text without a value says nothing, `{}`.
+/// Parses the text; a text without a value is read as `{}`.
 pub(super) fn tree(text: &str, dialect: Dialect) -> Result<Value, Fault> {
     Page::read(text, dialect).map(|page| page.tree)
 }
 
-/// The text with the fields of an entry set.
+/// Returns the text with the fields of an entry set.
 pub(super) fn put(
     text: &str,
     dialect: Dialect,
@@ -38,7 +38,7 @@ pub(super) fn put(
     fields: &[Field],
 ) -> Result<String, Fault> {
     let mut text = text.to_owned();
-    // One change at a time: each moves what stands behind it. There are no more than fields.
+    // One change at a time: each shifts the text after it. There are at most as many changes as fields.
     for _ in 0..=fields.len() {
         let page = Page::read(&text, dialect).map_err(|_| unusual())?;
         let Some(parts) = page.next_change(keys, fields)? else {
@@ -49,7 +49,7 @@ pub(super) fn put(
     Ok(text)
 }
 
-/// The text without an entry, however often it is there.
+/// Returns the text without an entry; removes all duplicates of it.
 pub(super) fn remove(text: &str, dialect: Dialect, keys: &[&str]) -> Result<String, Fault> {
     let mut text = text.to_owned();
     loop {
@@ -63,10 +63,10 @@ pub(super) fn remove(text: &str, dialect: Dialect, keys: &[&str]) -> Result<Stri
 
 type Parts = Vec<(Range<usize>, String)>;
 
-/// A text that has been read.
+/// A parsed text.
 struct Page<'t> {
     text: &'t str,
-    /// The text without comments.
+    /// The text with comments blanked.
     plain: String,
     /// The text as plain JSON.
     json: String,
@@ -106,20 +106,20 @@ impl<'t> Page<'t> {
         })
     }
 
-    /// Where the outermost object is, if there is one.
+    /// Returns the range of the outermost object, if there is one.
     fn root(&self) -> Option<Range<usize>> {
         let start = self.json.find('{')?;
         Some(start..self.json.trim_ascii_end().len())
     }
 
-    /// What has to be done next, if anything.
+    /// Returns the next change to make, if any.
     fn next_change(&self, keys: &[&str], fields: &[Field]) -> Result<Option<Parts>, Fault> {
         let Some(mut object) = self.root() else {
             return Ok(Some(self.whole(keys, fields)));
         };
         for (depth, key) in keys.iter().enumerate() {
             let members = self.members(&object)?;
-            // Of several members with one name readers take the last.
+            // Of duplicate keys, readers use the last.
             let Some(member) = members.iter().rfind(|member| member.key == *key) else {
                 let below = keys.get(depth + 1..).unwrap_or_default();
                 return Ok(Some(self.insertion(
@@ -155,7 +155,7 @@ impl<'t> Page<'t> {
         Ok(None)
     }
 
-    /// A text without a value gets one, behind the comments it may have.
+    /// Creates the outermost object in a text without a value, after its comments if there are any.
     fn whole(&self, keys: &[&str], fields: &[Field]) -> Parts {
         let end = line_end(self.text);
         let style = Style { end, unit: "  " };
@@ -170,7 +170,7 @@ impl<'t> Page<'t> {
         vec![(at..at, format!("{gap}{value}{end}"))]
     }
 
-    /// A new member at the end of an object, as its neighbours are written.
+    /// Inserts a member at the end of an object, formatted like its neighbours.
     fn insertion(
         &self,
         object: &Range<usize>,
@@ -181,7 +181,7 @@ impl<'t> Page<'t> {
         let text = self.text;
         let close = object.end.saturating_sub(1);
         let inside = text.get(object.start..close).unwrap_or_default();
-        // Behind the last thing in the object, be it a comment.
+        // After the last item in the object, even if that is a comment.
         let at = object.start + inside.trim_end().len();
         let last = members.last();
         let trailing = last.is_some_and(|last| {
@@ -223,7 +223,7 @@ impl<'t> Page<'t> {
         parts
     }
 
-    /// Whether an object is written on one line, or would be if it had anything in it.
+    /// Returns whether an object is written on one line, or would be if it were not empty.
     fn is_on_one_line(&self, object: &Range<usize>, members: &[Member]) -> bool {
         let has_break =
             |range: Range<usize>| self.text.get(range).is_some_and(|t| t.contains('\n'));
@@ -234,7 +234,7 @@ impl<'t> Page<'t> {
         root != *object && !has_break(root)
     }
 
-    /// How the text is indented: as its first member is.
+    /// Returns the indentation of the text, taken from its first member.
     fn style(&self) -> Style<'t> {
         let root = self.root();
         let members = root.as_ref().and_then(|root| self.members(root).ok());
@@ -250,14 +250,14 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// Whether nothing but blanks is before a byte on its line, and a line before that.
+    /// Returns whether only blanks precede a byte on its line, and the line is not the first.
     fn begins_line(&self, byte: usize) -> bool {
         let start = line_start(self.text, byte);
         let before = self.text.get(start..byte).unwrap_or_default();
         start > 0 && before.trim_ascii().is_empty()
     }
 
-    /// What takes one entry out, if there is one.
+    /// Returns the change that removes one entry, if there is one.
     fn removal(&self, keys: &[&str]) -> Result<Option<Parts>, Fault> {
         let Some(mut object) = self.root() else {
             return Ok(None);
@@ -315,7 +315,7 @@ impl<'t> Page<'t> {
             .get(end..stop)
             .is_some_and(|rest| rest.trim_ascii().is_empty());
         if self.begins_line(start) && alone {
-            // The whole line, with the break before it.
+            // Removes the whole line, with the line break before it.
             start = line_start(self.text, start);
             let gap = self.text.get(..start).unwrap_or_default();
             start = gap
@@ -338,14 +338,14 @@ impl<'t> Page<'t> {
     }
 }
 
-/// How a text is laid out.
+/// Formatting of a text: line ending and indentation unit.
 struct Style<'t> {
     end: &'static str,
     unit: &'t str,
 }
 
 impl Style<'_> {
-    /// A value with each member on a line of its own; lists stay on one.
+    /// Formats a value with each member on its own line; lists stay on one line.
     fn spread(&self, value: &Value, indent: &str) -> String {
         let Value::Object(map) = value else {
             return inline(value);
@@ -365,7 +365,7 @@ impl Style<'_> {
     }
 }
 
-/// A value on one line, with a blank behind commas and colons.
+/// Formats a value on one line, with a space after commas and colons.
 fn inline(value: &Value) -> String {
     match value {
         Value::Object(map) => {
@@ -385,7 +385,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// What serde says is wrong, without the place, which is told apart.
+/// Returns serde's error message without the position, which is reported separately.
 fn clause(message: &str) -> String {
     let clause = message.split(" at line ").next().unwrap_or(message);
     clause.to_owned()

@@ -1,4 +1,4 @@
-//! What a program is told to start: which `polis`, and with which flags.
+//! Command line that a client starts: the path of `polis` and its flags.
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +14,11 @@ pub(super) struct Launch {
 }
 
 impl Launch {
-    /// The server of one agent in one project.
+    /// Creates the command line of the MCP server of one agent in one project.
     ///
-    /// The program is named by its whole path: what is started from a desktop does not have the
-    /// `PATH` of a shell. Where `PATH` leads to the program that runs now, that way is taken and
-    /// not the place it ends at, so that an update behind a link changes nothing.
+    /// The program is named by its absolute path: a client started from a desktop does not have the `PATH` of a shell.
+    /// If `PATH` leads to the running program, the path found there is used instead of the symlink's target, so that an
+    /// update behind the symlink changes nothing.
     pub(super) fn of(agent: &AgentId, tools: &[String], project: &Path) -> Result<Self, Failure> {
         let mut arguments = vec!["mcp".to_owned(), "--agent".to_owned(), agent.to_string()];
         if !tools.is_empty() {
@@ -38,7 +38,7 @@ impl Launch {
     }
 }
 
-/// The first `polis` of a search path, if it is the one that runs.
+/// Returns the first `polis` on the search path, if it is the running program.
 fn on_path(running: &Path, directories: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     let found = directories
         .filter(|directory| directory.is_absolute())
@@ -47,7 +47,7 @@ fn on_path(running: &Path, directories: impl Iterator<Item = PathBuf>) -> Option
     (found.canonicalize().ok()? == running.canonicalize().ok()?).then_some(found)
 }
 
-/// A path as a configuration can hold it.
+/// Returns a path as text for a configuration. Fails if it is not UTF-8.
 fn text(path: &Path, what: &str) -> Result<String, Failure> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         invalid(

@@ -1,8 +1,8 @@
-//! `polis mcp install` and `uninstall`: one entry in the configuration of a program that agents run
-//! in, and the agent behind it in the registry.
+//! `polis mcp install` and `uninstall`: adds or removes our server in the configuration of an MCP client, and registers
+//! the agent that it acts as.
 //!
-//! Nothing is written before everything is known to work out: the file is read and the change made
-//! and checked in memory first, then the agent is registered, then the file is replaced.
+//! Nothing is written before the whole change is known to work: the file is read, and the change made and checked in
+//! memory; then the agent is registered, then the file is replaced.
 
 mod client;
 mod config_location;
@@ -37,7 +37,7 @@ use crate::context::{Place, is_postgres};
 use crate::error::{Failure, invalid};
 use crate::output::{Output, clean};
 
-/// How often a change is tried while somebody else changes the file.
+/// Maximum number of attempts if another process changes the file at the same time.
 const ATTEMPTS: usize = 5;
 
 /// Write the server into a program's configuration, and register its agent. Whatever else the file
@@ -206,7 +206,7 @@ impl Uninstall {
     pub(super) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
         let profile = self.client.profile();
         let scope = scope(profile, self.scope)?;
-        // What is left of a project that is gone can be removed all the same.
+        // The entry of a deleted project can still be removed.
         let project = project(globals).or_else(|failure| {
             let here = globals.dir.clone().map_or_else(std::env::current_dir, Ok);
             here.map_err(|_| failure)
@@ -247,7 +247,7 @@ impl Uninstall {
     }
 }
 
-/// Whose configuration it is, if the program has such a one.
+/// Returns the scope of the configuration; refuses a scope that the client does not have.
 fn scope(profile: &Profile, asked: Option<Scope>) -> Result<Scope, Failure> {
     match (asked, profile.project.is_empty()) {
         (Some(Scope::Project), true) => Err(invalid(
@@ -260,8 +260,8 @@ fn scope(profile: &Profile, asked: Option<Scope>) -> Result<Scope, Failure> {
     }
 }
 
-/// The project's directory, whole. A store that only the flags name is not known to the program
-/// later, and a URL may hold a password, so it is not written there.
+/// Returns the absolute path of the project directory. A store that only the flags name would not be known to the
+/// client later, and a URL may contain a password, so it is not written to the file.
 fn project(globals: &Globals) -> Result<PathBuf, Failure> {
     let place = Place::find(globals)?;
     if globals.store.as_deref().is_some_and(is_postgres) {
@@ -278,7 +278,7 @@ fn project(globals: &Globals) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The value that lets the program use every tool without asking, if its entry has such a one.
+/// Returns the field that lets the client use every tool without asking, if the client supports one.
 fn allow_tools(profile: &Profile) -> Result<Field, Failure> {
     profile.allow_tools().map_err(|elsewhere| {
         invalid(
@@ -291,7 +291,7 @@ fn allow_tools(profile: &Profile) -> Result<Field, Failure> {
     })
 }
 
-/// Programs put variables into the texts of an entry; ours must come through as they are.
+/// Clients expand variables in entries; refuses an entry whose values that would change.
 fn check_replaced(profile: &Profile, launch: &Launch) -> Result<(), Failure> {
     let mut texts = launch.arguments.iter().chain([&launch.program]);
     let found = texts.find_map(|text| profile.replaces.iter().find(|mark| text.contains(**mark)));
@@ -307,7 +307,7 @@ fn check_replaced(profile: &Profile, launch: &Launch) -> Result<(), Failure> {
     }
 }
 
-/// What a person is told.
+/// Formats the result for a person.
 fn told(profile: &Profile, answer: &Answer<'_>, was_there: bool, layer: &str) -> String {
     let (title, file) = (profile.title, clean(&answer.file));
     let mut said = match (answer.changed, was_there) {

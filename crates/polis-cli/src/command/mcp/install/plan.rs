@@ -1,4 +1,4 @@
-//! What a program's file becomes, worked out in memory; nothing here writes.
+//! Plans a change to a client's file in memory: finds the file, and computes its new text. Nothing here writes.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use super::launch::Launch;
 use crate::error::{Failure, invalid};
 use crate::output::clean;
 
-/// What a file becomes.
+/// A planned change of a file.
 pub(super) struct Plan {
-    /// Its new text, if that is another.
+    /// The new text, if it differs.
     pub(super) text: Option<String>,
-    /// Our entry in it.
+    /// Our entry in the new text.
     pub(super) entry: Value,
-    /// Whether there was an entry of ours.
+    /// Whether our entry already existed.
     pub(super) was_there: bool,
 }
 
-/// Our entry put into a file's text.
+/// Adds or updates our entry in a file's text.
 pub(super) fn plan(
     profile: &Profile,
     file: &Named,
@@ -59,7 +59,7 @@ pub(super) fn plan(
     })
 }
 
-/// A file's text without our entry, if it has one.
+/// Returns a file's text without our entry, if it has one.
 pub(super) fn removal(
     profile: &Profile,
     file: &Named,
@@ -75,7 +75,7 @@ pub(super) fn removal(
     }
 }
 
-/// The file to change: the one that has our entry, else the first that is there, else the first.
+/// Returns the file to change: the one that has our entry, else the first that exists, else the first.
 pub(super) fn choose(profile: &Profile, scope: Scope, project: &Path) -> Result<Named, Failure> {
     let environment = |name: &str| match name {
         "HOME" => std::env::home_dir(),

@@ -1,4 +1,4 @@
-//! The agent behind an entry: registered if it is new, and what was asked for if it is not.
+//! Registers the agent that an installed server acts as; checks an existing one against the requested role.
 
 use polis_core::agent::{Agent, AgentAdd, AgentStatus};
 use polis_core::role::role_of_name;
@@ -9,10 +9,10 @@ use crate::cli::Globals;
 use crate::context::Context;
 use crate::error::Failure;
 
-/// The role of a new agent whose name says none.
+/// Role of a new agent whose name does not imply one.
 const DEFAULT_ROLE: &str = "backend-leader";
 
-/// Registers the agent if it is new; one that is there has to be what is asked for.
+/// Registers the agent if it is new. An existing agent must match the request.
 pub(super) fn register(
     globals: &Globals,
     id: &AgentId,
@@ -34,7 +34,7 @@ pub(super) fn register(
             };
             match context.run(op::add_agent(polis, &context.agent, &params)) {
                 Ok(agent) => return Ok((agent, true)),
-                // Somebody else was faster, with this very name or one that differs by case.
+                // A concurrent registration won, with this name or one that differs only by case.
                 Err(error) if error.code() == Code::AgentExists => {
                     context.run(op::show_agent(polis, id)).map_err(|_| error)?
                 }
@@ -59,7 +59,7 @@ pub(super) fn register(
     }
 }
 
-/// The role that a name stands for, if it stands for one.
+/// Returns the role that an agent's name implies, or the default role.
 fn default_role<'a>(id: &'a AgentId, roles: &RoleSet) -> &'a str {
     let role = role_of_name(id.as_str());
     if roles.contains(role) {

@@ -1,4 +1,5 @@
-//! Whatever a file holds: our entry comes in, the rest stays, and a second time nothing happens.
+//! Property tests of `polis mcp install` over generated files: our entry is added, the rest is unchanged, and a second
+//! installation changes nothing.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -26,7 +27,7 @@ fn file() -> Named {
     }
 }
 
-/// The tree as text, so that the order of keys counts, without our entry and what holds only it.
+/// Returns the tree as text, so that the order of keys counts, without our entry and its otherwise empty parents.
 fn rest(tree: &Value, keys: &[&str]) -> String {
     fn prune(node: &mut Value, keys: &[&str]) -> bool {
         let (Some((key, below)), Value::Object(map)) = (keys.split_first(), &mut *node) else {
@@ -43,7 +44,7 @@ fn rest(tree: &Value, keys: &[&str]) -> String {
     tree.to_string()
 }
 
-/// Checks everything that is promised of one text. `marks` stand in it, and have to after.
+/// Checks all guarantees for one text. `marks` are comments that it contains, and must still contain after the change.
 fn check(profile: &Profile, text: &str, marks: &[String]) -> Result<(), TestCaseError> {
     let before = profile
         .format
@@ -108,7 +109,7 @@ fn check(profile: &Profile, text: &str, marks: &[String]) -> Result<(), TestCase
     Ok(())
 }
 
-/// Choices, from bytes that proptest shrinks.
+/// Random choices, from bytes that proptest shrinks.
 struct Dice {
     bytes: Vec<u8>,
     at: usize,
@@ -156,7 +157,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document, perhaps with servers, perhaps with an entry of ours from earlier.
+/// Generates a document, with or without servers, with or without an earlier polis entry.
 fn documents(profile: &'static Profile) -> impl Strategy<Value = Value> {
     let members = prop::collection::vec((keys(), values()), 0..6);
     let others = prop::option::of(prop::collection::vec((keys(), values()), 0..4));
@@ -197,7 +198,7 @@ fn documents(profile: &'static Profile) -> impl Strategy<Value = Value> {
         })
 }
 
-/// Writes JSON as people do: with comments, odd blanks, commas too many, names twice.
+/// Writes JSON as people do: with comments, irregular whitespace, trailing commas and duplicate keys.
 struct Scribe {
     dice: Dice,
     dialect: Dialect,
@@ -289,7 +290,7 @@ proptest! {
                 scribe.gap(&mut text);
             }
         }
-        // A comment inside a value of ours that is replaced goes with it.
+        // A comment inside a replaced value is removed with it.
         let marks = if document.to_string().contains("\"more\":") { Vec::new() } else { scribe.marks };
         prop_assert_eq!(profile.format.tree(&text).ok(), Some(document));
         check(profile, &text, &marks)?;

@@ -1,5 +1,5 @@
-//! TOML, changed in place: values are replaced where they stand, a new table goes to the end, and
-//! removing takes whole lines. The positions come from the parser that reads polis.toml.
+//! In-place editing of TOML: values are replaced at their position, a new table is appended, and a removal deletes
+//! whole lines. Positions come from the parser that reads polis.toml.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use toml::de::{DeTable, DeValue};
 
 use super::edit::{Fault, Field, line_end, line_start, line_stop, quoted, replaced, unusual};
 
-/// What the text says.
+/// Parses the text.
 pub(super) fn tree(text: &str) -> Result<Value, Fault> {
     Ok(table(parse(text)?.get_ref()))
 }
 
-/// The text with the fields of an entry set.
+/// Returns the text with the fields of an entry set.
 pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String, Fault> {
     let root = parse(text)?;
     let mut table = root.get_ref();
     let mut head = 0..0;
     for (depth, key) in keys.iter().enumerate() {
         let Some((name, value)) = find(table, key) else {
-            // A table inside braces cannot be added to from outside of them.
+            // An inline table cannot be extended from outside its braces.
             return Ok(appended(text, keys, fields));
         };
         head = value.span();
@@ -49,7 +49,7 @@ pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String,
         }
     }
     if !missing.is_empty() {
-        // Only a table with a head of its own has a line that new ones can follow.
+        // Only a table with its own header has a line after which new keys can be inserted.
         if !text
             .get(head.clone())
             .is_some_and(|head| head.starts_with('['))
@@ -63,7 +63,7 @@ pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String,
     Ok(replaced(text, &parts))
 }
 
-/// The text without the lines of an entry.
+/// Returns the text without the lines of an entry.
 pub(super) fn remove(text: &str, keys: &[&str]) -> Result<String, Fault> {
     let root = parse(text)?;
     let mut table = root.get_ref();
@@ -102,7 +102,7 @@ pub(super) fn remove(text: &str, keys: &[&str]) -> Result<String, Fault> {
     Ok(replaced(text, &parts))
 }
 
-/// One of two empty lines that would meet goes too.
+/// Extends the removed range by one of two adjacent blank lines.
 fn with_gap(text: &str, lines: Range<usize>) -> Range<usize> {
     let before = text.get(..lines.start).unwrap_or_default();
     let behind = text.get(lines.end..).unwrap_or_default();
@@ -115,7 +115,7 @@ fn with_gap(text: &str, lines: Range<usize>) -> Range<usize> {
     }
 }
 
-/// Everything of the text that belongs to a value: its heads, and its keys with their values.
+/// Collects all ranges of the text that belong to a value: its headers, and its keys with their values.
 fn collect(
     text: &str,
     name: Range<usize>,
@@ -124,7 +124,7 @@ fn collect(
 ) {
     let head = text.get(value.span()).unwrap_or_default();
     match value.get_ref() {
-        // A table that is written with a head, or comes about by the heads and keys below it.
+        // A table with a header, or one that is implied by the headers and keys below it.
         DeValue::Table(below) if !head.starts_with('{') => {
             if head.starts_with('[') {
                 into.push(value.span());
@@ -159,7 +159,7 @@ fn inline_table(text: &str, name: &Range<usize>, key: &str) -> Fault {
     )
 }
 
-/// The text with a new table at its end.
+/// Returns the text with a new table appended.
 fn appended(text: &str, keys: &[&str], fields: &[Field]) -> String {
     let end = line_end(text);
     let mut page = text.to_owned();
@@ -219,7 +219,7 @@ fn table(table: &DeTable<'_>) -> Value {
     Value::Object(members.collect::<Map<_, _>>())
 }
 
-/// A value as JSON has it; what JSON has not, as it is written.
+/// Converts a value to JSON; values that JSON does not have become strings as written.
 fn json(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => text.as_ref().into(),

@@ -1,8 +1,7 @@
-//! YAML, changed in place: lines are put below a key, values are replaced where they stand.
+//! In-place editing of YAML: lines are inserted below a key, and values are replaced at their position.
 //!
-//! The parser says where things begin; where a value ends it says only roughly, so ends are looked
-//! for in the text. What is written in a way not foreseen here comes out wrong, is found out when
-//! the text is read back, and is refused.
+//! The parser reports exact start positions but only approximate ends, so ends are searched in the text. An edit of an
+//! unforeseen style produces a wrong text, which is detected when it is parsed again, and refused.
 
 use std::ops::Range;
 
@@ -14,17 +13,17 @@ use super::edit::{
 };
 use crate::yaml_text;
 
-/// What the text says.
+/// Parses the text.
 pub(super) fn tree(text: &str) -> Result<Value, Fault> {
     Ok(Page::read(text)?
         .root()
         .map_or_else(|| Value::Object(Map::new()), json))
 }
 
-/// The text with the fields of an entry set.
+/// Returns the text with the fields of an entry set.
 pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String, Fault> {
     let mut text = text.to_owned();
-    // One change at a time: each moves what stands behind it. There are no more than fields.
+    // One change at a time: each shifts the text after it. There are at most as many changes as fields.
     for _ in 0..=fields.len() {
         let parts = Page::read(&text)
             .map_err(|_| unusual())?
@@ -37,7 +36,7 @@ pub(super) fn put(text: &str, keys: &[&str], fields: &[Field]) -> Result<String,
     Ok(text)
 }
 
-/// The text without an entry.
+/// Returns the text without an entry.
 pub(super) fn remove(text: &str, keys: &[&str]) -> Result<String, Fault> {
     let parts = Page::read(text)?.removal(keys)?;
     Ok(replaced(text, &parts.unwrap_or_default()))
@@ -46,11 +45,11 @@ pub(super) fn remove(text: &str, keys: &[&str]) -> Result<String, Fault> {
 type Parts = Vec<(Range<usize>, String)>;
 type Node<'t> = MarkedYaml<'t>;
 
-/// A text that has been read.
+/// A parsed text.
 struct Page<'t> {
     text: &'t str,
     documents: Vec<Node<'t>>,
-    /// Where each character begins, and where the text ends.
+    /// Byte offset of each character, and of the end of the text.
     bytes: Vec<usize>,
 }
 
@@ -80,7 +79,7 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// What the file holds, if anything: an empty document is nothing.
+    /// Returns the root of the first document, if it is not empty.
     fn root(&self) -> Option<&Node<'t>> {
         self.documents.first().filter(|root| !root.data.is_null())
     }
@@ -92,7 +91,7 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// What has to be done next, if anything.
+    /// Returns the next change to make, if any.
     fn next_change(&self, keys: &[&str], fields: &[Field]) -> Result<Option<Parts>, Fault> {
         let Some(mut node) = self.root() else {
             return Ok(Some(self.at_the_end("", &nested(keys, fields))));
@@ -125,7 +124,7 @@ impl<'t> Page<'t> {
         Ok(None)
     }
 
-    /// New members of a mapping, first in it: right below the key it belongs to.
+    /// Inserts members at the beginning of a mapping, directly below its key.
     fn insertion(
         &self,
         name: Option<&Node<'_>>,
@@ -156,7 +155,7 @@ impl<'t> Page<'t> {
         );
         let stop = line_stop(self.text, key);
         let mut parts = Parts::new();
-        // What stands for nothing on the key's line gives way.
+        // A null or empty value on the key's line is replaced.
         if mapping.data.is_null() || first.is_none() {
             let written = self.token(mapping)?;
             let before = self.text.get(..written.start).unwrap_or_default();
@@ -173,7 +172,7 @@ impl<'t> Page<'t> {
         Ok(parts)
     }
 
-    /// New members of the outermost mapping, last in it.
+    /// Appends members to the outermost mapping.
     fn at_the_end(&self, indent: &str, value: &Value) -> Parts {
         let end = line_end(self.text);
         let written = self.text.trim_start_matches('\u{feff}');
@@ -186,7 +185,7 @@ impl<'t> Page<'t> {
         vec![(at..at, format!("{gap}{}", block(value, indent, end)))]
     }
 
-    /// Another value in the place of one.
+    /// Replaces a value.
     fn replacement(&self, found: &Node<'_>, value: &Value) -> Result<Parts, Fault> {
         let (Some(items), Some(list)) = (found.data.as_sequence(), value.as_array()) else {
             return Ok(vec![(self.token(found)?, flow(value))]);
@@ -197,7 +196,7 @@ impl<'t> Page<'t> {
         if self.starts(found, "[") {
             return Ok(vec![(self.token(found)?, flow(value))]);
         }
-        // The lines of the list, each item of it with its dash.
+        // The lines of the list, each item with its dash.
         let start = line_start(self.text, self.byte(first.span.start.index()));
         let stop = line_stop(self.text, self.token(last)?.end);
         let indent = indent_of(self.text, start);
@@ -208,7 +207,7 @@ impl<'t> Page<'t> {
         Ok(vec![(start..stop, items.join(line_end(self.text)))])
     }
 
-    /// What takes an entry out, if there is one.
+    /// Returns the change that removes an entry, if there is one.
     fn removal(&self, keys: &[&str]) -> Result<Option<Parts>, Fault> {
         let (Some(mut node), Some((name, above))) = (self.root(), keys.split_last()) else {
             return Ok(None);
@@ -239,7 +238,7 @@ impl<'t> Page<'t> {
         let mut parts = Parts::new();
         let alone = node.data.as_mapping().is_some_and(|map| map.len() == 1);
         if let Some(parent) = parent.filter(|_| alone) {
-            // Nothing is left: say so, where a program may expect a mapping.
+            // The parent becomes empty: write `{}`, since a client may expect a mapping.
             let colon = self.token(parent)?.end;
             let line = self
                 .text
@@ -252,7 +251,7 @@ impl<'t> Page<'t> {
         Ok(Some(parts))
     }
 
-    /// The same inside of braces, with one comma.
+    /// Removes an entry of a flow mapping, with one comma.
     fn removal_in_braces(&self, key: &Node<'_>, value: &Node<'_>) -> Result<Parts, Fault> {
         let start = self.token(key)?.start;
         let end = self.token(value)?.end;
@@ -267,7 +266,7 @@ impl<'t> Page<'t> {
         Ok(vec![(before.len()..end, String::new())])
     }
 
-    /// The last byte that belongs to a value, or one shortly behind it on the same line.
+    /// Returns the last byte of a value, or one shortly after it on the same line.
     fn last(&self, node: &Node<'_>) -> usize {
         let end = self.byte(node.span.end.index());
         let own = self.text.get(..end).unwrap_or_default().trim_end().len();
@@ -287,14 +286,14 @@ impl<'t> Page<'t> {
         }
     }
 
-    /// Where a value that begins and ends in plain sight is written.
+    /// Returns the range of a scalar or flow value; fails if its end cannot be determined.
     fn token(&self, node: &Node<'_>) -> Result<Range<usize>, Fault> {
         let start = self.byte(node.span.start.index());
         let end = self.byte(node.span.end.index());
         let rest = self.text.get(start..).unwrap_or_default();
         let length = match rest.chars().next() {
             _ if start == end => 0,
-            // The parser leaves the closing bracket out.
+            // The parser's span excludes the closing bracket.
             Some('{' | '[') => {
                 let behind = self.text.get(end..).unwrap_or_default();
                 if !behind.starts_with(['}', ']']) {
@@ -331,7 +330,7 @@ impl<'t> Page<'t> {
     }
 }
 
-/// How long a quoted text is, with both quotes; a doubled quote stands for one.
+/// Returns the length of a quoted string including both quotes; a doubled quote is an escaped one.
 fn closing(text: &str, quote: char, escape: char) -> Option<usize> {
     let mut characters = text.char_indices().skip(1).peekable();
     while let Some((at, c)) = characters.next() {
@@ -352,7 +351,7 @@ fn find<'a, 't>(mapping: &'a Node<'t>, key: &str) -> Option<(&'a Node<'t>, &'a N
     map.iter().find(|(name, _)| name.data.as_str() == Some(key))
 }
 
-/// Lines of a block; lists have a dash for each item.
+/// Formats a block mapping; lists have a dash for each item.
 fn block(value: &Value, indent: &str, end: &str) -> String {
     let mut lines = String::new();
     for (key, value) in value.as_object().into_iter().flatten() {
@@ -373,7 +372,7 @@ fn block(value: &Value, indent: &str, end: &str) -> String {
     lines
 }
 
-/// A value on one line.
+/// Formats a value on one line (flow style).
 fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -390,7 +389,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A value as JSON has it; what JSON has not, in words that differ for different values.
+/// Converts a value to JSON; values that JSON does not have become strings that differ for different values.
 fn json(node: &Node<'_>) -> Value {
     match &node.data {
         YamlData::Value(scalar) => match scalar.clone().into_owned() {

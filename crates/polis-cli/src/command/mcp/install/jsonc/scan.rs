@@ -1,4 +1,5 @@
-//! Where things stand in JSON with comments. No call goes deeper with the text: brackets are counted.
+//! Scanner for JSON with comments: blanks comments and finds the byte ranges of members. Not recursive: brackets are
+//! counted, so deep nesting cannot overflow the stack.
 
 use std::ops::Range;
 
@@ -7,15 +8,15 @@ use crate::command::mcp::install::edit::{Fault, line_stop, unusual};
 
 pub(super) const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// One member of an object.
+/// A member of an object.
 pub(super) struct Member {
     pub(super) key: String,
-    /// Where its key begins.
+    /// Start of its key.
     pub(super) start: usize,
     pub(super) value: Range<usize>,
 }
 
-/// The text with blanks for comments, and where commas stand before closing brackets.
+/// Returns the text with comments blanked, and the offsets of commas before closing brackets.
 pub(super) fn without_comments(
     text: &str,
     dialect: Dialect,
@@ -23,7 +24,7 @@ pub(super) fn without_comments(
     let bytes = text.as_bytes();
     let mut plain = bytes.to_vec();
     let mut trailing = Vec::new();
-    // The last two things that are not blanks, to tell `1,]` from `[,]`.
+    // The last two non-blank bytes, to distinguish `1,]` from `[,]`.
     let (mut last, mut before_last) = ((0, 0), 0);
     let mut at = 0;
     if text.starts_with(BYTE_ORDER_MARK) {
@@ -73,7 +74,7 @@ pub(super) fn without_comments(
     Ok((plain, trailing))
 }
 
-/// Blanks in place of bytes, line breaks excepted.
+/// Overwrites bytes with blanks, except line breaks.
 fn blank(bytes: &mut [u8], range: Range<usize>) {
     for byte in bytes.get_mut(range).into_iter().flatten() {
         if !matches!(byte, b'\n' | b'\r') {
@@ -82,7 +83,7 @@ fn blank(bytes: &mut [u8], range: Range<usize>) {
     }
 }
 
-/// The members of the object that begins at a byte of valid JSON.
+/// Returns the members of the object that begins at a byte of valid JSON.
 pub(super) fn members(json: &[u8], start: usize) -> Option<Vec<Member>> {
     let mut members = Vec::new();
     let mut at = skip_blanks(json, start + 1);
@@ -113,7 +114,7 @@ fn skip_blanks(json: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where a text ends, behind its closing quote.
+/// Returns the end of a string, after its closing quote.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -125,7 +126,7 @@ fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Where a value of valid JSON ends.
+/// Returns the end of a value in valid JSON.
 fn value_end(json: &[u8], start: usize) -> Option<usize> {
     match *json.get(start)? {
         b'"' => return string_end(json, start),

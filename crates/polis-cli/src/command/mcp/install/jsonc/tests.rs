@@ -1,4 +1,4 @@
-//! Texts before and after, to the letter.
+//! Tests of the JSONC editor: exact texts before and after an edit.
 
 use serde_json::json;
 
@@ -49,17 +49,17 @@ fn a_new_entry_stands_as_its_neighbours_do() {
             "{}",
             "{\n  \"servers\": {\n    \"polis\": {\n      \"command\": \"p\",\n      \"args\": [\"mcp\", \"x\"]\n    }\n  }\n}",
         ),
-        // Four blanks, another server, a comment behind it.
+        // Indentation of four spaces, another server, a comment after it.
         (
             "{\n    \"servers\": {\n        \"a\": {} // why\n        // and how\n    },\n    \"z\": 1\n}\n",
             "{\n    \"servers\": {\n        \"a\": {}, // why\n        // and how\n        \"polis\": {\n            \"command\": \"p\",\n            \"args\": [\"mcp\", \"x\"]\n        }\n    },\n    \"z\": 1\n}\n",
         ),
-        // Tabs and a comma behind the last one.
+        // Tabs and a trailing comma.
         (
             "{\n\t\"servers\": {\n\t\t\"a\": [1,],\n\t},\n}\n",
             "{\n\t\"servers\": {\n\t\t\"a\": [1,],\n\t\t\"polis\": {\n\t\t\t\"command\": \"p\",\n\t\t\t\"args\": [\"mcp\", \"x\"]\n\t\t},\n\t},\n}\n",
         ),
-        // On one line it stays on one line.
+        // A text on one line stays on one line.
         (
             "{\"servers\":{\"a\":1}}",
             "{\"servers\":{\"a\":1, \"polis\": {\"command\": \"p\", \"args\": [\"mcp\", \"x\"]}}}",
@@ -72,7 +72,7 @@ fn a_new_entry_stands_as_its_neighbours_do() {
             "{ \"servers\": { \"a\": 1, /* last */ } }",
             "{ \"servers\": { \"a\": 1, /* last */ \"polis\": {\"command\": \"p\", \"args\": [\"mcp\", \"x\"]}, } }",
         ),
-        // An empty table with a comment in it, and an odd closing bracket.
+        // An empty table with a comment in it, and an unusual position of the closing bracket.
         (
             "{\r\n  \"servers\": { // none\r\n  }, \"b\": \"}\\\"//\" }",
             "{\r\n  \"servers\": { // none\r\n    \"polis\": {\r\n      \"command\": \"p\",\r\n      \"args\": [\"mcp\", \"x\"]\r\n    }\r\n  }, \"b\": \"}\\\"//\" }",
@@ -81,12 +81,12 @@ fn a_new_entry_stands_as_its_neighbours_do() {
             "{\n  \"b\": 2 }",
             "{\n  \"b\": 2,\n  \"servers\": {\n    \"polis\": {\n      \"command\": \"p\",\n      \"args\": [\"mcp\", \"x\"]\n    }\n  }\n}",
         ),
-        // A mark before the first character, other scripts, an escaped key.
+        // A byte order mark, non-ASCII text, an escaped key.
         (
             "\u{feff}{\n  \"s\\u0065rvers\": {\n    \"服务器 😀\": null\n  }\n}",
             "\u{feff}{\n  \"s\\u0065rvers\": {\n    \"服务器 😀\": null,\n    \"polis\": {\n      \"command\": \"p\",\n      \"args\": [\"mcp\", \"x\"]\n    }\n  }\n}",
         ),
-        // Of two tables with one name the last counts.
+        // Of two tables with the same name the last counts.
         (
             "{\n  \"servers\": {\"a\": 1},\n  \"servers\": {\"b\": 2}\n}",
             "{\n  \"servers\": {\"a\": 1},\n  \"servers\": {\"b\": 2, \"polis\": {\"command\": \"p\", \"args\": [\"mcp\", \"x\"]}}\n}",

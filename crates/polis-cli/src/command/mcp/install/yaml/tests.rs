@@ -1,4 +1,4 @@
-//! Texts before and after, to the letter.
+//! Tests of the YAML editor: exact texts before and after an edit.
 
 use serde_json::json;
 
