@@ -1,6 +1,7 @@
-//! A society from Rust code: `cargo run --example team -p polis-society`.
+//! Runs a society from Rust code: `cargo run --example team -p polis-society`.
 //!
-//! The model is a script, so that it runs anywhere; for a real one put `polis_society::model::Endpoints` in its place.
+//! The model is a scripted recording, so that the example runs anywhere; for a real model use
+//! `polis_society::model::Endpoints` instead.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -24,7 +25,7 @@ use polis_testkit::CountedChance;
 use polis_workspace::files::WorkspaceFiles;
 use polis_workspace::sandbox::SandboxTerminal;
 
-/// What everybody answers, in order: whose answer it is, and how many messages it has heard by then.
+/// The responses of all agents, in order: the agent, and how many messages it has received by then.
 const SCRIPT: &str = r#"{"recording":1,"about":"an example","loose":true}
 {"agent":"root","heard":1,"text":"One writer will do.","calls":[{"tool":"spawn_agent","arguments":{"role":"writer","name":"ada","taskBrief":{"objective":"Write a haiku into haiku.txt."}}},{"tool":"send_message","arguments":{"to":"ada","payload":"Please begin."}}]}
 {"agent":"root","heard":1,"text":"Ada writes it."}
@@ -32,7 +33,7 @@ const SCRIPT: &str = r#"{"recording":1,"about":"an example","loose":true}
 {"agent":"ada","heard":1,"text":"Done."}
 "#;
 
-/// The system's clock.
+/// The system clock.
 #[derive(Debug)]
 struct SystemClock;
 
@@ -52,7 +53,7 @@ impl Clock for SystemClock {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The ground: a store, and a place for files and commands.
+    // The operations: a store, and a directory for files and commands.
     let place = tempfile::tempdir()?;
     let store = EmbeddedStore::create(place.path(), Use::Long, Duration::from_secs(5))?;
     let polis = Polis::new(
@@ -66,12 +67,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Arc::new(SandboxTerminal::new(place.path().to_owned())),
     );
 
-    // A society drives every run of the store, whoever starts it. This one thinks with the script.
+    // A society drives all runs of the store, regardless of which process started them. This one uses the script as its
+    // model.
     let model = Arc::new(Replay::new(SCRIPT)?);
     let society = Society::start(polis.clone(), model, SocietySettings::of("example")).await?;
     let mut progress = society.progress();
 
-    // A run: one requirement, and the roles that are there from the beginning.
+    // A run: one requirement, and its initial roles.
     let user = AgentId::user();
     let run = StartRun {
         requirement: "A haiku about crashes.".to_owned(),
@@ -86,7 +88,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let run = op::start_run(&polis, &user, &run).await?;
 
-    // It is done when nobody has anything to do any more.
+    // The society is settled when no member has work left.
     society.settled().await;
     while let Ok(heard) = progress.try_recv() {
         if let Step::Called { tool, end, .. } = heard.step {

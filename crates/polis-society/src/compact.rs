@@ -1,53 +1,54 @@
-//! Making a context smaller: when, where it is cut, and what stands in the place of what goes.
+//! Context compaction: decides when a context is too long, where to cut it, and what replaces the removed part (a
+//! summary by the model, or a digest made without it).
 //!
-//! Pure. A cut is only ever before an entry that begins a step, so no result is parted from the call it belongs to.
-//! Each further try takes more away, down to a few lines made without a model: no context is ever too long
-//! for good, unless what a member is told always is.
+//! Pure. A cut is always before an entry that begins a step, so no tool result is separated from its call. Each further
+//! attempt removes more, down to a short digest made without a model: compaction always succeeds unless the system
+//! message and the tools alone are too long.
 
 use crate::context::{Context, Sort, estimate};
 use crate::message;
 use crate::words::Words;
 
-/// At how many tenths of its limit a context is made smaller.
+/// Compaction begins when the context reaches this many tenths of its limit.
 const TENTHS: u64 = 7;
-/// What part of the limit stays as it is: a fifth.
+/// A fifth of the limit is kept unchanged.
 const KEPT: u64 = 5;
-/// What part of the limit the last step may have to stay as it is: a quarter.
+/// The last step may take a quarter of the limit to be kept unchanged.
 const LAST_STEP: u64 = 4;
-/// The shortest shortened entry, in bytes.
+/// Minimum length of a shortened entry, in bytes.
 const SHORTEST: usize = 160;
-/// The smallest digest, in bytes; if that is too much, nothing helps.
+/// Minimum size of a digest, in bytes; if that does not fit, compaction is impossible.
 const SMALLEST: usize = 400;
 
-/// How a context is made smaller.
+/// How a context is compacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plan {
-    /// The model is asked for a summary. Turns from `since` on stay.
+    /// Ask the model for a summary. Turns from `since` on are kept.
     Ask {
-        /// The first turn that stays.
+        /// The first turn that is kept.
         since: u64,
-        /// The messages it is asked with; none if it is the prompt as always, with the question at its end.
+        /// The messages of the request; `None` for the normal prompt with the question appended.
         messages: Option<String>,
     },
-    /// This text stands for everything.
+    /// Replace the whole conversation by this text.
     Digest(String),
-    /// What is told always is too long already.
+    /// The system message and the tools alone are too long.
     Hopeless,
 }
 
-/// Whether a context has to be made smaller before the model is asked.
+/// Returns whether a context has to be compacted before the next model request.
 pub fn needed(tokens: u64, limit: u64) -> bool {
     tokens.saturating_mul(10) >= limit.saturating_mul(TENTHS)
 }
 
-/// How to make a context smaller, at the `attempt`th try (from 0). `next` is the turn that is not committed yet.
+/// Plans the `attempt`th compaction (from 0) of a context. `next` is the turn that is not committed yet.
 pub fn plan(context: &Context, limit: u64, attempt: u32, next: u64, words: Words) -> Plan {
     let steps = beginnings(context);
     let last = steps.last().copied().unwrap_or(0);
     if attempt == 0 {
         let small = |step: &&usize| estimate(context.bytes_from(**step)) <= limit / KEPT;
         let keep = steps.iter().find(small).copied().unwrap_or(last);
-        // Room for the question and the answer has to be there.
+        // The request for the summary and the response need room.
         if keep > 0 && context.tokens().saturating_mul(20) <= limit.saturating_mul(19) {
             return Plan::Ask {
                 since: turn_of(context, keep, next),
@@ -88,7 +89,7 @@ fn bytes(tokens: u64) -> usize {
     usize::try_from(tokens.saturating_mul(7) / 2).unwrap_or(usize::MAX)
 }
 
-/// Where steps begin: the first entry of a turn, unless it is a result.
+/// Returns where steps begin: at the first entry of a turn, unless it is a tool result.
 fn beginnings(context: &Context) -> Vec<usize> {
     let mut found = Vec::new();
     let mut before = None;
@@ -105,8 +106,8 @@ fn turn_of(context: &Context, mark: usize, next: u64) -> u64 {
     context.marks().get(mark).map_or(next, |mark| mark.turn)
 }
 
-/// The summary and the entries before this mark in at most about so many bytes: each shortened, the newest first
-/// to be there.
+/// Returns the summary and the entries before this mark in about `room` bytes at most. Each entry is shortened, and the
+/// newest entries are included first.
 fn transcript(context: &Context, until: usize, room: usize) -> String {
     let summary = context.summary().map(message::content);
     let summary = summary.map(|text| shortened(&text, room / 3));
@@ -127,7 +128,7 @@ fn transcript(context: &Context, until: usize, room: usize) -> String {
     lines.join("\n")
 }
 
-/// The beginning and the end of a text that is too long.
+/// Returns the beginning and the end of a text that is too long.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -183,14 +184,14 @@ mod tests {
         }
     }
 
-    /// A conversation of steps with one call each, its results of these sizes.
+    /// A conversation of steps with one call each, whose results have these sizes.
     fn conversation(sizes: &[usize]) -> (Context, u64) {
         let mut context = Context::new(message::system("be good").text(), 0);
         let mut turn = 0;
         context.add(turn, &heard(10));
         for (n, size) in sizes.iter().enumerate() {
             context.add(turn, &said(1));
-            // Every other result is in a turn of its own.
+            // Every other result is in a separate turn.
             if n % 2 == 1 {
                 turn += 1;
             }
@@ -247,7 +248,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// After a cut every result still has its answer before it, and every answer its results.
+        /// After a cut each tool result still follows its response, and each response still has all its results.
         #[test]
         fn calls_and_results_are_never_parted(
             sizes in prop::collection::vec(1_usize..5_000, 0..30),

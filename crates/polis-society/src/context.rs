@@ -1,50 +1,51 @@
-//! What of a conversation is in a member's context: texts, one after another, ready to be sent.
+//! Context of a member: the serialised messages of its conversation, ready to be sent to the model, with an estimate of
+//! their token count.
 //!
-//! A prompt is what the member is told always (the head), the newest summary, everything since, and what holds
-//! only at this moment (the tail). All of it is one text that grows at its end, so asking again copies nothing.
-//! Where it is cut when it grows too long is decided in [`compact`](crate::compact).
+//! A prompt consists of the system message (head), the newest summary, all entries since then, and the status message
+//! (tail). All of it is one string that only grows at its end, so a further request copies nothing. Where it is cut
+//! when it grows too long is decided in [`compact`](crate::compact).
 
 use polis_core::Raw;
 use polis_core::society::turn::{Entry, Used};
 
-/// Bytes of text that make a token, times two: about 3.5, for English and Chinese alike.
+/// Bytes per two tokens: about 3.5 bytes per token, for English and Chinese alike.
 const BYTES_OF_TWO_TOKENS: u64 = 7;
 
-/// About how many tokens so many bytes are.
+/// Estimates the number of tokens in a text of this many bytes.
 pub fn estimate(bytes: usize) -> u64 {
     (bytes as u64).saturating_mul(2) / BYTES_OF_TWO_TOKENS
 }
 
-/// What sort of entry it is; those that may come first after a cut are told apart from results.
+/// Kind of an entry. Distinguishes tool results, which must not come first after a cut, from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
-    /// Messages it heard.
+    /// Messages that the member received.
     Heard,
-    /// An answer of the model, and how many calls it asks for.
+    /// A response of the model, with its number of tool calls.
     Said(usize),
-    /// The result of a call.
+    /// The result of a tool call.
     Did,
     /// A note of the runtime.
     Told,
 }
 
-/// Where an entry is.
+/// Position and kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// The turn it is of.
+    /// The turn it belongs to.
     pub turn: u64,
-    /// What it is.
+    /// Its kind.
     pub sort: Sort,
-    /// Where its text begins.
+    /// Byte offset where its text begins.
     pub from: usize,
-    /// Where its text ends.
+    /// Byte offset where its text ends.
     pub to: usize,
 }
 
-/// A member's context.
+/// The context of a member.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
-    /// Head, summary and conversation; while a prompt is out, the tail too.
+    /// Head, summary and conversation; also the tail while a prompt is in use.
     text: String,
     /// Where the head ends.
     head: usize,
@@ -52,18 +53,18 @@ pub struct Context {
     begin: usize,
     /// Where the conversation ends.
     end: usize,
-    /// What is in the conversation, in order.
+    /// The entries of the conversation, in order.
     marks: Vec<Mark>,
-    /// Tokens of everything up to `counted`, as the model said.
+    /// Tokens of everything up to `counted`, as reported by the model.
     tokens: u64,
-    /// Up to where `tokens` is about.
+    /// The offset up to which `tokens` counts.
     counted: usize,
-    /// Bytes that go along with every prompt beside the messages: the tools.
+    /// Bytes sent with every prompt in addition to the messages: the tool definitions.
     beside: usize,
 }
 
 impl Context {
-    /// An empty context with this head (messages, joined by commas) and so many bytes of tools.
+    /// Creates an empty context with this head (messages joined by commas) and `beside` bytes of tool definitions.
     pub fn new(head: &str, beside: usize) -> Self {
         Self {
             text: head.to_owned(),
@@ -77,7 +78,7 @@ impl Context {
         }
     }
 
-    /// Says something else at the beginning from now on.
+    /// Replaces the head.
     pub fn set_head(&mut self, head: &str) {
         if self.text.get(..self.head) == Some(head) {
             return;
@@ -124,7 +125,7 @@ impl Context {
         }
     }
 
-    /// Everything so far has as many tokens as the model said, if it did.
+    /// Takes over the token count reported by the model, if it reported one.
     fn count(&mut self, used: &Used) {
         if !used.estimated {
             self.tokens = used.prompt.saturating_add(used.answer);
@@ -132,7 +133,7 @@ impl Context {
         }
     }
 
-    /// Puts a summary in front of the conversation, in the place of an older one.
+    /// Inserts a summary before the conversation, replacing an older one.
     fn set_summary(&mut self, message: &str) {
         let kept = self
             .text
@@ -154,13 +155,13 @@ impl Context {
         self.uncount();
     }
 
-    /// Leaves out everything before this turn; summaries stay.
+    /// Removes all entries before this turn; summaries stay.
     pub fn cut(&mut self, since: u64) {
         let first = self.marks.partition_point(|mark| mark.turn < since);
         if first == 0 {
             return;
         }
-        // A comma stands before every entry.
+        // Each entry is preceded by a comma.
         let from = self
             .marks
             .get(first)
@@ -182,7 +183,7 @@ impl Context {
         self.counted = 0;
     }
 
-    /// The prompt: everything, and a tail (messages, joined by commas) that is not kept.
+    /// Returns the prompt: the whole context, followed by a tail (messages joined by commas) that is not kept.
     pub fn prompt(&mut self, tail: &str) -> &str {
         self.text.truncate(self.end);
         if !tail.is_empty() {
@@ -192,7 +193,7 @@ impl Context {
         &self.text
     }
 
-    /// About how many tokens it has: as the model last said, and an estimate of what came since.
+    /// Estimates the number of tokens: the count last reported by the model, plus an estimate for all entries since.
     pub fn tokens(&self) -> u64 {
         if self.counted == 0 {
             return estimate(self.end.saturating_add(self.beside));
@@ -201,33 +202,33 @@ impl Context {
         self.tokens.saturating_add(estimate(since))
     }
 
-    /// What is in the conversation.
+    /// Returns the entries of the conversation.
     pub fn marks(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// An entry's message.
+    /// Returns the message of an entry.
     pub fn message(&self, mark: &Mark) -> &str {
         self.text.get(mark.from..mark.to).unwrap_or_default()
     }
 
-    /// The summary's message, if there is one.
+    /// Returns the message of the summary, if there is one.
     pub fn summary(&self) -> Option<&str> {
         let from = self.head.saturating_add(1);
         self.text.get(from..self.begin)
     }
 
-    /// The head.
+    /// Returns the head.
     pub fn head(&self) -> &str {
         self.text.get(..self.head).unwrap_or_default()
     }
 
-    /// How many bytes head and tools have, which no cut makes smaller.
+    /// Returns the size of head and tool definitions in bytes, which compaction cannot reduce.
     pub fn fixed(&self) -> usize {
         self.head.saturating_add(self.beside)
     }
 
-    /// How many bytes the conversation has from this mark on.
+    /// Returns the size of the conversation from this entry on, in bytes.
     pub fn bytes_from(&self, mark: usize) -> usize {
         self.marks
             .get(mark)
@@ -235,14 +236,14 @@ impl Context {
     }
 }
 
-/// How many calls an answer asks for.
+/// Returns the number of tool calls in a response.
 fn calls_in(message: &Raw) -> usize {
     #[derive(serde::Deserialize)]
     struct Said<'a> {
         #[serde(borrow, default)]
         tool_calls: Vec<&'a serde_json::value::RawValue>,
     }
-    // A text without the word has none, and most of the work is saved.
+    // Skips parsing for messages without this key, which have no calls.
     if !message.text().contains("\"tool_calls\"") {
         return 0;
     }

@@ -1,9 +1,10 @@
-//! Who drives a run: a lease that one worker has at a time, until a moment that it moves on while it lives.
+//! Leases: a run is driven by one worker at a time, which holds a lease until a deadline and renews it while it runs.
 //!
-//! A record for each run, written with the revision it was read at, so of those who want it at the same moment
-//! one gets it. A lease that is given back stays as a record that is nobody's: its revision never begins anew, so
-//! a worker that slept cannot mistake another's lease for its own. What a worker does with a run is the
-//! worker's; that nobody writes for a member with an old lease is the fence of the member's own record.
+//! There is one record for each run, written with the revision at which it was read (compare-and-swap), so of several
+//! workers that try at the same moment one succeeds. The record of a released lease is kept without a holder: its
+//! revision never restarts, so a worker that was suspended cannot mistake another worker's lease for its own. What a
+//! worker does with a run is decided in `worker`; writes by a member with an expired lease are prevented by the fence
+//! of the member's own record.
 
 use polis_core::changeset::{Changeset, Write};
 use polis_core::record::{RecordKind, RecordName};
@@ -15,23 +16,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::process_identity;
 
-/// How long after its end a lease is left alone (milliseconds): its worker may be ending commands still.
+/// How long an expired lease is still respected (milliseconds): its worker may still be ending commands.
 pub const GRACE_MS: i64 = 500;
 
-/// How often one tries to write a lease that others keep changing.
+/// Maximum attempts to write a lease that other workers keep changing.
 const TRIES: u32 = 16;
 
-/// Who has a run, and until when.
+/// The holder of a lease and its deadline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The worker's name.
     pub worker: String,
-    /// Until when (milliseconds); 0 if it was given back.
+    /// Deadline (milliseconds); 0 if the lease was released.
     pub until: i64,
 }
 
-/// Whether a worker may take a run that it does not have, at this moment. Its own name is there if it was
-/// started anew, or if it never heard that it got the lease.
+/// Returns whether a worker may take a lease at this moment. The record contains the worker's own name if it was
+/// restarted, or if it did not receive the confirmation of its commit.
 fn may_take(found: Option<&Kept<Holder>>, worker: &str, now: i64) -> bool {
     let Some(Kept { value: holder, .. }) = found else {
         return true;
@@ -39,14 +40,14 @@ fn may_take(found: Option<&Kept<Holder>>, worker: &str, now: i64) -> bool {
     holder.until == 0 || holder.worker == worker || now >= holder.until.saturating_add(GRACE_MS)
 }
 
-/// The same, and a worker of this machine whose process is gone has nothing any more.
+/// As `may_take`, but also true if the holder is a process of this machine that has ended.
 fn may_take_here(found: Option<&Kept<Holder>>, worker: &str, now: i64) -> bool {
     may_take(found, worker, now)
         || found.is_some_and(|found| process_identity::is_gone(&found.value.worker))
 }
 
-/// What a lease becomes for a worker that takes it or has it. Its end is never moved back: the worker may not hear of
-/// it, and believe in the later one.
+/// Returns the lease record of a worker that takes or renews a lease. The deadline never moves back: the worker may not
+/// receive the confirmation and keep relying on the later deadline.
 fn claimed(found: Option<&Kept<Holder>>, worker: &str, now: i64, for_ms: u64) -> Kept<Holder> {
     let until = now.saturating_add_unsigned(for_ms.max(1));
     let mine = found.filter(|found| found.value.worker == worker);
@@ -59,7 +60,7 @@ fn claimed(found: Option<&Kept<Holder>>, worker: &str, now: i64, for_ms: u64) ->
     }
 }
 
-/// A run that a worker drives.
+/// The lease of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     run: RunId,
@@ -67,8 +68,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes a run for a worker, for so long; `None` if another has it. No two workers of one store may have
-    /// the same name.
+    /// Takes the lease of a run for `for_ms` milliseconds; returns `None` if another worker holds it. Worker names must
+    /// be unique within a store.
     pub async fn take(
         polis: &Polis,
         worker: &str,
@@ -94,23 +95,22 @@ impl Lease {
         Ok(None)
     }
 
-    /// The run.
+    /// Returns the run.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// Until when the worker has it (milliseconds). From then on it must not do anything for the run.
+    /// Returns the deadline (milliseconds). From then on the worker must not do anything for the run.
     pub fn until(&self) -> i64 {
         self.held.value.until
     }
 
-    /// Whether the worker has it at this moment.
+    /// Returns whether the lease is valid at this moment.
     pub fn holds(&self, now: i64) -> bool {
         now < self.held.value.until
     }
 
-    /// Moves the end of the lease on; whether the worker has it still. One that has ended is lost, and may be
-    /// taken again.
+    /// Renews the lease. Returns whether the worker still holds it; an expired lease is lost, and may be taken again.
     pub async fn renew(&mut self, polis: &Polis, for_ms: u64) -> Result<bool, OpError> {
         let mut one = vec![self.clone()];
         let lost = renew_all(polis, &mut one, for_ms).await?;
@@ -120,22 +120,22 @@ impl Lease {
         Ok(lost.is_empty())
     }
 
-    /// Gives the run back, for others to take at once.
+    /// Releases the lease, so that others can take the run at once.
     pub async fn give_back(self, polis: &Polis) -> Result<(), OpError> {
         give_back_all(polis, vec![self]).await
     }
 }
 
-/// Who has a run, if anybody does at this moment.
+/// Returns the current holder of a run, if there is one.
 pub async fn holder(polis: &Polis, run: &RunId) -> Result<Option<Holder>, OpError> {
     let now = polis.clock.now_millis();
     let found = find(polis, run).await?.map(|found| found.value);
     Ok(found.filter(|holder| now < holder.until))
 }
 
-/// Moves the ends of all these leases on, in one commit. Those that are lost are taken out, and answered.
+/// Renews all these leases in one commit. Lost leases are removed from the list, and their runs are returned.
 ///
-/// After a failure of the store the leases are as they were, and may be renewed again.
+/// If the store fails, the leases are unchanged and may be renewed again.
 pub async fn renew_all(
     polis: &Polis,
     leases: &mut Vec<Lease>,
@@ -161,7 +161,7 @@ pub async fn renew_all(
             }
             return Ok(lost);
         }
-        // One of them is another's, or was renewed by a commit whose answer got lost.
+        // One of them was taken by another worker, or was renewed by a commit whose confirmation was lost.
         for lease in leases.iter_mut() {
             match find(polis, &lease.run).await? {
                 Some(found) if found.value.worker == lease.held.value.worker => lease.held = found,
@@ -173,7 +173,8 @@ pub async fn renew_all(
     Ok(lost)
 }
 
-/// Gives all these runs back in one commit, and one by one those that are left if one of them was lost already.
+/// Releases all these leases in one commit. If some were lost already, they are skipped and the rest is committed
+/// again.
 pub async fn give_back_all(polis: &Polis, mut leases: Vec<Lease>) -> Result<(), OpError> {
     while !leases.is_empty() {
         let free = |lease: &Lease| Holder {
@@ -185,7 +186,7 @@ pub async fn give_back_all(polis: &Polis, mut leases: Vec<Lease>) -> Result<(), 
             .collect();
         match commit(polis, writes).await? {
             None => return Ok(()),
-            // Another has it: there is nothing to give back.
+            // Another worker holds it: nothing to release.
             Some(key) => {
                 let before = leases.len();
                 leases.retain(|lease| RecordKey::Record(name_of(&lease.run)) != key);
@@ -198,7 +199,7 @@ pub async fn give_back_all(polis: &Polis, mut leases: Vec<Lease>) -> Result<(), 
     Ok(())
 }
 
-/// Takes out those that are not to be kept.
+/// Moves leases that are no longer held from `leases` to `lost`.
 fn keep(leases: &mut Vec<Lease>, lost: &mut Vec<RunId>, held: impl Fn(&Lease) -> bool) {
     leases.retain(|lease| {
         let keeps = held(lease);
@@ -209,12 +210,12 @@ fn keep(leases: &mut Vec<Lease>, lost: &mut Vec<RunId>, held: impl Fn(&Lease) ->
     });
 }
 
-/// Where the lease of a run is kept.
+/// Returns the record name of a run's lease.
 fn name_of(run: &RunId) -> RecordName {
     RecordName::new(RecordKind::Lease, run.as_str())
 }
 
-/// Commits; on a conflict, with what.
+/// Commits; returns the key of the conflict, if there was one.
 async fn commit(polis: &Polis, writes: Vec<Write>) -> Result<Option<RecordKey>, OpError> {
     let changes = Changeset {
         actor: AgentId::root(),
@@ -267,12 +268,12 @@ mod tests {
             (Some(found("other", 0)), i64::MAX, true),
             (Some(found("other", 1_000)), 0, false),
             (Some(found("other", 1_000)), 999, false),
-            // Its worker stops at its end, and has a moment to do so.
+            // Its worker stops at the deadline, and has a grace period to do so.
             (Some(found("other", 1_000)), 1_000, false),
             (Some(found("other", 1_000)), 999 + GRACE_MS, false),
             (Some(found("other", 1_000)), 1_000 + GRACE_MS, true),
             (Some(found("other", i64::MAX)), i64::MAX, true),
-            // Started anew, or not told that it has it.
+            // Restarted, or the confirmation was lost.
             (Some(found("me", 1_000)), 0, true),
             (Some(found("me", 1_000)), 9_000, true),
         ];
@@ -302,16 +303,16 @@ mod tests {
         assert_eq!(until(&found("me", 0), i64::MAX, u64::MAX), i64::MAX);
     }
 
-    /// What may happen next.
+    /// A random step of the simulation.
     #[derive(Debug, Clone)]
     enum Move {
         Pass(i64),
-        /// Decides to take or to renew, for so long.
+        /// Decides to take or to renew, for this duration.
         Decide(usize, u64),
-        /// The decision reaches the store; whether its answer comes back.
+        /// The decision reaches the store; the flag is whether its confirmation arrives.
         Reach(usize, bool),
         GiveBack(usize),
-        /// Forgets everything, and has its name still.
+        /// Loses all its state, but keeps its name.
         Crash(usize),
     }
 
@@ -321,7 +322,7 @@ mod tests {
         let told = || prop::bool::weighted(0.6);
         prop_oneof![
             2 => prop_oneof![1_i64..30, 300_i64..900].prop_map(|ms| vec![Move::Pass(ms)]),
-            // Mostly a decision reaches the store at once.
+            // In most cases a decision reaches the store at once.
             4 => (worker(), time(), told()).prop_map(|(w, ms, told)| vec![Move::Decide(w, ms), Move::Reach(w, told)]),
             1 => (worker(), time()).prop_map(|(w, ms)| vec![Move::Decide(w, ms)]),
             1 => (worker(), told()).prop_map(|(w, told)| vec![Move::Reach(w, told)]),
@@ -332,9 +333,9 @@ mod tests {
 
     #[derive(Debug, Clone, Default)]
     struct Worker {
-        /// The lease it believes to have.
+        /// The lease it believes it holds.
         has: Option<Kept<Holder>>,
-        /// A write it has decided on, that may reach the store late, and whose answer may get lost.
+        /// A pending write, which may reach the store late and whose confirmation may be lost.
         underway: Option<Kept<Holder>>,
     }
 
@@ -346,7 +347,7 @@ mod tests {
 
     const NAMES: [&str; 2] = ["a", "b"];
 
-    /// Two workers and the one record they fight over.
+    /// Two workers that compete for one record.
     #[derive(Debug, Default)]
     struct Fight {
         now: i64,
@@ -361,7 +362,7 @@ mod tests {
                 Move::Pass(ms) => self.now += ms,
                 Move::Decide(w, for_ms) => {
                     let (name, worker) = (NAMES[w], &mut self.workers[w]);
-                    // What has ended is not renewed.
+                    // An expired lease is not renewed.
                     let seen = match worker.has_at(now) {
                         true => worker.has.as_ref(),
                         false => self.record.as_ref(),
@@ -378,7 +379,7 @@ mod tests {
                         self.record = Some(new);
                     }
                     if told {
-                        // Committed, or in conflict and looked at.
+                        // Committed, or in conflict and read again.
                         let mine = |found: &&Kept<Holder>| found.value.worker == NAMES[w];
                         self.workers[w].has = self.record.as_ref().filter(mine).cloned();
                     }
@@ -398,7 +399,7 @@ mod tests {
             }
         }
 
-        /// Who has the run now.
+        /// Returns the workers that hold the lease now.
         fn having(&self) -> Vec<&'static str> {
             let all = NAMES.iter().zip(&self.workers);
             all.filter(|(_, worker)| worker.has_at(self.now))
@@ -427,7 +428,7 @@ mod tests {
         }
     }
 
-    /// The fight is one: all of them get the run, and lose it to each other.
+    /// Checks the simulation itself: both workers get the run, and lose it to each other.
     #[test]
     fn the_fight_has_winners_and_losers() {
         let mut fight = Fight::default();

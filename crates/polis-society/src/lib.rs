@@ -1,9 +1,10 @@
-//! The society: agents that think with a model, hire, brief, message and dismiss each other, and survive a crash.
+//! Agent runtime ("society"): agents that reason with a language model, hire, brief, message and dismiss each other,
+//! and survive a crash.
 //!
-//! A member of a run is a pure machine and a short driver. Everything it must not forget is in the store; a
-//! process that drives members can be killed at any moment, and another goes on. What a member may do is
-//! decided by the operations (`polis-ops`); this crate decides when it thinks, what it is told, and what
-//! becomes of the answer.
+//! Each member of a run is a pure state machine ([`machine`]) plus a short driver that performs its effects. All state
+//! that must survive is in the store: a process that drives members can be killed at any moment, and another one
+//! resumes its work. What a member may do is decided by the operations (`polis-ops`). This crate decides when a member
+//! calls its model, what the prompt contains, and how the response is processed.
 
 pub mod compact;
 pub mod context;

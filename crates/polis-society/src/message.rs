@@ -1,5 +1,5 @@
-//! The messages of a conversation as an OpenAI-compatible model reads them: making them, and reading back what
-//! the runtime needs of them.
+//! Conversation messages in the format of the OpenAI chat API: builds system, user, assistant and tool messages, and
+//! extracts the text and the tool calls from stored ones. Also formats mailbox messages for the prompt.
 
 use polis_core::message::Message;
 use polis_core::society::name::RunId;
@@ -23,31 +23,31 @@ fn spoken(role: &str, tool_call_id: Option<&str>, content: &str) -> Raw {
         tool_call_id,
         content,
     };
-    // Texts always serialise; should they not, the conversation stays whole.
+    // Strings always serialise. If that ever failed, a `null` entry would still keep the conversation well-formed.
     Raw::of(&message).unwrap_or_else(|_| Raw::null())
 }
 
-/// What stands at the beginning.
+/// Creates a system message, which is the first message of a prompt.
 pub fn system(text: &str) -> Raw {
     spoken("system", None, text)
 }
 
-/// What is said to the model.
+/// Creates a user message.
 pub fn user(text: &str) -> Raw {
     spoken("user", None, text)
 }
 
-/// What the model said.
+/// Creates an assistant message.
 pub fn assistant(text: &str) -> Raw {
     spoken("assistant", None, text)
 }
 
-/// The result of a call.
+/// Creates a tool message: the result of the call with this id.
 pub fn tool(call: &str, text: &str) -> Raw {
     spoken("tool", Some(call), text)
 }
 
-/// What a message's content is, if it is a text.
+/// Returns the content of a message, or an empty string if the content is not a string.
 pub fn content(message: &str) -> String {
     #[derive(Deserialize)]
     struct Content {
@@ -60,7 +60,7 @@ pub fn content(message: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The calls that an answer asks for.
+/// Returns the tool calls of an assistant message.
 pub fn calls(message: &Raw) -> Vec<Call> {
     #[derive(Deserialize)]
     struct Said {
@@ -90,8 +90,8 @@ pub fn calls(message: &Raw) -> Vec<Call> {
     asked.into_iter().map(call).collect()
 }
 
-/// Messages of a mailbox as the model hears them, as many as fit into so many bytes, at least one; how many those
-/// are. A long one is cut, and says how to read on.
+/// Formats mailbox messages as one user message, as many as fit into `room` bytes but at least one. Returns it with the
+/// number of messages it contains. A message that is too long is truncated, with a hint how to read the rest.
 pub fn heard(letters: &[Message], room: usize, words: Words) -> (Raw, usize) {
     let mut text = String::new();
     let mut taken = 0;
@@ -116,7 +116,7 @@ pub fn heard(letters: &[Message], room: usize, words: Words) -> (Raw, usize) {
     (user(&text), taken)
 }
 
-/// What a message says: its text, the text of an object that has nothing else, or its JSON.
+/// Returns the text of a payload: the string itself, the text of an object with only a `text` field, or else the JSON.
 pub fn payload(payload: &Raw) -> String {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -129,7 +129,7 @@ pub fn payload(payload: &Raw) -> String {
         .unwrap_or_else(|| payload.text().to_owned())
 }
 
-/// A message's text for people: who it is from and what it says. Used where a member is told about another.
+/// Creates the payload of a notice about a member: a text for people, with the member and the run it is about.
 pub fn told(agent: &AgentId, run: &RunId, text: &str) -> Raw {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

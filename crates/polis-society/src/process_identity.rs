@@ -1,8 +1,8 @@
-//! Process identity: a name that tells which process holds something, so that another on the same machine can tell that
-//! it is gone without waiting for a lease to end.
+//! Process identity: a name that identifies the process holding a lease or claim, so that another process on the same
+//! machine can detect that it has ended without waiting for the lease to expire.
 //!
 //! The name contains the boot id, the PID namespace (containers have their own), the PID and the start time of the
-//! process: no other process ever has the same.
+//! process: no other process ever has the same name.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use polis_ops::port::Processes;
 /// Separates a name from the identity of its process.
 const AT: char = '@';
 
-/// Returns a name with the identity of this process. Where the system does not tell it, the name alone is returned, and
-/// only the end of a lease shows that the process is gone.
+/// Returns a name extended by the identity of this process. Where `/proc` does not provide the identity, returns the
+/// name alone; then only the expiry of a lease shows that the process has ended.
 pub fn with_process(name: &str) -> String {
     match place(Path::new("/proc/self")) {
         Some((machine, process)) => format!("{name}{AT}{machine}{AT}{process}"),
@@ -22,7 +22,7 @@ pub fn with_process(name: &str) -> String {
     }
 }
 
-/// Returns whether the process that a name with a process identity names still runs.
+/// Returns whether the process identified by a name is still running.
 pub fn state_of(worker: &str) -> ProcessState {
     let mut parts = worker.rsplitn(3, AT);
     let (Some(process), Some(machine), Some(_)) = (parts.next(), parts.next(), parts.next()) else {
@@ -43,12 +43,12 @@ pub fn state_of(worker: &str) -> ProcessState {
     }
 }
 
-/// Whether a name with a process identity names a process of this machine that no longer runs.
+/// Returns whether a name identifies a process of this machine that is no longer running.
 pub fn is_gone(worker: &str) -> bool {
     state_of(worker) == ProcessState::Ended
 }
 
-/// The processes of this machine, by their identity.
+/// The processes of this machine, looked up by their identity in `/proc`.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalProcesses;
 
@@ -62,7 +62,7 @@ impl Processes for LocalProcesses {
     }
 }
 
-/// The machine and the process of a directory of /proc.
+/// Returns the identities of the machine and of this process, read from its directory in `/proc`.
 fn place(own: &Path) -> Option<(String, String)> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let space = fs::read_link(own.join("ns/pid")).ok()?;
@@ -79,10 +79,10 @@ fn place(own: &Path) -> Option<(String, String)> {
     ))
 }
 
-/// When a process began, in ticks since the machine's start. One that has ended and is not yet waited for is gone.
+/// Returns the start time of a process, in clock ticks since boot; `None` for a zombie (ended and not yet waited for).
 fn began(process: &Path) -> Option<u64> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
-    // The name in brackets may hold anything; what counts comes after it.
+    // The command name in parentheses may contain any character. The fields that are needed come after it.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     if matches!(fields.next()?, "Z" | "X") {
         return None;

@@ -1,70 +1,72 @@
-//! What a society does at the moment, for those who look on. Nothing here is needed to go on after a crash.
+//! Progress events: a live stream of what the members of this process do (model requests, tool calls, status changes),
+//! for terminals, telemetry and other observers. Nothing here is needed to resume after a crash. Also summarises the
+//! arguments of a tool call in one line.
 
 use polis_core::MemberKey;
 use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::{CallEnd, Used};
 use serde_json::{Map, Value};
 
-/// Something that just happened in this process.
+/// A progress event of this process.
 #[derive(Debug, Clone)]
 pub struct Progress {
-    /// To whom.
+    /// The member it is about.
     pub member: MemberKey,
-    /// What.
+    /// What happened.
     pub step: Step,
 }
 
-/// What happens to a member.
+/// What happened to a member.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// It asks its model.
+    /// A request to its model begins.
     Thinking,
-    /// A part of the model's answer came.
+    /// A part of the response text was streamed.
     Words(String),
-    /// The model answered.
+    /// The model responded.
     Answered {
-        /// What it said beside its calls.
+        /// The text of the response, without its tool calls.
         text: String,
-        /// How many calls it asks for.
+        /// Number of tool calls in the response.
         calls: usize,
-        /// What it took.
+        /// Tokens, cost and time used.
         used: Used,
     },
-    /// A call began.
+    /// A tool call began.
     Calling {
         /// The tool.
         tool: String,
-        /// What it is called with, cut.
+        /// A summary of its arguments, truncated.
         about: String,
     },
-    /// A call is over.
+    /// A tool call ended.
     Called {
         /// The tool.
         tool: String,
-        /// How.
+        /// How it ended.
         end: CallEnd,
-        /// How long it took (milliseconds).
+        /// Its duration (milliseconds).
         ms: u64,
     },
-    /// The model's endpoint has to be waited for, and why.
+    /// The request to the model's endpoint is retried, and why.
     Waiting(String),
-    /// A warning about the configuration, given once.
+    /// A warning about the configuration, given only once.
     Warning(String),
-    /// Its state changed, and why.
+    /// The member's status changed, and why.
     Stands(MemberStatus, Option<String>),
-    /// It said something to the person: the message's number and text.
+    /// The member sent a message to the human user: its id and text.
     ToUser(u64, String),
 }
 
-/// The arguments that tell what a call is about, in the order they are shown.
+/// The arguments shown in a summary of a call, in this order.
 const TELLING: [&str; 15] = [
     "agentId", "to", "path", "source", "target", "command", "board", "section", "name", "role",
     "id", "taskId", "subject", "query", "status",
 ];
-/// How much of a call is shown, in characters.
+/// Maximum length of a summary, in characters.
 const GLANCE: usize = 160;
 
-/// What a call is about, at a glance: those of its arguments that tell most, cut.
+/// Returns a one-line summary of a call: its most informative arguments, truncated.
 pub fn glance(arguments: &str) -> String {
     let Ok(given) = serde_json::from_str::<Map<String, Value>>(arguments) else {
         return cut(arguments);
@@ -93,7 +95,7 @@ pub fn glance(arguments: &str) -> String {
     cut(&parts.join(" "))
 }
 
-/// A value in a word or a few.
+/// Formats a value for the summary; `None` for values that are not shown.
 fn word(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

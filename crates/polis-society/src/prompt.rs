@@ -1,8 +1,9 @@
-//! What a member is told always, and what it is told about this moment.
+//! Prompt construction: the system message at the head of every prompt (rules, role, brief, position in the team) and
+//! the status message at its tail (time, children, open tasks, remaining budget).
 //!
-//! Everything here comes from the store, so neither a compaction nor a restart makes a member forget its role, its
-//! brief or its place. What stays the same is at the beginning of a prompt, what changes is at its end and is not
-//! kept: providers recognise a beginning they have seen.
+//! Everything here is read from the store, so neither compaction nor a restart makes a member forget its role, its
+//! brief or its position. Constant parts are at the beginning of a prompt; the changing tail is at the end and is not
+//! stored. This allows prompt caching: providers recognise a prefix they have seen before.
 
 use polis_core::AgentId;
 use polis_core::board::template_text::Language;
@@ -17,15 +18,15 @@ use polis_core::time::Timestamp;
 use crate::message;
 use crate::words::Words;
 
-/// How many open tasks are told.
+/// Maximum number of open tasks read for the status message, for each task status.
 pub const SHOWN_TASKS: u32 = 20;
-/// How many children are told.
+/// Maximum number of children listed in the status message.
 const SHOWN_CHILDREN: usize = 50;
 
-/// Who a member is and where it stands.
+/// A member with its role and run, for the system message.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// Who it is.
+    /// The member.
     pub member: &'a Member,
     /// Its role, if it has one.
     pub role: Option<&'a SocietyRole>,
@@ -33,16 +34,16 @@ pub struct Place<'a> {
     pub run: &'a Run,
 }
 
-/// What holds at this moment.
+/// Current state of a member, for the status message.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
-    /// What time it is.
+    /// The current time.
     pub now: &'a Timestamp,
-    /// Whom it hired.
+    /// The agents it has hired.
     pub children: &'a [AgentId],
-    /// The tasks it holds and has not completed.
+    /// The tasks it owns and has not completed.
     pub tasks: &'a [TaskSummary],
-    /// Its account.
+    /// Its budget account.
     pub account: &'a Account,
 }
 
@@ -68,7 +69,7 @@ const ROOT: &str = "You are `root`, the entry for requirements. For a requiremen
 
 const ROOT_ZH: &str = "你是 `root`，需求的入口。收到需求时：查找或创建承担它的岗位，用包含完整需求的任务委托书创建一个智能体，并把需求发给它。你只能有一个直接下级；之后关于该需求的一切都交给它。不要自己做这些工作。然后停止调用工具。";
 
-/// What a member is told always: one message, as JSON.
+/// Returns the system message of a member, as JSON.
 pub fn head(place: Place<'_>, words: Words) -> String {
     let zh = words.0 == Language::Zh;
     let pick = |en: &'static str, other: &'static str| if zh { other } else { en };
@@ -112,7 +113,7 @@ pub fn head(place: Place<'_>, words: Words) -> String {
     message::system(&text).text().to_owned()
 }
 
-/// A brief as lines.
+/// Formats a brief as a list.
 fn brief(brief: &TaskBrief, zh: bool) -> String {
     let mut lines = String::new();
     let mut line = |en: &str, other: &str, said: &str| {
@@ -133,7 +134,7 @@ fn brief(brief: &TaskBrief, zh: bool) -> String {
     lines
 }
 
-/// What holds at this moment: one message, as JSON.
+/// Returns the status message of a member, as JSON.
 pub fn tail(moment: Moment<'_>, words: Words) -> String {
     let zh = words.0 == Language::Zh;
     let mut text = match zh {

@@ -1,6 +1,7 @@
-//! The handle on a society that runs in this process: starting it, looking on, and stopping it.
+//! Handle of a society that runs in this process: starts it, subscribes to its progress, waits until it is settled, and
+//! stops it.
 //!
-//! What is to be done is in the store and nowhere else; whoever has this handle may drop it at any moment.
+//! All pending work is in the store and nowhere else, so the handle may be dropped at any moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,27 +18,28 @@ use crate::process_identity;
 use crate::progress::Progress;
 use crate::worker::{Quiet, RunCheck, Worker, check_settled, finish_if_done};
 
-/// How many steps may wait for somebody who looks on.
+/// Capacity of the progress channel: how many events an observer may lag behind.
 const LOOKED_ON: usize = 4_096;
-/// How often it is looked again whether everything is settled, where only the store can tell.
+/// How often [`Society::settled`] checks again while this process is idle: only the store knows whether other processes
+/// have work.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// How a process takes part in driving the runs of a store.
+/// Settings of a process that drives runs of a store.
 #[derive(Debug, Clone)]
 pub struct SocietySettings {
-    /// This worker's name; no two that work on one store may have the same.
+    /// Name of this worker; must be unique among all workers of one store.
     pub worker: String,
-    /// How long a run stays with a worker that is not heard of any more.
+    /// Duration of a lease: after this time without renewal, another worker may take the run.
     pub lease: Duration,
-    /// How many members may be in memory at a time; the others wait their turn.
+    /// Maximum number of members in memory at a time; the others wait in a queue.
     pub in_memory: usize,
-    /// Only these runs are driven; all if there are none named.
+    /// Drives only these runs; all runs if empty.
     pub runs: Vec<RunId>,
 }
 
 impl SocietySettings {
-    /// The usual settings for a worker of this name, which tells its process as well: others of the machine can
-    /// then go on with its runs as soon as it is gone.
+    /// Returns the default settings for a worker of this name. The name is extended by the process identity, so that
+    /// other processes of the machine can take over its runs as soon as it has ended.
     pub fn of(worker: impl AsRef<str>) -> Self {
         Self {
             worker: process_identity::with_process(worker.as_ref()),
@@ -48,7 +50,7 @@ impl SocietySettings {
     }
 }
 
-/// A society that runs in this process. Dropped, it stops at once.
+/// A society that runs in this process. It stops at once when dropped.
 #[derive(Debug)]
 pub struct Society {
     polis: Polis,
@@ -67,8 +69,8 @@ impl Drop for Society {
 }
 
 impl Society {
-    /// Begins to drive the runs of this store: those that wait for somebody to go on with them, and those that
-    /// are started later, by whatever process. Called inside a tokio runtime, which it then works on.
+    /// Starts driving the runs of this store: those with pending work, and those that are started later by any process.
+    /// Must be called inside a tokio runtime, on which it then spawns its tasks.
     pub async fn start(
         polis: Polis,
         model: Arc<dyn Model>,
@@ -78,7 +80,7 @@ impl Society {
         let (quiet, seen) = watch::channel(Quiet::default());
         let (grace, within) = watch::channel(Duration::ZERO);
         let stop = CancellationToken::new();
-        // The place in the log first: what happens from then on is heard of.
+        // Read the position in the log first, so that no later event is missed.
         let after = polis.store.last_sequence().await?;
         let runs = settings.runs.clone();
         let shared = Shared::new(
@@ -100,13 +102,14 @@ impl Society {
         })
     }
 
-    /// What happens from now on. Who reads too slowly misses the oldest.
+    /// Subscribes to progress events from now on. A subscriber that reads too slowly misses the oldest events.
     pub fn progress(&self) -> broadcast::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Resolves when nobody has anything to do: all are idle, or held up until somebody says so (`get_org` tells
-    /// which). That is about the runs that were named at the start, whoever drives them; about all if none were.
+    /// Resolves when no member has anything to do: all are idle, or blocked until the human user acts (`get_org` shows
+    /// which). Covers the runs named in the settings, or all runs if none are named, including runs that other
+    /// processes drive.
     pub async fn settled(&self) {
         let mut quiet = self.quiet.clone();
         loop {
@@ -125,14 +128,15 @@ impl Society {
         }
     }
 
-    /// Marks a run as done if nothing is left to do in it, unless an outside agent heads it. Returns whether nothing is
-    /// left to do.
+    /// Marks a run as done if nothing is left to do in it, unless an outside agent heads it. Returns whether nothing
+    /// is left to do.
     pub async fn finish_if_done(&self, run: &RunId) -> Result<bool, OpError> {
         Ok(finish_if_done(&self.polis, run).await? == RunCheck::Done)
     }
 
-    /// Looks in a task of its own: who waits for [`settled`](Self::settled) beside other things stops polling it while
-    /// it does them, and a question to PostgreSQL whose answer nobody takes holds up all others on its connection.
+    /// Checks in a separate task. A caller that polls [`settled`](Self::settled) in a `select!` with other work may
+    /// stop polling it while it does that work, and a PostgreSQL query whose result is not read blocks all other
+    /// queries on its connection.
     async fn is_settled(&self, now: Quiet) -> bool {
         let (polis, runs) = (self.polis.clone(), self.runs.clone());
         let looked = tokio::spawn(async move {
@@ -145,8 +149,8 @@ impl Society {
         looked.await.unwrap_or(false)
     }
 
-    /// Stops: models are not waited for, commands are ended and reported as interrupted at the next start, what
-    /// is being committed is finished, as far as this time allows. Leases are given back.
+    /// Stops: pending model requests are cancelled, commands are killed and reported as interrupted at the next start,
+    /// and commits in progress are finished, within `grace`. Leases are released.
     pub async fn stop(mut self, grace: Duration) {
         let _ = self.grace.send(grace);
         self.stop.cancel();

@@ -1,35 +1,36 @@
-//! The tools of a member: what its role has, how each is carried out, and how a model is told of them.
+//! Toolbox of a member: the tools that its role may use, how each tool call is executed, and the JSON tool definitions
+//! sent to the model.
 //!
-//! A toolbox is made once for a selection and shared by everybody who has the same.
+//! A toolbox is built once for each selection of tools and shared by all members with the same selection.
 
 use polis_core::token::Area;
 use polis_ops::tool::{self, Effect, Installation, TOOLS, Tool};
 use serde_json::{Value, json};
 
-/// How a call of a tool is carried out.
+/// How a call of a tool is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// By the runtime itself.
     Own(Own),
-    /// Looks only; may be done again.
+    /// Only reads; may be repeated.
     Look,
-    /// Its effect is a commit of the store, and the turn goes into the same.
+    /// Its effect is a commit of the store, and the turn is part of the same commit.
     Inside,
-    /// As [`Inside`](Self::Inside), but it reads the mailbox: what was heard has to be committed before.
+    /// As [`Inside`](Self::Inside), but it reads the mailbox: messages received earlier have to be committed first.
     Mail,
     /// Its effect is outside of the store.
     Outside {
-        /// Whether doing it twice does no more than doing it once.
+        /// Whether the call is idempotent: executing it twice has the same effect as once.
         again: bool,
     },
 }
 
-/// What the runtime does itself.
+/// Tools of the runtime itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Own {
-    /// Makes the context smaller.
+    /// Compacts the context.
     Compress,
-    /// Says how full the context is.
+    /// Reports how full the context is.
     Status,
 }
 
@@ -38,22 +39,22 @@ pub enum Own {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// How it is carried out.
+    /// How it is executed.
     pub kind: Kind,
-    /// Whether a person has to allow each call.
+    /// Whether each call needs approval by the human user.
     pub approve: bool,
-    /// Whether a call counts as a command.
+    /// Whether a call counts as a command in the budget.
     pub command: bool,
 }
 
-/// The tools of a member.
+/// The tools of a member and their definitions for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolbox {
     rows: Vec<Row>,
     text: String,
 }
 
-/// The runtime's own tools: name, what they do, parameters.
+/// The runtime's own tools: name, implementation, description.
 const OWN: [(&str, Own, &str); 2] = [
     (
         "compress_context",
@@ -68,8 +69,9 @@ const OWN: [(&str, Own, &str); 2] = [
 ];
 
 impl Toolbox {
-    /// The tools of these groups and of these names; those of everybody if nothing is named. Calls of the tools in
-    /// `approve` have to be allowed. Who is not `housed` has no workspace, and so neither files nor commands.
+    /// Creates a toolbox with the tools of these groups and names, or the default tools if `selected` is `None`. Calls
+    /// of the tools in `approve` need approval. A member that is not `housed` has no workspace, and so neither file nor
+    /// command tools.
     pub fn of(
         selected: Option<&[String]>,
         approve: &[String],
@@ -77,7 +79,7 @@ impl Toolbox {
         installation: Installation<'_>,
     ) -> Self {
         let named = |tool: &Tool| match selected {
-            // Mail comes by itself.
+            // Messages are delivered without a call, so the default selection leaves out `check_messages`.
             None => {
                 let usual = tool.usual && tool.name != "check_messages";
                 tool.listed && (usual || tool.area == Area::Society)
@@ -118,7 +120,7 @@ impl Toolbox {
         }
     }
 
-    /// A toolbox of these rows, for tests of the machine.
+    /// Creates a toolbox of these rows, for tests of the machine.
     #[cfg(test)]
     pub(crate) fn made(rows: Vec<Row>) -> Self {
         Self {
@@ -127,12 +129,12 @@ impl Toolbox {
         }
     }
 
-    /// The tool of this name, if the member has it.
+    /// Returns the tool with this name, if the member has it.
     pub fn find(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)
     }
 
-    /// How a model is told of them: a JSON array.
+    /// Returns the tool definitions for the model: a JSON array.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -149,7 +151,7 @@ fn kind_of(tool: &Tool) -> Kind {
     }
 }
 
-/// A tool as a function of the API.
+/// Returns a tool as a function definition of the chat API.
 fn function(tool: &Tool, installation: Installation<'_>) -> Value {
     json!({ "type": "function", "function": {
         "name": tool.name,
@@ -167,7 +169,7 @@ fn parameters(own: Own) -> Value {
     }
 }
 
-/// There is no such tool, or not for this member.
+/// Returns the refusal for a tool that does not exist, or that this member does not have.
 pub fn not_found(name: &str) -> polis_core::Refusal {
     tool::not_found(name)
 }

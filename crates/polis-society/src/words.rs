@@ -1,11 +1,11 @@
-//! The sentences of the runtime in both languages: what members, their parents and the person are told. Refusals
-//! are not here: they have one language everywhere.
+//! Texts of the runtime in English and Chinese: notes to members, notices to their parents, and prompts for summaries.
+//! Refusals are not here: they are in one language everywhere.
 
 use polis_core::AgentId;
 use polis_core::board::template_text::Language;
 use polis_core::message::Message;
 
-/// A language's sentences.
+/// The texts in one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words(pub Language);
 
@@ -17,7 +17,7 @@ impl Words {
         }
     }
 
-    /// The line above a message that was heard.
+    /// Returns the header line of a received message.
     pub fn letter(self, letter: &Message) -> String {
         let (id, from) = (letter.id, &letter.from);
         match (self.0, letter.reply_to) {
@@ -28,7 +28,7 @@ impl Words {
         }
     }
 
-    /// That a message is cut.
+    /// Returns the note that a message is truncated, with the call that reads the rest.
     pub fn letter_cut(self, letter: &Message, shown: usize, all: usize) -> String {
         let before = letter.id.saturating_sub(1);
         let how = format!("check_messages since={before} limit=1 offset={shown}");
@@ -38,7 +38,7 @@ impl Words {
         }
     }
 
-    /// What a model that is to summarise is asked.
+    /// Returns the request for a summary.
     pub fn summarise(self) -> &'static str {
         match self.0 {
             Language::En => {
@@ -54,7 +54,7 @@ impl Words {
         }
     }
 
-    /// What stands before a conversation that is to be summarised in one piece.
+    /// Returns the introduction of a transcript that is to be summarised.
     pub fn transcript(self) -> &'static str {
         self.pick(
             "This is your conversation so far; long parts are cut.",
@@ -62,7 +62,7 @@ impl Words {
         )
     }
 
-    /// A summary as it stands in the context.
+    /// Returns a summary with its header, as it appears in the context.
     pub fn summary(self, text: &str) -> String {
         match self.0 {
             Language::En => format!(
@@ -72,7 +72,7 @@ impl Words {
         }
     }
 
-    /// What stands in the place of a conversation that could not be summarised.
+    /// Returns the header of a digest, which replaces a conversation that could not be summarised.
     pub fn digest(self) -> &'static str {
         self.pick(
             "[the conversation was too long and was cut; these are its last parts, shortened]",
@@ -80,7 +80,7 @@ impl Words {
         )
     }
 
-    /// That the answer was cut off by the length limit.
+    /// Returns the note that the response was cut off by the length limit.
     pub fn cut_off(self) -> &'static str {
         self.pick(
             "[your answer was cut off because it was too long; go on with a shorter one, in several steps if need be]",
@@ -88,7 +88,7 @@ impl Words {
         )
     }
 
-    /// That the provider held the answer back.
+    /// Returns the note that the provider's content filter blocked the response.
     pub fn held_back(self) -> &'static str {
         self.pick(
             "[your answer was held back by the model's provider; say or do it in another way]",
@@ -96,7 +96,7 @@ impl Words {
         )
     }
 
-    /// That the answer announced calls and contained none.
+    /// Returns the note that the response announced tool calls but contained none.
     pub fn calls_missing(self) -> &'static str {
         self.pick(
             "[your answer announced tool calls but contained none; make the calls now, or say that you are done]",
@@ -104,7 +104,7 @@ impl Words {
         )
     }
 
-    /// That the answer was empty.
+    /// Returns the note that the response was empty.
     pub fn empty_answer(self) -> &'static str {
         self.pick(
             "[your answer was empty; go on with your work, or say in one sentence that you are done or wait]",
@@ -112,7 +112,7 @@ impl Words {
         )
     }
 
-    /// Told to the parent: it ended its turn without an answer.
+    /// Returns the notice to the parent that a member ended its turn without a response.
     pub fn no_answer(self, agent: &AgentId) -> String {
         match self.0 {
             Language::En => format!(
@@ -126,7 +126,7 @@ impl Words {
         }
     }
 
-    /// That only the first calls of an answer were carried out.
+    /// Returns the note that only the first calls of a response were executed.
     pub fn calls_dropped(self, carried_out: usize, dropped: u64) -> String {
         let all = dropped.saturating_add(u64::try_from(carried_out).unwrap_or(u64::MAX));
         match self.0 {
@@ -140,7 +140,7 @@ impl Words {
         }
     }
 
-    /// Told to the parent: the model fails.
+    /// Returns the notice to the parent that a member is parked because its model fails.
     pub fn parked(self, agent: &AgentId, why: &str) -> String {
         match self.0 {
             Language::En => format!(
@@ -152,7 +152,7 @@ impl Words {
         }
     }
 
-    /// Told to the parent: it does the same again and again.
+    /// Returns the notice to the parent that a member is paused because it repeats the same call.
     pub fn repeating(self, agent: &AgentId, tool: &str) -> String {
         match self.0 {
             Language::En => format!(
@@ -165,7 +165,7 @@ impl Words {
         }
     }
 
-    /// Told to the parent: a budget is used up.
+    /// Returns the notice to the parent that a member is paused because a budget is exhausted.
     pub fn broke(self, agent: &AgentId, why: &str) -> String {
         match self.0 {
             Language::En => format!(

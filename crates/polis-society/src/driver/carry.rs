@@ -1,4 +1,5 @@
-//! One life of a member in this process: what its machine wants, carried out one after another.
+//! Driver session of a member: loads it from the store and performs the effects of its state machine one after another
+//! (mailbox reads, budget draws, model requests, tool calls, commits) until it sleeps or has to be reloaded.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +27,7 @@ use crate::model::{Ask, Call, Held, Watch};
 use crate::progress::{Step, glance};
 use crate::prompt;
 
-/// The context of a model that does not say how much it takes.
+/// Context limit for a model that does not report one, in tokens.
 const SOME_CONTEXT: u64 = 128_000;
 
 /// A member in memory.
@@ -34,23 +35,23 @@ const SOME_CONTEXT: u64 = 128_000;
 pub(super) struct Life<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) seat: &'a Seat,
-    /// The operations' ground, as this member.
+    /// The operations, in the context of this member.
     pub(super) ground: Polis,
     pub(super) place: Place,
     pub(super) bounds: Bounds,
     pub(super) machine: Machine,
-    /// The tasks it holds; read when they are needed.
+    /// Its open tasks; loaded when they are needed.
     pub(super) tasks: Option<Vec<TaskSummary>>,
-    /// What the last answer cost.
+    /// Cost of the last response, in millionths.
     pub(super) last_micros: u64,
-    /// The place at the endpoint, until the answer is committed.
+    /// The permit of the endpoint, held until the response is committed.
     pub(super) held: Held,
-    /// The revision it was found at.
+    /// The revision at which the member was loaded.
     found: u64,
 }
 
 impl<'a> Life<'a> {
-    /// Reads a member from the store; `None` if there is nothing to do for it.
+    /// Loads a member from the store; returns `None` if it has nothing to do.
     pub(super) async fn begin(
         shared: &'a Arc<Shared>,
         seat: &'a Seat,
@@ -122,12 +123,12 @@ impl<'a> Life<'a> {
         }))
     }
 
-    /// Whether anything of it was committed.
+    /// Returns whether anything was committed for the member in this session.
     pub(super) fn wrote(&self) -> bool {
         self.machine.revision() != self.found
     }
 
-    /// Lives until it sleeps, or has to be read again. Only the store's failures are errors.
+    /// Runs the member until it sleeps, or has to be reloaded. Only store failures are errors.
     pub(super) async fn live(&mut self) -> Result<End, OpError> {
         let mut effect = self.machine.go();
         loop {
@@ -175,7 +176,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// What is told of this moment.
+    /// Returns the status message for the end of the prompt.
     async fn tail(&mut self) -> Result<String, OpError> {
         if self.tasks.is_none() {
             self.tasks = Some(place::open_tasks(&self.ground, &self.seat.key.agent).await?);
@@ -190,7 +191,7 @@ impl<'a> Life<'a> {
         Ok(prompt::tail(moment, self.shared.words))
     }
 
-    /// Asks the model: for an answer, or for a summary.
+    /// Requests a response from the model, or a summary if there is a compaction plan.
     async fn ask(&mut self, plan: Option<Plan>) -> Result<Option<Event>, OpError> {
         let shared = Arc::clone(self.shared);
         let (number, heard) = (self.machine.state().answers, self.machine.heard());
@@ -231,7 +232,8 @@ impl<'a> Life<'a> {
             cancel: self.seat.pause.clone(),
             watch,
         };
-        // A place that is still held from an answer before would be waited for by its own holder.
+        // Release the permit of an earlier response first: otherwise the member could wait for a permit that it holds
+        // itself.
         self.held = Held::nothing();
         let answered = tokio::select! {
             biased;
@@ -262,7 +264,7 @@ impl<'a> Life<'a> {
         }))
     }
 
-    /// Carries out a call.
+    /// Executes a tool call, and reports its beginning and its end as progress.
     async fn call(&mut self, at: usize, join: Option<Draft>) -> Result<Option<Event>, OpError> {
         let Some(call) = self.machine.call_at(at).cloned() else {
             return Ok(None);
@@ -319,7 +321,7 @@ impl<'a> Life<'a> {
             brief: true,
         };
         let Some(draft) = join else {
-            // Dropping a call ends its command.
+            // Dropping the future of a call kills its command.
             let done = tokio::select! {
                 biased;
                 done = tool.call(&self.ground, ask) => done,
@@ -352,14 +354,14 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// How the member stands now, after somebody else wrote that.
+    /// Returns the event for a member state that another writer changed.
     pub(super) async fn moved(&self) -> Result<Option<Event>, OpError> {
         let state = place::state(&self.shared.polis, &self.seat.key).await?;
         Ok(state.map(|kept| Event::Moved(Box::new(kept.value), kept.revision)))
     }
 }
 
-/// What the model is told of a call that nothing was committed with.
+/// Returns the result of a call that was not committed together with the turn.
 fn outcome(done: Result<tool::Answer, OpError>, ignored: &IgnoredArguments) -> Outcome {
     match done {
         Ok(mut answer) => {

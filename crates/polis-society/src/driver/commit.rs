@@ -1,4 +1,5 @@
-//! The commits of a driver: what a draft becomes in the store, and whom that is told to.
+//! Commits of a driver session: turns a draft of the state machine into a changeset (state, turn, read messages,
+//! approval request, notice to the parent, log events), and reports the result as progress.
 
 use polis_core::changeset::Write;
 use polis_core::event::{NewEvent, Subject, kind};
@@ -19,7 +20,7 @@ use crate::message;
 use crate::model::{Call, Held};
 use crate::progress::Step;
 
-/// What the log tells of how a member stands.
+/// Event data of a change of a member's status.
 #[derive(Debug, Serialize)]
 struct Stands<'a> {
     agent: &'a AgentId,
@@ -28,7 +29,7 @@ struct Stands<'a> {
     why: Option<&'a str>,
 }
 
-/// What the log tells of a call that waits.
+/// Event data of a call that waits for approval.
 #[derive(Debug, Serialize)]
 struct Waits<'a> {
     agent: &'a AgentId,
@@ -37,7 +38,7 @@ struct Waits<'a> {
 }
 
 impl Life<'_> {
-    /// Commits a draft; `None` if another life was faster.
+    /// Commits a draft; returns `None` if another session was faster and the member has to be reloaded.
     pub(super) async fn commit(&mut self, draft: Draft) -> Result<Option<Event>, OpError> {
         let key = &self.seat.key;
         let now = self.ground.clock.now_millis();
@@ -84,7 +85,7 @@ impl Life<'_> {
             Stored::Conflict(of) if joined::is_own(key, &draft, &of) => {
                 match of {
                     RecordKey::Record(_) => self.moved().await,
-                    // A turn or a message that is there already: another life wrote it.
+                    // The turn or the read mark exists already: another session wrote it.
                     _ => Ok(None),
                 }
             }
@@ -100,7 +101,7 @@ impl Life<'_> {
         }
     }
 
-    /// A call that a person has to allow.
+    /// Adds the approval request of a call to the changeset.
     fn ask_for(&self, turn: u64, call: usize, changes: &mut Changeset) {
         let Some(asked) = self.machine.call_at(call) else {
             return;
@@ -129,7 +130,7 @@ impl Life<'_> {
         changes.writes.push(versioned::add(name, &approval));
     }
 
-    /// A message of the member that the runtime writes for it.
+    /// Adds a message that the runtime sends on behalf of the member.
     fn send(&self, to: &AgentId, payload: &Raw, now: i64, changes: &mut Changeset) {
         let message = NewMessage {
             from: self.seat.key.agent.clone(),
@@ -144,7 +145,7 @@ impl Life<'_> {
         changes.writes.push(Write::SendMessage(Box::new(message)));
     }
 
-    /// Those who look on are told of messages to the person.
+    /// Reports messages to the human user as progress.
     pub(super) fn tell_user(&self, call: &Call, outcome: &Outcome) {
         #[derive(Deserialize)]
         struct Sent {

@@ -1,4 +1,5 @@
-//! The turn of a member in the commit of the operation that it called: both are durable, or neither is.
+//! Commit hook that adds the turn of a member to the commit of the operation it called: both are durable, or neither
+//! is.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,26 +16,26 @@ use polis_ops::{Alongside, AnswerOf};
 use crate::compact::shortened;
 use crate::machine::{Draft, Outcome, with_result};
 
-/// The most bytes of an answer that go into a conversation.
+/// Maximum bytes of a tool result that are stored in a conversation.
 const MOST: usize = 24_000;
 
-/// What goes along, and what came of it.
+/// A draft that joins the commit of an operation, and its outcome.
 pub(super) struct Joined {
     key: MemberKey,
     call: String,
     draft: Draft,
-    /// A note to the model beside the answer.
+    /// A note to the model that is appended to the result.
     note: Option<String>,
     begun: Instant,
     came: Arc<Mutex<Came>>,
 }
 
-/// What came of it.
+/// The outcome of the commit.
 #[derive(Debug, Default)]
 pub(super) struct Came {
-    /// What the model is told.
+    /// The tool result for the model.
     outcome: Option<Outcome>,
-    /// How the member stands afterwards.
+    /// The member state after the commit.
     state: Option<MemberState>,
     committed: bool,
     lost: bool,
@@ -58,7 +59,7 @@ impl Joined {
         }
     }
 
-    /// What was committed, if anything was.
+    /// Returns what was committed, if anything was.
     pub(super) fn committed(&self) -> Option<(Outcome, MemberState)> {
         let mut came = lock(&self.came);
         if !came.committed {
@@ -67,7 +68,7 @@ impl Joined {
         Some((came.outcome.take()?, came.state.take()?))
     }
 
-    /// Whether it was not committed because the member stands differently.
+    /// Returns whether the commit failed because another writer changed the member.
     pub(super) fn is_lost(&self) -> bool {
         lock(&self.came).lost
     }
@@ -77,7 +78,7 @@ fn lock(came: &Mutex<Came>) -> std::sync::MutexGuard<'_, Came> {
     came.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The writes of a draft beside its turn: how the member stands, and what it read.
+/// Adds the writes of a draft except its turn: the member state, and the messages marked as read.
 pub(super) fn writes(key: &MemberKey, draft: &Draft, changes: &mut Changeset) {
     changes.writes.push(put_state(key, draft, &draft.state));
     if !draft.read.is_empty() {
@@ -98,16 +99,16 @@ fn put_state(key: &MemberKey, draft: &Draft, state: &MemberState) -> Write {
 }
 
 fn text_of(state: &MemberState) -> String {
-    // Our own types serialise.
+    // Our own types always serialise.
     serde_json::to_string(state).unwrap_or_default()
 }
 
-/// A turn as it is kept.
+/// Returns the stored form of a turn.
 pub(super) fn turn_body(at: i64, entries: &str) -> String {
     format!("{{\"at\":{at},\"of\":[{entries}]}}")
 }
 
-/// Whether a conflict is about the member itself.
+/// Returns whether a conflict concerns the member itself.
 pub(super) fn is_own(key: &MemberKey, draft: &Draft, of: &RecordKey) -> bool {
     match of {
         RecordKey::Record(name) => *name == member::state_name(key),
@@ -175,8 +176,8 @@ impl Alongside for Joined {
 }
 
 impl Joined {
-    /// If the operation itself writes how the member stands (it hired somebody): both changes in one. Where it was
-    /// decided on another revision than ours, ours is added as it is, and conflicts.
+    /// Merges both states if the operation itself writes the member state (for example because it hired an agent). If
+    /// the operation was decided on a different revision, the state of the draft is added unchanged, and conflicts.
     fn merged(&self, changes: &mut Changeset, name: &RecordName) -> Option<MemberState> {
         let ours = Expect::Revision(self.draft.revision);
         let same = changes.writes.iter().any(|write| {

@@ -1,8 +1,9 @@
-//! Carries out what a member's machine wants: reads the store, asks the model, calls tools, commits.
+//! Driver of a member: performs the effects of its state machine. Reads the store, calls the model, executes tools and
+//! commits.
 //!
-//! A member is driven by one task at a time, from when something happens to it until it sleeps. Whatever goes
-//! wrong with the store ends a life, and the next begins from what the store has; what a member was about to do is
-//! then decided again. When a member has something to do is decided by the [`worker`](crate::worker).
+//! A member is driven by one task at a time, from the moment it has work until it sleeps. Any store failure ends the
+//! session; the next session starts from the stored state, and the interrupted step is decided again. When a member has
+//! work is decided by the [`worker`](crate::worker).
 
 mod carry;
 mod commit;
@@ -29,13 +30,13 @@ use crate::toolbox::Toolbox;
 use crate::words::Words;
 use carry::Life;
 
-/// How long a store that failed is left alone: at first, and at most.
+/// Backoff after a store failure: initial and maximum.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How many lives that came to nothing may follow each other without a pause.
+/// How many sessions without a commit may follow each other before the backoff applies.
 const IN_VAIN: u32 = 3;
 
-/// What all members of this process share.
+/// State shared by all members of this process.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) polis: Polis,
@@ -46,7 +47,7 @@ pub(crate) struct Shared {
     boxes: Mutex<HashMap<Selection, Arc<Toolbox>>>,
 }
 
-/// Which tools, which of them have to be allowed, and whether there is a workspace.
+/// Cache key of a toolbox: the selected tools, the tools that need approval, and whether the member has a workspace.
 type Selection = (Option<Vec<String>>, Vec<String>, bool);
 
 impl Shared {
@@ -66,7 +67,7 @@ impl Shared {
         }
     }
 
-    /// The toolbox of a selection; made once.
+    /// Returns the toolbox of a selection from the cache, building it on first use.
     fn toolbox(
         &self,
         tools: Option<&[String]>,
@@ -98,15 +99,15 @@ impl Shared {
     }
 }
 
-/// A member that is driven, as its driver and the worker see it.
+/// A member that is driven, shared by its driver and the worker.
 #[derive(Debug)]
 pub(crate) struct Seat {
     pub(crate) key: MemberKey,
-    /// Ends what it does at once; nothing of it is told to anybody.
+    /// Cancels all its work at once; no result is reported.
     pub(crate) stop: CancellationToken,
-    /// It does not think any more: calls of an answer that it has are carried out to their end.
+    /// Makes no further model requests; the calls of the current response are still executed.
     pub(crate) pause: CancellationToken,
-    /// Something about its place or its budget may have changed.
+    /// Its position in the team or its budget may have changed.
     pub(crate) news: AtomicBool,
 }
 
@@ -125,14 +126,14 @@ impl Seat {
     }
 }
 
-/// Why a life ended.
+/// Why a session ended.
 #[derive(Debug)]
 enum End {
-    /// Nothing to do until something happens.
+    /// Nothing to do until the next event.
     Sleeps,
-    /// What is in memory is out of date.
+    /// The state in memory is out of date; reload it.
     Again,
-    /// It is not wanted any more.
+    /// It was cancelled.
     Stopped,
 }
 
@@ -172,7 +173,7 @@ fn log(member: &MemberKey, error: &OpError) {
     tracing::warn!(%member, code = %error.code(), "{error}; it goes on when the store does");
 }
 
-/// Whether it is the store itself that failed, not what was asked of it.
+/// Returns whether the store itself failed, rather than refused the operation.
 pub(crate) fn is_store(error: &OpError) -> bool {
     matches!(error, OpError::Failed(_))
         && matches!(
@@ -187,7 +188,7 @@ pub(crate) fn is_store(error: &OpError) -> bool {
         )
 }
 
-/// A record that cannot be read.
+/// Returns the error for a record that cannot be parsed.
 fn damaged(what: &str) -> OpError {
     Refusal::new(
         Code::StoreCorrupt,

@@ -1,4 +1,5 @@
-//! What a driver reads when a member wakes: who it is, how it stands, where, and what was said.
+//! Store reads of a driver: loads a member's state, role, run, conversation and open tasks, and the budget limits on the
+//! path from the member to the root; builds the query for its unread messages.
 
 use polis_core::record::RecordName;
 use polis_core::society::budget::{self, Limits, Resource};
@@ -16,12 +17,12 @@ use serde::de::DeserializeOwned;
 use super::damaged;
 use crate::prompt::SHOWN_TASKS;
 
-/// How many turns are read at once.
+/// Page size for reading turns.
 const PAGE: u32 = 64;
-/// How many messages are heard at once; a store reads so few where it is asked.
+/// Maximum number of messages read at once; the embedded store runs reads of this size inline.
 pub(super) const MAIL: u32 = 20;
 
-/// Who a member is, and its role.
+/// A member with its role and run.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) member: Member,
@@ -29,12 +30,12 @@ pub(super) struct Place {
     pub(super) run: Run,
 }
 
-/// What those above a member, and it itself, limit.
+/// Limits that apply to a member: its own and those of its ancestors.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bounds {
-    /// Whether any of them limits this.
+    /// Whether a resource is limited, in the order of `Resource::ALL`.
     limited: [bool; 4],
-    /// When time is up (milliseconds).
+    /// Deadline (milliseconds).
     pub(super) deadline: Option<i64>,
 }
 
@@ -58,7 +59,7 @@ async fn read<T: DeserializeOwned>(
     read.map_err(|_| damaged(&format!("The record {}", name.id)))
 }
 
-/// How a member stands.
+/// Returns the state of a member.
 pub(super) async fn state(
     polis: &Polis,
     key: &MemberKey,
@@ -66,13 +67,14 @@ pub(super) async fn state(
     read(polis, &member::state_name(key)).await
 }
 
-/// Who a member is; `None` if it is not driven: its run is not active, or it thinks for itself.
+/// Returns a member with its role and run; `None` if it is not driven, because its run is not active or it is an
+/// outside agent.
 pub(super) async fn place(polis: &Polis, key: &MemberKey) -> Result<Option<Place>, OpError> {
     let Some(run) = read::<Run>(polis, &run::record_name(&key.run)).await? else {
         return Ok(None);
     };
     let run = match run.value.status {
-        // A message to a member resumes a run that was done.
+        // A message to a member reopens a run that was done.
         RunStatus::Done if has_mail(polis, key).await? => op::reopen_run(polis, &key.run).await?,
         _ => run.value,
     };
@@ -96,7 +98,7 @@ pub(super) async fn place(polis: &Polis, key: &MemberKey) -> Result<Option<Place
     }))
 }
 
-/// Whether a member has unread messages.
+/// Returns whether a member has unread messages.
 async fn has_mail(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
     let query = MailboxQuery {
         limit: 1,
@@ -105,7 +107,7 @@ async fn has_mail(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
     Ok(!polis.store.mailbox(&query).await?.is_empty())
 }
 
-/// What is limited on the way from a member up to the top.
+/// Returns the limits on the path from a member up to the root.
 pub(super) async fn bounds(
     polis: &Polis,
     key: &MemberKey,
@@ -115,7 +117,7 @@ pub(super) async fn bounds(
     let created = |member: &Member| member.created_at.millis().unwrap_or(0);
     let mut chain = vec![(*account, created(own))];
     let mut parent = own.parent.clone();
-    // A way up is never longer than a tree is deep; a circle would end here.
+    // The path is never longer than the tree is deep; this bound ends the loop in case of a cycle.
     while let Some(agent) = parent.filter(|_| chain.len() < 100) {
         let above = MemberKey::new(key.run.clone(), agent);
         let Some(member) = read::<Member>(polis, &member::record_name(&above)).await? else {
@@ -133,7 +135,7 @@ pub(super) async fn bounds(
     })
 }
 
-/// A conversation from this turn on.
+/// Returns the conversation of a member, from the first turn that is in its context.
 pub(super) async fn turns(
     polis: &Polis,
     key: &MemberKey,
@@ -146,7 +148,7 @@ pub(super) async fn turns(
         let Some(last) = page.last() else { break };
         from = last.turn + 1;
         for stored in page {
-            // What was added after the state was read is of another life.
+            // Turns added after the state was read belong to another session.
             if stored.turn >= state.next_turn {
                 break;
             }
@@ -158,7 +160,7 @@ pub(super) async fn turns(
     Ok(found)
 }
 
-/// Which of a mailbox's messages a member hears: of `root`'s those of its run.
+/// Returns the query for the unread messages of a member. For `root`, only messages of its run are included.
 pub(super) fn mailbox(key: &MemberKey, now: i64) -> MailboxQuery {
     MailboxQuery {
         recipient: key.agent.clone(),
@@ -170,7 +172,7 @@ pub(super) fn mailbox(key: &MemberKey, now: i64) -> MailboxQuery {
     }
 }
 
-/// The tasks that an agent holds and has not completed.
+/// Returns the tasks that an agent owns and has not completed.
 pub(super) async fn open_tasks(
     polis: &Polis,
     agent: &AgentId,
@@ -189,7 +191,7 @@ pub(super) async fn open_tasks(
     Ok(found)
 }
 
-/// Whether a member in this state does anything by itself, or when it hears something.
+/// Returns whether a member in this state acts, by itself or on a message.
 pub(super) fn may_act(status: MemberStatus) -> bool {
     matches!(
         status,

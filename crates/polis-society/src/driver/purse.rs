@@ -1,4 +1,5 @@
-//! Paying: what a member needs before it may ask its model or run a command.
+//! Budget of a driver session: draws budget from the ancestors before a model request or a command, and refuses it when
+//! a limit or the deadline is reached.
 
 use polis_core::Code;
 use polis_core::society::budget::{Amount, Resource};
@@ -8,11 +9,11 @@ use super::carry::Life;
 use super::place;
 use crate::machine::{Cost, Event};
 
-/// How many of a thing are drawn at once.
+/// How many times the needed amount is drawn at once.
 const CHUNK: u64 = 8;
 
 impl Life<'_> {
-    /// Sees that this can be paid; `None` if the member stands differently by now.
+    /// Ensures that the member has budget for this cost; returns `None` if its state changed and it has to be reloaded.
     pub(super) async fn fund(&mut self, cost: Cost) -> Result<Option<Event>, OpError> {
         if self.seat.has_news() {
             self.refresh().await?;
@@ -42,13 +43,14 @@ impl Life<'_> {
             Err(OpError::Refused(refusal)) if refusal.code == Code::BudgetExhausted => {
                 Ok(Some(Event::Broke(refusal.message)))
             }
-            // It was dismissed, or its run is over.
+            // It was dismissed, or its run has ended.
             Err(OpError::Refused(_)) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// About what it takes. Money is known only afterwards: what the last answer cost is a good guess.
+    /// Estimates the amount needed. The price is known only afterwards; the cost of the last response is a good
+    /// estimate.
     fn want(&self, cost: Cost) -> Amount {
         match cost {
             Cost::Command => Amount {
@@ -64,7 +66,7 @@ impl Life<'_> {
         }
     }
 
-    /// Whether it has drawn enough already.
+    /// Returns whether the member has drawn enough already.
     fn has(&self, want: &Amount) -> bool {
         let account = &self.machine.base().account;
         let unwritten = self.machine.unwritten();
@@ -77,7 +79,7 @@ impl Life<'_> {
         })
     }
 
-    /// Reads again what the log said may have changed.
+    /// Reloads the limits and tasks after the log reported a change.
     pub(super) async fn refresh(&mut self) -> Result<(), OpError> {
         let polis = &self.shared.polis;
         let limits = self.machine.base().account.limits;

@@ -1,4 +1,4 @@
-//! Passes on what a model says while it says it.
+//! Streams partial model responses, retries and warnings to the progress channel.
 
 use polis_core::society::MemberKey;
 use tokio::sync::broadcast;
@@ -6,7 +6,7 @@ use tokio::sync::broadcast;
 use crate::model::Watch;
 use crate::progress::{Progress, Step};
 
-/// Tells those who look on.
+/// Publishes events of a model request as progress events.
 #[derive(Debug)]
 pub(super) struct Onlookers {
     pub(super) member: MemberKey,

@@ -1,4 +1,5 @@
-//! The calls of an answer, one after another: which are carried out, how, and what is told of those that are not.
+//! Execution of the tool calls of a response, one after another: detects repetition, asks for approval, draws budget,
+//! and records a result for each call, also for those that are not executed.
 
 use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::{CallEnd, Entry, Used};
@@ -12,13 +13,13 @@ use super::{Asked, Cost, Effect, Machine, Outcome, Phase, did};
 use crate::message;
 use crate::toolbox::{self, Kind, Own};
 
-/// What the model is told of a call that is not carried out.
+/// Returns the result for a call that is refused.
 pub(crate) fn refused(refusal: Refusal) -> Outcome {
     Outcome::failed(tool::Answer::refused(&OpError::from(refusal), true).text)
 }
 
 impl Machine {
-    /// The next call, or what comes after the last.
+    /// Starts the next call, or continues after the last one.
     pub(super) fn call(&mut self) -> Effect {
         while let Some(call) = self.calls.get(self.at) {
             match self.repeats.judge(call) {
@@ -41,7 +42,7 @@ impl Machine {
                     self.settle(&interrupted());
                     continue;
                 }
-                // Paid and allowed it was; doing it again does no harm.
+                // It was paid for and approved before the crash, and repeating it does no harm.
                 (self.allowed, self.funded) = (true, true);
             }
             self.crashed = false;
@@ -72,7 +73,7 @@ impl Machine {
                     return self.carry_out(false);
                 }
                 Kind::Outside { .. } => {
-                    // Written down before it is begun.
+                    // Record the call before it starts, so that a crash is detected.
                     self.state.doing = Some(call.id.clone());
                     self.state.tool = Some(call.tool.clone());
                     return self.commit();
@@ -83,7 +84,7 @@ impl Machine {
         self.go()
     }
 
-    /// All calls of the answer are done.
+    /// Finishes the response after all its calls.
     fn over(&mut self) {
         if self.calls.is_empty() {
             return;
@@ -108,7 +109,7 @@ impl Machine {
 
     fn carry_out(&mut self, joined: bool) -> Effect {
         if joined {
-            // Whatever it was, it works now.
+            // Whatever its status was, it is working now.
             self.state.status = MemberStatus::Working;
         }
         self.phase = Phase::Calling { joined };
@@ -118,7 +119,7 @@ impl Machine {
         }
     }
 
-    /// The call at hand has its result.
+    /// Records the result of the current call.
     pub(super) fn settle(&mut self, outcome: &Outcome) {
         if let Some(call) = self.calls.get(self.at) {
             let entry = did(&call.id, outcome);
@@ -129,7 +130,7 @@ impl Machine {
         self.next_call();
     }
 
-    /// On to the next call.
+    /// Advances to the next call.
     pub(super) fn next_call(&mut self) {
         self.at += 1;
         self.state.doing = None;
@@ -138,13 +139,13 @@ impl Machine {
         self.funded = false;
     }
 
-    /// None of the calls is carried out: the answer was cut off or held back, and so may they be.
+    /// Fails all calls of a response that was cut off or filtered: they may be incomplete as well.
     pub(super) fn void_calls(&mut self) {
         if !std::mem::take(&mut self.void) || self.calls.is_empty() {
             return;
         }
         let text = self.person.words.cut_off();
-        // None of the calls is carried out, so the first ones are not either.
+        // No call is executed, so a note that only the first calls were executed would be wrong.
         self.dropped = 0;
         while self.at < self.calls.len() {
             self.settle(&Outcome::failed(text));
@@ -169,7 +170,7 @@ impl Machine {
     }
 
     fn ask_for_approval(&mut self) -> Effect {
-        // There is a decision only about what was committed.
+        // Approvals exist only for committed responses.
         if self.said < self.base.next_turn {
             self.phase = Phase::Deciding;
             return Effect::LookForDecision {
@@ -186,7 +187,7 @@ impl Machine {
         self.commit()
     }
 
-    /// What was decided about the call at hand.
+    /// Handles the decision about the current call.
     pub(super) fn decided(&mut self, asked: Asked) -> Effect {
         match asked {
             Asked::Open if self.base.status == MemberStatus::Asking && self.entries.is_empty() => {
@@ -247,7 +248,7 @@ impl Machine {
     }
 }
 
-/// The arguments of a call as an object.
+/// Parses the arguments of a call as a JSON object.
 pub(crate) fn params(arguments: &str) -> Result<Map<String, Value>, Refusal> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());

@@ -1,4 +1,5 @@
-//! What comes to a member's machine, and what it wants done.
+//! Inputs and outputs of a member's state machine: events (from the store, the model and tools) and effects (requests
+//! to the driver), with the draft of a commit.
 
 use polis_core::message::Message;
 use polis_core::society::approval::Decision;
@@ -9,67 +10,67 @@ use polis_core::society::turn::{CallEnd, Turn};
 use crate::compact::Plan;
 use crate::model::{Answer, ModelError};
 
-/// How a member was found in the store.
+/// A member as loaded from the store.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// How it stands.
+    /// Its state.
     pub state: MemberState,
-    /// The revision of that.
+    /// The revision of the state.
     pub revision: u64,
     /// Its turns from `state.since` on, with their numbers.
     pub turns: Vec<(u64, Turn)>,
 }
 
-/// What comes.
+/// An event for the state machine.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// Somebody else wrote how the member stands: a person paused it, a child drew from its purse, an ancestor
-    /// dismissed it. Whatever was to be committed was not.
+    /// Another writer changed the member state: the human user paused it, a child drew from its budget, or an ancestor
+    /// dismissed it. The pending commit was not made.
     Moved(Box<MemberState>, u64),
-    /// The unread messages of its mailbox, by number; may be none.
+    /// The unread messages of its mailbox, in order of their ids; may be empty.
     Mail(Vec<Message>),
-    /// There is money for what was asked.
+    /// The requested budget is available.
     Funded,
-    /// There is none, and why: a sentence.
+    /// The budget is exhausted; the text gives the reason as a sentence.
     Broke(String),
-    /// The model answered.
+    /// The model responded.
     Answered(Box<Answer>),
-    /// The model did not.
+    /// The model request failed.
     Failed(ModelError),
-    /// A call is over, and nothing of it is committed.
+    /// A call ended, and nothing of it is committed.
     Done(Outcome),
-    /// A call is over and was committed, with the turn.
+    /// A call ended and was committed together with the turn.
     Joined(Outcome, Box<MemberState>, u64),
-    /// A commit was made.
+    /// A commit succeeded, with this new revision.
     Committed(u64),
-    /// Whether a person was asked about the call, and what was decided, if anything was yet.
+    /// The state of the approval of a call.
     Decided(Asked),
 }
 
-/// What is known of a call that has to be allowed.
+/// State of the approval of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// Nobody was asked.
+    /// No approval was requested.
     Not,
-    /// It is not decided yet.
+    /// The request is pending.
     Open,
-    /// It is decided.
+    /// The request is decided.
     Decided(Decision),
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the model is told.
+    /// The text for the model.
     pub text: String,
     /// How it ended.
     pub end: CallEnd,
-    /// How long it took (milliseconds).
+    /// Its duration (milliseconds).
     pub ms: u64,
 }
 
 impl Outcome {
-    /// A call that was not carried out, and what the model is told.
+    /// Creates the result of a call that was not executed, with the text for the model.
     pub fn failed(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -79,69 +80,69 @@ impl Outcome {
     }
 }
 
-/// What is wanted. One at a time: the next event answers it.
+/// A request to the driver. There is one at a time: the next event answers it.
 #[derive(Debug, Clone)]
 pub enum Effect {
-    /// Look into the mailbox.
+    /// Read the mailbox.
     LookForMail,
-    /// See that this can be paid.
+    /// Ensure that the budget covers this cost.
     Fund(Cost),
-    /// Ask the model, with the context's prompt.
+    /// Request a response from the model, with the prompt of the context.
     Ask,
-    /// Ask the model for a summary.
+    /// Request a summary from the model.
     Sum(Plan),
-    /// Carry out a call.
+    /// Execute a tool call.
     Call {
-        /// Its place in the answer.
+        /// Its index in the response.
         at: usize,
-        /// What goes into its commit, if it makes one; nothing if it makes none, or its own.
+        /// The draft that joins the call's commit; `None` if the call commits nothing or commits separately.
         join: Option<Box<Draft>>,
     },
-    /// Commit this.
+    /// Commit this draft.
     Commit(Box<Draft>),
-    /// Look whether a call was allowed: the name of its approval.
+    /// Read the approval of a call.
     LookForDecision {
-        /// The turn of the answer.
+        /// The turn of the response.
         turn: u64,
-        /// The call's place in it.
+        /// The index of the call in the response.
         call: usize,
     },
-    /// Nothing is to be done until something happens to it.
+    /// Nothing to do until the next event.
     Sleep,
-    /// It was dismissed; nothing is to be done ever.
+    /// The member was dismissed; it will never do anything again.
     Gone,
-    /// What is in memory does not fit what came; read everything again.
+    /// The state in memory does not match the event; reload everything.
     Reload,
 }
 
-/// What has to be paid.
+/// What has to be paid from the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cost {
-    /// An answer of the model.
+    /// A response of the model.
     Answer,
     /// A command.
     Command,
 }
 
-/// What a commit is made of.
+/// The contents of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// How the member stands afterwards.
+    /// The member state after the commit.
     pub state: MemberState,
-    /// The revision this was decided on.
+    /// The revision on which this was decided.
     pub revision: u64,
-    /// What was spent since the commit before; it is in the state's account already.
+    /// Budget spent since the previous commit; already included in the account of `state`.
     pub spend: Amount,
-    /// The turn's number, if there is one.
+    /// The number of the turn, if there is one.
     pub turn: Option<u64>,
-    /// The turn's entries as JSON, with commas between them.
+    /// The entries of the turn as JSON, separated by commas.
     pub entries: String,
-    /// The messages it has read.
+    /// Ids of the messages to mark as read.
     pub read: Vec<u64>,
-    /// A call that is to be allowed: its place in the answer.
+    /// A call that needs approval: its turn and its index in the response.
     pub asks: Option<(u64, usize)>,
-    /// What the member's parent is told.
+    /// The notice to the member's parent.
     pub parent_notice: Option<String>,
-    /// Whether the log tells how it stands.
+    /// Whether to log the new status.
     pub stands: bool,
 }

@@ -1,4 +1,5 @@
-//! Making a member anew from what the store has of it.
+//! Restores the state machine of a member from the store: replays its stored turns to rebuild the context, the pending
+//! tool calls and the repetition history.
 
 use polis_core::society::budget::Amount;
 use polis_core::society::turn::Entry;
@@ -9,7 +10,8 @@ use crate::context::Context;
 use crate::message;
 
 impl Machine {
-    /// The member as the store has it. `head` is what it is told always; [`go`](Self::go) says what is next.
+    /// Creates a machine from the stored state of a member. `head` is the system message; [`go`](Self::go) returns the
+    /// first effect.
     pub fn load(person: Person, head: &str, found: Found) -> Self {
         let context = Context::new(head, person.tools.text().len());
         let mut machine = Self {

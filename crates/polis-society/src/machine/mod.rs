@@ -1,8 +1,8 @@
-//! A member as a machine: what it knows, what comes to it, and what it wants done next. Pure: no clock, no store,
-//! no model; those who carry out its wishes are in `driver`.
+//! State machine of a member: takes events (messages, model responses, tool results, commits) and returns the next
+//! effect to perform. Pure: no clock, no store, no model; effects are performed by `driver`.
 //!
-//! It wants one thing at a time, and the next event answers it. Whatever it has not seen committed it may lose:
-//! a machine that is made anew from the store goes on where the store is.
+//! There is one effect at a time, and the next event answers it. Anything not yet committed may be lost: a machine that
+//! is restored from the store continues from the stored state.
 
 mod call;
 mod event;
@@ -31,22 +31,22 @@ use crate::toolbox::Toolbox;
 use crate::words::Words;
 use repeat::Repeats;
 
-/// What a machine is made for.
+/// Configuration of a machine.
 #[derive(Debug, Clone)]
 pub struct Person {
-    /// Which member it is.
+    /// The member.
     pub key: MemberKey,
     /// Its tools.
     pub tools: Arc<Toolbox>,
-    /// How many tokens its context may have.
+    /// Context limit, in tokens.
     pub limit: u64,
-    /// The language it is spoken to in.
+    /// The language of the runtime's texts.
     pub words: Words,
     /// The worker that drives it.
     pub worker: String,
 }
 
-/// What it waits for.
+/// The event that the machine waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
     Mail,
@@ -59,73 +59,73 @@ enum Phase {
     Over,
 }
 
-/// A member.
+/// The state machine of a member.
 #[derive(Debug)]
 pub struct Machine {
     person: Person,
-    /// What its model is shown.
+    /// The context that is sent to its model.
     pub context: Context,
     phase: Phase,
-    /// How it stands in the store.
+    /// The member state in the store.
     base: MemberState,
     revision: u64,
-    /// How it shall stand, but for its account and its children.
+    /// The new member state, except its account and its children.
     state: MemberState,
-    /// What it spent since the last commit.
+    /// Budget spent since the last commit.
     spend: Amount,
-    /// What was added since the last commit, as JSON with commas.
+    /// Entries added since the last commit, as JSON separated by commas.
     entries: String,
-    /// What it read since the last commit.
+    /// Messages read since the last commit.
     read: Vec<u64>,
-    /// What its parent is told with the next commit: why it is held up. The person sees that in the member's status,
-    /// and an approval in the list of approvals; neither is a message to the person.
+    /// The notice for the parent in the next commit: why the member is blocked. The human user sees that in the
+    /// member's status, and an approval in the list of approvals; neither is a message to the human user.
     parent_notice: Option<String>,
-    /// The call that is to be allowed, asked with the next commit.
+    /// The call whose approval is requested with the next commit.
     asks: Option<(u64, usize)>,
-    /// The calls of the newest answer that are not all done.
+    /// The calls of the newest response, until all of them are done.
     calls: Vec<Call>,
-    /// The first that is not done.
+    /// The index of the first call that is not done.
     at: usize,
-    /// The turn that answer is in.
+    /// The turn of that response.
     said: u64,
-    /// The calls are of an answer that was cut off.
+    /// The response was incomplete, so its calls are not executed.
     void: bool,
-    /// How many calls of the newest answer are not carried out because they were too many; its model is told so after
-    /// the results of the others.
+    /// How many calls of the newest response are not executed because there were too many; the model gets a note about
+    /// it after the results of the others.
     dropped: u64,
-    /// The call at hand was allowed.
+    /// The current call was approved.
     allowed: bool,
-    /// The call at hand is paid.
+    /// The current call is paid for.
     funded: bool,
-    /// The call at hand was begun by a process that ended.
+    /// The current call was started by a process that has ended.
     crashed: bool,
-    /// The model owes an answer.
+    /// The model has to respond next.
     owed: bool,
     repeats: Repeats,
-    /// How often the context was made smaller since the last answer.
+    /// Number of compactions since the last response.
     squeezed: u32,
-    /// The model said that the context is too long, since the last answer.
+    /// The model refused the context as too long since the last response.
     too_long: bool,
-    /// The member wants its context made smaller: with this summary, or with one it is asked for.
+    /// The member requested compaction: with this summary, or with one that the model is asked for.
     compress: Option<Option<String>>,
-    /// How many answers in a row were cut off or held back.
+    /// How many responses in a row were incomplete (cut off, filtered, empty or without the announced calls).
     nudged: u32,
-    /// The model that answered last.
+    /// The model of the last response.
     model: String,
 }
 
 impl Machine {
-    /// How it stands, as far as it knows.
+    /// Returns the member state, including changes that are not committed.
     pub fn state(&self) -> &MemberState {
         &self.state
     }
 
-    /// The revision it knows of.
+    /// Returns the last known revision of the member state.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// It drew money: how it stands in the store now. Whether that fits what is known.
+    /// Takes over the stored state after a budget draw. Returns whether that state matches the known one.
     #[must_use]
     pub fn adopt(&mut self, state: MemberState, revision: u64) -> bool {
         let same = state.next_turn == self.base.next_turn && state.status == self.base.status;
@@ -136,32 +136,32 @@ impl Machine {
         same
     }
 
-    /// How it stands in the store, as far as it knows.
+    /// Returns the last known member state in the store.
     pub fn base(&self) -> &MemberState {
         &self.base
     }
 
-    /// What it spent since the last commit.
+    /// Returns the budget spent since the last commit.
     pub fn unwritten(&self) -> Amount {
         self.spend
     }
 
-    /// Its tools.
+    /// Returns its toolbox.
     pub fn tools(&self) -> Arc<Toolbox> {
         Arc::clone(&self.person.tools)
     }
 
-    /// The call of this place.
+    /// Returns the call with this index.
     pub fn call_at(&self, at: usize) -> Option<&Call> {
         self.calls.get(at)
     }
 
-    /// How many messages it has heard, those in its prompt too.
+    /// Returns how many messages the member has received, including those in its prompt.
     pub fn heard(&self) -> u64 {
         self.state.heard
     }
 
-    /// Something comes: what is to be done?
+    /// Handles an event, and returns the next effect.
     pub fn on(&mut self, event: Event) -> Effect {
         match (self.phase.clone(), event) {
             (Phase::Over, _) => Effect::Gone,
@@ -194,7 +194,7 @@ impl Machine {
         }
     }
 
-    /// What is next, when nothing is under way.
+    /// Returns the next effect when no operation is in progress.
     pub fn go(&mut self) -> Effect {
         match self.state.status {
             MemberStatus::Gone => {
@@ -212,7 +212,8 @@ impl Machine {
         }
     }
 
-    /// Somebody else wrote how it stands. What only they change is taken over; what only this changes stays.
+    /// Handles a member state changed by another writer: takes over the fields that only others change, and keeps those
+    /// that only this machine changes.
     fn moved(&mut self, phase: &Phase, state: MemberState, revision: u64) -> Effect {
         if state.status == MemberStatus::Gone {
             self.phase = Phase::Over;
@@ -228,7 +229,7 @@ impl Machine {
         }
         let held = matches!(state.status, MemberStatus::Paused | MemberStatus::Parked);
         if held && state.status != self.base.status {
-            // The answer is kept, its calls wait.
+            // The response is kept; its calls wait.
             self.state.status = state.status;
             self.state.why.clone_from(&state.why);
             if self.state.doing != self.base.doing && self.base.doing.is_none() {
@@ -247,7 +248,7 @@ impl Machine {
         }
     }
 
-    /// Adds to the conversation; written with the next commit.
+    /// Adds an entry to the conversation; it is stored with the next commit.
     fn push(&mut self, entry: &Entry) {
         self.context.add(self.base.next_turn, entry);
         if !self.entries.is_empty() {
@@ -262,7 +263,7 @@ impl Machine {
         Effect::Commit(Box::new(self.draft(turn)))
     }
 
-    /// What a commit is made of now.
+    /// Returns the contents of a commit at this moment.
     fn draft(&self, turn: bool) -> Draft {
         let state = match turn {
             true => self.with_turn(),
@@ -311,7 +312,7 @@ impl Machine {
         state
     }
 
-    /// What was drafted is in the store.
+    /// Handles a successful commit.
     fn took(&mut self, state: MemberState, revision: u64) {
         self.state = state.clone();
         self.base = state;
@@ -323,7 +324,7 @@ impl Machine {
         self.asks = None;
     }
 
-    /// A call was committed with the turn.
+    /// Handles a call that was committed together with the turn.
     fn joined(&mut self, outcome: &Outcome, state: MemberState, revision: u64) -> Effect {
         let turn = self.base.next_turn;
         self.took(state, revision);
@@ -338,13 +339,13 @@ impl Machine {
     }
 }
 
-/// An entry as it is kept.
+/// Returns the stored form of an entry.
 fn written(entry: &Entry) -> String {
-    // Our own types serialise; an entry that did not would be told as nothing.
+    // Our own types always serialise; if not, the entry would be stored as an empty note.
     serde_json::to_string(entry).unwrap_or_else(|_| "{\"told\":{\"m\":null}}".to_owned())
 }
 
-/// The entry of a call's result.
+/// Returns the entry for the result of a call.
 fn did(call: &str, outcome: &Outcome) -> Entry {
     Entry::Did {
         m: message::tool(call, &outcome.text),
@@ -353,7 +354,7 @@ fn did(call: &str, outcome: &Outcome) -> Entry {
     }
 }
 
-/// A draft's entries and the result of the call it goes along with.
+/// Returns the entries of a draft followed by the result of the call that it joins.
 pub fn with_result(entries: &str, call: &str, outcome: &Outcome) -> String {
     let did = written(&did(call, outcome));
     match entries.is_empty() {

@@ -1,8 +1,8 @@
-//! Noticing a member that goes round in circles: the same call in answer after answer. What is done about it is
-//! left to `call`.
+//! Loop detection: notices a member that makes the same tool call in response after response. What to do about it is
+//! decided in `call`.
 //!
-//! Counted from the conversation alone, so a restart forgets nothing that is still in the context. Counted by
-//! answers: what stands twice in one answer was asked for before the model saw any result.
+//! Counts are taken from the conversation alone, so a restart forgets nothing that is still in the context. Responses
+//! are counted, not calls: calls repeated within one response were made before the model saw any result.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,69 +14,69 @@ use serde_json::Value;
 use crate::model::Call;
 use crate::toolbox::Kind;
 
-/// How many answers are remembered.
+/// How many responses are remembered.
 const KEPT: usize = 64;
 
-/// How much of the same is too much.
+/// A limit on repetition.
 struct Limit {
-    /// So many of the last answers count.
+    /// How many of the last responses are considered.
     window: usize,
-    /// In so many of them a call may stand; in the next it is not carried out.
+    /// In how many of them a call may occur; in the next one it is not executed.
     allowed: usize,
-    /// So many answers are told; with the last of them the member is stopped.
+    /// Number of warnings; with the last one the member is stopped.
     warnings: usize,
 }
 
-/// For what comes to the same each time.
+/// For calls with the same result each time.
 const SAME: Limit = Limit {
     window: 24,
     allowed: 3,
     warnings: 3,
 };
-/// For what changes something, or comes to something else each time, as a look at a command that runs.
+/// For calls that change something, or return a different result each time, such as polling a running command.
 const BUSY: Limit = Limit {
     window: KEPT,
     allowed: 10,
     warnings: 5,
 };
 
-/// What a call is to be taken for.
+/// Decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Carry it out.
+    /// Execute it.
     Fine,
-    /// Tell the model this instead.
+    /// Give the model this text instead of a result.
     Warn(String),
-    /// Tell the model this, and stop the member.
+    /// Give the model this text, and stop the member.
     Stop(String),
 }
 
-/// What became of a call.
+/// Effect of an earlier call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Came {
-    /// It changed nothing: a look, or a failure. With the hash of its result.
+    /// It changed nothing: a read or a failure, with the hash of its result.
     Nothing(u64),
     /// It changed something outside of the store.
     Outside,
     /// It changed something in the store.
     Inside,
-    /// It was not carried out, for it came to the same.
+    /// It was not executed, because its result was always the same.
     Same,
-    /// It was not carried out, for it came too often.
+    /// It was not executed, because it was made too often.
     Busy,
-    /// Things have changed since; known, but not counted.
+    /// Something has changed since; remembered, but not counted.
     Past,
 }
 
-/// An answer: its calls by their fingerprints.
+/// A response: its calls by their fingerprints.
 #[derive(Debug, Clone, Default)]
 struct Step {
     calls: BTreeMap<u64, Came>,
-    /// The member was stopped at it.
+    /// The member was stopped at this response.
     stopped: bool,
 }
 
-/// The last answers, the newest at the end.
+/// The last responses, the newest at the end.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repeats {
     steps: VecDeque<Step>,
@@ -88,7 +88,7 @@ fn hashed(parts: &[&str]) -> u64 {
     hasher.finish()
 }
 
-/// The same for what means the same: blanks and the order of keys do not count.
+/// Returns a fingerprint that ignores whitespace and the order of keys.
 fn fingerprint(call: &Call) -> u64 {
     let text = call.arguments.trim();
     let text = if text.is_empty() { "{}" } else { text };
@@ -102,23 +102,23 @@ fn fingerprint(call: &Call) -> u64 {
 }
 
 impl Repeats {
-    /// The model answered: what is noted from now on is of this answer.
+    /// Begins a new response: calls noted from now on belong to it.
     pub(super) fn step(&mut self) {
-        // The newest is not counted: it is the one that is judged.
+        // The newest response is not counted: it is the one being judged.
         if self.steps.len() > KEPT {
             self.steps.pop_front();
         }
         self.steps.push_back(Step::default());
     }
 
-    /// What became of this call in the answers before, the newest first.
+    /// Returns the effects of this call in earlier responses, the newest first.
     fn before(&self, call: u64, limit: &Limit) -> impl Iterator<Item = Came> {
         let steps = self.steps.iter().rev().skip(1).take(limit.window);
         let came = steps.filter_map(move |step| step.calls.get(&call).copied());
         came.filter(|came| *came != Came::Past)
     }
 
-    /// The last results are the same, so often. Being told so counts too.
+    /// Returns how many of the last results in a row are the same. Warnings about it count too.
     fn same(&self, call: u64) -> usize {
         let mut result = None;
         let all = self.before(call, &SAME);
@@ -130,7 +130,7 @@ impl Repeats {
             .count()
     }
 
-    /// What to do with this call of the newest answer.
+    /// Decides about a call of the newest response.
     pub(super) fn judge(&self, call: &Call) -> Verdict {
         let print = fingerprint(call);
         let (came, limit) = if self.same(print) >= SAME.allowed {
@@ -141,7 +141,7 @@ impl Repeats {
             return Verdict::Fine;
         };
         let text = warning(&call.tool, came);
-        // Stopped at this answer it was already: nobody has to let it go on twice.
+        // Already stopped at this response: the human user must not have to resume it twice.
         let stopped = self.steps.back().is_some_and(|step| step.stopped);
         match !stopped && self.is_last(print, came, limit) {
             true => Verdict::Stop(text),
@@ -149,13 +149,13 @@ impl Repeats {
         }
     }
 
-    /// Whether it was told so often that once more is the last time.
+    /// Returns whether the next warning is the last one.
     fn is_last(&self, call: u64, came: Came, limit: &Limit) -> bool {
         let told = self.before(call, limit).filter(|one| *one == came).count();
         told.saturating_add(1) >= limit.warnings
     }
 
-    /// A call of the newest answer has its result. `kind` is nothing for a tool that there is not.
+    /// Records the result of a call of the newest response. `kind` is `None` for an unknown tool.
     pub(super) fn note(&mut self, call: &Call, kind: Option<Kind>, result: &str, end: CallEnd) {
         let print = fingerprint(call);
         let told = |came| end == CallEnd::Failed && result == warning(&call.tool, came);
@@ -181,8 +181,8 @@ impl Repeats {
         }
     }
 
-    /// Something was changed. If that was not done before, looking and trying again makes sense: a test is run
-    /// after each edit.
+    /// Handles a change. If the same change was not made before, repeating reads and attempts makes sense: a test is
+    /// run after each edit.
     fn changed(&mut self, call: u64) {
         if self.steps.iter().any(|step| step.calls.contains_key(&call)) {
             return;
@@ -196,13 +196,13 @@ impl Repeats {
         }
     }
 
-    /// Something new was said to the member; what it does now may make sense again.
+    /// Clears the history when the member receives a message: repeating a call may make sense again.
     pub(super) fn reset(&mut self) {
         self.steps.clear();
     }
 }
 
-/// What the model is told in the place of a result.
+/// Returns the text that the model gets instead of a result.
 fn warning(tool: &str, came: Came) -> String {
     let code = Code::RepeatedCall;
     match came {
@@ -228,9 +228,9 @@ mod tests {
     const PUT: Option<Kind> = Some(Kind::Inside);
     const RUN: Option<Kind> = Some(Kind::Outside { again: false });
 
-    /// The calls of answers: tools and arguments.
+    /// The calls of responses: tools and arguments.
     type Answers<'a> = &'a [&'a [(&'a str, &'a str)]];
-    /// What a call comes to in the answer of this number.
+    /// The result of a call in the response of this number.
     type Result = fn(usize) -> (String, CallEnd);
 
     fn same(_: usize) -> (String, CallEnd) {
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// Takes a call as the machine does: `.` is carried out, `w` told, `S` stopped.
+    /// Handles a call as the machine does: `.` is executed, `w` warned, `S` stopped.
     fn take(
         repeats: &mut Repeats,
         call: &Call,
@@ -267,7 +267,7 @@ mod tests {
         sign
     }
 
-    /// Gives these answers again and again until the member is stopped; what became of the calls.
+    /// Repeats these responses until the member is stopped; returns the decisions about all calls.
     fn round(answers: Answers, kind: Option<Kind>, came: Result) -> String {
         let mut repeats = Repeats::default();
         let mut signs = String::new();
@@ -290,10 +290,10 @@ mod tests {
         let busy = "..........wwwwS";
         let cases: &[(Answers, _, Result, &str)] = &[
             (&[&[list]], LOOK, same, "...wwS"),
-            // Two in one answer, and one in each.
+            // Two in one response, and one in each.
             (&[&[list, org]], LOOK, same, "......wwwwSw"),
             (&[&[list], &[org]], LOOK, same, "......wwwwS"),
-            // Blanks and order do not count, nor do arguments that are left out.
+            // Whitespace and order do not matter, nor do omitted arguments.
             (
                 &[
                     &[("t", "{\"a\":1,\"b\":{\"c\":2,\"d\":3}}")],
@@ -304,23 +304,23 @@ mod tests {
                 "...wwS",
             ),
             (&[&[("t", "")], &[("t", "{}")]], LOOK, same, "...wwS"),
-            // No such tool, no JSON, a refusal.
+            // An unknown tool, invalid JSON, a refusal.
             (&[&[("nosuch", "{}")]], None, refused, "...wwS"),
             (&[&[("TaskCreate", "{\"a\":")]], PUT, refused, "...wwS"),
             (&[&[("spawn_agent", "{}")]], PUT, refused, "...wwS"),
-            // What changes something, and what comes to something else.
+            // Calls that change something, and calls with a different result each time.
             (&[&[("send_message", "{}")]], PUT, same, busy),
             (&[&[("TaskCreate", "{}")]], PUT, other, busy),
             (&[&[("run_command", "{}")]], RUN, same, busy),
             (&[&[("command_output", "{}")]], LOOK, other, busy),
-            // Each of two changes is new but once.
+            // Each of two changes counts as new only once.
             (
                 &[&[("run_command", "[1]")], &[("run_command", "[2]")]],
                 RUN,
                 same,
                 ".....................wwwwwwwwS",
             ),
-            // Many at once are one answer's.
+            // Many calls at once belong to one response.
             (&[&[list; 4]], LOOK, same, "............wwwwwwwwSwww"),
             (
                 &[&[("spawn_agent", "{}"); 3]],

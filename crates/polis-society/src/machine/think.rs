@@ -1,4 +1,5 @@
-//! Hearing, thinking and answering; and making the context smaller before that.
+//! Model requests of a member: receives messages, compacts the context if needed, handles the response, and parks or
+//! pauses the member when the model fails or the budget is exhausted.
 
 use polis_core::message::Message;
 use polis_core::society::member::MemberStatus;
@@ -9,16 +10,16 @@ use crate::compact::{self, Plan};
 use crate::message;
 use crate::model::{Answer, Finish, ModelError, ModelFault};
 
-/// The most bytes of messages that are heard at once.
+/// Maximum bytes of messages received at once.
 const MOST_HEARD: u64 = 64 * 1024;
-/// How often in a row a member is told that its answer was cut off or held back.
+/// How many times in a row the model gets a note that its response was incomplete before the member is parked.
 const NUDGES: u32 = 2;
 
-/// Why a member is idle whose model answered with nothing, also when asked again.
+/// Why a member is idle whose model responded with nothing, also on a second request.
 const NO_ANSWER: &str = "the model's answer was empty, also when it was asked again";
 
 impl Machine {
-    /// Its mailbox was looked into.
+    /// Handles the unread messages of the mailbox.
     pub(super) fn hear(&mut self, letters: &[Message]) -> Effect {
         if !letters.is_empty() {
             let room = (self.person.limit.saturating_mul(7) / 8).clamp(1, MOST_HEARD);
@@ -44,7 +45,7 @@ impl Machine {
         self.commit()
     }
 
-    /// It can be paid: asks, unless the context is too long for that.
+    /// The request is paid for: sends it, unless the context has to be compacted first.
     pub(super) fn think(&mut self) -> Effect {
         let wanted = matches!(self.compress, Some(None));
         let full = compact::needed(self.context.tokens(), self.person.limit);
@@ -55,7 +56,7 @@ impl Machine {
         Effect::Ask
     }
 
-    /// Makes the context smaller, each time more.
+    /// Compacts the context, each time more strongly.
     fn squeeze(&mut self) -> Effect {
         let attempt = match self.too_long {
             true => self.squeezed.max(1),
@@ -75,7 +76,7 @@ impl Machine {
                 self.phase = Phase::Summing(plan.clone());
                 Effect::Sum(plan)
             }
-            // What was heard goes too, but not before it is written down.
+            // A digest also replaces messages that were just received, so they are committed first.
             Plan::Digest(_) if !self.entries.is_empty() => {
                 self.compress = Some(None);
                 self.commit()
@@ -85,7 +86,7 @@ impl Machine {
                 let why = "the context is too small for what the role and the brief say";
                 self.park(why)
             }
-            // Only an estimate says so; the model will tell.
+            // This is only an estimate; the model decides.
             Plan::Hopeless => {
                 self.phase = Phase::Asking;
                 Effect::Ask
@@ -93,7 +94,7 @@ impl Machine {
         }
     }
 
-    /// The model made a summary.
+    /// Handles the summary by the model.
     pub(super) fn summed(&mut self, plan: &Plan, answer: &Answer) -> Effect {
         let used = self.used(answer);
         self.spent(&used);
@@ -117,7 +118,7 @@ impl Machine {
         self.commit()
     }
 
-    /// The model answered.
+    /// Handles a response of the model.
     pub(super) fn answered(&mut self, answer: Answer) -> Effect {
         let used = self.used(&answer);
         self.spent(&used);
@@ -137,13 +138,13 @@ impl Machine {
         let nudge = match answer.finish {
             Finish::Length => Some(words.cut_off()),
             Finish::Filtered => Some(words.held_back()),
-            // Some servers say so of every answer, also of the last one of a turn: text that comes a second time
-            // without calls is the answer.
+            // Some servers set this finish reason on every response, also on the last one of a turn: text that comes a
+            // second time without calls is the final response.
             Finish::Calls if answer.calls.is_empty() && (is_empty || self.nudged == 0) => {
                 Some(words.calls_missing())
             }
-            // Also after its calls: whether the work is done or the answer got lost cannot be told from nothing. It is
-            // asked once more.
+            // Also after tool calls: an empty response does not show whether the work is done or the response got lost.
+            // The model is asked once more.
             Finish::Stop if is_empty && self.nudged == 0 => Some(words.empty_answer()),
             Finish::Stop | Finish::Calls => None,
         };
@@ -158,7 +159,7 @@ impl Machine {
                 self.state.status = MemberStatus::Idle;
             }
             if is_empty {
-                // It ends its turn, but not silently: its parent is told, and its state says why.
+                // The turn ends, but not silently: the parent gets a notice, and the state contains the reason.
                 self.state.why = Some(NO_ANSWER.to_owned());
                 self.parent_notice = Some(words.no_answer(&self.person.key.agent));
             }
@@ -180,7 +181,7 @@ impl Machine {
         }
         self.void_calls();
         if self.owed {
-            // The results already say so.
+            // The results of the calls already contain the note.
             return self.commit();
         }
         self.owed = true;
@@ -190,7 +191,7 @@ impl Machine {
         self.commit()
     }
 
-    /// The model did not answer.
+    /// Handles a failed model request.
     pub(super) fn failed(&mut self, error: &ModelError) -> Effect {
         match error.kind {
             ModelFault::Cancelled => Effect::Reload,
@@ -205,7 +206,7 @@ impl Machine {
         }
     }
 
-    /// What it wants cannot be paid.
+    /// Pauses the member because its budget is exhausted.
     pub(super) fn broke(&mut self, cost: Cost, why: &str) -> Effect {
         let text = self.person.words.broke(&self.person.key.agent, why);
         self.parent_notice = Some(text);
@@ -229,14 +230,14 @@ impl Machine {
         self.state.why = Some(why.to_owned());
     }
 
-    /// What was heard and not answered stays unread.
+    /// Discards received messages without a response, so that they stay unread.
     fn unhear(&mut self) {
         self.state.heard = self.base.heard;
         self.entries.clear();
         self.read.clear();
     }
 
-    /// What an answer took; estimated where the endpoint did not say.
+    /// Returns the usage of a response; estimated if the endpoint did not report it.
     fn used(&self, answer: &Answer) -> Used {
         let (prompt, out) = answer.usage.unwrap_or_else(|| {
             let out = crate::context::estimate(answer.message.text().len());

@@ -1,8 +1,8 @@
-//! An answer while it comes: pieces go in, a sound answer comes out, or none.
+//! Assembles a model response from the chunks of a stream, and normalises it so that every provider accepts it back.
 //!
-//! An answer is whole when its reason (`finish_reason`) came, and after it the end mark (`[DONE]`) or the end of the
-//! body as HTTP sees it. The end mark alone is not enough: servers send it after an answer that broke off.
-//! Nothing of an answer that is not whole is ever given out.
+//! A response is complete when its `finish_reason` has arrived, followed by the end marker (`[DONE]`) or the end of the
+//! HTTP body. The end marker alone is not enough: servers also send it after a response that broke off. Nothing of an
+//! incomplete response is ever returned.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,25 +15,25 @@ use super::chunk::{CallPart, Chunk, Function, Part, Text};
 use super::sse::TooLongALine;
 use super::{Call, Finish, Watch};
 
-/// The longest name of a tool that providers take.
+/// Maximum length of a tool name that providers accept.
 const LONGEST_NAME: usize = 64;
-/// The longest id of a call that providers take.
+/// Maximum length of a call id that providers accept.
 const LONGEST_ID: usize = 64;
-/// The most calls of one answer that are read.
+/// Maximum number of tool calls of one response that are read.
 pub const MAX_CALLS: usize = 128;
 
-/// What came of an answer so far.
+/// A partial response.
 #[derive(Debug, Default)]
 pub(super) struct Assembly {
     any: bool,
     marked: bool,
     text: String,
-    /// Whether something was said, and whether it was refused to say something.
+    /// Whether there is any text, and whether there is a refusal.
     said: bool,
     refused: bool,
     reasoning: String,
     calls: Vec<Building>,
-    /// How many calls came after the last that is read, and whether the newest part belongs to one of them.
+    /// How many calls came after the last one that is read, and whether the newest part belongs to one of them.
     dropped_calls: usize,
     is_dropping: bool,
     finish: Option<Finish>,
@@ -51,7 +51,7 @@ struct Building {
     extra: Option<String>,
 }
 
-/// An answer that came whole, made sound.
+/// A complete, normalised response.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) message: Raw,
@@ -63,18 +63,18 @@ pub(super) struct Draft {
     pub(super) model: String,
 }
 
-/// What is wrong with an answer.
+/// Why a response is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// It is not JSON, or not an answer.
+    /// It is not JSON, or not a response.
     Garbage,
-    /// It says itself that it failed: the error's JSON.
+    /// It reports an error, given as JSON.
     Failed(String),
-    /// It broke off: no reason came.
+    /// It broke off: it has no `finish_reason`.
     BrokeOff,
-    /// There is no choice in it.
+    /// It contains no choice.
     NoChoice,
-    /// It announces calls, and has neither a call nor text.
+    /// It announces tool calls, and has neither a call nor text.
     Empty,
 }
 
@@ -85,12 +85,12 @@ impl From<TooLongALine> for Flaw {
 }
 
 impl Assembly {
-    /// Whether the end mark came.
+    /// Returns whether the end marker has arrived.
     pub(super) fn marked(&self) -> bool {
         self.marked
     }
 
-    /// Takes the data of one event.
+    /// Adds the data of one event.
     pub(super) fn data(&mut self, data: &[u8], watch: Option<&dyn Watch>) -> Result<(), Flaw> {
         if data == b"[DONE]" {
             self.marked = true;
@@ -99,7 +99,7 @@ impl Assembly {
         if self.torn.is_empty() {
             return match serde_json::from_slice(data) {
                 Ok(chunk) => self.chunk(chunk, watch),
-                // An event may have several lines of data, and be cut anywhere.
+                // An event may have several lines of data, and be split anywhere.
                 Err(error) if error.is_eof() => {
                     self.torn.extend_from_slice(data);
                     Ok(())
@@ -120,7 +120,7 @@ impl Assembly {
         }
     }
 
-    /// Takes an answer that came in one piece.
+    /// Adds a response that came in one piece.
     pub(super) fn whole(&mut self, body: &[u8], watch: Option<&dyn Watch>) -> Result<(), Flaw> {
         let chunk = serde_json::from_slice(body).map_err(|_| Flaw::Garbage)?;
         self.chunk(chunk, watch)
@@ -153,7 +153,8 @@ impl Assembly {
                 "content_filter" | "safety" | "refusal" => Some(Finish::Filtered),
                 "error" => return Err(Flaw::BrokeOff),
                 "tool_calls" | "function_call" => Some(Finish::Calls),
-                // "stop" with calls is common; others have words of their own. The calls decide in the end.
+                // "stop" together with calls is common, and some servers use values of their own. The presence of calls
+                // decides in the end.
                 _ => Some(Finish::Stop),
             };
         }
@@ -192,7 +193,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Finds which call a part is of, and adds it.
+    /// Finds the call that a part belongs to, and adds the part to it.
     fn call(&mut self, part: CallPart<'_>) -> Result<(), Flaw> {
         let id = part.id.as_ref().map_or("", |id| id.0.as_ref());
         let function = part.function.unwrap_or(Function {
@@ -204,7 +205,7 @@ impl Assembly {
             let same_id = id.is_empty() || call.id.is_empty() || call.id == id;
             let same_name = name.is_empty() || call.tool.is_empty() || call.tool == name;
             match part.index {
-                // Some servers give the same index to all calls of an answer: then id and name tell them apart.
+                // Some servers give the same index to all calls of a response: then id and name distinguish them.
                 Some(index) => call.index == Some(index) && same_id && same_name,
                 None if !id.is_empty() => call.id == id,
                 // Without index and id, a name begins a new call.
@@ -253,7 +254,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The answer, if it came whole. `number` is the answer's, for ids that nobody gave.
+    /// Returns the response if it is complete. `number` is the number of the response, used for generated call ids.
     pub(super) fn end(mut self, number: u64, keep_reasoning: bool) -> Result<Draft, Flaw> {
         if !self.torn.is_empty() {
             return Err(Flaw::Garbage);
@@ -264,7 +265,7 @@ impl Assembly {
         let Some(mut finish) = self.finish else {
             return Err(Flaw::BrokeOff);
         };
-        // A call without a name and without arguments is a server's slip of the pen.
+        // A call without a name and without arguments is a server error; ignore it.
         self.calls
             .retain(|call| !(call.tool.is_empty() && call.arguments.trim().is_empty()));
         if finish == Finish::Stop && !self.calls.is_empty() {
@@ -274,7 +275,7 @@ impl Assembly {
         if finish == Finish::Calls && is_silent {
             return Err(Flaw::Empty);
         }
-        // A refusal in a field of its own comes with the reason of a usual end.
+        // A refusal in a separate field comes with the finish reason of a normal end.
         if finish == Finish::Stop && self.refused && !self.said {
             finish = Finish::Filtered;
         }
@@ -310,7 +311,7 @@ impl Assembly {
     }
 }
 
-/// Nine letters and digits: what the strictest provider takes for an id.
+/// Returns a generated call id of nine letters and digits, which the strictest provider accepts.
 pub(super) fn made_id(number: u64, at: usize) -> String {
     format!("c{:05}{:03}", number % 100_000, at % 1000)
 }
@@ -326,8 +327,8 @@ fn push_arguments(all: &mut String, part: &RawValue) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// Arguments without wrappings that mean nothing: none at all is an empty object, and an object that was
-/// written as a text once too often is the object.
+/// Normalises arguments: missing arguments become an empty object, and an object that was encoded as a string twice is
+/// decoded.
 fn plain_arguments(arguments: String) -> String {
     let trimmed = arguments.trim();
     if trimmed.is_empty() || trimmed == "null" {
@@ -343,11 +344,11 @@ fn plain_arguments(arguments: String) -> String {
 }
 
 fn is_object(text: &str) -> bool {
-    // Read whole: a number such as 1e999 is well-formed, and no value that a program can hold.
+    // Parse it completely: a number such as 1e999 is well-formed JSON, but cannot be represented.
     text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
 }
 
-/// The message as it goes into the conversation.
+/// Returns the message in the form in which it is stored in the conversation.
 pub(super) fn message(
     text: &str,
     reasoning: &str,
@@ -402,7 +403,7 @@ fn quote(out: &mut Vec<u8>, text: &str) -> Result<(), Flaw> {
     serde_json::to_writer(out, text).map_err(|_| Flaw::Garbage)
 }
 
-/// A tool's name that every provider takes back.
+/// Returns a tool name that every provider accepts back.
 fn sound_name(name: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(fits) {
@@ -420,7 +421,8 @@ fn sound_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Arguments that every provider takes back: some read them as JSON, and refuse the conversation if they are none.
+/// Returns arguments that every provider accepts back: some parse them as JSON, and refuse the conversation if they are
+/// not.
 fn sound_arguments(arguments: &str) -> Cow<'_, str> {
     if is_object(arguments) {
         return Cow::Borrowed(arguments);

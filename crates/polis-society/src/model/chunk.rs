@@ -1,4 +1,5 @@
-//! A piece of an answer as servers send it, read without copying. Reads what servers send, not only what they should.
+//! Deserialisation of response chunks of the OpenAI chat API without copying. Lenient: accepts what servers really
+//! send, not only what the specification allows.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +8,7 @@ use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// A piece of a stream, or an answer that came whole.
+/// A chunk of a stream, or a response that came in one piece.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
@@ -20,7 +21,7 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-/// The first choice: more than one is never asked for.
+/// The first choice: more than one is never requested.
 #[derive(Debug, Default)]
 pub(super) struct First<'a>(pub(super) Option<Choice<'a>>);
 
@@ -29,12 +30,12 @@ pub(super) struct Choice<'a> {
     /// The next part, in a stream.
     #[serde(borrow, default)]
     pub(super) delta: Option<Part<'a>>,
-    /// All of it, in an answer that came whole.
+    /// The whole message, in a response that came in one piece.
     #[serde(borrow, default)]
     pub(super) message: Option<Part<'a>>,
     #[serde(borrow, default)]
     pub(super) finish_reason: Option<Text<'a>>,
-    /// Some say here what was used.
+    /// Some servers report the usage here.
     #[serde(default)]
     pub(super) usage: Option<Usage>,
 }
@@ -49,7 +50,7 @@ pub(super) struct Part<'a> {
     pub(super) reasoning_content: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<CallPart<'a>>>,
-    /// As calls were asked for before there were several.
+    /// The deprecated form of a tool call, from before there could be several.
     #[serde(borrow, default)]
     pub(super) function_call: Option<Function<'a>>,
 }
@@ -62,7 +63,7 @@ pub(super) struct CallPart<'a> {
     pub(super) id: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub(super) function: Option<Function<'a>>,
-    /// What a provider wants back with the call.
+    /// Provider-specific data that has to be sent back with the call.
     #[serde(borrow, default)]
     pub(super) extra_content: Option<&'a RawValue>,
 }
@@ -71,7 +72,7 @@ pub(super) struct CallPart<'a> {
 pub(super) struct Function<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Text<'a>>,
-    /// A text with JSON in it; some servers send the JSON itself.
+    /// A string with JSON in it; some servers send the JSON itself.
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
 }
@@ -89,7 +90,7 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Tokens of prompt and answer, if it says both.
+    /// Returns the tokens of prompt and response, if both are reported.
     pub(super) fn counts(self) -> Option<(u64, u64)> {
         Some((
             self.prompt_tokens.or(self.input_tokens)?,
@@ -98,7 +99,7 @@ impl Usage {
     }
 }
 
-/// A text, or what can be read as one: a number, or a list of parts with texts.
+/// A string, or a value that can be read as one: a number, or a list of parts with texts.
 #[derive(Debug, Default)]
 pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
 

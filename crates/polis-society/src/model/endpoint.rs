@@ -1,4 +1,5 @@
-//! One endpoint: where a model is, what it is asked with, and what it costs.
+//! One model endpoint: its settings, the HTTP headers and JSON body of a request, fields that it turned out not to
+//! support, and the price of a response.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,46 +19,46 @@ use super::line::{Lines, Proxies};
 use super::refusal::Quirk;
 use super::trust::Trust;
 
-/// How we call ourselves.
+/// The `User-Agent` header.
 const AGENT: &str = concat!("polis/", env!("CARGO_PKG_VERSION"));
 
-/// An endpoint as it is configured.
+/// Configuration of an endpoint.
 #[derive(Clone, PartialEq)]
 pub struct EndpointSettings {
-    /// Its name; roles ask for it by this.
+    /// Its name, by which roles select it.
     pub name: String,
-    /// The address before `/chat/completions`, such as `https://api.example.com/v1`.
+    /// The base URL before `/chat/completions`, such as `https://api.example.com/v1`.
     pub base_url: String,
-    /// The model.
+    /// The model name.
     pub model: String,
-    /// The key.
+    /// The API key.
     pub key: Key,
-    /// What it is good for, such as `code`; roles may ask for that.
+    /// Tags that roles can select, such as `code`.
     pub tags: Vec<String>,
     /// The temperature, if it is to be set.
     pub temperature: Option<f64>,
-    /// How many tokens an answer may have, if it is to be set.
+    /// Maximum tokens of a response, if it is to be set.
     pub max_tokens: Option<u64>,
-    /// How many tokens a prompt and its answer may have together.
+    /// Context limit: maximum tokens of a prompt and its response together.
     pub context: u64,
-    /// How many requests may be under way at a time.
+    /// Maximum number of concurrent requests.
     pub concurrency: usize,
-    /// How many requests may be made in a minute, if that is limited.
+    /// Maximum requests per minute, if that is limited.
     pub a_minute: Option<u32>,
-    /// What a million tokens of a prompt cost.
+    /// Price of a million prompt tokens.
     pub price_in: f64,
-    /// What a million tokens of an answer cost.
+    /// Price of a million response tokens.
     pub price_out: f64,
-    /// Whether answers come piece by piece.
+    /// Whether responses are streamed.
     pub stream: bool,
-    /// Whether a model's reasoning goes back to it with the conversation, as some want.
+    /// Whether the model's reasoning is sent back with the conversation, as some models require.
     pub keep_reasoning: bool,
-    /// Further headers of every request. They may have secrets in them.
+    /// Additional headers of every request. They may contain secrets.
     pub headers: Vec<(String, String)>,
 }
 
 impl EndpointSettings {
-    /// An endpoint without a key, with the usual settings.
+    /// Creates the settings of an endpoint without a key, with default values.
     pub fn new(name: &str, base_url: &str, model: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -79,7 +80,7 @@ impl EndpointSettings {
     }
 }
 
-/// The address may have a password in it, and headers are secrets more often than not.
+/// Leaves out the address, which may contain a password, and the headers, which are often secrets.
 impl fmt::Debug for EndpointSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EndpointSettings")
@@ -93,25 +94,25 @@ impl fmt::Debug for EndpointSettings {
     }
 }
 
-/// How long an endpoint is waited for, and how often it is tried.
+/// Timeouts and retry limits of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patience {
-    /// Until there is a connection.
+    /// Timeout for the connection.
     pub connect: Duration,
-    /// Until the first byte of an answer.
+    /// Timeout for the first byte of a response.
     pub first: Duration,
-    /// Between two pieces of an answer.
+    /// Timeout between two chunks of a response.
     pub between: Duration,
-    /// For the whole of an answer.
+    /// Timeout for the whole response.
     pub whole: Duration,
-    /// How often it is tried at an endpoint. A refusal by a rate limit counts as a third of a failure, and only if other
+    /// Maximum attempts at an endpoint. A refusal by a rate limit counts as a third of a failure, and only if other
     /// calls were answered since the last one.
     pub tries: u32,
-    /// How long it is tried at an endpoint, counted from the first failure.
+    /// Maximum time for all attempts at an endpoint, counted from the first failure.
     pub total: Duration,
-    /// The most that is waited before the second try; twice as long before each further one.
+    /// Maximum backoff before the second attempt; doubled before each further one.
     pub backoff: Duration,
-    /// The most that is waited before any.
+    /// Maximum backoff before any attempt.
     pub longest_backoff: Duration,
 }
 
@@ -119,7 +120,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
-            // A model that reasons says nothing for minutes.
+            // A reasoning model may send nothing for minutes.
             first: Duration::from_secs(300),
             between: Duration::from_secs(120),
             whole: Duration::from_secs(1800),
@@ -131,7 +132,7 @@ impl Default for Patience {
     }
 }
 
-/// An endpoint at work.
+/// A configured endpoint with its connections and limits.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) settings: EndpointSettings,
@@ -209,7 +210,7 @@ impl Endpoint {
         })
     }
 
-    /// The request's body: texts put together, nothing of the conversation is parsed.
+    /// Builds the request body by concatenation, without parsing the conversation.
     pub(super) fn body(&self, ask: &Ask<'_>) -> Bytes {
         let settings = &self.settings;
         let model = self.model(ask.choice);
@@ -242,7 +243,7 @@ impl Endpoint {
             });
             out.push_str(&most.to_string());
         }
-        // An empty list is refused by most.
+        // Most servers refuse an empty list.
         let tools = ask.tools.trim();
         if !tools.is_empty() && tools != "[]" {
             out.push_str(",\"tools\":");
@@ -254,14 +255,14 @@ impl Endpoint {
         Bytes::from(out)
     }
 
-    /// The model that is asked for.
+    /// Returns the name of the model to request.
     pub(super) fn model<'a>(&'a self, choice: Option<&'a ModelChoice>) -> &'a str {
         choice
             .and_then(|choice| choice.model.as_deref())
             .unwrap_or(&self.settings.model)
     }
 
-    /// Leaves out what the endpoint does not know. False if it was left out already.
+    /// Remembers a field that the endpoint does not support. Returns false if it was already known.
     pub(super) fn learn(&self, quirk: Quirk) -> bool {
         let known = match quirk {
             Quirk::StreamOptions => &self.no_stream_options,
@@ -271,7 +272,8 @@ impl Endpoint {
         !known.swap(true, Ordering::Relaxed)
     }
 
-    /// What so many tokens cost, in millionths: a price of a million tokens is that of one in millionths.
+    /// Returns the cost of a response in millionths. The price of a million tokens equals the price of one token in
+    /// millionths.
     pub(super) fn cost(&self, (prompt, answer): (u64, u64)) -> u64 {
         #[expect(clippy::cast_precision_loss, reason = "no answer has 2^52 tokens")]
         let sum = self.settings.price_in * prompt as f64 + self.settings.price_out * answer as f64;
@@ -285,7 +287,7 @@ impl Endpoint {
     }
 }
 
-/// The address that is asked: the base and the path, a query of the base kept.
+/// Returns the request URL: the base URL with the path appended, keeping its query.
 fn completions(base: &str) -> String {
     let base = base.trim();
     let (path, query) = match base.split_once('?') {

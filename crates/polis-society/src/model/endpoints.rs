@@ -1,4 +1,5 @@
-//! All endpoints: which of them is asked, how often, and what is done when one fails.
+//! Set of model endpoints: selects an endpoint by name or tag, retries with backoff, fails over to other endpoints with
+//! the same tag, and honours rate limits.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,47 +23,49 @@ use super::refusal::Failure;
 use super::trust::Trust;
 use super::{Answer, Answering, Ask, Held, Model, ModelError, ModelFault, while_wanted};
 
-/// How many times as often as other failures a call may be refused by a rate limit while other calls are answered. It
-/// holds up no other call, and at endpoints that refuse by chance a few refusals in a row mean nothing.
+/// A call may be refused by a rate limit this many times as often as it may fail otherwise, while other calls are
+/// answered. Such a refusal delays no other call, and at endpoints that refuse at random a few refusals in a row mean
+/// nothing.
 const OWN_LIMITS: u32 = 3;
 
-/// What the endpoints are, together.
+/// Settings of all endpoints.
 #[derive(Debug, Clone, Default)]
 pub struct EndpointsSettings {
     /// The endpoints; at least one.
     pub endpoints: Vec<EndpointSettings>,
-    /// The name of the one that is asked when a role asks for none; the first if left out.
+    /// The name of the default endpoint, for roles that select none; the first one if omitted.
     pub default: Option<String>,
-    /// How many requests may be under way at all of them together; not limited if left out.
+    /// Maximum number of concurrent requests to all endpoints together; unlimited if omitted.
     pub concurrency: Option<usize>,
-    /// How long they are waited for.
+    /// Timeouts and retry limits.
     pub patience: Patience,
-    /// Which proxies are asked.
+    /// The proxies to use.
     pub proxies: Proxies,
-    /// Certificates (DER) that are trusted besides the system's.
+    /// Certificates (DER) that are trusted in addition to the system's.
     pub trust: Vec<Vec<u8>>,
 }
 
-/// Endpoints at work.
+/// The configured endpoints.
 #[derive(Debug)]
 pub struct Endpoints {
     all: Vec<Arc<Endpoint>>,
     default: usize,
     places: Option<Arc<Semaphore>>,
     patience: Patience,
-    /// Names and tags that no endpoint has and that a warning was given for.
+    /// Unknown names and tags for which a warning was already given.
     warned: Mutex<BTreeSet<String>>,
 }
 
-/// Which endpoints a role's requests may go to.
+/// The endpoints to which the requests of a role may go.
 struct Candidates<'a> {
     endpoints: Vec<&'a Arc<Endpoint>>,
-    /// The name or tag that the role asks for and no endpoint has.
+    /// The name or tag that the role selects, if no endpoint has it.
     missing: Option<&'a str>,
 }
 
 impl Endpoints {
-    /// Endpoints by their settings. Nothing is asked yet.
+    /// Creates the endpoints from their settings. Makes no request yet. Fails with `InvalidConfig` if there is no
+    /// default endpoint or a setting is invalid.
     pub fn new(settings: EndpointsSettings) -> Result<Self, Refusal> {
         let EndpointsSettings {
             endpoints,
@@ -101,8 +104,8 @@ impl Endpoints {
         })
     }
 
-    /// Selects the endpoint of the name that a role asks for, else all with that tag, else the default one: shipped
-    /// and shared roles name tags such as `code` that a small configuration does not have.
+    /// Selects the endpoint of the name that a role asks for, else all with that tag, else the default one: shipped and
+    /// shared roles name tags such as `code` that a small configuration does not have.
     fn candidates<'a>(&'a self, choice: Option<&'a ModelChoice>) -> Candidates<'a> {
         let wanted = choice.and_then(|choice| choice.endpoint.as_deref());
         let has_name = |one: &&Arc<Endpoint>| wanted == Some(one.settings.name.as_str());
@@ -155,7 +158,7 @@ impl Endpoints {
         if let Some(missing) = missing {
             self.warn_missing(missing, ask);
         }
-        // A model's name belongs to the endpoint it was written for.
+        // A model name is only valid for the endpoint for which it was written.
         let choice = ask.choice.map(|choice| ModelChoice {
             model: choice.model.clone().filter(|_| missing.is_none()),
             ..choice.clone()
@@ -172,7 +175,7 @@ impl Endpoints {
         loop {
             let Some(at) = next(&trials) else {
                 let round = trials.iter().map(|trial| trial.failures).min().unwrap_or(0);
-                // All failed since the last pause.
+                // All endpoints have failed since the last pause.
                 for trial in &mut trials {
                     trial.failed_now = false;
                 }
@@ -214,7 +217,7 @@ impl Endpoints {
                     trial.body = None;
                     trial.quirks += 1;
                     let new = endpoint.learn(quirk);
-                    // Others that were under way with the same field are told the same.
+                    // Concurrent requests with the same field get the same error.
                     if new || trial.quirks < 4 {
                         None
                     } else {
@@ -227,7 +230,8 @@ impl Endpoints {
                 Failure::Passing { why, limited } => {
                     let out = match limited {
                         Some(pause) => {
-                            // Behind all that wait: a call that is always refused would else keep them out.
+                            // Queue it behind all waiting calls: otherwise a call that is always refused would keep
+                            // them out.
                             ticket = Ticket::draw();
                             trial.limited(&why, pause, &permit, &self.patience)
                         }
@@ -254,8 +258,8 @@ impl Endpoints {
         }
     }
 
-    /// How long is waited before another round: anything up to a time that doubles, so that those who failed together do
-    /// not come back together.
+    /// Returns the backoff before another round: random up to a limit that doubles (full jitter), so that calls that
+    /// failed together do not retry together.
     fn pause(&self, failures: u32) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1));
         let most = self.patience.backoff.saturating_mul(doubled);
@@ -276,17 +280,17 @@ impl Model for Endpoints {
     }
 }
 
-/// How it goes with one endpoint.
+/// State of a call at one endpoint.
 struct Trial<'a> {
     endpoint: &'a Arc<Endpoint>,
     body: Option<Bytes>,
     failures: u32,
     limits: u32,
-    /// Of these, those while others were answered: they are the call's own.
+    /// How many of `limits` occurred while other calls were answered: those concern this call alone.
     own_limits: u32,
-    /// How many had been answered at the last limit.
+    /// The number of answered calls at the last refusal.
     answers: Option<u64>,
-    /// When the last limit is over for this call.
+    /// When this call may be tried again after the last refusal.
     not_before: Option<Instant>,
     since: Option<Instant>,
     failed_now: bool,
@@ -309,8 +313,8 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Counts a refusal by a rate limit and tells the gate. This call is not tried here again before the time is over;
-    /// another endpoint may be free in the meantime. Returns why the endpoint is given up, if it is.
+    /// Counts a refusal by a rate limit and informs the gate. This call is not tried here again before the pause is
+    /// over; another endpoint may be free in the meantime. Returns the reason if the endpoint is given up.
     fn limited(
         &mut self,
         why: &str,
@@ -337,19 +341,19 @@ impl<'a> Trial<'a> {
         self.not_before =
             Some(now + with_jitter(pause.unwrap_or_else(|| unnamed_pause(self.limits))));
         self.limits += 1;
-        // A long queue takes time too, and is no failure: there must be several limits as well.
+        // Waiting in a long queue takes time too, and is not a failure: there must be several refusals as well.
         let over = now - since >= patience.total && self.limits >= patience.tries;
         (over || self.own_limits >= patience.tries.saturating_mul(OWN_LIMITS))
             .then(|| format!("{why} It was so for {} s.", (now - since).as_secs()))
     }
 
-    /// How long this call has to wait before it may be tried here again.
+    /// Returns how long this call has to wait before it may be tried here again.
     fn wait(&self, now: Instant) -> Duration {
         let until = self.not_before.unwrap_or(now);
         until.saturating_duration_since(now)
     }
 
-    /// Counts a failure; why it is given up, if it is.
+    /// Counts a failure. Returns the reason if the endpoint is given up.
     fn failed(&mut self, why: &str, patience: &Patience) -> Option<String> {
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);
@@ -366,13 +370,14 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// How long a call waits after so many refusals by endpoints that do not say how long.
+/// Returns the pause of a call after this many refusals without a `Retry-After` header.
 fn unnamed_pause(refusals_before: u32) -> Duration {
     let doubled = CLOSED.saturating_mul(2_u32.saturating_pow(refusals_before.min(10)));
     doubled.min(LONGEST_DOUBLED)
 }
 
-/// The one to ask: open before closed, then with the fewest requests, of those that did not just fail.
+/// Selects the next endpoint among those that did not just fail: open before closed, then the one with the fewest
+/// requests.
 fn next(trials: &[Trial<'_>]) -> Option<usize> {
     if let [trial] = trials {
         return (!trial.failed_now).then_some(0);

@@ -1,8 +1,8 @@
-//! How many tokens a text has, about, for endpoints that do not say what they used. Pure.
+//! Token estimation: approximates the number of tokens of a text, for endpoints that do not report their usage. Pure.
 
-/// Tokens of a text, about: four letters of an alphabet to one, or one character of Chinese, Japanese or Korean.
+/// Estimates the tokens of a text: about four Latin letters per token, or one Chinese, Japanese or Korean character.
 ///
-/// Models disagree about the number by more than this is off, so it is not worth a vocabulary.
+/// Tokenizers disagree about the number by more than the error of this estimate, so a vocabulary is not worth its cost.
 pub fn tokens(text: &str) -> u64 {
     // In sixteenths of a token.
     let mut sum: u64 = 0;
@@ -16,11 +16,11 @@ pub fn tokens(text: &str) -> u64 {
             c if c.is_ascii() => 8,
             // Accents, Greek, Cyrillic, Hebrew, Arabic.
             '\u{80}'..='\u{7ff}' => 7,
-            // Most other alphabets are rarer in what models learned from.
+            // Most other alphabets are rarer in training data.
             '\u{800}'..='\u{1fff}' => 12,
             '\u{3040}'..='\u{30ff}' => 12,
             '\u{3000}'..='\u{9fff}' | '\u{ac00}'..='\u{d7ff}' | '\u{f900}'..='\u{ffef}' => 14,
-            // Emoji and what is rarer.
+            // Emoji and rarer characters.
             _ => 32,
         };
     }
@@ -31,7 +31,7 @@ pub fn tokens(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// Against a real vocabulary: within a factor of 2 for what members read and write.
+    /// Compares with a real tokenizer: within a factor of 2 for texts that members read and write.
     #[test]
     fn estimates_are_near_the_truth() {
         let real = tiktoken_rs::o200k_base().unwrap();

@@ -1,15 +1,16 @@
-//! The gate of an endpoint: one for the whole process, first come first served.
+//! Admission control of an endpoint: concurrency limit and rate limiter, shared by the whole process, first come, first
+//! served.
 //!
-//! Few places are open at first, and one more opens when the first in the queue has waited a moment: a fast local
-//! model is then never asked by all agents at once, and a crash loses few answers.
+//! Few slots are open at first, and one more opens when the first caller in the queue has waited for a moment. So a
+//! fast local model never gets requests from all agents at once, and a crash loses few responses.
 //!
-//! Rate limits (HTTP 429) come in two kinds, and the gate has to tell them apart. A limit on the endpoint's load, such
+//! Rate limits (HTTP 429) come in two kinds, and the gate has to distinguish them. A limit on the endpoint's load, such
 //! as a token bucket, refuses everything until load falls. A limit on single requests refuses some at random, or some
-//! callers, while others are answered. In both, the refused caller waits for as long as the endpoint says (the caller
-//! does that itself). For the others:
+//! callers, while others are answered. In both cases the refused caller waits for as long as the endpoint demands (the
+//! caller does that itself). For the others:
 //! - Several refusals in a row without an answer mean that the endpoint is overloaded. The gate closes for all callers.
-//! - Each refusal halves the pace at which requests are let in, and each answer raises it a little.
-//! - If halving the pace again and again does not make refusals rarer, they do not depend on load. The pace is then no
+//! - Each refusal halves the pace at which requests are admitted, and each answer raises it a little.
+//! - If halving the pace repeatedly does not make refusals rarer, they do not depend on load. The pace is then no
 //!   longer limited, until there are many refusals in a row again.
 
 use std::collections::BTreeMap;
@@ -20,50 +21,50 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-/// How many places are open at first.
+/// Number of slots that are open at first.
 const FIRST: usize = 3;
-/// How long the first in the queue waits until another place opens.
+/// How long the first caller in the queue waits until another slot opens.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How long nobody comes until there are few places again.
+/// Idle time after which the number of slots is reset.
 const IDLE: Duration = Duration::from_secs(30);
-/// The shortest time between two that are let in one after another; below it nobody is held up.
+/// Minimum interval between two admissions; a shorter one is not enforced.
 const FASTEST: Duration = Duration::from_millis(10);
-/// The longest time between two.
+/// Maximum interval between two admissions.
 const SLOWEST: Duration = Duration::from_secs(5);
-/// How long the gate is closed first when an endpoint does not say how long; twice as long each time after
-/// that nobody was answered in between.
+/// How long the gate closes at first if an endpoint sends no `Retry-After`; doubled each time after that without an
+/// answer in between.
 pub(super) const CLOSED: Duration = Duration::from_millis(500);
-/// The longest that it is closed when an endpoint does not say how long.
+/// Maximum closing time if an endpoint sends no `Retry-After`.
 pub(super) const LONGEST_DOUBLED: Duration = Duration::from_secs(10);
-/// The longest that the gate is closed at a time.
+/// Maximum closing time.
 pub(super) const LONGEST_CLOSED: Duration = Duration::from_secs(300);
-/// How long it is closed when an endpoint names a time that nobody waits for: it may mean one caller only.
+/// Closing time if an endpoint demands a pause that is too long to wait for: it may concern one caller only.
 pub(super) const CLOSED_IN_VAIN: Duration = Duration::from_secs(60);
-/// By how much of itself the time between two shrinks after each answer.
+/// Fraction by which the interval between admissions shrinks after each answer.
 const RECOVERY: f64 = 0.06;
 /// How many refusals in a row, without an answer, mean that the endpoint is overloaded.
 const OVERLOADED: u32 = 3;
-/// The same once refusals were found not to depend on load: chance has to be unlikelier then.
+/// The same after refusals were found not to depend on load: a random series has to be less likely then.
 const OVERLOADED_AFTER_ALL: u32 = 6;
-/// How many answers between two refusals show that a slower pace helps: fewer than it takes to get back to the pace
-/// before it was halved, and rare if every fourth request is refused by chance (6 %).
+/// How many answers between two refusals show that a slower pace helps: fewer than it takes to return to the pace
+/// before it was halved, and rare if every fourth request is refused at random (6 %).
 const CALM: u32 = 10;
-/// How often the pace is halved without that, before refusals are found not to depend on load.
+/// How often the pace is halved without that effect, before refusals are found not to depend on load.
 const FUTILE: u32 = 3;
 
-/// A place in the order of all who ever asked. Who asks again keeps it, unless it asked too often.
+/// Position of a call in the order of all calls. A retry keeps it, unless it is refused by a rate limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
 impl Ticket {
-    /// The next one.
+    /// Returns the next ticket.
     pub fn draw() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// A gate.
+/// Admission control of one endpoint.
 #[derive(Debug)]
 pub struct Gate {
     most: usize,
@@ -78,30 +79,30 @@ struct State {
     head_since: Instant,
     last_left: Instant,
     last_in: Option<Instant>,
-    /// The usual time between two that came in.
+    /// The moving average of the interval between two admissions.
     usual: Duration,
     closed_until: Option<Instant>,
-    /// The time between two, while all are slowed down.
+    /// The interval between two admissions while all callers are slowed down.
     pace: Option<Duration>,
     /// How often the gate was closed since the last answer.
     closings: u32,
-    /// How many were refused since the last answer.
+    /// How many requests were refused since the last answer.
     refusals_in_row: u32,
-    /// How many were answered since the pace was last halved.
+    /// How many requests were answered since the pace was last halved.
     answers_in_row: u32,
     /// How often the pace was halved without making refusals rarer.
     futile: u32,
     /// Refusals were found not to depend on load.
     ignores_load: bool,
-    /// The same from the settings: requests a minute.
+    /// The minimum interval from the configured requests per minute.
     rate: Option<Duration>,
-    /// Counts how often all were slowed down: who came in before that is no news.
+    /// Incremented whenever all callers are slowed down: results of requests admitted before that are outdated.
     age: u64,
-    /// Counts the answers.
+    /// Number of answers.
     answers: u64,
 }
 
-/// What the first in the queue has to wait for.
+/// What the first caller in the queue has to wait for.
 enum Next {
     In,
     At(Instant),
@@ -109,7 +110,7 @@ enum Next {
 }
 
 impl Gate {
-    /// A gate with at most so many places, and so many requests a minute.
+    /// Creates a gate with this maximum number of slots, and of requests per minute.
     pub fn new(most: usize, a_minute: Option<u32>) -> Arc<Self> {
         let now = Instant::now();
         let most = most.max(1);
@@ -138,7 +139,7 @@ impl Gate {
         })
     }
 
-    /// Waits for a place. Whoever drew its ticket first comes in first.
+    /// Waits for a slot. Callers are admitted in the order of their tickets.
     pub async fn enter(self: &Arc<Self>, ticket: Ticket) -> Permit {
         let mut waiting = {
             let mut state = self.state();
@@ -192,18 +193,18 @@ impl Gate {
         }
     }
 
-    /// How many are in or wait.
+    /// Returns how many callers are admitted or waiting.
     pub fn load(&self) -> usize {
         let state = self.state();
         state.busy + state.queue.len()
     }
 
-    /// How many were answered so far.
+    /// Returns the number of answers.
     pub fn answers(&self) -> u64 {
         self.state().answers
     }
 
-    /// How long the gate is closed from now on; nothing if it is open.
+    /// Returns how long the gate stays closed; `None` if it is open.
     pub fn closed_for(&self) -> Option<Duration> {
         let until = self.state().closed_until?;
         let rest = until.saturating_duration_since(Instant::now());
@@ -229,7 +230,7 @@ impl Gate {
 }
 
 impl State {
-    /// Whether the first may come in; opens a place if it waited long enough.
+    /// Returns whether the first caller may be admitted; opens a slot if it has waited long enough.
     fn next(&mut self, now: Instant, most: usize) -> Next {
         if let Some(until) = self.closed_until {
             if now < until {
@@ -259,7 +260,7 @@ impl State {
         Next::In
     }
 
-    /// Few places are open again after a long rest.
+    /// Resets the number of slots after a long idle time.
     fn rest(&mut self, now: Instant, most: usize) {
         if self.busy == 0
             && self.queue.is_empty()
@@ -270,7 +271,7 @@ impl State {
         }
     }
 
-    /// Takes somebody out of the queue, and rings for whoever is first then.
+    /// Removes a caller from the queue, and notifies the one that is then first.
     fn step_out(&mut self, ticket: Ticket, now: Instant) {
         let was_first = self
             .queue
@@ -299,13 +300,13 @@ impl State {
     }
 }
 
-/// A pause with a random part: other callers and processes were told the same time, and not all of them should come
-/// back at once.
+/// Returns a pause with jitter: other callers and processes got the same `Retry-After`, and not all of them should
+/// retry at once.
 pub(super) fn with_jitter(pause: Duration) -> Duration {
     pause + pause.mul_f64(0.05 * fastrand::f64()) + Duration::from_millis(fastrand::u64(0..50))
 }
 
-/// Somebody in the queue; steps out when it goes away.
+/// A caller in the queue; removed when dropped.
 struct Waiting<'a> {
     gate: &'a Gate,
     ticket: Ticket,
@@ -321,7 +322,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A place at an endpoint. Free again when it is dropped.
+/// A slot at an endpoint, released when dropped.
 #[derive(Debug)]
 pub struct Permit {
     gate: Arc<Gate>,
@@ -329,7 +330,7 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// The endpoint answered: the pace rises a little.
+    /// Reports an answer: the pace rises a little.
     pub fn went_well(&self) {
         let mut state = self.gate.state();
         state.answers += 1;
@@ -349,7 +350,7 @@ impl Permit {
         }
     }
 
-    /// The endpoint refused the request because of a rate limit, and perhaps said for how long to leave it alone.
+    /// Reports a refusal by a rate limit, with the `Retry-After` duration if the endpoint sent one.
     pub fn limited(&self, pause: Option<Duration>) {
         let mut state = self.gate.state();
         state.refusals_in_row = state.refusals_in_row.saturating_add(1);
@@ -358,7 +359,7 @@ impl Permit {
             false => OVERLOADED,
         };
         let overloaded = state.refusals_in_row >= most;
-        // Of all requests that were under way together, one slows down: what they report is the same overload.
+        // Only one of several concurrent requests slows down: all of them report the same overload.
         if self.age == state.age {
             state.slow_down(overloaded, pause);
         } else if !overloaded || pause.is_none() {
@@ -396,7 +397,7 @@ impl State {
             return;
         }
         let gap = self.pace.unwrap_or(self.usual).max(FASTEST);
-        // No pace need be slower than one request in the time that the endpoint itself names.
+        // The pace need not be slower than one request per `Retry-After` interval.
         let slowest = pause.map_or(SLOWEST, |pause| pause.clamp(gap, SLOWEST.max(gap)));
         self.pace = Some((gap * 2).min(slowest));
     }

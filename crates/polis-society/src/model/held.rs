@@ -1,23 +1,23 @@
-//! What an answer holds on to until it is committed: a place at the endpoint that gave it.
+//! Endpoint permit that a model response holds until it is committed.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A place that others wait for. It is free again when the last copy is dropped.
+/// A permit that other callers wait for, released when the last copy is dropped.
 ///
-/// Keep it until the answer is committed: an endpoint then never has more answers under way than it has
-/// places, whatever the store does, and a crash loses few.
+/// Keep it until the response is committed: then an endpoint never has more uncommitted responses than slots, however
+/// slow the store is, and a crash loses few of them.
 #[derive(Clone, Default)]
 pub struct Held(Option<Arc<dyn Any + Send + Sync>>);
 
 impl Held {
-    /// Holds something until it is dropped.
+    /// Holds a value until this is dropped.
     pub fn of(what: impl Any + Send + Sync) -> Self {
         Self(Some(Arc::new(what)))
     }
 
-    /// Holds nothing: recordings and scripts have room for all.
+    /// Holds nothing: recordings and scripts have no concurrency limit.
     pub fn nothing() -> Self {
         Self(None)
     }
@@ -29,7 +29,7 @@ impl fmt::Debug for Held {
     }
 }
 
-/// Answers are compared by what they say, not by what they hold.
+/// Always equal: responses are compared by their content, not by their permit.
 impl PartialEq for Held {
     fn eq(&self, _: &Self) -> bool {
         true

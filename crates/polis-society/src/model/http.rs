@@ -1,4 +1,5 @@
-//! One attempt: a request goes out, an answer comes whole or not at all. When it is tried again is decided elsewhere.
+//! One HTTP request to an endpoint: sends it, reads the response (streamed or in one piece) with timeouts, and
+//! classifies errors. Retries are decided in `endpoints`.
 
 use std::pin::{Pin, pin};
 
@@ -16,14 +17,14 @@ use super::refusal::{Failure, judge, judge_within};
 use super::sse;
 use super::{Ask, Watch};
 
-/// The most of an error's body that is read.
+/// Maximum size of an error body that is read.
 const MOST_OF_ERROR: usize = 64 << 10;
-/// The most of an answer that comes in one piece.
+/// Maximum size of a response that is not streamed.
 const MOST_OF_ANSWER: usize = 32 << 20;
-/// The most pieces that are read after the end mark, to keep the connection.
+/// Maximum number of chunks that are read after the end marker, to reuse the connection.
 const AFTER_MARK: usize = 4;
 
-/// Asks once.
+/// Makes one request.
 pub(super) async fn attempt(
     endpoint: &Endpoint,
     patience: &Patience,
@@ -47,7 +48,7 @@ pub(super) async fn attempt(
         .send(request(endpoint, body.clone()), late.as_mut())
         .await;
     if open.reused() && matches!(sent, Err(Broken::Now(_))) {
-        // The other side hung up while nobody used the connection; that is no failure.
+        // The server closed the idle connection; that is not a failure.
         open = endpoint.lines.fresh().await.map_err(broken)?;
         sent = open.send(request(endpoint, body), late.as_mut()).await;
     }
@@ -121,7 +122,7 @@ fn request(endpoint: &Endpoint, body: Bytes) -> Request<Full<Bytes>> {
     request
 }
 
-/// What went wrong while an answer came.
+/// Why reading a response failed.
 enum Bad {
     Broken(Broken),
     Flaw(Flaw),
@@ -139,7 +140,7 @@ impl From<sse::TooLongALine> for Bad {
     }
 }
 
-/// An answer that comes.
+/// A response being read.
 struct Reading<'a> {
     open: Open,
     late: Pin<&'a mut Sleep>,
@@ -152,13 +153,13 @@ impl Reading<'_> {
         self.open.next(body, self.late.as_mut()).await
     }
 
-    /// Something came: the next piece has its own time.
+    /// Resets the timeout after a chunk.
     fn came(&mut self) {
         let until = (Instant::now() + self.patience.between).min(self.end);
         self.late.as_mut().reset(until);
     }
 
-    /// Reads a body; whether that is all of it.
+    /// Reads a body up to `most` bytes; the flag is whether it is complete.
     async fn all(
         &mut self,
         response: Response<Incoming>,
@@ -176,7 +177,7 @@ impl Reading<'_> {
         Ok((all, true))
     }
 
-    /// Reads a stream to its end; whether the connection can be used again.
+    /// Reads a stream to its end; returns whether the connection can be reused.
     async fn stream(
         &mut self,
         response: Response<Incoming>,
@@ -196,9 +197,10 @@ impl Reading<'_> {
         Ok(true)
     }
 
-    /// Reads what is there already after the end mark; whether that was the body's end.
+    /// Reads the chunks that have already arrived after the end marker; returns whether the body ended.
     async fn drain(&mut self, body: &mut Incoming) -> bool {
-        // The end comes with the mark or right after it. Who lets us wait loses the connection, not the answer.
+        // The end comes with the marker or right after it. A server that takes longer loses the connection, not the
+        // response.
         self.late
             .as_mut()
             .reset(Instant::now() + std::time::Duration::from_millis(20));

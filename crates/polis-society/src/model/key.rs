@@ -1,4 +1,4 @@
-//! Keys of endpoints: known to the request's header, and to nothing else.
+//! API keys of endpoints: sent in the request header, and redacted everywhere else.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,26 +6,26 @@ use std::sync::Arc;
 use http::HeaderValue;
 use polis_core::{Code, Refusal};
 
-/// How many letters a word has at least to be a secret.
+/// Minimum length of a key that is treated as a secret.
 const SECRET: usize = 8;
 
-/// A key. It is never shown: not in a log, an error, a recording or a dump of the settings.
+/// An API key. It is never shown: not in a log, an error, a recording or a dump of the settings.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Key(Option<Arc<str>>);
 
 impl Key {
-    /// A key, without the white space around it that files end with. An empty one is none.
+    /// Creates a key, without surrounding whitespace such as a final newline. An empty text is no key.
     pub fn new(text: &str) -> Self {
         let text = text.trim();
         Self((!text.is_empty()).then(|| text.into()))
     }
 
-    /// No key: for servers that want none.
+    /// Returns no key, for servers that require none.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// The header that carries it.
+    /// Returns the `Authorization` header. Fails with `InvalidConfig` if the key contains invalid characters.
     pub(super) fn header(&self) -> Result<Option<HeaderValue>, Refusal> {
         let Some(key) = &self.0 else { return Ok(None) };
         let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(|_| {
@@ -39,9 +39,10 @@ impl Key {
         Ok(Some(value))
     }
 
-    /// A text of others without this key in it. Providers like to repeat it, whole or with stars in its middle.
+    /// Returns a text from a provider with this key redacted. Providers often repeat it, in full or with asterisks in
+    /// the middle.
     pub(super) fn hidden_in(&self, text: &str) -> String {
-        // A word like `none`, for a server that wants no key, is no secret and stands in many a sentence.
+        // A word such as `none`, for a server that requires no key, is not a secret and occurs in ordinary sentences.
         let Some(key) = self.0.as_ref().filter(|key| key.len() >= SECRET) else {
             return text.to_owned();
         };

@@ -1,7 +1,7 @@
-//! Connections to one endpoint: HTTP/1.1 straight on hyper, kept open between requests, with TLS and proxies.
+//! Connection pool of one endpoint: HTTP/1.1 directly on hyper, with keep-alive, TLS and proxies.
 //!
-//! A connection is driven by whoever waits for its answer, not by a task of its own: that saves waking two tasks for
-//! each piece of an answer, and a caller that goes away takes its connection with it.
+//! A connection is polled by the task that waits for its response, not by a separate task: that saves waking two tasks
+//! for each chunk, and a caller that is dropped closes its connection.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -30,41 +30,41 @@ use tower_service::Service as _;
 
 use super::trust::Trust;
 
-/// How long a connection is kept that nobody uses.
+/// How long an idle connection is kept.
 const KEPT_IDLE: Duration = Duration::from_secs(30);
 
-/// Which proxies are asked, as the environment names them (`HTTPS_PROXY` and so on).
+/// The proxies to use, as named in the environment (`HTTPS_PROXY` and so on).
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
-    /// For all addresses.
+    /// For all URLs.
     pub all: String,
     /// For `http://`.
     pub http: String,
     /// For `https://`.
     pub https: String,
-    /// For which hosts none is asked, with commas between them.
+    /// Hosts for which no proxy is used, separated by commas.
     pub no: String,
 }
 
-/// Addresses of proxies have passwords in them.
+/// Leaves out the addresses, which may contain passwords.
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Proxies")
     }
 }
 
-/// Why there is no answer on a connection.
+/// Why there is no response on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// It may work another time.
+    /// A transient failure.
     Now(&'static str),
-    /// It will not.
+    /// A permanent failure.
     Never(&'static str),
-    /// It took too long.
+    /// A timeout.
     Late(&'static str),
 }
 
-/// Connections to one address.
+/// Connections to one URL.
 pub(crate) struct Lines {
     uri: Uri,
     host: HeaderValue,
@@ -83,7 +83,7 @@ impl fmt::Debug for Lines {
 }
 
 impl Lines {
-    /// Connections to this address; what is wrong with it if there can be none.
+    /// Creates a pool for this URL. Fails with a description if the URL or the proxy is not usable.
     pub(crate) fn new(
         uri: Uri,
         proxies: &Proxies,
@@ -130,12 +130,12 @@ impl Lines {
         })
     }
 
-    /// The host, as a request names it.
+    /// Returns the `Host` header.
     pub(crate) fn host(&self) -> &HeaderValue {
         &self.host
     }
 
-    /// What a request's first line names: the path, or for a proxy the whole address.
+    /// Returns the request target: the path, or the whole URL for a proxy.
     pub(crate) fn target(&self) -> Uri {
         if self.proxy.is_some() && self.tls.is_none() {
             return self.uri.clone();
@@ -144,13 +144,13 @@ impl Lines {
         path.map_or_else(Uri::default, Uri::from)
     }
 
-    /// What a proxy wants to see in the request itself.
+    /// Returns the `Proxy-Authorization` header, if the proxy needs it in the request itself.
     pub(crate) fn proxy_authorization(&self) -> Option<&HeaderValue> {
         let proxy = self.proxy.as_ref().filter(|_| self.tls.is_none())?;
         proxy.basic_auth()
     }
 
-    /// A connection: one that was kept, or a new one.
+    /// Returns an idle connection from the pool, or a new one.
     pub(crate) async fn open(&self) -> Result<Open, Broken> {
         while let Some(mut open) = self.kept() {
             if open.used.elapsed() < KEPT_IDLE && !open.sender.is_closed() {
@@ -161,7 +161,7 @@ impl Lines {
         self.fresh().await
     }
 
-    /// A new connection.
+    /// Opens a new connection.
     pub(crate) async fn fresh(&self) -> Result<Open, Broken> {
         let connecting = tokio::time::timeout(self.connect, self.connecting());
         match connecting.await {
@@ -170,7 +170,7 @@ impl Lines {
         }
     }
 
-    /// Keeps a connection for the next request.
+    /// Returns a connection to the pool.
     pub(crate) fn keep(&self, mut open: Open) {
         if open.connection.is_none() || open.sender.is_closed() {
             return;
@@ -231,7 +231,7 @@ impl Lines {
     }
 }
 
-/// A certificate that is not trusted will not be trusted the next time either.
+/// Classifies a TLS error. An untrusted certificate is permanent: a retry does not help.
 fn tls_failure(error: &io::Error) -> Broken {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     match inner {
@@ -242,10 +242,10 @@ fn tls_failure(error: &io::Error) -> Broken {
     }
 }
 
-/// What moves a connection's bytes, when it is polled.
+/// The future that performs a connection's I/O when polled.
 type Driver = Pin<Box<Connection<TokioIo<Stream>, Full<Bytes>>>>;
 
-/// An open connection with at most one request under way.
+/// An open connection with at most one request in progress.
 pub(crate) struct Open {
     sender: SendRequest<Full<Bytes>>,
     connection: Option<Driver>,
@@ -254,19 +254,19 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// Whether it carried another request before: then it may have been closed in the meantime.
+    /// Returns whether it carried a request before: then the server may have closed it in the meantime.
     pub(crate) fn reused(&self) -> bool {
         self.reused
     }
 
-    /// Sends a request and waits for the answer's head.
+    /// Sends a request and waits for the response head.
     pub(crate) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
         late: Pin<&mut Sleep>,
     ) -> Result<Response<Incoming>, Broken> {
         if !self.sender.is_ready() {
-            // It has to notice that its last answer is over, or that the other side is gone.
+            // Poll the connection until it notices that its last response has ended, or that the peer has closed it.
             let Self {
                 sender, connection, ..
             } = self;
@@ -284,7 +284,7 @@ impl Open {
         }
     }
 
-    /// The next piece of an answer's body; none at its end.
+    /// Returns the next chunk of a response body; `None` at its end.
     pub(crate) async fn next(
         &mut self,
         body: &mut Incoming,
@@ -301,7 +301,7 @@ impl Open {
     }
 }
 
-/// Waits for something that a connection brings about; nothing if it is too late.
+/// Polls the connection until `work` is done; returns `None` on timeout.
 async fn drive<C: Future, T>(
     connection: &mut Option<Pin<Box<C>>>,
     mut work: Pin<&mut impl Future<Output = T>>,
@@ -314,7 +314,7 @@ async fn drive<C: Future, T>(
         if let Some(inner) = connection
             && inner.as_mut().poll(context).is_ready()
         {
-            // What still waits for it learns that it is gone.
+            // Pending operations on it now fail with an error.
             *connection = None;
         }
         if let Poll::Ready(done) = work.as_mut().poll(context) {
@@ -336,7 +336,7 @@ fn broken(error: &hyper::Error) -> Broken {
     })
 }
 
-/// A connection's bytes, encrypted or not.
+/// A connection's byte stream, encrypted or not.
 enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),

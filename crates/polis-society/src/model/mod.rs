@@ -1,4 +1,5 @@
-//! What a member thinks with: a model behind an address, a recording, or a script.
+//! Language models: the [`Model`] interface and its implementations. [`Endpoints`] calls OpenAI-compatible servers over
+//! HTTP, [`Replay`] plays a recording, and [`Recorder`] records another model.
 
 mod assembly;
 mod chunk;
@@ -34,128 +35,129 @@ use polis_core::{MemberKey, Raw};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-/// A model, or many.
+/// A language model, or several behind one interface.
 pub trait Model: Send + Sync + std::fmt::Debug {
-    /// Asks for an answer. Tries again where that may help; an answer is whole, or there is none.
+    /// Requests a response. Retries transient failures. A response is complete, or it is an error.
     fn complete<'a>(&'a self, ask: Ask<'a>) -> Answering<'a>;
 
-    /// How many tokens this member's context may have, by the endpoint it would be asked at.
+    /// Returns the context limit in tokens, for the endpoints that this choice selects.
     fn context_limit(&self, choice: Option<&ModelChoice>) -> u64;
 }
 
-/// An answer, some time.
+/// The future of a response.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
 
-/// What a model is asked.
+/// A request to a model.
 #[derive(Debug)]
 pub struct Ask<'a> {
-    /// For whom.
+    /// The member it is for.
     pub member: &'a MemberKey,
-    /// The how-manieth answer of this member it is, from 0; the same when it is asked again after a crash.
+    /// The number of this response among all of the member, from 0; the same when the request is repeated after a
+    /// crash.
     pub number: u64,
-    /// How many messages it has heard in its life, those in this prompt too.
+    /// How many messages the member has received so far, including those in this prompt.
     pub heard: u64,
-    /// Its role's name.
+    /// The name of its role.
     pub role: &'a str,
-    /// What its role says about the model.
+    /// The model settings of its role.
     pub choice: Option<&'a ModelChoice>,
-    /// The messages: JSON objects one after another, with commas between them.
+    /// The messages: JSON objects separated by commas.
     pub messages: &'a str,
-    /// The tools: a JSON array as the API wants it, or nothing.
+    /// The tool definitions: a JSON array as the API expects it, or empty.
     pub tools: &'a str,
-    /// Nobody wants the answer any more.
+    /// Cancels the request.
     pub cancel: CancellationToken,
-    /// Who looks on.
+    /// The observer of the response.
     pub watch: Option<Arc<dyn Watch>>,
 }
 
-/// Looks on while a model answers.
+/// Observes a request while the model responds.
 pub trait Watch: Send + Sync + std::fmt::Debug {
-    /// A part of the text came. Should the stream break, all parts come again after [`again`](Self::again).
+    /// A part of the text arrived. If the stream breaks, all parts are repeated after [`again`](Self::again).
     fn words(&self, text: &str);
-    /// It is tried again, and why.
+    /// The request is retried, and why.
     fn again(&self, why: &str);
-    /// Something about the configuration that a person should know; the request continues.
+    /// A configuration problem that the human user should know about; the request continues.
     fn warning(&self, text: &str);
 }
 
-/// What a model answered, whole.
+/// A complete model response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The message as it goes into the conversation: `{"role":"assistant","content":…,"tool_calls":[…]}`, made sound,
-    /// so that no endpoint refuses the conversation because of it: every call has an id of its own, a name of
-    /// letters that are allowed, and arguments that are a JSON object's text. What the model really wrote is in
+    /// The message as stored in the conversation: `{"role":"assistant","content":…,"tool_calls":[…]}`. It is normalised
+    /// so that no endpoint refuses the conversation because of it: each call has a unique id, a name of allowed
+    /// characters, and arguments that are the text of a JSON object. What the model really wrote is in
     /// [`calls`](Self::calls).
     pub message: Raw,
-    /// What it said beside its calls.
+    /// The text of the response, without its tool calls.
     pub text: String,
-    /// The calls it asks for, in the message's order and with its ids.
+    /// The tool calls, in the order and with the ids of the message.
     pub calls: Vec<Call>,
-    /// How many further calls it asked for; more than [`MAX_CALLS`] in one answer are not read.
+    /// How many further calls there were; more than [`MAX_CALLS`] in one response are not read.
     pub dropped_calls: usize,
     /// Why it ended.
     pub finish: Finish,
-    /// Tokens of prompt and answer, if the endpoint said so.
+    /// Tokens of prompt and response, if the endpoint reported them.
     pub usage: Option<(u64, u64)>,
-    /// What it cost, in millionths.
+    /// Its cost, in millionths.
     pub micros: u64,
-    /// The model that answered.
+    /// The model that responded.
     pub model: String,
-    /// How long it took (milliseconds), all tries together.
+    /// The duration (milliseconds) of all attempts together.
     pub ms: u64,
-    /// How often it was tried.
+    /// The number of attempts.
     pub tries: u64,
-    /// Its place at the endpoint; drop it when the answer is committed.
+    /// The endpoint permit; drop it when the response is committed.
     pub held: Held,
 }
 
-/// A call that a model asks for.
+/// A tool call in a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The model's name for it.
+    /// The id given by the model.
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// The arguments as the model wrote them; need not be JSON.
+    /// The arguments as the model wrote them; not necessarily JSON.
     pub arguments: String,
 }
 
-/// Why an answer ended.
+/// Why a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finish {
     /// It was complete.
     Stop,
-    /// It asks for calls. An answer that only announces calls has none of them.
+    /// It contains tool calls, or only announces them without containing any.
     Calls,
-    /// The answer was too long; calls in it are not to be carried out.
+    /// It was cut off by the length limit; its calls must not be executed.
     Length,
-    /// The provider held it back.
+    /// The provider's content filter blocked it.
     Filtered,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    /// What to do about it.
+    /// The kind of failure.
     pub kind: ModelFault,
-    /// A sentence for the agent's parent and the person. No key and no address with a key in it.
+    /// A sentence for the agent's parent and the human user. Contains no key and no URL with a key in it.
     pub message: String,
 }
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelFault {
     /// The prompt is too long for the model.
     TooLong,
-    /// It will not get better by trying: a wrong key, an unknown model, a request that is refused, or tried too often.
+    /// A retry does not help: a wrong key, an unknown model, a refused request, or too many attempts.
     Permanent,
-    /// Nobody wanted the answer any more.
+    /// The request was cancelled.
     Cancelled,
 }
 
-/// An answer, unless nobody wants it any more.
+/// Waits for a response, or fails with `Cancelled` when the request is cancelled.
 pub(crate) async fn while_wanted(
     cancel: &CancellationToken,
     answer: impl Future<Output = Result<Answer, ModelError>>,

@@ -1,8 +1,9 @@
-//! Recordings: what a model answered, one line of JSON for each answer, so that it can be played again without one.
+//! Recordings: writes the responses of a model to a file, one line of JSON for each, so that they can be replayed
+//! without the model.
 //!
-//! A line says who was answered, the how-manieth answer it is, how many messages the member had heard, what was said and
-//! called, and a digest of the prompt. Nothing of a request is in it, so no key either. The first line says that
-//! it is a recording.
+//! A line contains the run and the agent, the number of the response, how many messages the member had received, the
+//! text and the tool calls, and a digest of the prompt. It contains nothing else of the request, and so no key. The
+//! first line is a header.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -16,35 +17,36 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, Answering, Ask, Finish, Model};
 
-/// The first line.
+/// The header line.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The format: 1.
+    /// The format version: 1.
     pub(super) recording: u32,
-    /// What it is, for people.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) about: Option<String>,
-    /// How many tokens a context could have; the same when it is played, so that conversations are cut at the same places.
+    /// The context limit in tokens; the same limit applies in the replay, so that conversations are compacted at the
+    /// same points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) context: Option<u64>,
-    /// Whether a member whose answers are used up just rests.
+    /// Whether a member without further recorded responses just becomes idle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) loose: bool,
 }
 
-/// An answer.
+/// A recorded response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Line {
-    /// The run; a recording that was written by hand has none.
+    /// The run; a recording written by hand has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) run: Option<String>,
     pub(super) agent: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) role: String,
-    /// The how-manieth answer; by the order of the lines if left out.
+    /// The number of the response; if omitted, the order of the lines counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) number: Option<u64>,
-    /// How many messages the member had heard.
+    /// How many messages the member had received.
     #[serde(default)]
     pub(super) heard: u64,
     #[serde(default)]
@@ -53,7 +55,7 @@ pub(super) struct Line {
     pub(super) calls: Vec<LineCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) finish: Option<Finish>,
-    /// Tokens of prompt and answer.
+    /// Tokens of prompt and response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<(u64, u64)>,
     /// Millionths.
@@ -68,17 +70,17 @@ pub(super) struct Line {
     pub(super) prompt: String,
 }
 
-/// A call of an answer.
+/// A tool call of a response.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct LineCall {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) id: String,
     pub(super) tool: String,
-    /// An object, or a text as the model wrote it.
+    /// An object, or the text as the model wrote it.
     pub(super) arguments: Raw,
 }
 
-/// A model whose answers are written down.
+/// A model whose responses are recorded.
 #[derive(Debug)]
 pub struct Recorder {
     model: Arc<dyn Model>,
@@ -87,7 +89,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Writes what this model answers to the end of a file. A line that a crash cut off is taken away before.
+    /// Creates a recorder that appends the responses of this model to a file. An incomplete last line, left by a crash,
+    /// is removed first.
     pub fn new(model: Arc<dyn Model>, path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new()
             .read(true)
@@ -116,13 +119,13 @@ impl Recorder {
         if let Err(error) = write_line(&mut file, line)
             && !self.failed.swap(true, Ordering::Relaxed)
         {
-            // The answer itself is good; whoever asked goes on.
+            // The response itself is valid; the caller continues.
             tracing::warn!(kind = %error.kind(), "the recording is not whole: an answer could not be written");
         }
     }
 }
 
-/// Where the last whole line ends.
+/// Returns where the last complete line ends.
 fn whole_lines(file: &mut File) -> io::Result<u64> {
     let mut end = file.seek(SeekFrom::End(0))?;
     let mut part = vec![0; 64 << 10];
@@ -142,7 +145,7 @@ fn whole_lines(file: &mut File) -> io::Result<u64> {
     Ok(0)
 }
 
-/// Writes a line at once, so that a crash leaves it whole or cuts it off, but never mixes two.
+/// Writes a line with a single call, so that a crash leaves it complete or truncated, but never mixes two lines.
 fn write_line(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');

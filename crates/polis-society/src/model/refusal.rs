@@ -1,4 +1,5 @@
-//! What a provider's error means: try again, wait, shorten the prompt, or give up. Pure.
+//! Classifies provider errors (status, headers and body): retry, wait for a rate limit, shorten the prompt, leave out
+//! an unsupported field, or give up. Pure.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use super::key::Key;
 
-/// The longest a provider's sentence may be.
+/// Maximum length of a provider's error message.
 const LONGEST: usize = 400;
 
 /// Why an attempt failed.
@@ -16,21 +17,21 @@ const LONGEST: usize = 400;
 pub(super) enum Failure {
     /// The prompt is too long.
     TooLong(String),
-    /// It will not get better.
+    /// A permanent failure: a retry does not help.
     Permanent(String),
-    /// The endpoint does not know a field that can be left out or named otherwise.
+    /// The endpoint does not support a field that can be omitted or renamed.
     Quirk(Quirk),
-    /// It may get better.
+    /// A transient failure: a retry may succeed.
     Passing {
         /// What happened.
         why: String,
-        /// Whether everybody has to slow down, and for how long if it says so.
+        /// Set for a rate limit, with its `Retry-After` duration if there is one.
         limited: Option<Option<Duration>>,
     },
 }
 
 impl Failure {
-    /// Something that may get better.
+    /// Creates a transient failure that is not a rate limit.
     pub(super) fn passing(why: impl Into<String>) -> Self {
         Self::Passing {
             why: why.into(),
@@ -39,18 +40,18 @@ impl Failure {
     }
 }
 
-/// What an endpoint does not know.
+/// A field that an endpoint does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
     /// `stream_options`.
     StreamOptions,
     /// `temperature`.
     Temperature,
-    /// `max_tokens`; it wants `max_completion_tokens`.
+    /// `max_tokens`; the endpoint expects `max_completion_tokens`.
     MaxTokens,
 }
 
-/// Texts by which providers say that a prompt is too long, in small letters.
+/// Texts by which providers report that a prompt is too long, in lower case.
 const TOO_LONG: [&str; 20] = [
     "context_length_exceeded",
     "context length",
@@ -74,7 +75,7 @@ const TOO_LONG: [&str; 20] = [
     "prompt token count",
 ];
 
-/// What a status and a body mean. `name` is the endpoint's.
+/// Classifies a response by its status and body. `name` is the name of the endpoint.
 pub(super) fn judge(
     name: &str,
     key: &Key,
@@ -99,7 +100,7 @@ pub(super) fn judge(
     match code {
         413 => Failure::TooLong(sentence),
         429 if whole.contains("insufficient_quota") => Failure::Permanent(sentence),
-        // More than a whole minute's tokens in one request: waiting does not help, a shorter prompt does.
+        // More tokens in one request than are allowed per minute: waiting does not help, a shorter prompt does.
         429 if whole.contains("request too large") => Failure::TooLong(sentence),
         429 => Failure::Passing {
             why: sentence,
@@ -112,7 +113,7 @@ pub(super) fn judge(
                 limited: after.map(Some),
             }
         }
-        // Some servers fail in this way over a prompt that is too long.
+        // Some servers report a prompt that is too long in this way.
         400 | 422 | 500 if too_long() => Failure::TooLong(sentence),
         408 | 409 | 425 | 500..=599 => Failure::passing(sentence),
         400 | 422 => match quirk(&whole) {
@@ -123,11 +124,11 @@ pub(super) fn judge(
     }
 }
 
-/// What an error means that came within a stream.
+/// Classifies an error that came within a stream.
 pub(super) fn judge_within(name: &str, key: &Key, error: &str) -> Failure {
     let wrapped = format!("{{\"error\":{error}}}");
     let said = Said::read(wrapped.as_bytes());
-    // Some put the status there; what has none happened while answering, and may not happen again.
+    // Some providers include the status. An error without one happened during generation, and may be transient.
     let status = said.status.unwrap_or(StatusCode::BAD_GATEWAY);
     let whole = said.all.to_lowercase();
     let status = if TOO_LONG.iter().any(|text| whole.contains(text)) {
@@ -167,11 +168,11 @@ fn quirk(whole: &str) -> Option<Quirk> {
     }
 }
 
-/// What an error's body says.
+/// The contents of an error body.
 struct Said {
     sentence: String,
     status: Option<StatusCode>,
-    /// All of it, for looking for words.
+    /// The whole body, to search for keywords.
     all: String,
 }
 
@@ -180,7 +181,7 @@ impl Said {
         let all = String::from_utf8_lossy(body).into_owned();
         let Ok(json) = serde_json::from_str::<Value>(&all) else {
             let text = all.trim();
-            // A page for people with a browser says nothing in its first lines.
+            // An HTML page has no useful message in its first lines.
             let sentence = if text.starts_with('<') { "" } else { text };
             return Self {
                 sentence: sentence.to_owned(),
@@ -227,7 +228,7 @@ impl Said {
     }
 }
 
-/// Cuts a sentence, and puts it on one line.
+/// Truncates a sentence, and puts it on one line.
 fn shorten(text: &mut String) {
     if text.contains(|c: char| c.is_control()) {
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -239,7 +240,8 @@ fn shorten(text: &mut String) {
     }
 }
 
-/// How long to wait, if an answer says so: in milliseconds, in seconds, or until a date by the server's own clock.
+/// Returns the `Retry-After` duration, if there is one: given in milliseconds, in seconds, or as a date by the server's
+/// own clock.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let number = |text: &str| {

@@ -1,9 +1,9 @@
-//! A recording that is played: every answer comes from a file, and no network is needed.
+//! Replay of a recording: a model whose responses come from a file, without network access.
 //!
-//! An answer is found by the member's name and how far it has come. How far that is stands in the conversation itself
-//! (the `name` of its last answer), so a process that is killed goes on where it was. Members hear messages
-//! sooner or later than when it was recorded: an answer that was given after three messages waits for the
-//! third, and one that only said something between two of them is passed over if both came at once.
+//! A response is selected by the member's name and its position in the recording. That position is part of the
+//! conversation itself (the `name` of its last response), so a process that is killed and restarted continues where it
+//! was. Members may receive messages sooner or later than in the recording: a response recorded after three messages
+//! waits for the third, and a response without tool calls between two messages is skipped if both arrive at once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,28 +18,28 @@ use super::{
     Answer, Answering, Ask, Call, Finish, Held, Model, ModelError, ModelFault, Watch, while_wanted,
 };
 
-/// What is said while the rest of the messages is waited for.
+/// The response while further messages are awaited.
 const WAITING: &str = "(waiting for the rest)";
-/// What is said when everything was said.
+/// The response when the recording has no more responses.
 const RESTING: &str = "(nothing more is recorded)";
-/// How far an answer has come, in its message.
+/// Prefix of the position in the recording, in the message of a response.
 const MARK: &str = "\"name\":\"recorded-";
-/// Many pieces for those who look on; few enough to cost nothing.
+/// Number of pieces in which a text is streamed: many for observers, few enough to cost nothing.
 const PIECES: usize = 24;
 
 /// A recording as a model.
 #[derive(Debug)]
 pub struct Replay {
     head: Head,
-    /// The answers by run and member; a recording without runs has all under "".
+    /// The responses by run and member; a recording without runs uses "" as the run.
     lines: HashMap<(String, String), Vec<Line>>,
-    /// The only run there is, if there is only one: it is played for any.
+    /// The run of a recording with only one run: it is played for any run.
     only: Option<String>,
     pace: Option<Duration>,
 }
 
 impl Replay {
-    /// Reads a recording.
+    /// Parses a recording. Fails with `InvalidConfig` if a line is invalid.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let wrong = |number: usize, what: &str| {
             Refusal::new(
@@ -65,13 +65,13 @@ impl Replay {
             }
             let line = match serde_json::from_str::<Line>(text) {
                 Ok(line) => line,
-                // A crash cut it off.
+                // Truncated by a crash.
                 Err(_) if number == last && !ends_whole => continue,
                 Err(_) => return Err(wrong(number, "is not an answer")),
             };
             let key = (line.run.clone().unwrap_or_default(), line.agent.clone());
             let all = lines.entry(key).or_default();
-            // Who was asked again after a crash was answered again; what counts is the later answer.
+            // A request repeated after a crash has two responses; the later one counts.
             match all
                 .iter_mut()
                 .find(|one| one.number.is_some() && one.number == line.number)
@@ -99,14 +99,14 @@ impl Replay {
         })
     }
 
-    /// Waits before each answer as long as it took when it was recorded, but at most so long.
+    /// Waits before each response as long as it took when it was recorded, but not longer than `at_most`.
     #[must_use]
     pub fn paced(mut self, at_most: Duration) -> Self {
         self.pace = Some(at_most);
         self
     }
 
-    /// What it is, in its maker's words.
+    /// Returns the description of the recording.
     pub fn about(&self) -> Option<&str> {
         self.head.about.as_deref()
     }
@@ -173,22 +173,22 @@ impl Replay {
     }
 }
 
-/// What comes next for a member: the place of its next answer, and the answer.
+/// The next step of a member: its position in the recording, and the response if there is one.
 enum Found<'a> {
     Line(usize, &'a Line),
     Waiting(usize),
     Resting(usize),
 }
 
-/// How many answers of the recording are in a conversation, by its last answer.
+/// Returns how many recorded responses a conversation contains, from its last response.
 fn given(messages: &str) -> Option<usize> {
-    // Within a text of JSON the quotes would be escaped, so nobody can have said this.
+    // Within a JSON string the quotes would be escaped, so this cannot occur in a text.
     let at = messages.rfind(MARK)?;
     let digits = messages.get(at + MARK.len()..)?;
     digits.split('"').next()?.parse().ok()
 }
 
-/// Shows a text piece by piece.
+/// Streams a text in pieces.
 async fn show(text: &str, pause: Duration, watch: Option<&dyn Watch>) {
     let count = text.chars().count();
     let size = count.div_ceil(PIECES).max(1);
@@ -214,7 +214,7 @@ async fn show(text: &str, pause: Duration, watch: Option<&dyn Watch>) {
     }
 }
 
-/// An answer; afterwards so many of the recording were given.
+/// Creates a response after which `given` responses of the recording have been played.
 fn saying(text: &str, calls: Vec<Call>, given: usize) -> Result<Answer, ModelError> {
     let name = format!("recorded-{given}");
     let message = message(text, "", &calls, &[], Some(&name)).map_err(|_| ModelError {

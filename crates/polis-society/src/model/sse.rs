@@ -1,22 +1,23 @@
-//! Server-sent events, as far as models speak them: the data of each line, and nothing copied that came whole.
+//! Server-sent events, as far as model servers use them: extracts the `data` lines of a stream. A line that arrives in
+//! one chunk is not copied.
 
 use memchr::memchr;
 
-/// The longest line there may be: an answer is a few kilobytes, a flood is not kept.
+/// Maximum length of a line: a response is a few kilobytes, and a flood of data is not buffered.
 const LONGEST: usize = 16 << 20;
 
-/// A stream's lines. Holds on to a line that has not come whole.
+/// The lines of a stream. Buffers an incomplete line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     begun: Vec<u8>,
 }
 
-/// A line came that is too long to be an answer.
+/// A line is too long to be a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLongALine;
 
 impl Lines {
-    /// Takes what came and gives out the data of every line that is whole now.
+    /// Adds a chunk, and passes on the data of each line that is complete now.
     pub(super) fn feed<E: From<TooLongALine>>(
         &mut self,
         mut bytes: &[u8],
@@ -40,14 +41,14 @@ impl Lines {
         Ok(())
     }
 
-    /// Gives out what came after the last line's end: some servers leave the last line end out.
+    /// Passes on the rest after the last line end: some servers omit the last line end.
     pub(super) fn end<E>(&mut self, mut give: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let line = std::mem::take(&mut self.begun);
         give_data(&line, &mut give)
     }
 }
 
-/// Gives out a line's data, if it is a line of data. Comments, names and ids of events mean nothing here.
+/// Passes on the data of a `data` line. Comments, event names and ids are ignored.
 fn give_data<E>(line: &[u8], give: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
     let Some(data) = line.strip_prefix(b"data:") else {
         return Ok(());

@@ -1,11 +1,11 @@
-//! Whom encrypted connections to models trust: the system's certificates, and those of the settings.
+//! TLS trust store for connections to models: the system's root certificates and those of the settings.
 
 use std::sync::{Arc, OnceLock};
 
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Certificates that are trusted; read from the system when they are first needed.
+/// Trusted certificates; the system's are loaded when they are first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Trust {
     extra: Vec<Vec<u8>>,
@@ -13,7 +13,7 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// The system's, and these certificates (DER).
+    /// Creates a trust store with the system's certificates and these (DER).
     pub(super) fn with(extra: Vec<Vec<u8>>) -> Self {
         Self {
             extra,
@@ -24,7 +24,7 @@ impl Trust {
     pub(super) async fn config(self: &Arc<Self>) -> Result<Arc<ClientConfig>, &'static str> {
         if self.config.get().is_none() {
             let trust = Arc::clone(self);
-            // Reads files, some hundred of them.
+            // Reads some hundred files, so it runs on the blocking thread pool.
             let read = move || {
                 trust.config.get_or_init(|| trust.read());
             };

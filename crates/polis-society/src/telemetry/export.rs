@@ -1,4 +1,5 @@
-//! Sends spans to a collector, many at a time. A collector that is away costs nobody anything but the spans.
+//! OTLP exporter: sends spans to a collector in batches, with one retry. If the collector is unavailable, spans are
+//! dropped and counted; nothing else is affected.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,29 +17,29 @@ use super::span::{Span, body};
 use super::{TelemetrySettings, sound_header};
 use crate::model::line::{Lines, Open};
 
-/// How many spans go together at most.
+/// Maximum number of spans in a batch.
 const TOGETHER: usize = 512;
-/// How long a span waits for others.
+/// Maximum time a span waits for its batch to fill.
 const WAIT: Duration = Duration::from_secs(2);
-/// How long the collector has for a request.
+/// Timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long is waited before the second and last try.
+/// Pause before the second and last attempt.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often it is told that spans are dropped.
+/// Minimum time between two warnings about dropped spans.
 const TELL: Duration = Duration::from_secs(60);
-/// The most of a collector's answer that is read to keep the connection.
+/// Maximum size of a response body that is read to reuse the connection.
 const MOST_READ: usize = 64 << 10;
 
-/// What waits to be sent.
+/// An item in the export queue.
 #[derive(Debug)]
 pub(super) enum Waiting {
     /// A span.
     Span(Box<Span>),
-    /// So many were dropped because there was no room.
+    /// This many spans were dropped because the queue was full.
     Dropped(u64),
 }
 
-/// Sends spans.
+/// The exporter and its drop statistics.
 #[derive(Debug)]
 pub(super) struct Exporter {
     lines: Lines,
@@ -84,7 +85,7 @@ impl Exporter {
         })
     }
 
-    /// Sends until nothing more can come; how many spans were dropped.
+    /// Sends batches until the queue is closed; returns the number of dropped spans.
     pub(super) async fn run(mut self, mut waiting: mpsc::Receiver<Waiting>) -> u64 {
         let mut batch = Vec::with_capacity(TOGETHER);
         let mut open = true;
@@ -92,7 +93,7 @@ impl Exporter {
             let mut deadline = pin!(sleep_until(Instant::now() + WAIT));
             while batch.len() < TOGETHER {
                 let next = if batch.is_empty() {
-                    // Nobody waits: neither do we.
+                    // No span is waiting, so no batch timeout runs.
                     let next = waiting.recv().await;
                     deadline.as_mut().reset(Instant::now() + WAIT);
                     next
@@ -132,7 +133,7 @@ impl Exporter {
         self.lost(batch.len() as u64);
     }
 
-    /// Counts what is lost, and tells the operator now and then.
+    /// Counts dropped spans, and logs a warning from time to time.
     fn lost(&mut self, count: u64) {
         self.dropped += count;
         self.untold += count;
@@ -160,7 +161,7 @@ impl Exporter {
         };
         let mut answer = open.send(request(), late.as_mut()).await;
         if open.reused() && answer.is_err() {
-            // Hung up while nobody used it.
+            // The collector closed the idle connection.
             let Ok(fresh) = self.lines.fresh().await else {
                 return Sent::Away;
             };
@@ -191,11 +192,11 @@ impl Exporter {
     }
 }
 
-/// What became of a request.
+/// Result of a request.
 enum Sent {
     Taken,
-    /// Not now.
+    /// Failed for now; may be retried.
     Away,
-    /// Never.
+    /// Refused; not retried.
     Refused,
 }

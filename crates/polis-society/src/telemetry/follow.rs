@@ -1,5 +1,5 @@
-//! Makes spans of what happens: `chat MODEL`, `execute_tool TOOL`, and around them `invoke_agent AGENT`, from the moment
-//! a member begins to think until it rests.
+//! Creates spans from progress events: `chat MODEL` for a model request, `execute_tool TOOL` for a tool call, and
+//! around them `invoke_agent AGENT`, from the first model request of a member until it is idle.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::export::Waiting;
 use super::span::{Kind, Span, new_id};
 use crate::progress::{Progress, Step};
 
-/// Turns progress into spans until nothing happens any more or it is told to stop.
+/// Turns progress events into spans until the channel is closed or `stop` fires.
 pub(super) async fn follow(
     mut progress: broadcast::Receiver<Progress>,
     spans: mpsc::Sender<Waiting>,
@@ -38,7 +38,7 @@ pub(super) async fn follow(
         };
         match step {
             Ok(step) => follower.step(&step, clock.now_millis(), &mut done),
-            // What was missed may have been the end of something: nothing is known of what is open.
+            // The missed events may include the end of a span, so the state of all open spans is unknown.
             Err(RecvError::Lagged(missed)) => {
                 dropped += missed;
                 follower.turns.clear();
@@ -53,12 +53,13 @@ pub(super) async fn follow(
         dropped = hand_over(&spans, span, dropped);
     }
     if dropped > 0 {
-        // The last word: there is room as soon as the exporter has taken one.
+        // The final drop count waits for room in the queue, which is free as soon as the exporter has taken an item.
         let _ = spans.send(Waiting::Dropped(dropped)).await;
     }
 }
 
-/// Never waits: what there is no room for is dropped, and counted.
+/// Queues a span without waiting: if the queue is full, the span is dropped and counted. Returns the number of dropped
+/// spans that are not reported yet.
 fn hand_over(spans: &mpsc::Sender<Waiting>, span: Span, dropped: u64) -> u64 {
     if dropped > 0 && spans.try_send(Waiting::Dropped(dropped)).is_ok() {
         return hand_over(spans, span, 0);
@@ -74,7 +75,7 @@ struct Follower {
     turns: HashMap<MemberKey, Turn>,
 }
 
-/// What a member is doing since it began to think.
+/// The open `invoke_agent` span of a member.
 struct Turn {
     trace: String,
     id: String,
@@ -132,7 +133,7 @@ impl Follower {
         }
     }
 
-    /// What is open when it all ends.
+    /// Closes the spans that are still open at the end.
     fn rest(&mut self, now: i64) -> Vec<Span> {
         let open = self.turns.drain();
         open.flat_map(|(member, turn)| turn.end(&member, now, None))
@@ -140,7 +141,7 @@ impl Follower {
     }
 }
 
-/// One trace for each run, the same in all processes that work on it.
+/// Returns the trace id of a run: the same in all processes that work on it.
 fn trace_of(store: &str, member: &MemberKey) -> String {
     let mut digits = digest::of_parts(&["trace", store, member.run.as_str()]);
     digits.truncate(32);
@@ -151,7 +152,7 @@ impl Turn {
     fn attributes(&self, member: &MemberKey, operation: &str) -> Vec<(&'static str, Value)> {
         vec![
             ("gen_ai.operation.name", operation.into()),
-            // All endpoints speak its protocol, whoever they belong to.
+            // All endpoints use the OpenAI protocol, regardless of the vendor.
             ("gen_ai.provider.name", "openai".into()),
             ("gen_ai.agent.id", member.to_string().into()),
             ("gen_ai.agent.name", member.agent.to_string().into()),
@@ -222,7 +223,7 @@ impl Turn {
         }
     }
 
-    /// The span around it all; and one of an answer that never came, if the model failed.
+    /// Returns the span around the whole turn and, if the model failed, one for the request without a response.
     fn end(mut self, member: &MemberKey, now: i64, failed: Option<String>) -> Vec<Span> {
         let mut all = Vec::new();
         let model = self.model.clone().unwrap_or_default();

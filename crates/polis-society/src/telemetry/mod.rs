@@ -1,9 +1,9 @@
-//! Traces for OpenTelemetry: what a society does, as spans of the GenAI conventions, sent to a collector (OTLP over
-//! HTTP, as JSON).
+//! OpenTelemetry tracing: exports what a society does as spans of the GenAI semantic conventions, sent to a collector
+//! (OTLP over HTTP, as JSON).
 //!
-//! It only looks on: it reads the progress that anybody may read, so it can neither hold up a member nor make one
-//! fail. What a collector does not take in time is dropped and counted. Prompts and answers are not sent:
-//! they stay in the store.
+//! It only observes: it reads the public progress events, so it can neither block a member nor make one fail. Spans
+//! that a collector does not accept in time are dropped and counted. Prompts and responses are not sent: they stay in
+//! the store.
 
 mod export;
 mod follow;
@@ -24,25 +24,25 @@ use crate::model::Proxies;
 use crate::progress::Progress;
 use export::Exporter;
 
-/// How many spans may wait for the collector.
+/// Capacity of the queue of spans for the collector.
 const WAITING: usize = 4096;
 
-/// Where traces go.
+/// Export settings.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TelemetrySettings {
-    /// The address that takes traces, such as `http://localhost:4318/v1/traces`.
+    /// The URL that accepts traces, such as `http://localhost:4318/v1/traces`.
     pub endpoint: String,
-    /// Further headers of every request: keys, mostly.
+    /// Additional headers of every request, mostly API keys.
     pub headers: Vec<(String, String)>,
-    /// How this service is called.
+    /// The name of this service.
     pub service: String,
-    /// What tells this store from others: runs of two stores may have the same name.
+    /// Distinguishes this store from others: runs of two stores may have the same name.
     pub store: String,
-    /// Which proxies are asked.
+    /// The proxies to use.
     pub proxies: Proxies,
 }
 
-/// Headers are keys, and addresses may have passwords in them.
+/// Leaves out headers, which are keys, and addresses, which may contain passwords.
 impl fmt::Debug for TelemetrySettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TelemetrySettings")
@@ -52,7 +52,7 @@ impl fmt::Debug for TelemetrySettings {
 }
 
 impl TelemetrySettings {
-    /// By a collector's base address, as `OTEL_EXPORTER_OTLP_ENDPOINT` has it.
+    /// Creates settings for a collector's base URL, as in `OTEL_EXPORTER_OTLP_ENDPOINT`.
     pub fn of(base: &str) -> Self {
         Self {
             endpoint: format!("{}/v1/traces", base.trim().trim_end_matches('/')),
@@ -63,7 +63,7 @@ impl TelemetrySettings {
         }
     }
 
-    /// As the variables of OpenTelemetry say; nothing if they do not ask for traces.
+    /// Creates settings from the environment variables of OpenTelemetry; `None` if they do not enable tracing.
     pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let get = |name: &str| get(name).filter(|value| !value.trim().is_empty());
         let off = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -89,7 +89,7 @@ impl TelemetrySettings {
     }
 }
 
-/// A header as OpenTelemetry's variables have it: `name=value`, percent-encoded.
+/// Parses a header as in OpenTelemetry's variables: `name=value`, percent-encoded.
 fn header(pair: &str) -> Option<(String, String)> {
     let (name, value) = pair.split_once('=')?;
     let plain = |text: &str| {
@@ -100,7 +100,7 @@ fn header(pair: &str) -> Option<(String, String)> {
     Some((plain(name), plain(value)))
 }
 
-/// Traces on their way to a collector.
+/// A running export of traces to a collector.
 #[derive(Debug)]
 pub struct Telemetry {
     stop: oneshot::Sender<()>,
@@ -109,7 +109,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Sends what happens from now on. `progress` is what [`Society::progress`](crate::Society::progress) gives.
+    /// Starts exporting. `progress` is the channel from [`Society::progress`](crate::Society::progress).
     pub fn start(
         settings: &TelemetrySettings,
         progress: broadcast::Receiver<Progress>,
@@ -126,8 +126,8 @@ impl Telemetry {
         })
     }
 
-    /// Ends, and sends what is waiting, as far as this time allows. How many spans were dropped since the start; none is
-    /// known if the time was too short.
+    /// Stops, and sends the remaining spans within this time. Returns the number of spans dropped since the start, or
+    /// `None` if the time was too short.
     pub async fn stop(self, within: Duration) -> Option<u64> {
         let Self {
             stop,
@@ -142,7 +142,7 @@ impl Telemetry {
     }
 }
 
-/// A header's name and value, or why it is none.
+/// Parses a header. Fails with `InvalidConfig` if the name or the value is invalid.
 fn sound_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
     let pair = HeaderName::try_from(name)
         .ok()

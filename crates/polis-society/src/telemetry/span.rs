@@ -1,9 +1,9 @@
-//! A span, and how a collector reads it: OTLP's JSON.
+//! A span and its OTLP/JSON encoding.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Something that took time.
+/// A timed operation.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
     pub(super) trace: String,
@@ -15,24 +15,24 @@ pub(super) struct Span {
     pub(super) began: i64,
     pub(super) ended: i64,
     pub(super) attributes: Vec<(&'static str, Value)>,
-    /// What went wrong, if something did.
+    /// The error message, if it failed.
     pub(super) error: Option<String>,
 }
 
-/// On which side of a request it is.
+/// The span kind of OpenTelemetry.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Internal = 1,
     Client = 3,
 }
 
-/// A span's name that nobody else has: eight random bytes.
+/// Returns a new span id: eight random bytes.
 pub(super) fn new_id() -> String {
-    // All zeros means that there is none.
+    // All zeros is the invalid span id.
     format!("{:016x}", fastrand::u64(1..))
 }
 
-/// As OTLP has it.
+/// A span in OTLP/JSON.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Sent<'a> {
@@ -48,7 +48,7 @@ struct Sent<'a> {
     status: Value,
 }
 
-/// The body of a request with these spans.
+/// Returns the request body for these spans.
 pub(super) fn body(service: &str, spans: &[Span]) -> Vec<u8> {
     let sent: Vec<Sent<'_>> = spans.iter().map(Span::sent).collect();
     let resource = [
@@ -91,7 +91,7 @@ impl Span {
     }
 }
 
-/// A value as OTLP wraps it; whole numbers are texts there.
+/// Returns an attribute in OTLP/JSON, in which integers are strings.
 fn attribute(key: &str, value: &Value) -> Value {
     json!({ "key": key, "value": wrapped(value) })
 }

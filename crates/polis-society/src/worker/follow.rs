@@ -1,4 +1,5 @@
-//! Following the log: which events mean that a member has something to do, or must stop.
+//! Log follower: reads new events and turns those that concern members into signals for the scheduler (wake, pause,
+//! halt).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +15,14 @@ use tokio_util::sync::CancellationToken;
 use super::Signal;
 use crate::driver::Shared;
 
-/// How many events are read at once; a store reads so few where it is asked.
+/// Page size for reading events; the embedded store runs reads of this size inline.
 const PAGE: u32 = 100;
-/// How long one wait for the store takes; only so that none is for ever.
+/// Maximum duration of one wait for the store; a bound, so that no wait is unlimited.
 const WAIT: Duration = Duration::from_secs(30);
-/// How long a store that failed is left alone.
+/// Pause after a store failure.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Tells the worker what happens, from a place in the log on.
+/// Sends signals to the worker for all events after this position in the log.
 pub(super) async fn follow(
     shared: Arc<Shared>,
     mut after: u64,
@@ -51,7 +52,7 @@ pub(super) async fn follow(
             let _ = tell.send(Signal::Mail);
         }
         let _ = tell.send(Signal::Seen(after));
-        // A full page may not be all.
+        // After a full page there may be more.
         if page.len() >= PAGE as usize {
             continue;
         }
@@ -65,7 +66,7 @@ pub(super) async fn follow(
     }
 }
 
-/// What an event says about members.
+/// The fields of an event that identify members.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct About {
@@ -74,11 +75,11 @@ struct About {
     task_id: Option<RunId>,
 }
 
-/// What an event means for whoever drives members.
+/// Returns the signal for an event; `None` if it does not concern members.
 pub(super) fn meaning(event: &Event) -> Option<Signal> {
     if event.kind == kind::MESSAGE_SENT {
         let about: About = event.data.to()?;
-        // Nobody drives a person.
+        // The human user is not driven.
         let to = about.to.filter(|to| to.as_str() != AgentId::USER)?;
         return Some(Signal::Wake(MemberKey::new(about.task_id?, to)));
     }

@@ -1,8 +1,8 @@
-//! Who of the runs that this process drives has something to do, and letting them do it.
+//! Scheduler: decides which members of the runs leased by this process have work, and spawns a driver task for each.
 //!
-//! At the start the store says who was at work and who has mail; from then on the log does. A member that has
-//! nothing to do is not in memory. A run is driven by one worker at a time, by its lease (see
-//! [`lease`](crate::lease)); what a member does is the [`driver`](crate::driver)'s.
+//! At startup the store is scanned for members at work and unread messages; from then on the log is followed. A member
+//! without work is not in memory. A run is driven by one worker at a time, which holds its lease (see
+//! [`lease`](crate::lease)). What a member does is decided by the [`driver`](crate::driver).
 
 mod follow;
 mod runs;
@@ -28,33 +28,33 @@ use crate::society::SocietySettings;
 use runs::Wanted;
 pub(crate) use scan::{RunCheck, check_settled, finish_if_done};
 
-/// What the log, the clock or a driver tells the worker.
+/// A signal to the worker from the log follower or from a driver.
 #[derive(Debug)]
 enum Signal {
-    /// Something happened that this member may want to do something about.
+    /// This member may have work.
     Wake(MemberKey),
-    /// A run may have something to do, nobody knows who.
+    /// Some member of this run may have work.
     Look(RunId),
-    /// This member must not do anything more.
+    /// This member must stop at once.
     Halt(MemberKey),
-    /// Nobody of this run must do anything more.
+    /// All members of this run must stop at once.
     HaltRun(RunId),
-    /// This member must not think any more.
+    /// This member must make no further model requests.
     Pause(MemberKey),
-    /// Nobody of this run must think any more.
+    /// The members of this run must make no further model requests.
     PauseRun(RunId),
     /// Budgets of a run changed.
     News(RunId),
-    /// Messages may be under way that are delivered later.
+    /// There may be messages with delayed delivery.
     Mail,
-    /// The log was followed up to here.
+    /// The log was followed up to this position.
     Seen(u64),
-    /// A driver is done with this member.
+    /// The driver task of this member has ended.
     Left(MemberKey),
 }
 
 impl Signal {
-    /// The run it is about.
+    /// Returns the run that the signal concerns.
     fn run(&self) -> Option<&RunId> {
         match self {
             Self::Wake(key) | Self::Halt(key) | Self::Pause(key) | Self::Left(key) => {
@@ -68,28 +68,28 @@ impl Signal {
     }
 }
 
-/// Which of a member's tokens ends what it does.
+/// Selects which cancellation token of a member is used.
 type How = fn(&Seat) -> &CancellationToken;
 
-/// Whether there is something to do in this process, as far as it knows.
+/// Whether this process has any work, as far as it knows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Quiet {
-    /// Nobody does anything.
+    /// No member of this process is working.
     pub(crate) idle: bool,
-    /// The log was followed up to here.
+    /// The log was followed up to this position.
     pub(crate) seen: u64,
 }
 
-/// A member that is driven.
+/// A member with a driver task.
 #[derive(Debug)]
 struct Sitting {
     seat: Arc<Seat>,
     task: JoinHandle<()>,
-    /// Something happened since it began.
+    /// A signal arrived since the task began.
     again: bool,
 }
 
-/// Tells the worker that a driver is done, however it ended.
+/// Drop guard that signals the end of a driver task, also after a panic or an abort.
 #[derive(Debug)]
 struct Leaving(MemberKey, mpsc::UnboundedSender<Signal>);
 
@@ -99,7 +99,7 @@ impl Drop for Leaving {
     }
 }
 
-/// The worker.
+/// The scheduler of this process.
 #[derive(Debug)]
 pub(crate) struct Worker {
     shared: Arc<Shared>,
@@ -112,16 +112,16 @@ pub(crate) struct Worker {
     queue: VecDeque<MemberKey>,
     queued: HashSet<MemberKey>,
     leases: HashMap<RunId, Lease>,
-    /// Runs that may have something to do and are not ours, or are to be looked at.
+    /// Runs that may have work and are not leased by this worker, or have to be scanned.
     wanted: HashMap<RunId, Wanted>,
-    /// Runs in which nobody did anything since the last renewal.
+    /// Runs without work since the last renewal.
     resting: HashSet<RunId>,
     renew_at: Instant,
-    /// When the next delayed message comes.
+    /// When the next delayed message is delivered.
     delivery: Option<Instant>,
-    /// Whether messages were sent since that was looked up.
+    /// Whether messages were sent since `delivery` was determined.
     mail_sent: bool,
-    /// Whether mailboxes have to be looked through.
+    /// Whether mailboxes have to be scanned.
     look_for_mail: bool,
     seen: u64,
 }
@@ -155,7 +155,7 @@ impl Worker {
         }
     }
 
-    /// Looks who was at work when the last worker ended.
+    /// Finds the runs that had work when the last worker ended.
     pub(crate) async fn look_around(&mut self) -> Result<(), OpError> {
         let only = self.settings.runs.clone();
         for run in scan::runs_at_work(&self.shared.polis, &only).await? {
@@ -164,7 +164,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Works until it is stopped; then ends what is under way, within `grace`.
+    /// Runs until stopped; then ends all work within `grace`.
     pub(crate) async fn run(mut self, after: u64, grace: watch::Receiver<Duration>) {
         self.seen = after;
         let log = follow::follow(
@@ -185,7 +185,7 @@ impl Worker {
                     if let Some(signal) = signal {
                         self.hear(signal);
                     }
-                    // All that came meanwhile, before anything is done about it.
+                    // Receive all pending signals before acting on them.
                     while let Ok(signal) = self.signals.try_recv() {
                         self.hear(signal);
                     }
@@ -198,7 +198,7 @@ impl Worker {
         self.end(grace).await;
     }
 
-    /// Everything that is due.
+    /// Does everything that is due.
     async fn turn(&mut self) {
         let now = Instant::now();
         self.drop_ended();
@@ -212,7 +212,7 @@ impl Worker {
             self.delivery = None;
             self.look_for_mail = true;
         }
-        // A store that is away must not keep this from ending what has to end.
+        // An unavailable store must not delay dropping expired leases.
         let patience = self.settings.lease / 3;
         if self.look_for_mail {
             if timeout(patience, self.scan_mail()).await.is_err() {
@@ -240,13 +240,13 @@ impl Worker {
         });
     }
 
-    /// When something is due next.
+    /// Returns when the next action is due.
     fn due(&self) -> Instant {
         let next = self.next_wanted().into_iter().chain(self.delivery).min();
         next.map_or(self.renew_at, |next| next.min(self.renew_at))
     }
 
-    /// When the next run is tried.
+    /// Returns when the next lease attempt or scan is due.
     fn next_wanted(&self) -> Option<Instant> {
         let due = self
             .wanted
@@ -259,7 +259,7 @@ impl Worker {
     }
 
     fn hear(&mut self, signal: Signal) {
-        // Who is paused finishes what it does.
+        // A paused member finishes the calls of its response.
         let how: How = match signal {
             Signal::Pause(_) | Signal::PauseRun(_) => |seat| &seat.pause,
             _ => |seat| &seat.stop,
@@ -270,7 +270,7 @@ impl Worker {
             Signal::Look(run) => {
                 self.want(run.clone());
                 if self.leases.contains_key(&run) {
-                    // It is ours already; look again who of it works, and who was written to while it was paused.
+                    // Already leased: scan again for members at work, and for messages sent while the run was paused.
                     self.look_for_mail = true;
                     let (since, not_before) = (Instant::now(), Instant::now());
                     self.wanted.insert(run, Wanted { since, not_before });
@@ -282,7 +282,7 @@ impl Worker {
                     self.want(key.run.clone());
                 }
                 if let Some(sitting) = self.seats.get_mut(&key) {
-                    // Should it be resumed before it has left, it is looked at again.
+                    // If it is resumed before its task has ended, it is queued again.
                     sitting.again = true;
                     how(&sitting.seat).cancel();
                 }
@@ -300,7 +300,7 @@ impl Worker {
         }
     }
 
-    /// A driver is done with a member.
+    /// Handles the end of a driver task.
     fn left(&mut self, key: &MemberKey) {
         let Some(sitting) = self.seats.remove(key) else {
             return;
@@ -310,7 +310,7 @@ impl Worker {
         }
     }
 
-    /// Somebody may have something to do.
+    /// Queues a member that may have work.
     fn wake(&mut self, key: MemberKey) {
         if !self.leases.contains_key(&key.run) {
             self.want(key.run);
@@ -328,7 +328,7 @@ impl Worker {
         }
     }
 
-    /// Lets as many begin as there is room for.
+    /// Spawns driver tasks up to the limit of members in memory.
     fn fill(&mut self) {
         while self.seats.len() < self.settings.in_memory.max(1) {
             let Some(key) = self.queue.pop_front() else {
@@ -356,7 +356,7 @@ impl Worker {
         }
     }
 
-    /// Ends what is done for a run; `again` if it may go on later.
+    /// Cancels the work of a run; `again` if its members are to be queued again afterwards.
     fn halt(&mut self, run: &RunId, again: bool, how: How) {
         for (key, sitting) in &mut self.seats {
             if key.run == *run {
@@ -376,7 +376,8 @@ impl Worker {
         self.queue = kept;
     }
 
-    /// Ends everything: what is being committed is waited for, as long as that may take.
+    /// Ends everything: waits for commits in progress until `grace` has passed, aborts the remaining tasks, and
+    /// releases the leases.
     async fn end(mut self, grace: Duration) {
         let until = Instant::now() + grace;
         for sitting in self.seats.values() {

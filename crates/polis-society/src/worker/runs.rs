@@ -1,4 +1,4 @@
-//! The leases of a worker: which runs it drives.
+//! Leases of a worker: takes runs with work, renews their leases, drops expired ones, and releases runs that are idle.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use super::Worker;
 use super::scan::{RunCheck, finish_if_done};
 use crate::lease::{self, Lease};
 
-/// How much longer a worker waits with a free run for each one it has, so that an idle one is faster.
+/// Additional delay per held lease before a worker takes a free run, so that a worker with fewer runs is faster.
 const POLITE: Duration = Duration::from_millis(20);
-/// The longest it waits.
+/// Maximum of that delay.
 const MOST_POLITE: Duration = Duration::from_secs(1);
-/// How long a store that failed is left alone.
+/// Pause after a store failure.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// A run that may have something to do and is not ours.
+/// A run that may have work and is not leased by this worker.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
-    /// Since when it is known.
+    /// Since when this is known.
     pub(super) since: Instant,
-    /// When another's lease of it ends.
+    /// When the lease of another worker ends.
     pub(super) not_before: Instant,
 }
 
@@ -30,7 +30,7 @@ impl Worker {
         u64::try_from(self.settings.lease.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// A run may have something to do.
+    /// Adds a run that may have work to the wanted runs.
     pub(super) fn want(&mut self, run: RunId) {
         let ours = self.settings.runs.is_empty() || self.settings.runs.contains(&run);
         if !ours || self.leases.contains_key(&run) {
@@ -43,14 +43,14 @@ impl Worker {
         });
     }
 
-    /// When a run that is wanted is tried: the later, the more this worker has.
+    /// Returns when to try to lease a run: the more leases this worker holds, the later.
     pub(super) fn due_of(&self, wanted: &Wanted) -> Instant {
         let held = u32::try_from(self.leases.len()).unwrap_or(u32::MAX);
         let wait = POLITE.saturating_mul(held).min(MOST_POLITE);
         (wanted.since + wait).max(wanted.not_before)
     }
 
-    /// Tries to get the runs that are due. Who of them works is looked up after that.
+    /// Tries to lease the runs that are due, and scans them for members at work.
     pub(super) async fn take_wanted(&mut self) {
         let mut runs: Vec<RunId> = self.wanted.keys().cloned().collect();
         runs.sort();
@@ -73,13 +73,13 @@ impl Worker {
             let since = wanted.since;
             self.wanted.insert(run, Wanted { since, not_before });
             if away {
-                // The ends of leases are looked at before the next is tried.
+                // Check for expired leases before trying the next run.
                 return;
             }
         }
     }
 
-    /// Takes a run; when to try again if another has it.
+    /// Leases a run; returns when to try again if another worker holds it.
     async fn take(&mut self, run: &RunId) -> Result<Option<Instant>, polis_ops::OpError> {
         let polis = self.shared.polis.clone();
         if !super::scan::may_be_driven(&polis, run).await? {
@@ -103,7 +103,7 @@ impl Worker {
         Ok(None)
     }
 
-    /// Ends what is done for runs whose lease has ended, whatever the store says.
+    /// Cancels the work of runs whose lease has expired, whatever the state of the store.
     pub(super) fn drop_ended(&mut self) {
         let now = self.shared.polis.clock.now_millis();
         let ended: Vec<RunId> = (self.leases.values())
@@ -122,16 +122,16 @@ impl Worker {
         self.want(run.clone());
     }
 
-    /// Moves the ends of all leases on, in one commit; then gives back those of runs that have rested.
+    /// Renews all leases in one commit; then releases those of idle runs.
     ///
-    /// The renewal comes first and all of this has an end in time: a store that is slow, or many runs that rest at once,
-    /// must not cost the leases of the others.
+    /// The renewal comes first, and all of this is bounded in time: a slow store, or many runs that become idle at
+    /// once, must not cost the leases of the others.
     pub(super) async fn renew(&mut self) {
         let begun = Instant::now();
         self.renew_at = begun + self.settings.lease / 3;
         let rested = self.rested_runs();
         if !self.renew_leases().await {
-            // Soon again; what has ended is dropped in time.
+            // Retry soon; expired leases are dropped in time.
             self.renew_at = Instant::now() + AGAIN;
             self.resting.extend(rested);
             return;
@@ -139,7 +139,7 @@ impl Worker {
         self.give_back_rested(rested, begun).await;
     }
 
-    /// The runs in which no member did anything since the renewal before the last.
+    /// Returns the runs without work since the renewal before the last.
     fn rested_runs(&mut self) -> Vec<RunId> {
         let busy = |run: &RunId| {
             self.seats.keys().any(|key| key.run == *run)
@@ -159,7 +159,7 @@ impl Worker {
         rested
     }
 
-    /// Moves the ends of all leases on. Returns whether the store did so in time.
+    /// Renews all leases. Returns whether the store did so in time.
     async fn renew_leases(&mut self) -> bool {
         let mut leases: Vec<Lease> = self.leases.values().cloned().collect();
         if leases.is_empty() {
@@ -179,8 +179,8 @@ impl Worker {
         true
     }
 
-    /// Marks the runs among these as done that are, and gives all of them back. The renewal before it began at `begun`;
-    /// two thirds of a lease later this has ended, so that the next renewal is in time.
+    /// Marks those of these runs as done that have nothing left to do, and releases all of them. The preceding renewal
+    /// began at `begun`; this ends two thirds of a lease after that, so that the next renewal is in time.
     async fn give_back_rested(&mut self, mut rested: Vec<RunId>, begun: Instant) {
         rested.retain(|run| self.leases.contains_key(run));
         if rested.is_empty() {
@@ -191,8 +191,8 @@ impl Worker {
         let until = begun + self.settings.lease * 2 / 3;
         let (mut runs, mut leases) = (Vec::new(), Vec::new());
         for run in rested {
-            // While the lease is still held, so that no other worker begins something at the same time. A run that
-            // changed meanwhile, or for which there is no time left, is looked at again at the next renewal.
+            // Check while the lease is still held, so that no other worker starts work at the same time. A run that
+            // changed meanwhile, or for which there is no time left, is checked again at the next renewal.
             let checked = timeout_at(checked_until, finish_if_done(&polis, &run)).await;
             if !matches!(checked, Ok(Ok(RunCheck::Done | RunCheck::Open))) {
                 self.resting.insert(run);
@@ -202,7 +202,7 @@ impl Worker {
             runs.push(run);
         }
         let _ = timeout_at(until, lease::give_back_all(&polis, leases)).await;
-        // What came in between is for whoever is first.
+        // Work that arrived in between is taken by the worker that is first.
         for run in runs {
             if timeout_at(until, self.look_at_rested(&run)).await.is_err() {
                 self.want(run);
@@ -210,7 +210,7 @@ impl Worker {
         }
     }
 
-    /// Gives everything back.
+    /// Releases all leases.
     pub(super) async fn give_back(&mut self, until: Instant) {
         let leases: Vec<Lease> = self.leases.drain().map(|(_, lease)| lease).collect();
         let polis = self.shared.polis.clone();

@@ -1,4 +1,5 @@
-//! Looking into the store for those who have something to do.
+//! Store scans of the scheduler: finds runs with members at work and mailboxes with unread messages, and checks whether
+//! runs are settled or done.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,12 +16,12 @@ use tokio::time::Instant;
 use super::follow::meaning;
 use super::{Signal, Worker};
 
-/// How many are read at once; a store reads so few where it is asked.
+/// Page size; the embedded store runs reads of this size inline.
 const PAGE: u32 = 50;
-/// How long a store that failed is left alone.
+/// Pause after a store failure.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Whether members act in a run of this status: those of a run that is done do when they have mail.
+/// Returns whether members act in a run of this status: those of a run that is done act on messages.
 fn is_driven(status: RunStatus) -> bool {
     matches!(status, RunStatus::Active | RunStatus::Done)
 }
@@ -30,13 +31,13 @@ async fn read_run(polis: &Polis, id: &RunId) -> Result<Option<Kept<Run>>, OpErro
     Ok(stored.and_then(|stored| Kept::<Run>::read(&stored).ok()))
 }
 
-/// Whether a run's members may do anything.
+/// Returns whether the members of a run may do anything.
 pub(super) async fn may_be_driven(polis: &Polis, id: &RunId) -> Result<bool, OpError> {
     let run = read_run(polis, id).await?;
     Ok(run.is_some_and(|run| is_driven(run.value.status)))
 }
 
-/// The runs whose members may do something, and their status.
+/// Returns the runs whose members may act, with their status.
 async fn driven_runs(polis: &Polis, only: &[RunId]) -> Result<HashMap<RunId, RunStatus>, OpError> {
     let mut found = HashMap::new();
     if !only.is_empty() {
@@ -65,10 +66,10 @@ async fn driven_runs(polis: &Polis, only: &[RunId]) -> Result<HashMap<RunId, Run
     }
 }
 
-/// The members of a run that are at work; the first only, if `first`.
+/// Returns the members of a run that are at work; only the first one if `first`.
 async fn at_work(polis: &Polis, id: &RunId, first: bool) -> Result<Vec<MemberKey>, OpError> {
     let works = |stored: &Stored| {
-        // Most are idle, and need not be read whole.
+        // Most members are idle, and need not be parsed.
         stored.body.contains("\"status\":\"working\"")
             && Kept::<MemberState>::read(stored)
                 .is_ok_and(|kept| kept.value.status == MemberStatus::Working)
@@ -76,7 +77,7 @@ async fn at_work(polis: &Polis, id: &RunId, first: bool) -> Result<Vec<MemberKey
     members(polis, id, works, first).await
 }
 
-/// The members of a run whose state is so; the first only, if `first`.
+/// Returns the members of a run whose state matches; only the first one if `first`.
 async fn members(
     polis: &Polis,
     id: &RunId,
@@ -103,7 +104,7 @@ async fn members(
     }
 }
 
-/// The mailboxes of runs with messages that wait now.
+/// Returns the members with messages that are due now.
 async fn waiting(polis: &Polis) -> Result<Vec<MemberKey>, OpError> {
     let mut found = Vec::new();
     let now = polis.clock.now_millis();
@@ -122,8 +123,8 @@ async fn waiting(polis: &Polis) -> Result<Vec<MemberKey>, OpError> {
     }
 }
 
-/// The active runs with a member at work, for the start of a worker. An active run without one may have been left by
-/// a process that ended before it marked the run as done.
+/// Returns the active runs with a member at work, for the start of a worker. An active run without one may have been
+/// left by a process that ended before it marked the run as done.
 pub(super) async fn runs_at_work(polis: &Polis, only: &[RunId]) -> Result<Vec<RunId>, OpError> {
     let mut found = Vec::new();
     for (id, status) in driven_runs(polis, only).await? {
@@ -139,23 +140,24 @@ pub(super) async fn runs_at_work(polis: &Polis, only: &[RunId]) -> Result<Vec<Ru
     Ok(found)
 }
 
-/// What one look at the store tells about a run.
+/// Result of a check of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunCheck {
     /// Nothing is left to do in it.
     Done,
-    /// Something is left to do, or the person owes something.
+    /// Work is left, or an answer of the human user is pending.
     Open,
-    /// It changed during the look, which therefore tells nothing: look again.
+    /// It changed during the check, which is therefore inconclusive: check again.
     Changed,
 }
 
-/// Whether these runs, or all if none are named, are settled: no member has anything to do now or later by itself.
+/// Checks whether these runs, or all if none are named, are settled: no member has work now, or will have some later
+/// without an external cause.
 pub(crate) async fn check_settled(polis: &Polis, only: &[RunId]) -> Result<RunCheck, OpError> {
-    // Each question is one look of its own, and members go on between them. So it is asked who has mail before it is
-    // asked who works: who takes its mail in between works, and who has gone idle in between has written to nobody
-    // if nothing of these runs was logged meanwhile. Events of other runs, of tasks and of boards do not count: on a
-    // busy store there are always some.
+    // Each query is a separate snapshot, and members keep working in between. So unread messages are queried before
+    // working members: a member that reads its messages in between is working, and a member that became idle in between
+    // has sent no message if nothing of these runs was logged meanwhile. Events of other runs, of tasks and of boards
+    // do not count: on a busy store there are always some.
     let seen = polis.store.last_sequence().await?;
     let now = polis.clock.now_millis();
     let driven = driven_runs(polis, only).await?;
@@ -165,7 +167,7 @@ pub(crate) async fn check_settled(polis: &Polis, only: &[RunId]) -> Result<RunCh
         }
         let stored = polis.store.record(&member::state_name(&key)).await?;
         let state = stored.and_then(|stored| Kept::<MemberState>::read(&stored).ok());
-        // Who works may be idle again before it is asked who works, with this mail still to be heard.
+        // A working member may become idle before working members are queried, with this message still unread.
         let hears = state.is_some_and(|kept| {
             matches!(
                 kept.value.status,
@@ -200,8 +202,7 @@ pub(crate) async fn check_settled(polis: &Polis, only: &[RunId]) -> Result<RunCh
     }
 }
 
-/// Whether anything that may give a member of these runs, or of any if none are named, something to do was logged after
-/// `seen`.
+/// Returns whether an event after `seen` may give work to a member of these runs, or of any run if none are named.
 async fn has_news(polis: &Polis, seen: u64, only: &[RunId]) -> Result<bool, OpError> {
     let mut query = EventQuery {
         after: seen,
@@ -222,8 +223,8 @@ async fn has_news(polis: &Polis, seen: u64, only: &[RunId]) -> Result<bool, OpEr
     }
 }
 
-/// Marks a run as done if nothing is left to do in it: it is settled, no member is held up, and the person owes no
-/// answer. The run of an outside agent is checked and never marked: that agent decides when it is done.
+/// Marks a run as done if nothing is left to do in it: it is settled, no member is blocked, and no question to the
+/// human user is open. The run of an outside agent is checked but never marked: that agent decides when it is done.
 pub(crate) async fn finish_if_done(polis: &Polis, id: &RunId) -> Result<RunCheck, OpError> {
     let Some(run) = read_run(polis, id).await? else {
         return Ok(RunCheck::Open);
@@ -258,7 +259,7 @@ pub(crate) async fn finish_if_done(polis: &Polis, id: &RunId) -> Result<RunCheck
     }
 }
 
-/// Whether a member is one that is driven.
+/// Returns whether a member is driven by a worker, rather than being an outside agent.
 async fn drives(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
     let stored = polis.store.record(&member::record_name(key)).await?;
     let member = stored.and_then(|stored| Kept::<member::Member>::read(&stored).ok());
@@ -266,7 +267,7 @@ async fn drives(polis: &Polis, key: &MemberKey) -> Result<bool, OpError> {
 }
 
 impl Worker {
-    /// Everybody of a run who is at work.
+    /// Wakes all members of a run that are at work.
     pub(super) async fn scan_states(&mut self, run: &RunId) -> Result<(), OpError> {
         for key in at_work(&self.shared.polis, run, false).await? {
             self.wake(key);
@@ -274,7 +275,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Everybody who has mail.
+    /// Wakes all members with unread messages.
     pub(super) async fn scan_mail(&mut self) {
         match waiting(&self.shared.polis).await {
             Ok(found) => {
@@ -284,12 +285,12 @@ impl Worker {
                 }
                 self.find_delivery().await;
             }
-            // Again soon.
+            // Retry soon.
             Err(_) => self.delivery = Some(Instant::now() + AGAIN),
         }
     }
 
-    /// When the next message that is still to come does.
+    /// Determines when the next delayed message is due.
     pub(super) async fn find_delivery(&mut self) {
         let now = self.shared.polis.clock.now_millis();
         match self.shared.polis.store.next_delivery_of_any(now).await {
@@ -302,7 +303,7 @@ impl Worker {
         }
     }
 
-    /// A run was given back: whoever came to have something to do meanwhile is seen to.
+    /// Checks a run after its lease was released, and signals it if a member has got work meanwhile.
     pub(super) async fn look_at_rested(&mut self, run: &RunId) {
         let work = at_work(&self.shared.polis, run, true).await;
         if work.is_ok_and(|found| found.is_empty()) {

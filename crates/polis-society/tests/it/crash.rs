@@ -1,5 +1,5 @@
-//! The process ends, or the store fails, at every commit of a small society: nothing is lost, nothing is done twice,
-//! and no conversation is torn.
+//! Crash tests: the process ends, or the store fails, at every commit of a small society. Nothing is lost, nothing is
+//! done twice, and no conversation is inconsistent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::stage::{
 
 const MEMBERS: [&str; 4] = ["r1/root", "r1/lead", "r1/ada", "r1/bob"];
 
-/// Root hires a lead, who hires two; each makes a task, runs a command, writes a file and reports; the lead tells
-/// the person of each report.
+/// Root hires a lead, which hires two agents. Each creates a task, runs a command, writes a file and reports; the lead
+/// reports to the human user.
 fn script(asked: &Asked) -> Say {
     let me = asked.agent.as_str();
     let told = |who: &str| json!({"to": "lead", "payload": format!("{who} is done")});
@@ -71,14 +71,14 @@ fn script(asked: &Asked) -> Say {
     }
 }
 
-/// A life: a society over this store until it is settled, or dead.
+/// Runs a society over this store until it is settled or its process has died; returns whether it settled.
 async fn live(store: Arc<Faulty>, files: &Arc<MemoryWorkspaces>) -> bool {
     let polis = ground_of(
         Arc::clone(&store) as Arc<dyn Store>,
         files,
         Settings::default(),
     );
-    // A runtime of its own, which ends with the process.
+    // A separate runtime, which ends with the process.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -99,7 +99,7 @@ async fn live(store: Arc<Faulty>, files: &Arc<MemoryWorkspaces>) -> bool {
     lived
 }
 
-/// What must be so at the end, whatever happened.
+/// Checks the invariants at the end, regardless of the fault.
 async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
     let mut interrupted = 0;
     for member in MEMBERS {
@@ -142,7 +142,7 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
                 Entry::Told { .. } | Entry::Summed { .. } => panic!("{about}: {entry:?}"),
             }
         }
-        // Every message of its mailbox was heard, once.
+        // Each message of its mailbox was received once.
         let query = MailboxQuery {
             recipient: member[3..].parse().unwrap(),
             run: None,
@@ -160,7 +160,7 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
         assert_eq!(heard, ids, "{about}: {member}");
         assert_eq!(state.heard, ids.len() as u64, "{about}: {member}");
     }
-    // Nothing was sent, made or run twice, and nothing was forgotten.
+    // Nothing was sent, created or executed twice, and nothing is missing.
     let user = mail(polis, "user").await;
     assert_eq!(
         user,
@@ -202,7 +202,7 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
     assert_eq!(written.len(), 2, "{about}: {written:?}");
 }
 
-/// How many commits the society makes without a fault.
+/// Returns how many commits the society makes without a fault.
 async fn commits(ground: &impl Ground) -> usize {
     let store = ground.open().await.unwrap();
     let files = Arc::new(MemoryWorkspaces::default());
@@ -214,7 +214,7 @@ async fn commits(ground: &impl Ground) -> usize {
     counting.commits()
 }
 
-/// One society with one fault.
+/// Runs one society with one fault.
 async fn play(ground: &impl Ground, at: usize, fate: Fate, all: usize) {
     let store = ground.open().await.unwrap();
     let files = Arc::new(MemoryWorkspaces::default());
@@ -232,7 +232,7 @@ async fn play(ground: &impl Ground, at: usize, fate: Fate, all: usize) {
     check(&polis, &files, &format!("{fate:?} at {at}")).await;
 }
 
-/// Every fault at every commit; `step` leaves some out.
+/// Tries each fault at each commit; `step` skips some.
 async fn everywhere<G: Ground, F: Future<Output = G>>(fresh: impl Fn() -> F, step: usize) {
     let all = commits(&fresh().await).await;
     assert!(all > 20, "{all}");
@@ -243,7 +243,7 @@ async fn everywhere<G: Ground, F: Future<Output = G>>(fresh: impl Fn() -> F, ste
         Fate::UnknownAfter,
     ];
     for (n, fate) in fates.into_iter().enumerate() {
-        // Two more than there were: a fault that never comes must not matter.
+        // Two more than there were: a fault that never occurs must not matter.
         for at in (n % step..all + 2).step_by(step) {
             play(&fresh().await, at, fate, all).await;
         }
@@ -266,7 +266,7 @@ fn a_fault_at_any_commit_loses_nothing_postgres() {
     polis_testkit::run(everywhere(crate::ground::postgres, 5));
 }
 
-/// A step is one commit and a handful of reads, those of the operation and of following the log among them.
+/// A step is one commit and a handful of reads, including those of the operation and of following the log.
 #[test]
 fn a_step_is_one_commit_and_a_few_reads() {
     const STEPS: usize = 100;
@@ -286,7 +286,7 @@ fn a_step_is_one_commit_and_a_few_reads() {
         crate::stage::play(&polis, &model).await;
         let (commits, reads) = (store.commits() - commits, store.reads() - reads);
         assert_eq!(model.count(), STEPS + 1);
-        // The lease is taken and given back beside them.
+        // Taking and releasing the lease needs a few more.
         assert!(commits <= STEPS + 1 + 4, "{commits} commits");
         assert!(reads <= STEPS * 5, "{reads} reads");
     });

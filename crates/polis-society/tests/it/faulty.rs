@@ -1,4 +1,4 @@
-//! A store that fails, or takes its process with it, at a commit that a test chooses.
+//! Fault-injecting store: fails, or simulates the end of its process, at a commit that a test chooses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,19 +29,19 @@ use tokio::sync::Notify;
 pub(crate) enum Fate {
     /// The process ends before it.
     DieBefore,
-    /// The process ends after it, before it hears of it.
+    /// The process ends after it, before it receives the confirmation.
     DieAfter,
-    /// It fails, and nothing of it is there.
+    /// It fails, and nothing of it is stored.
     FailBefore,
-    /// It is made, and its answer gets lost.
+    /// It is made, and its confirmation is lost.
     UnknownAfter,
-    /// None of them fails, but other work is logged before each look at the end of the log.
+    /// No commit fails, but other work is logged before each read of the end of the log.
     Busy,
-    /// None of them fails, but the person's mailbox, where open questions are looked for, is read slowly.
+    /// No commit fails, but the mailbox of the human user, which is searched for open questions, is read slowly.
     SlowQuestions,
 }
 
-/// A store with one fault in it.
+/// A store with one fault.
 #[derive(Debug)]
 pub(crate) struct Faulty {
     inner: Arc<dyn Store>,
@@ -54,7 +54,7 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
-    /// One whose fault is at this commit, from 0.
+    /// Creates a store whose fault is at this commit, from 0.
     pub(crate) fn new(inner: Arc<dyn Store>, at: usize, fate: Fate) -> Arc<Self> {
         Arc::new(Self {
             inner,
@@ -67,12 +67,12 @@ impl Faulty {
         })
     }
 
-    /// How many commits there were.
+    /// Returns the number of commits.
     pub(crate) fn commits(&self) -> usize {
         self.commits.load(Ordering::SeqCst)
     }
 
-    /// How many reads there were.
+    /// Returns the number of reads.
     pub(crate) fn reads(&self) -> usize {
         self.reads.load(Ordering::SeqCst)
     }
@@ -87,7 +87,7 @@ impl Faulty {
         self.died.notify_one();
     }
 
-    /// A dead process does nothing, and never hears of anything.
+    /// Performs work unless the process is dead: a dead process does nothing, and never receives a result.
     fn unless_dead<'a, T: Send + 'a>(&'a self, work: PortFuture<'a, T>) -> PortFuture<'a, T> {
         self.reads.fetch_add(1, Ordering::SeqCst);
         Box::pin(async move {
@@ -140,7 +140,7 @@ impl Ledger for Faulty {
     }
 }
 
-/// Methods that the store inside answers, while the process lives.
+/// Implements methods that forward to the inner store while the process is alive.
 macro_rules! passed_on {
     ($port:ident { $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)* }) => {
         impl $port for Faulty {
@@ -194,7 +194,7 @@ passed_on! { Records {
     commands_of_all(after: &'a str, limit: u32) -> Vec<Stored>;
 }}
 
-/// How long reading the person's mailbox takes if it is slow.
+/// How long a slow read of the human user's mailbox takes.
 pub(crate) const SLOW_READ: Duration = Duration::from_millis(700);
 
 impl Messages for Faulty {

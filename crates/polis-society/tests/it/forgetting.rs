@@ -1,4 +1,4 @@
-//! Contexts that grow too long, in whole societies.
+//! Context compaction in whole societies: contexts that grow too long.
 
 use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::Entry;
@@ -49,7 +49,7 @@ async fn a_long_conversation_is_summed_up_and_nothing_is_torn(ground: &impl Grou
     assert_eq!(root.status, MemberStatus::Idle);
     assert!(root.since > 10);
     let asked = model.of_agent("root");
-    // Every prompt fits, and the brief and the summary are in the last.
+    // Every prompt fits, and the last one contains the brief and the summary.
     for one in &asked {
         let bytes: usize = one.messages.iter().map(|m| m.to_string().len()).sum();
         assert!(bytes < 12_000 * 4, "{bytes}");
@@ -64,7 +64,7 @@ async fn a_prompt_that_the_model_refuses_as_too_long_is_made_smaller(ground: &im
     let polis = polis(ground.open().await.unwrap());
     let run = begin(&polis, "r1", "go").await;
     tell(&polis, &run.id, "root", &"long ".repeat(20_000)).await;
-    // It says that it takes much and takes little.
+    // The model reports a large context limit, but accepts only a small one.
     let model = Script::of(|asked| {
         let bytes: usize = asked.messages.iter().map(|m| m.to_string().len()).sum();
         match bytes > 20_000 {

@@ -1,4 +1,4 @@
-//! The three stores that the society stands on, as several processes would open them.
+//! Store factories: the three stores (memory, embedded, PostgreSQL), opened as several processes would open them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory of its own.
+/// An embedded store in a temporary directory.
 pub(crate) struct Directory(TempDir);
 
 impl Ground for Directory {
@@ -24,7 +24,7 @@ impl Ground for Directory {
     }
 }
 
-/// A schema of its own.
+/// A PostgreSQL store in a separate schema.
 pub(crate) struct Schema(String);
 
 impl Ground for Schema {
@@ -48,7 +48,7 @@ pub(crate) async fn postgres() -> Schema {
     Schema(fresh_schema().await)
 }
 
-/// One test for each of these functions over each store.
+/// Defines one test for each of these functions and each store.
 macro_rules! on_every_store {
     ($($name:ident)*) => {
         mod memory {

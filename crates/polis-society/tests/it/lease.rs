@@ -1,4 +1,4 @@
-//! Leases over every store: one worker has a run at a time, whatever happens to the others.
+//! Lease tests over every store: one worker holds a run at a time, whatever happens to the others.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn run(name: &str) -> RunId {
     name.parse().unwrap()
 }
 
-/// A process of its own on the same ground, with a clock that all share.
+/// Opens the store as a separate process, with a shared clock.
 async fn process(ground: &dyn Ground, clock: &Arc<FixedClock>) -> Polis {
     let clock = Arc::<FixedClock>::clone(clock);
     let chance = Arc::new(CountedChance::default());
@@ -57,7 +57,7 @@ async fn a_lease_is_taken_renewed_and_given_back(ground: &dyn Ground) {
     let found = holder(&two, &run("r")).await.unwrap().unwrap();
     assert_eq!((found.worker.as_str(), found.until), ("one", lease.until()));
     assert_eq!(take(&two, "two", "r").await, None);
-    // Other runs are others' matter.
+    // Leases of different runs are independent.
     assert!(take(&two, "two", "r-2").await.is_some());
     for _ in 0..5 {
         clock.advance(LONG_MS - 1);
@@ -89,7 +89,7 @@ async fn a_lost_lease_is_not_renewed(ground: &dyn Ground) {
     let mut theirs = take(&two, "two", "r").await.unwrap();
     assert!(!lease.renew(&one, LONG).await.unwrap());
     assert_eq!(take(&one, "one", "r").await, None);
-    // Giving back what one has not got changes nothing.
+    // Releasing a lost lease changes nothing.
     lease.give_back(&one).await.unwrap();
     assert!(theirs.renew(&two, LONG).await.unwrap());
     let found = holder(&one, &run("r")).await.unwrap().unwrap();
@@ -103,7 +103,7 @@ async fn a_worker_that_was_started_anew_has_its_runs_at_once(ground: &dyn Ground
     clock.advance(5);
     let new = take(&after, "one", "r").await.unwrap();
     assert_eq!(new.until(), now(&after) + LONG_MS);
-    // The commit of a renewal may have been answered to nobody: the worker's name counts.
+    // The confirmation of a renewal may have been lost: the worker's name counts.
     assert!(old.renew(&before, LONG).await.unwrap());
     assert_eq!(old.until(), new.until());
 }
@@ -128,7 +128,7 @@ async fn many_leases_are_renewed_together(ground: &dyn Ground) {
     let name = RecordName::new(RecordKind::Lease, "r-7");
     let revision = one.store.record(&name).await.unwrap().unwrap().revision;
     assert_eq!(revision, 2, "each was written once");
-    // Two of them go to another while nobody looks; the others stay.
+    // Another worker takes two of them unnoticed; the others stay.
     for n in [3, 21] {
         leases[n].clone().give_back(&one).await.unwrap();
         assert!(take(&two, "two", &format!("r-{n}")).await.is_some());
@@ -136,7 +136,7 @@ async fn many_leases_are_renewed_together(ground: &dyn Ground) {
     let lost = renew_all(&one, &mut leases, LONG).await.unwrap();
     assert_eq!(lost, [run("r-3"), run("r-21")]);
     assert_eq!(leases.len(), RUNS - 2);
-    // All go back, but what is another's stays another's.
+    // All are released, but a lease that another worker holds is not affected.
     give_back_all(&one, forgotten).await.unwrap();
     assert!(
         holder(&one, &run("r-1")).await.unwrap().is_some(),
@@ -173,7 +173,7 @@ async fn of_workers_that_want_a_run_one_gets_it(ground: &dyn Ground) {
     }
 }
 
-/// When somebody had the run.
+/// A period in which a worker held the run.
 #[derive(Debug)]
 struct Had {
     worker: usize,
@@ -181,7 +181,7 @@ struct Had {
     until: i64,
 }
 
-/// Workers take, renew, sleep too long and give back, all at once: by the clock that all see, no two have the run.
+/// Workers take, renew, sleep too long and release, all at once: by the shared clock no two hold the run.
 async fn a_run_goes_from_worker_to_worker(ground: &dyn Ground) {
     const ROUNDS: i64 = 40;
     let clock = Arc::new(FixedClock::default());
@@ -211,7 +211,7 @@ async fn a_run_goes_from_worker_to_worker(ground: &dyn Ground) {
                     had.push(of(&lease));
                 }
                 if dice.once_in(2) {
-                    // It does nothing for the run from here on, whenever the others hear of it.
+                    // From here on it does nothing for the run, whenever the others notice.
                     let given = clock.now_millis();
                     for one in &mut had {
                         one.until = one.until.min(given);

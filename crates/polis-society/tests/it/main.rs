@@ -1,4 +1,4 @@
-//! The society, over real stores and a scripted model server.
+//! Integration tests of the society, over real stores and a scripted model server.
 
 #![expect(clippy::unwrap_used, reason = "test code: a panic is a failed test")]
 

@@ -1,4 +1,4 @@
-//! What is sent to an endpoint, and what is read in the different ways in which servers answer.
+//! Tests of the request that is sent to an endpoint, and of the response formats of different servers.
 
 use polis_society::model::{Call, Finish, Held, Key, MAX_CALLS};
 use polis_testkit::model_server::{Break, ModelServer, Reply, ToolCall};
@@ -122,14 +122,14 @@ async fn several_calls_are_put_together() {
 
 const DONE: &str = r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#;
 
-/// What is special, the events, and the calls (id, tool, arguments).
+/// A description, the events, and the expected calls (id, tool, arguments).
 type Spoken = (
     &'static str,
     &'static [&'static str],
     &'static [(&'static str, &'static str, &'static str)],
 );
 
-/// Streams as servers really send them, and the calls that are meant.
+/// Streams as servers really send them, and the calls they mean.
 #[tokio::test]
 async fn servers_are_read_as_they_are_meant() {
     let table: &[Spoken] = &[
@@ -342,7 +342,7 @@ async fn refusals_filters_and_cut_answers_are_answers() {
     assert_eq!(answer.unwrap().finish, Finish::Length);
 }
 
-/// What the model wrote stays visible, but the conversation can be sent on to anybody.
+/// The original calls are returned, but the conversation is normalised so that any provider accepts it.
 #[tokio::test]
 async fn malformed_calls_are_given_out_as_they_are_and_kept_sound() {
     let calls = [
@@ -399,7 +399,7 @@ async fn one_connection_serves_many_requests() {
     assert_eq!((server.count(), server.connections()), (20, 1));
 }
 
-/// A server that hangs up between two requests is asked on a new connection, and nobody notices.
+/// If a server closes the connection between two requests, a new one is opened without a visible failure.
 #[tokio::test]
 async fn a_connection_that_was_closed_is_no_failure() {
     let server = ModelServer::saying([Reply::text("fine").breaking(Break::AfterMark)]);

@@ -1,4 +1,4 @@
-//! What the tests of models share: asking an endpoint as a member would, without a society.
+//! Shared helpers of the model tests: calls an endpoint as a member would, without a society.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) const TOOLS: &str =
 pub(crate) const MESSAGES: &str =
     r#"{"role":"system","content":"You are one."},{"role":"user","content":"Go on, 请."}"#;
 
-/// Short times, so that nothing waits long for what never comes.
+/// Short timeouts, so that no test waits long for a response that never comes.
 pub(crate) fn patience() -> Patience {
     Patience {
         connect: Duration::from_secs(5),
@@ -43,12 +43,12 @@ pub(crate) fn endpoints(all: Vec<EndpointSettings>) -> Endpoints {
     .unwrap()
 }
 
-/// One endpoint with usual settings and short patience.
+/// Creates one endpoint with default settings and short timeouts.
 pub(crate) fn endpoint(server: &ModelServer) -> Endpoints {
     endpoints(vec![settings("main", server)])
 }
 
-/// Notes what is told while a model answers.
+/// Records the events of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(pub(crate) Mutex<Vec<String>>);
 
@@ -72,7 +72,7 @@ impl Watch for Notes {
     }
 }
 
-/// A question with the usual conversation.
+/// A request with a default conversation.
 pub(crate) struct Question {
     pub(crate) member: MemberKey,
     pub(crate) number: u64,
@@ -122,7 +122,7 @@ impl Question {
     }
 }
 
-/// Asks a server that gives these replies once.
+/// Makes one request to a server that gives these replies.
 pub(crate) async fn asked(
     replies: impl IntoIterator<Item = Reply>,
 ) -> (Result<Answer, ModelError>, ModelServer, Arc<Notes>) {

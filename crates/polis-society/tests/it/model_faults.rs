@@ -1,4 +1,4 @@
-//! Everything that goes wrong between a member and its model: what is tried again, how often, and what is told.
+//! Tests of model failures: which errors are retried, how often, and what is reported.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,8 @@ fn good() -> Reply {
     Reply::text("fine").and_calls([ToolCall::new("x", "look", &json!({ "path": "a" }))])
 }
 
-/// Each fault twice, then a good answer: it is tried again whole, and nothing of the bad answers is left.
+/// Each fault twice, then a valid response: the request is repeated as a whole, and nothing of the invalid responses is
+/// left.
 #[tokio::test]
 async fn what_may_pass_is_tried_again_whole() {
     let half = good();
@@ -103,7 +104,7 @@ async fn what_may_pass_is_tried_again_whole() {
     }
 }
 
-/// The rule for the end of an answer: its reason, and then the mark or the end of the body.
+/// The rule for the end of a response: its finish reason, and then the end marker or the end of the body.
 #[tokio::test]
 async fn an_answer_with_its_reason_needs_no_mark() {
     for broken in [Break::NoMark, Break::AfterMark] {
@@ -213,7 +214,7 @@ async fn what_is_refused_is_not_tried_again_and_says_why() {
     }
 }
 
-/// What providers answer to a prompt that is too long; in their words, shortened.
+/// Error messages of providers for a prompt that is too long, shortened.
 #[tokio::test]
 async fn a_prompt_that_is_too_long_is_known_as_such() {
     for reply in [
@@ -357,7 +358,7 @@ async fn a_limit_is_waited_for_as_long_as_it_says() {
     }
 }
 
-/// Limits do not use up the tries.
+/// Rate limits do not use up the attempts.
 #[tokio::test]
 async fn limits_are_not_failures() {
     let mut replies = vec![Reply::limited("0.01"); 5];
@@ -394,7 +395,7 @@ async fn an_endpoint_that_hangs_is_left() {
             "the answer stopped half-way",
         ),
         (
-            // Every piece comes in time, all of them take twice as long as is allowed.
+            // Each chunk comes in time, but all of them together take twice as long as allowed.
             good().slowly(Duration::from_millis(500)),
             (5000, 5000, 2000),
             "the answer stopped half-way",
@@ -419,7 +420,7 @@ async fn an_endpoint_that_hangs_is_left() {
     }
 }
 
-/// Slow is not broken: between two pieces there may be as much time as is allowed, however long the whole takes.
+/// Slow is not broken: the timeout applies between two chunks, however long the whole response takes.
 #[tokio::test]
 async fn a_slow_stream_is_waited_for() {
     let (answer, server, _) = asked([good().slowly(Duration::from_millis(5))]).await;
@@ -443,7 +444,7 @@ async fn who_cancels_hangs_up() {
         tokio::task::block_in_place(|| server.wait_for_requests(1));
         cancel.cancel();
         assert_eq!(asking.await.unwrap().kind, ModelFault::Cancelled);
-        // The model was dropped with the task; what it kept open is closed too.
+        // The model was dropped with the task; its idle connections are closed too.
         tokio::task::block_in_place(|| server.wait_until_alone());
         assert_eq!(server.count(), 1);
     }

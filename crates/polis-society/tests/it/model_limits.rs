@@ -1,4 +1,5 @@
-//! Several endpoints and many callers: who is asked, how many at a time, and what a limit does to everybody.
+//! Tests with several endpoints and many callers: endpoint selection, concurrency limits, and the effect of rate limits
+//! on all callers.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -71,7 +72,7 @@ async fn unknown_endpoint_or_tag_falls_back_to_the_default_with_one_warning() {
             assert!(text.contains(tag) && text.contains("\"main\""), "{text}");
         }
     }
-    // A model that was named for another endpoint is not asked of this one.
+    // A model name for another endpoint is not requested from this one.
     let asked: Vec<String> = (server.requests().iter())
         .map(|r| r.model().to_owned())
         .collect();
@@ -95,7 +96,7 @@ fn endpoints_without_sense_are_refused() {
     );
 }
 
-/// The first endpoint of a tag fails in some way; the second answers.
+/// The first endpoint of a tag fails in some way; the second responds.
 #[tokio::test]
 async fn another_endpoint_of_the_tag_takes_over() {
     for (fault, most) in [
@@ -136,12 +137,12 @@ async fn all_endpoints_of_a_tag_failing_is_a_failure() {
     assert_eq!((one.count(), two.count()), (3, 1));
 }
 
-/// Asks this often at the same time; how many answers were good.
+/// Makes this many concurrent requests; returns how many succeeded.
 async fn many(model: &Arc<Endpoints>, count: usize, endpoint: &'static str) -> usize {
     let tasks: Vec<_> = (0..count)
         .map(|_| {
             let model = Arc::clone(model);
-            // An answer that waits to be looked at would hold its place, and those before it would wait for it.
+            // A response that is kept would hold its permit, and requests that are awaited first would wait for it.
             tokio::spawn(async move { Question::at(endpoint).ask(&*model).await.is_ok() })
         })
         .collect();
@@ -172,7 +173,7 @@ async fn work_is_shared_out_over_the_endpoints_of_a_tag() {
     );
 }
 
-/// Neither an endpoint nor all together are asked by more than the settings say, and slots open only when somebody waits.
+/// The concurrency limits of each endpoint and of all together are respected, and slots open only when a caller waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn there_are_never_more_requests_than_allowed() {
     let slow = |_: &_| Reply::text("fine").after(Duration::from_millis(40));
@@ -193,7 +194,7 @@ async fn there_are_never_more_requests_than_allowed() {
     assert!(one.busiest() + two.busiest() > 6, "slots did open");
 }
 
-/// An answer holds its place until it is dropped.
+/// A response holds its permit until it is dropped.
 #[tokio::test]
 async fn an_answer_holds_its_place() {
     let server = ModelServer::saying([Reply::text("fine")]);
@@ -211,7 +212,7 @@ async fn an_answer_holds_its_place() {
     assert_eq!(second.await.unwrap().text, "fine");
 }
 
-/// One caller is always told to slow down: the others are answered between, and it is given up in the end.
+/// One caller is always refused by a rate limit: the others are answered in between, and it is given up in the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_is_always_limited_does_not_keep_out_the_others() {
     let server = ModelServer::start(|request| match request.model() {
@@ -228,7 +229,8 @@ async fn one_that_is_always_limited_does_not_keep_out_the_others() {
         question.ask(&*asked).await
     });
     server.wait_for_requests(1);
-    // Others go on until the sick one is given up: if it kept them out, or was never given up, this would not end.
+    // The others continue until the refused one is given up: if it kept them out, or was never given up, this would not
+    // end.
     let mut rounds = 0;
     while !sick.is_finished() {
         assert_eq!(many(&model, 3, "main").await, 3);
@@ -241,14 +243,14 @@ async fn one_that_is_always_limited_does_not_keep_out_the_others() {
     let at: Vec<usize> = (0..requests.len())
         .filter(|at| requests[*at].model() == "sick")
         .collect();
-    // It is given up after nine limits with answers to others before each: three times the usual tries.
+    // It is given up after nine refusals with answers to others before each: three times the configured attempts.
     let between = at.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
     // An answer may be counted before or after a request that arrives at the same moment.
     assert!((8..=10).contains(&between), "{at:?}");
 }
 
-/// A server that is overloaded refuses all: after a few refusals no request comes before the time is over, and then not
-/// all at once.
+/// An overloaded server refuses everything: after a few refusals no request comes before the pause is over, and then
+/// not all at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overloaded_endpoint_is_left_alone_by_all() {
     const OVER: Duration = Duration::from_millis(1_900);
@@ -268,7 +270,7 @@ async fn an_overloaded_endpoint_is_left_alone_by_all() {
     let model = Arc::new(endpoints(vec![one]));
     assert_eq!(many(&model, 60, "main").await, 60);
     let refusals = refusals.lock().unwrap().clone();
-    // Three in a row and those that were under way, four at a time; on a busy machine they arrive late. Far below 60.
+    // Three in a row and those in progress, four at a time; on a busy machine they arrive late. Far below 60.
     assert!((3..=12).contains(&refusals.len()), "{refusals:?}");
     let late: Vec<Instant> = (server.requests().iter().map(|one| one.at))
         .filter(|at| *at > refusals[0] + OVER)

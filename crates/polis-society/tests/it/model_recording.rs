@@ -1,4 +1,4 @@
-//! Recordings: made from any model, played without one, by a process that was killed in between too.
+//! Recording tests: made from any model, and replayed without one, also by a process that was killed in between.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::model_ask::{Notes, Question, endpoints, settings};
 
-/// A member that talks to a model: its conversation is what was answered.
+/// A member that talks to a model, with its conversation.
 struct Talk {
     member: MemberKey,
     messages: Vec<String>,
@@ -45,7 +45,7 @@ impl Talk {
         Ok(answer)
     }
 
-    /// Asks, and loses the answer.
+    /// Makes a request, and discards the response.
     async fn ask_in_vain(&self, model: &dyn Model) -> Result<Answer, ModelError> {
         model
             .complete(Ask {
@@ -89,7 +89,7 @@ async fn what_was_recorded_is_played_without_a_network() {
 
     let replay = Replay::new(&text).unwrap();
     assert_eq!(replay.context_limit(None), 7777);
-    // Another run of the same requirement has another name.
+    // Another run of the same requirement has a different name.
     let mut talk = Talk::of("run-2/worker");
     for recorded in &said {
         let played = talk.hear(1).ask(&replay).await.unwrap();
@@ -111,7 +111,7 @@ async fn what_was_recorded_is_played_without_a_network() {
     assert_eq!(error.message, "The recording has no answers of other.");
 }
 
-/// A crash loses an answer after it was written down, and cuts another one off.
+/// A crash loses a response after it was recorded, and truncates another one.
 #[tokio::test]
 async fn a_recording_goes_on_after_a_crash() {
     let place = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ async fn a_recording_goes_on_after_a_crash() {
     let mut talk = Talk::of("run-9/worker");
     let mut said = Vec::new();
     for _ in 0..3 {
-        // Another process each time.
+        // A new process each time.
         let replay = Replay::new(&text).unwrap();
         said.push(talk.hear(1).ask(&replay).await.unwrap().text);
     }
@@ -156,7 +156,7 @@ fn by_hand(lines: &[serde_json::Value]) -> Replay {
     Replay::new(&text).unwrap()
 }
 
-/// Messages come sooner or later than when it was recorded.
+/// Messages arrive sooner or later than in the recording.
 #[tokio::test]
 async fn answers_wait_for_the_messages_they_are_about() {
     let look = json!([{ "tool": "look", "arguments": { "a": 1 } }]);
@@ -192,7 +192,7 @@ async fn answers_wait_for_the_messages_they_are_about() {
     first(&mut talk).await;
     assert_eq!(talk.hear(3).ask(&replay).await.unwrap().text, "All three.");
     assert_eq!(talk.ask(&replay).await.unwrap().text, "Done.");
-    // The answer to a message comes before the message does.
+    // The response to a message is due before the message arrives.
     let mut talk = Talk::of("r/boss");
     first(&mut talk).await;
     assert_eq!(talk.hear(2).ask(&replay).await.unwrap().text, "Two.");

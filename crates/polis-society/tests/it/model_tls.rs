@@ -1,4 +1,4 @@
-//! Encrypted connections, straight and through a proxy.
+//! TLS connections to models, directly and through a proxy.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn certificate() -> CertificateDer<'static> {
     CertificateDer::from_pem_slice(CERTIFICATE).unwrap()
 }
 
-/// Takes encrypted connections and passes them on to a server; where it listens.
+/// Accepts TLS connections and forwards them to a server; returns its port.
 async fn encrypted(server: &ModelServer) -> u16 {
     let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -36,7 +36,7 @@ async fn encrypted(server: &ModelServer) -> u16 {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                // Who does not trust the certificate hangs up here.
+                // A client that does not trust the certificate disconnects here.
                 let Ok(mut stream) = acceptor.accept(stream).await else {
                     return;
                 };
@@ -48,7 +48,7 @@ async fn encrypted(server: &ModelServer) -> u16 {
     port
 }
 
-/// A proxy that makes tunnels for those who know the password; where it listens, and what it was asked for.
+/// A proxy that opens tunnels for clients with the password; returns its port, and the requests it got.
 async fn proxy(to: u16) -> (u16, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -104,7 +104,7 @@ async fn an_endpoint_is_asked_over_tls() {
         assert_eq!((answer.text.as_str(), answer.tries), ("fine", 1));
     }
     assert_eq!(server.connections(), 1);
-    // A certificate that nobody vouches for is not asked twice.
+    // An untrusted certificate is not tried twice.
     let question = Question::default();
     let error = question
         .ask(&model(&server, port, false, ""))

@@ -1,4 +1,4 @@
-//! People in the loop: what has to be allowed, what is held up, and what may be spent.
+//! Human-in-the-loop tests: approvals, pauses and budgets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,9 +74,9 @@ async fn a_call_that_has_to_be_allowed_waits_for_a_person(ground: &impl Ground) 
             (approval.tool.as_str(), approval.agent.as_str()),
             ("put_artifact", "root")
         );
-        // The list of approvals has it; it is not a message.
+        // It is in the list of approvals; it is not a message.
         assert!(mail(&polis, "user").await.is_empty());
-        // It goes on in another process, as soon as it is decided.
+        // It continues in another process, as soon as it is decided.
         let society = society(&polis, &model).await;
         society.settled().await;
         let decide = DecideApproval {
@@ -143,7 +143,7 @@ async fn a_paused_run_does_nothing_until_it_is_resumed(ground: &impl Ground) {
     hold(&polis, None, false).await;
     until("it thinks", || async { model.count() == 1 }).await;
     society.settled().await;
-    // The same while this worker has the run.
+    // The same while this worker holds the lease of the run.
     hold(&polis, None, true).await;
     tell(&polis, &"r1".parse().unwrap(), "root", "and now?").await;
     society.settled().await;
@@ -175,9 +175,9 @@ async fn a_budget_pauses_asks_and_goes_on_across_a_restart(ground: &impl Ground)
     assert_eq!(paused.status, MemberStatus::Paused);
     assert_eq!(paused.account.spent.turns, 3);
     assert!(paused.why.as_ref().unwrap().contains("turns"), "{paused:?}");
-    // The status says it; it is not a message.
+    // It is in the status; it is not a message.
     assert!(mail(&polis, "user").await.is_empty());
-    // Nothing changes by starting it again.
+    // Starting it again changes nothing.
     play(&polis, &model).await;
     assert_eq!(model.count(), 3);
     assert_eq!(state(&polis, "r1/root").await, paused);
@@ -209,7 +209,7 @@ async fn a_child_spends_its_parents_budget(ground: &impl Ground) {
         ..Limits::default()
     };
     begin_with(&polis, "r1", "go", |params| params.budget = Some(limits)).await;
-    // Each answer takes 5,000 tokens.
+    // Each response takes 5,000 tokens.
     let model = Script::used((4_900, 100), |asked| {
         match (asked.agent.as_str(), asked.number) {
             ("root", 0) => Say::Calls(vec![
@@ -236,7 +236,7 @@ async fn a_child_spends_its_parents_budget(ground: &impl Ground) {
     let spent = root.account.spent.tokens + ann.account.spent.tokens;
     assert!(spent <= 65_000, "{spent}: more than one answer over");
     assert!(ann.account.spent.tokens > 0);
-    // Its parent was told, beside the requirement.
+    // Its parent got a notice, in addition to the requirement.
     assert_eq!(mail(&polis, "root").await.len(), 2);
     assert!(mail(&polis, "user").await.is_empty());
 }
@@ -302,11 +302,11 @@ async fn a_model_that_fails_for_good_parks_its_member_and_tells(ground: &impl Gr
     assert_eq!((ann.status, ann.heard), (MemberStatus::Parked, 0));
     assert_eq!(ann.why.as_deref(), Some("the model says no"));
     assert!(mail(&polis, "user").await.is_empty());
-    // The others go on: root heard of it and thought about it.
+    // The others continue: root got the notice and responded to it.
     let root = model.of_agent("root");
     assert!(root.last().unwrap().all().contains("the model says no"));
     assert_eq!(state(&polis, "r1/root").await.status, MemberStatus::Idle);
-    // Asked once, not again and again.
+    // Requested once, not again and again.
     assert_eq!(model.of_agent("ann").len(), 1);
 }
 

@@ -1,5 +1,5 @@
-//! What the tests of whole societies stand on: a model that is a function, a clock that runs, and a society that is
-//! started over a store and awaited.
+//! Test harness for whole societies: a model that is a function, a real clock, and helpers that start a society over a
+//! store and wait for it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ use polis_testkit::{CountedChance, MemoryWorkspaces};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// A clock that runs.
+/// The system clock.
 #[derive(Debug)]
 struct RunningClock;
 
@@ -41,7 +41,7 @@ impl Clock for RunningClock {
     }
 }
 
-/// What a model was asked.
+/// A recorded model request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) agent: String,
@@ -54,44 +54,44 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The system message.
+    /// Returns the system message.
     pub(crate) fn system(&self) -> &str {
         self.messages[0]["content"].as_str().unwrap()
     }
 
-    /// Everything that was said, as one text.
+    /// Returns the contents of all messages as one text.
     pub(crate) fn all(&self) -> String {
         let texts = self.messages.iter().filter_map(|m| m["content"].as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// How many results of calls there are.
+    /// Returns the number of tool results.
     pub(crate) fn results(&self) -> usize {
         self.messages.iter().filter(|m| m["role"] == "tool").count()
     }
 
-    /// The last result of a call, or what was said last.
+    /// Returns the last tool result or message.
     pub(crate) fn last(&self) -> &str {
-        // The very last is how things stand.
+        // The very last message is the status message.
         let before = self.messages.len() - 2;
         self.messages[before]["content"].as_str().unwrap()
     }
 }
 
-/// What a model says.
+/// A response of the scripted model.
 #[derive(Debug, Clone)]
 pub(crate) enum Say {
-    /// Words, and nothing more.
+    /// Text without calls.
     Done(&'static str),
     /// Calls: tool and arguments.
     Calls(Vec<(&'static str, Value)>),
-    /// Calls whose arguments are not JSON.
+    /// A call whose arguments are not JSON.
     Garbled(&'static str, &'static str),
-    /// No answer.
+    /// A failure.
     Fail(ModelFault),
 }
 
-/// One call.
+/// Returns a response with one call.
 pub(crate) fn call(tool: &'static str, arguments: Value) -> Say {
     Say::Calls(vec![(tool, arguments)])
 }
@@ -102,9 +102,9 @@ type Speak = dyn Fn(&Asked) -> Say + Send + Sync;
 pub(crate) struct Script {
     speak: Box<Speak>,
     pub(crate) asked: Mutex<Vec<Asked>>,
-    /// Who waits until it is let.
+    /// The agent whose responses are held back.
     held: &'static str,
-    /// How many answers it may still be given.
+    /// How many responses it may still get.
     gate: Semaphore,
     pub(crate) limit: u64,
     usage: Option<(u64, u64)>,
@@ -121,7 +121,7 @@ impl Script {
         Self::limited(200_000, speak)
     }
 
-    /// One whose context has so many tokens.
+    /// Creates a model with this context limit in tokens.
     pub(crate) fn limited(
         limit: u64,
         speak: impl Fn(&Asked) -> Say + Send + Sync + 'static,
@@ -136,7 +136,7 @@ impl Script {
         })
     }
 
-    /// One that says what each answer takes.
+    /// Creates a model that reports this usage for each response.
     pub(crate) fn used(
         usage: (u64, u64),
         speak: impl Fn(&Asked) -> Say + Send + Sync + 'static,
@@ -146,7 +146,7 @@ impl Script {
         script
     }
 
-    /// One that answers this agent only when it is let.
+    /// Creates a model that responds to this agent only when released.
     pub(crate) fn held(
         agent: &'static str,
         speak: impl Fn(&Asked) -> Say + Send + Sync + 'static,
@@ -156,7 +156,7 @@ impl Script {
         script
     }
 
-    /// Lets so many answers come.
+    /// Releases this many responses.
     pub(crate) fn let_answer(&self, many: usize) {
         self.gate.add_permits(many);
     }
@@ -252,7 +252,7 @@ impl Model for Script {
     }
 }
 
-/// Every call has its result right behind it, as providers demand.
+/// Checks that each call is followed directly by its result, as providers demand.
 fn check(messages: &[Value]) {
     assert_eq!(messages[0]["role"], "system");
     let mut open: Vec<String> = Vec::new();
@@ -282,7 +282,7 @@ fn check(messages: &[Value]) {
     assert!(open.is_empty(), "{messages:#?}");
 }
 
-/// The operations' ground over a store, with files and commands that are in memory.
+/// Creates the operations over a store, with files and commands in memory.
 pub(crate) fn polis(store: Arc<dyn Store>) -> Polis {
     polis_with(store, Settings::default())
 }
@@ -291,7 +291,7 @@ pub(crate) fn polis_with(store: Arc<dyn Store>, settings: Settings) -> Polis {
     ground_of(store, &Arc::new(MemoryWorkspaces::default()), settings)
 }
 
-/// The same with these files.
+/// As above, with these files.
 pub(crate) fn ground_of(
     store: Arc<dyn Store>,
     files: &Arc<MemoryWorkspaces>,
@@ -335,7 +335,7 @@ pub(crate) fn settings(worker: &str) -> SocietySettings {
     }
 }
 
-/// A society over this ground.
+/// Starts a society over this store.
 pub(crate) async fn society(polis: &Polis, model: &Arc<Script>) -> Society {
     let model = Arc::clone(model) as Arc<dyn Model>;
     Society::start(polis.clone(), model, settings("w1"))
@@ -343,21 +343,21 @@ pub(crate) async fn society(polis: &Polis, model: &Arc<Script>) -> Society {
         .unwrap()
 }
 
-/// Runs a society until nobody has anything to do.
+/// Runs a society until it is settled.
 pub(crate) async fn play(polis: &Polis, model: &Arc<Script>) {
     let society = society(polis, model).await;
     society.settled().await;
     society.stop(Duration::from_secs(5)).await;
 }
 
-/// How a member stands.
+/// Returns the state of a member.
 pub(crate) async fn state(polis: &Polis, member: &str) -> MemberState {
     let key: MemberKey = member.parse().unwrap();
     let stored = polis.store.record(&member::state_name(&key)).await.unwrap();
     serde_json::from_str(&stored.unwrap().body).unwrap()
 }
 
-/// A member's conversation.
+/// Returns the conversation of a member.
 pub(crate) async fn conversation(polis: &Polis, member: &str) -> Vec<Entry> {
     let key: MemberKey = member.parse().unwrap();
     let turns = polis.store.turns(&key, 0, 10_000).await.unwrap();
@@ -373,7 +373,7 @@ pub(crate) async fn conversation(polis: &Polis, member: &str) -> Vec<Entry> {
         .collect()
 }
 
-/// The results of a member's calls.
+/// Returns the results of a member's calls.
 pub(crate) async fn results(polis: &Polis, member: &str) -> Vec<(CallEnd, String)> {
     let entries = conversation(polis, member).await;
     let did = entries.into_iter().filter_map(|entry| match entry {
@@ -386,7 +386,7 @@ pub(crate) async fn results(polis: &Polis, member: &str) -> Vec<(CallEnd, String
     did.collect()
 }
 
-/// The person's mailbox: who said what.
+/// Returns the messages of a mailbox: sender and payload.
 pub(crate) async fn mail(polis: &Polis, of: &str) -> Vec<(String, Value)> {
     let query = polis_ops::port::MailboxQuery {
         recipient: of.parse().unwrap(),
@@ -408,7 +408,7 @@ pub(crate) async fn mail(polis: &Polis, of: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// How often each thing is there.
+/// Counts how often each value occurs.
 pub(crate) fn counted<T: Ord>(of: impl IntoIterator<Item = T>) -> BTreeMap<T, usize> {
     let mut found = BTreeMap::new();
     for one in of {
@@ -417,7 +417,7 @@ pub(crate) fn counted<T: Ord>(of: impl IntoIterator<Item = T>) -> BTreeMap<T, us
     found
 }
 
-/// Sends a message from the person into a run.
+/// Sends a message from the human user to a member of a run.
 pub(crate) async fn tell(polis: &Polis, run: &RunId, to: &str, text: &str) {
     let params = serde_json::from_value(json!({"to": to, "payload": text})).unwrap();
     let ground = polis.within(run.clone());
@@ -426,7 +426,7 @@ pub(crate) async fn tell(polis: &Polis, run: &RunId, to: &str, text: &str) {
         .unwrap();
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut so: impl FnMut() -> F) {
     let end = tokio::time::Instant::now() + Duration::from_secs(60);
     while !so().await {

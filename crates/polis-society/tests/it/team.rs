@@ -1,4 +1,4 @@
-//! Whole societies: hiring, briefing, messages, dismissing.
+//! Tests of whole societies: hiring, briefing, messages, dismissing.
 
 use polis_core::society::member::MemberStatus;
 use polis_core::society::turn::{CallEnd, Entry};
@@ -11,7 +11,8 @@ use crate::stage::{
     state, tell, until,
 };
 
-/// Root hires an architect, who hires two programmers; each writes a file and reports; all that is told to the person.
+/// Root hires an architect, which hires two programmers; each writes a file and reports; the architect reports to the
+/// human user.
 pub(crate) fn team(asked: &Asked) -> Say {
     match (asked.agent.as_str(), asked.number) {
         ("root", 0) => call(
@@ -97,11 +98,11 @@ async fn a_team_is_hired_briefed_and_dismissed(ground: &impl Ground) {
         }
     });
     play(&polis, &model).await;
-    // What root heard is the requirement.
+    // Root received the requirement.
     let root = model.of_agent("root");
     assert!(root[0].all().contains("A calculator, please."));
     assert_eq!(root[0].tools[0]["type"], "function");
-    // The role and the brief stand in the system message.
+    // The role and the brief are in the system message.
     let arch = model.of_agent("arch");
     assert!(
         arch[0].system().contains("You plan.") && arch[0].system().contains("Build a calculator")
@@ -126,7 +127,7 @@ async fn a_team_is_hired_briefed_and_dismissed(ground: &impl Ground) {
             assert_eq!(end, CallEnd::Ok, "{member}: {text}");
         }
     }
-    // A hire answers with the name, as a document.
+    // The result of a hire contains the name, as JSON.
     let hired = results(&polis, "r1/root").await.remove(1).1;
     let hired: serde_json::Value = serde_json::from_str(&hired).unwrap();
     assert_eq!(hired["id"], "arch");
@@ -183,7 +184,7 @@ async fn what_is_wrong_with_a_call_is_told_to_the_model(ground: &impl Ground) {
 async fn unknown_arguments_are_ignored_and_named_in_the_result(ground: &impl Ground) {
     let polis = polis(ground.open().await.unwrap());
     begin(&polis, "r1", "go").await;
-    // One that is committed with the turn, one that only reads, and a misspelt parameter.
+    // A call that is committed with the turn, one that only reads, and one with a misspelt parameter.
     let model = Script::of(|asked| match asked.number {
         0 => call("TaskCreate", json!({"subject": "one", "thought": "hm"})),
         1 => call("TaskList", json!({"thought": "hm"})),

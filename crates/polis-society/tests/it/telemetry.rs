@@ -1,4 +1,4 @@
-//! Traces, as a collector gets them: over HTTP, in OTLP's JSON.
+//! Tests of trace export, as a collector receives it: over HTTP, in OTLP/JSON.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn answered(calls: usize) -> Step {
     }
 }
 
-/// One turn of a member: it thinks, calls a tool, thinks again and rests.
+/// Sends one turn of a member: it requests a response, calls a tool, requests another response and becomes idle.
 fn one_turn(sender: &broadcast::Sender<Progress>, member: &str) {
     tell(sender, member, Step::Thinking);
     tell(sender, member, Step::Words("a secret".to_owned()));
@@ -69,7 +69,7 @@ fn one_turn(sender: &broadcast::Sender<Progress>, member: &str) {
     tell(sender, member, Step::Stands(MemberStatus::Idle, None));
 }
 
-/// All spans that came.
+/// Returns all received spans.
 fn spans(requests: &[Arc<Request>]) -> Vec<Value> {
     let of = |request: &Arc<Request>| {
         let resource = &request.json()["resourceSpans"][0];
@@ -184,7 +184,7 @@ async fn spans_are_sent_many_at_a_time() {
     let (sender, telemetry) = start(&settings);
     for _ in 0..150 {
         one_turn(&sender, "run-1/ann");
-        // Whoever looks on must keep up; this one is alone with it.
+        // The follower must keep up; it is the only subscriber.
         while sender.len() > 500 {
             tokio::task::yield_now().await;
         }
@@ -198,7 +198,7 @@ async fn spans_are_sent_many_at_a_time() {
     drop(sender);
 }
 
-/// A collector that refuses, fails or is not there: nothing is held up, and what is lost is counted.
+/// A collector that refuses, fails or is unreachable: nothing is blocked, and lost spans are counted.
 #[tokio::test]
 async fn a_collector_that_is_away_costs_only_its_spans() {
     for (reply, tries) in [
@@ -230,13 +230,13 @@ async fn a_collector_that_never_answers_is_not_waited_for() {
     assert_eq!(telemetry.stop(Duration::from_millis(50)).await, None);
 }
 
-/// A reader that falls behind loses spans, and says so.
+/// A subscriber that falls behind loses spans, and reports it.
 #[tokio::test]
 async fn what_was_missed_is_counted() {
     let (server, settings) = collector(taken());
     let (sender, receiver) = broadcast::channel(8);
     let clock = Arc::new(FixedClock::default());
-    // All before it gets to read anything.
+    // All events are sent before it reads any.
     for _ in 0..4 {
         one_turn(&sender, "run-1/ann");
     }

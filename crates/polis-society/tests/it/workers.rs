@@ -1,4 +1,4 @@
-//! Several workers on one store: they share out the runs, and one that dies is replaced.
+//! Tests of several workers on one store: they share the runs, and the runs of a worker that dies are taken over.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -56,7 +56,8 @@ fn busy(asked: &Asked) -> Say {
 }
 
 async fn two_workers_share_out_the_runs(ground: &impl Ground) {
-    // More than enough: who comes first takes what there is, and the system says who that is.
+    // More than enough: the first worker to try gets a run, and the operating system's scheduling decides which one
+    // that is.
     const MOST: usize = 200;
     let polis = polis(ground.open().await.unwrap());
     let models = [Script::of(busy), Script::of(busy)];
@@ -76,7 +77,7 @@ async fn two_workers_share_out_the_runs(ground: &impl Ground) {
     two.stop(Duration::from_secs(5)).await;
     let counts = [models[0].count(), models[1].count()];
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
-    // Each step was done by one of them, once.
+    // Each step was done by exactly one of them.
     assert_eq!(counts.iter().sum::<usize>(), runs * 9, "{counts:?}");
     assert_eq!(mail(&polis, "user").await.len(), runs * 8);
     for n in 0..runs {
@@ -92,7 +93,7 @@ async fn the_runs_of_a_dead_worker_move_to_another(ground: &impl Ground) {
     let store = ground.open().await.unwrap();
     let polis = polis(Arc::clone(&store));
     begin(&polis, "r1", "go").await;
-    // The first worker's model never answers, and then its process ends.
+    // The first worker's model never responds, and then its process ends.
     let silent = Script::held("root", busy);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -107,7 +108,7 @@ async fn the_runs_of_a_dead_worker_move_to_another(ground: &impl Ground) {
     until("it thinks", || async { silent.count() == 1 }).await;
     let model = Script::of(busy);
     let second = start(&polis, &model, "w2", LEASE).await;
-    // While the first lives the run is its, also when what it began with is over.
+    // While the first worker is alive it keeps the run, also beyond the original deadline.
     let run = "r1".parse().unwrap();
     tell(&polis, &run, "root", "still there?").await;
     let lease = async || holder(&polis, &run).await.unwrap().unwrap();
@@ -211,8 +212,8 @@ async fn finished_run_is_marked_done_on_a_busy_store(ground: &impl Ground) {
     society.stop(Duration::from_secs(5)).await;
 }
 
-/// Several runs rest at the same time, and checking each takes a quarter of a lease. Meanwhile a member of another run
-/// thinks.
+/// Several runs become idle at the same time, and checking each takes a quarter of a lease. Meanwhile a member of
+/// another run waits for its model.
 async fn slow_checks_of_rested_runs_cost_no_lease(ground: &impl Ground) {
     const LEASE: u64 = 3_000;
     const RESTED: usize = 6;
@@ -301,7 +302,7 @@ async fn dismissal_of_the_member_that_asked_finishes_the_run(ground: &impl Groun
     society.stop(Duration::from_secs(5)).await;
 }
 
-/// Many members and little room: each gets its turn, and none is lost.
+/// Many members and a small limit in memory: each gets its turn, and none is lost.
 #[test]
 fn more_members_than_there_is_room_for_all_get_their_turn() {
     const MEMBERS: usize = 60;
@@ -365,12 +366,12 @@ fn more_members_than_there_is_room_for_all_get_their_turn() {
             crate::stage::counted(mail(&polis, "user").await.into_iter().map(|(from, _)| from));
         assert_eq!(told.len(), MEMBERS);
         assert!(told.values().all(|times| *times == 1), "{told:?}");
-        // Nobody was asked in vain.
+        // No model request was wasted.
         assert_eq!(model.count(), 2 + 2 + MEMBERS * 12);
     });
 }
 
-/// A server that is killed and started again, over and over, while a society works.
+/// A database server that is killed and restarted repeatedly while a society works.
 #[test]
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn a_database_that_is_started_again_loses_nothing() {
@@ -426,7 +427,7 @@ fn a_database_that_is_started_again_loses_nothing() {
     });
 }
 
-/// A real command in a real workspace is ended with the society, and told as interrupted at the next start.
+/// A real command in a real workspace is killed with the society, and reported as interrupted at the next start.
 #[test]
 fn a_command_is_ended_with_the_society_and_told_as_interrupted() {
     polis_testkit::run(async {
@@ -473,7 +474,7 @@ fn a_command_is_ended_with_the_society_and_told_as_interrupted() {
         })
         .await;
         let begun = Instant::now();
-        // The command would last 50 seconds.
+        // The command would take 50 seconds.
         first.stop(Duration::from_secs(30)).await;
         assert!(begun.elapsed() < Duration::from_secs(30));
         assert!(state(&polis, "r1/ann").await.doing.is_some());
@@ -485,7 +486,7 @@ fn a_command_is_ended_with_the_society_and_told_as_interrupted() {
             "{}",
             results[1].1
         );
-        // Begun once, and never run to its end.
+        // Started once, and never completed.
         assert_eq!(std::fs::read_to_string(&notes).unwrap(), "before\nbegun\n");
         assert!(results[2].1.contains("begun"));
     });

@@ -1,4 +1,4 @@
-//! The machine as tables: what it wants, event by event.
+//! Table tests of the state machine: its effects, event by event.
 
 use polis_core::society::approval::Decision;
 use polis_core::society::member::MemberStatus;
@@ -9,7 +9,7 @@ use super::super::{Cost, Effect, Event, Machine};
 use super::stage::{Store, answer, person};
 use crate::model::{Answer, Finish, ModelError, ModelFault};
 
-/// Answers one after another; then nothing more to say.
+/// Gives these responses one after another; then "done".
 fn script(answers: Vec<Answer>) -> impl FnMut(&str) -> Answer {
     let mut answers = answers.into_iter();
     move |_| answers.next().unwrap_or_else(|| answer("done", &[]))
@@ -37,7 +37,7 @@ fn a_step_is_one_commit_whatever_the_tools() {
         (vec![("1", "put", "{}")], "HSD S", 2),
         (vec![("1", "look", "{}"), ("2", "put", "{}")], "HSDD S", 2),
         (vec![("1", "put", "{}"), ("2", "put", "{}")], "HSD D S", 3),
-        // What happens outside is written down before.
+        // Calls with outside effects are recorded before they start.
         (vec![("1", "run", "{}")], "HS D S", 3),
         (
             vec![("1", "write", "{}"), ("2", "run", "{}")],
@@ -45,7 +45,7 @@ fn a_step_is_one_commit_whatever_the_tools() {
             4,
         ),
         (vec![("1", "put", "{}"), ("2", "mail", "{}")], "HSD D S", 3),
-        // What was heard is committed before the mailbox is read.
+        // Received messages are committed before the mailbox is read.
         (vec![("1", "mail", "{}")], "HS D S", 3),
         (vec![("1", "nosuch", "{}")], "HSD S", 2),
         (vec![("1", "put", "[1")], "HSD S", 2),
@@ -123,7 +123,7 @@ fn after_a_crash_a_command_is_told_as_interrupted_and_a_file_is_written_again() 
         let mut machine = store.load(person());
         let mut effect = machine.go();
         let mut model = script(vec![answer("", &[("1", tool, "{}")])]);
-        // It is carried out, and the process ends before that is written down.
+        // It is executed, and the process ends before the result is recorded.
         while store.done.is_empty() {
             let event = store.carry_out(&machine, effect, &mut model, "").unwrap();
             effect = machine.on(event);
@@ -153,7 +153,7 @@ fn a_call_that_has_to_be_allowed_waits_and_is_carried_out_once_or_not_at_all() {
             (store.asked.as_slice(), store.shape().as_str()),
             (&[(0, 1)][..], "HSD")
         );
-        // Mail does not make it go on, and nobody is asked twice.
+        // A message does not make it continue, and approval is not requested twice.
         store.send("well?");
         lived(&mut store, vec![]);
         assert_eq!((store.asked.len(), store.shape().as_str()), (1, "HSD"));
@@ -184,7 +184,7 @@ fn the_same_call_again_and_again_is_warned_of_and_stopped_across_restarts() {
         if store.state.status == MemberStatus::Paused {
             break;
         }
-        // One step of each life.
+        // One step of each session.
         let mut machine = store.load(person());
         let mut effect = machine.go();
         let before = store.revision;
@@ -210,7 +210,7 @@ fn the_same_call_again_and_again_is_warned_of_and_stopped_across_restarts() {
 fn circles_of_every_sort_end_and_one_answer_alone_does_not() {
     let look = ("1", "look", "{}");
     let cases = [
-        // Both are told; the member is stopped once.
+        // Both calls get a warning; the member is stopped once.
         (vec![look, ("2", "look", "[]")], 6, 11),
         (vec![("1", "nosuch", "{}")], 6, 6),
         (vec![("1", "put", "{\"half")], 6, 6),
@@ -230,7 +230,7 @@ fn circles_of_every_sort_end_and_one_answer_alone_does_not() {
         assert_eq!(store.state.status, MemberStatus::Paused, "{calls:?}");
         assert_eq!((asked, store.told.len()), (answers, 1), "{calls:?}");
         assert_eq!(store.results().len(), results, "{calls:?}");
-        // Told what to do and resumed, the rest of the answer does not stop it again.
+        // After new instructions and a resume, the rest of the response does not stop it again.
         store.state.status = MemberStatus::Working;
         store.send("do something else");
         lived(&mut store, vec![answer("", &calls)]);
@@ -266,7 +266,7 @@ fn a_model_that_fails_for_good_parks_it_and_what_it_heard_stays_unread() {
         (1, 0, 1)
     );
     assert!(store.told[0].contains("no such model"));
-    // Somebody resumes it.
+    // The human user resumes it.
     store.state.status = MemberStatus::Working;
     lived(&mut store, vec![]);
     assert_eq!(store.heard(), [1]);
@@ -325,7 +325,7 @@ fn a_purse_that_moves_under_it_does_not_cost_the_answer() {
         };
         let mut drawn = true;
         loop {
-            // A child draws from it before every commit.
+            // A child draws from its budget before every commit.
             if matches!(
                 effect,
                 Effect::Commit(_) | Effect::Call { join: Some(_), .. }
@@ -419,7 +419,7 @@ fn an_answer_that_was_cut_off_is_not_carried_out() {
         assert!(store.done.is_empty());
         let shape = if calls.is_empty() { "HST S" } else { "HSDD S" };
         assert_eq!(store.shape(), shape);
-        // Three in a row, and somebody has to look.
+        // After three in a row the member is parked, for the human user to check.
         store.send("again");
         lived(&mut store, vec![cut; 3]);
         assert_eq!(store.state.status, MemberStatus::Parked);

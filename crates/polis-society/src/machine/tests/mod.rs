@@ -1,4 +1,4 @@
-//! The machine without a store, a clock or a model: as tables, and in any order.
+//! Tests of the state machine without a store, a clock or a model: table tests, and property tests with random order.
 
 mod cases;
 mod orders;

@@ -1,4 +1,5 @@
-//! Any order of events: with crashes, purses that move, pauses and dismissals at any moment, the promises hold.
+//! Property tests: the invariants hold for any order of events, with crashes, budget draws, pauses and dismissals at
+//! any moment.
 
 use polis_core::society::approval::Decision;
 use polis_core::society::member::MemberStatus;
@@ -10,26 +11,26 @@ use super::super::{Effect, Event};
 use super::stage::{Store, answer, person};
 use crate::model::{Answer, Finish, ModelError, ModelFault};
 
-/// What happens before a wish is carried out.
+/// What happens before an effect is performed.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
     /// Nothing.
     Well,
-    /// The process ends, with the wish carried out or not.
+    /// The process ends, with the effect performed or not.
     Crash(bool),
-    /// A child draws.
+    /// A child draws from its budget.
     Drawn,
-    /// A person pauses it.
+    /// The human user pauses it.
     Paused,
-    /// A message comes.
+    /// A message arrives.
     Mail,
-    /// The model or the purse says no.
+    /// The model fails, or the budget is exhausted.
     No,
-    /// The model says that the context is too long.
+    /// The model refuses the context as too long.
     TooLong,
     /// It is dismissed.
     Dismissed,
-    /// Something comes that nobody asked for.
+    /// An event that does not answer the effect.
     Nonsense,
 }
 
@@ -46,7 +47,7 @@ fn fate() -> impl Strategy<Value = Fate> {
     ]
 }
 
-/// The calls of an answer: none is an end.
+/// The calls of a response; none ends the turn.
 fn calls() -> impl Strategy<Value = Vec<(usize, u8)>> {
     prop::collection::vec((0..8_usize, 0..4_u8), 0..4)
 }
@@ -62,7 +63,7 @@ const TOOLS: [&str; 8] = [
     "compress_context",
 ];
 
-/// Makes answers with ids that are never the same.
+/// Creates responses with unique call ids.
 struct Script {
     answers: Vec<Vec<(usize, u8)>>,
     given: usize,
@@ -93,7 +94,7 @@ impl Script {
     }
 }
 
-/// Plays one life and checks what must always be so.
+/// Plays the events against one member and checks the invariants.
 fn live(fates: &[Fate], answers: Vec<Vec<(usize, u8)>>, mails: usize) -> Store {
     let mut store = Store::default();
     let mut script = Script { answers, given: 0 };
@@ -145,7 +146,7 @@ fn live(fates: &[Fate], answers: Vec<Vec<(usize, u8)>>, mails: usize) -> Store {
             }
             Fate::Nonsense => event = Some(Event::Mail(Vec::new())),
         }
-        // A member that sleeps is woken, one that is held up is resumed, and one that asks is answered.
+        // A sleeping member is woken, a blocked one is resumed, and one that waits for approval gets a decision.
         if matches!(effect, Effect::Sleep | Effect::Reload | Effect::Gone) {
             if matches!(
                 store.state.status,
@@ -194,7 +195,7 @@ fn failure(kind: ModelFault) -> Event {
 
 fn check(store: &Store) {
     store.check_pairs();
-    // Each message is heard once, in order.
+    // Each message is received once, in order.
     let heard = store.heard();
     let mut sorted = heard.clone();
     sorted.sort_unstable();
@@ -221,7 +222,7 @@ fn check(store: &Store) {
             Some("put" | "mail" | "run" | "danger") => {
                 assert_eq!(*times, 1, "{id} was carried out again");
             }
-            // Looks may be repeated, also those of an answer that a crash lost.
+            // Reads may be repeated, also those of a response that a crash lost.
             Some("write" | "look") | None => {}
             other => panic!("{id} of {other:?} was carried out"),
         }

@@ -1,5 +1,5 @@
-//! A stage for a machine: a store, a mailbox and a model that are values, so that a member's life can be played
-//! in any order, with crashes wherever one likes.
+//! Test harness of the state machine: a store, a mailbox and a model as plain values, so that events can be played in
+//! any order, with a crash at any point.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::model::{Answer, Call, Finish};
 use crate::toolbox::{Kind, Own, Row, Toolbox};
 use crate::words::Words;
 
-/// What the store has.
+/// The contents of the store.
 #[derive(Debug, Clone)]
 pub(in crate::machine) struct Store {
     pub(in crate::machine) state: MemberState,
@@ -27,13 +27,13 @@ pub(in crate::machine) struct Store {
     pub(in crate::machine) turns: Vec<(u64, Turn)>,
     /// Unread messages.
     pub(in crate::machine) unread: Vec<Message>,
-    /// How often each call was carried out, by its id.
+    /// How often each call was executed, by its id.
     pub(in crate::machine) done: BTreeMap<String, u32>,
-    /// What was decided about calls.
+    /// Decisions about calls.
     pub(in crate::machine) decisions: BTreeMap<(u64, usize), Decision>,
-    /// Calls that were asked about.
+    /// Calls for which approval was requested.
     pub(in crate::machine) asked: Vec<(u64, usize)>,
-    /// What others were told.
+    /// Notices to the parent.
     pub(in crate::machine) told: Vec<String>,
     pub(in crate::machine) sent: u64,
 }
@@ -64,8 +64,8 @@ fn row(name: &str, kind: Kind) -> Row {
     }
 }
 
-/// The person on the stage: tools `look`, `put`, `mail`, `write` (may be done again), `run` (a command), `danger`
-/// (has to be allowed), and the runtime's own.
+/// The member under test, with the tools `look`, `put`, `mail`, `write` (idempotent), `run` (a command), `danger`
+/// (needs approval), and the runtime's own.
 pub(in crate::machine) fn person() -> Person {
     Person {
         key: "r1/ann".parse().unwrap(),
@@ -119,7 +119,7 @@ impl Store {
         self.unread.push(message);
     }
 
-    /// The member as it is found.
+    /// Loads the member from the store.
     pub(in crate::machine) fn load(&self, person: Person) -> Machine {
         let since = self.state.since;
         let found = Found {
@@ -133,7 +133,7 @@ impl Store {
         Machine::load(person, message::system("be good").text(), found)
     }
 
-    /// Applies a draft; false on a conflict.
+    /// Applies a draft; returns false on a conflict.
     pub(in crate::machine) fn commit(&mut self, draft: &Draft, entries: &str) -> bool {
         if draft.revision != self.revision {
             return false;
@@ -165,8 +165,8 @@ impl Store {
         true
     }
 
-    /// Carries out a wish and answers with what comes of it, as a world without faults does; `None` if nothing is
-    /// to come. `answer` is what the model says.
+    /// Performs an effect without faults and returns the resulting event; `None` if there is none. `answer` is the
+    /// model.
     pub(in crate::machine) fn carry_out(
         &mut self,
         machine: &Machine,
@@ -219,7 +219,7 @@ impl Store {
         Event::Moved(Box::new(self.state.clone()), self.revision)
     }
 
-    /// Lets the member live until it sleeps.
+    /// Runs the member until it sleeps.
     pub(in crate::machine) fn play(
         &mut self,
         machine: &mut Machine,
@@ -236,7 +236,7 @@ impl Store {
         panic!("it never sleeps");
     }
 
-    /// The conversation as the sorts of its entries: `H`, `S`, `D`, `T`, `Σ`; turns are parted by a space.
+    /// Returns the kinds of the entries of the conversation: `H`, `S`, `D`, `T`, `Σ`; turns are separated by a space.
     pub(in crate::machine) fn shape(&self) -> String {
         let letter = |entry: &Entry| match entry {
             Entry::Heard { .. } => 'H',
@@ -252,7 +252,7 @@ impl Store {
         turns.join(" ")
     }
 
-    /// The results, in order.
+    /// Returns the results of all calls, in order.
     pub(in crate::machine) fn results(&self) -> Vec<(CallEnd, String)> {
         let entries = self.turns.iter().flat_map(|(_, turn)| &turn.of);
         entries
@@ -287,7 +287,7 @@ impl Store {
         }
     }
 
-    /// The numbers of the messages that were heard, in order.
+    /// Returns the ids of the received messages, in order.
     pub(in crate::machine) fn heard(&self) -> Vec<u64> {
         let entries = self.turns.iter().flat_map(|(_, turn)| &turn.of);
         entries
@@ -300,7 +300,7 @@ impl Store {
     }
 }
 
-/// An answer with these calls (id, tool, arguments).
+/// Creates a response with these calls (id, tool, arguments).
 pub(in crate::machine) fn answer(text: &str, calls: &[(&str, &str, &str)]) -> Answer {
     let asked: Vec<_> = (calls.iter())
         .map(|(id, tool, arguments)| {

@@ -1,4 +1,4 @@
-//! Answers cut into pieces in any way, cut off, and spoilt.
+//! Property tests of the assembly: responses split into chunks at any point, truncated, and corrupted.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -21,7 +21,7 @@ fn pieces(text: &str, size: usize) -> Vec<String> {
         .collect()
 }
 
-/// The events of an answer whose calls come in turns.
+/// Returns the events of a response whose calls are interleaved.
 fn events(text: &str, calls: &[(String, Value)], size: usize) -> Vec<String> {
     let mut deltas: Vec<Value> = pieces(text, size)
         .into_iter()
@@ -86,7 +86,7 @@ proptest! {
         prop_assert_eq!(message["tool_calls"].as_array().map_or(0, Vec::len), calls.len());
     }
 
-    /// Whatever is left out at the end, it is not taken for an answer.
+    /// A response that is truncated anywhere is never accepted.
     #[test]
     fn an_answer_that_is_not_whole_is_none(
         text in ".{1,40}",
@@ -99,7 +99,7 @@ proptest! {
         prop_assert!(read(&events).is_err());
     }
 
-    /// Nothing that comes makes it panic, and what it gives out is sound.
+    /// No input makes it panic, and every response it returns is valid.
     #[test]
     fn anything_may_come(
         calls in prop::collection::vec(call(), 0..3),

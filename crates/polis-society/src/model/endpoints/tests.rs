@@ -1,4 +1,5 @@
-//! Limits with a stopped clock: one call that is always told to wait, and others that are answered.
+//! Rate limit tests with a paused clock: a call that is always refused among others that are answered, and simulated
+//! servers with random refusals or a token bucket.
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ fn endpoint(patience: &Patience) -> Arc<Endpoint> {
     Arc::new(Endpoint::new(settings, &Proxies::default(), trust, patience).unwrap())
 }
 
-/// Tries until it is given up; how often, and after how long.
+/// Retries until the endpoint is given up; returns the number of attempts, and the time.
 async fn sick(
     endpoint: &Arc<Endpoint>,
     pause: Option<Duration>,
@@ -67,7 +68,7 @@ async fn one_that_is_always_limited_does_not_keep_out_the_others() {
     }
 }
 
-/// Without answers to other calls there is nothing to compare with: it is tried for as long as patience lasts.
+/// Without answers to other calls there is nothing to compare with: retries continue for the configured total time.
 #[tokio::test(start_paused = true)]
 async fn a_limit_for_all_is_waited_for() {
     let patience = Patience::default();
@@ -81,7 +82,7 @@ async fn a_limit_for_all_is_waited_for() {
     }
 }
 
-/// A time that nobody waits for ends the call, and holds up the others for a minute.
+/// A pause that is too long to wait for ends the call, and delays the others for a minute.
 #[tokio::test(start_paused = true)]
 async fn a_day_is_not_waited_for_by_anybody() {
     let patience = Patience::default();
@@ -97,12 +98,12 @@ async fn a_day_is_not_waited_for_by_anybody() {
     );
 }
 
-/// A server's limit: decides whether a request at this moment is refused.
+/// A server's rate limit: decides whether a request at this moment is refused.
 trait ServerLimit: Send {
     fn refuses(&mut self, now: Instant) -> bool;
 }
 
-/// Refuses each request with the same probability, whatever the load.
+/// Refuses each request with the same probability, regardless of load.
 struct RandomRefusals(fastrand::Rng, f64);
 
 impl ServerLimit for RandomRefusals {
@@ -111,7 +112,7 @@ impl ServerLimit for RandomRefusals {
     }
 }
 
-/// A token bucket: so many requests a second, and a burst.
+/// A token bucket with this rate (requests per second) and burst.
 struct TokenBucket {
     rate: f64,
     burst: f64,
@@ -143,14 +144,14 @@ impl ServerLimit for TokenBucket {
     }
 }
 
-/// How a fleet of agents fared.
+/// Result of a simulated fleet of agents.
 #[derive(Debug)]
 struct Outcome {
     time: Duration,
     refused: usize,
 }
 
-/// Lets agents make calls one after another, each refused ones again, until all are answered.
+/// Runs agents that make calls one after another, retrying refused ones, until all are answered.
 async fn run_fleet(
     agents: usize,
     calls: usize,
@@ -196,7 +197,7 @@ async fn run_fleet(
     }
 }
 
-/// What the fleet would take if each agent waited for itself: what clients without a shared limiter do.
+/// Returns the time the fleet would take if each agent waited independently, as clients without a shared limiter do.
 fn independent_fleet(
     agents: usize,
     calls: usize,
@@ -233,7 +234,7 @@ async fn random_refusals_cost_about_as_much_as_waiting_alone() {
     assert!(ratio < 1.5, "{ratio}: {ours:?} beside {floor:?}");
 }
 
-/// A limit on load is used fully, and few requests are wasted on finding it.
+/// A limit on load is fully used, and few requests are wasted on finding it.
 #[tokio::test(start_paused = true)]
 async fn token_bucket_is_used_fully_with_few_refusals() {
     for (rate, burst, most) in [

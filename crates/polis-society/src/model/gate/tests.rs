@@ -1,4 +1,4 @@
-//! The gate with a stopped clock: order, limits, and what a rate limit does.
+//! Gate tests with a paused clock: order, concurrency limit, and the reaction to rate limits.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -18,7 +18,7 @@ fn paused() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Lets all tasks run as far as they come without time passing.
+/// Runs all tasks as far as possible without time passing.
 async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -50,7 +50,7 @@ async fn few_places_are_open_at_first_and_more_when_somebody_waits() {
     assert!(began.elapsed() >= PATIENCE, "few again after a rest");
 }
 
-/// A queue of many: places open one after another, not all at once because all have waited.
+/// With a long queue slots open one after another, not all at once because all callers have waited.
 #[tokio::test(start_paused = true)]
 async fn places_open_one_by_one() {
     let gate = Gate::new(100, None);
@@ -72,7 +72,7 @@ async fn places_open_one_by_one() {
     }
 }
 
-/// Whoever is answered faster than others wait never makes a place open.
+/// If responses are faster than the waiting time, no further slot opens.
 #[tokio::test(start_paused = true)]
 async fn a_fast_endpoint_is_asked_by_few() {
     let gate = Gate::new(100, None);
@@ -93,12 +93,12 @@ async fn a_fast_endpoint_is_asked_by_few() {
     assert_eq!(most.load(Ordering::Relaxed), FIRST);
 }
 
-/// A refused request, as a server reports it.
+/// Makes a request that is refused.
 async fn refuse(gate: &Arc<Gate>, pause: Option<Duration>) {
     gate.enter(Ticket::draw()).await.limited(pause);
 }
 
-/// An answered request.
+/// Makes a request that is answered.
 async fn answer(gate: &Arc<Gate>) {
     gate.enter(Ticket::draw()).await.went_well();
 }
@@ -110,17 +110,17 @@ async fn one_refusal_slows_the_pace_and_keeps_the_gate_open() {
     let stale = gate.enter(Ticket::draw()).await;
     permit.limited(Some(Duration::from_secs(7)));
     let pace = gate.state().pace.unwrap();
-    // Another request that was under way reports the same overload, and does not slow the pace again.
+    // Another concurrent request reports the same overload, and does not slow the pace again.
     stale.limited(None);
     assert_eq!(gate.state().pace, Some(pace));
     drop((permit, stale));
     assert_eq!(gate.closed_for(), None);
     answer(&gate).await;
-    // Refused again: half the pace there was.
+    // Refused again: half the previous pace.
     let before = gate.state().pace.unwrap();
     refuse(&gate, None).await;
     assert_eq!(gate.state().pace, Some(before * 2));
-    // But no slower than one in the time that is named.
+    // But not slower than one request per `Retry-After` interval.
     answer(&gate).await;
     let before = gate.state().pace.unwrap();
     refuse(&gate, Some(before + before / 2)).await;
@@ -168,7 +168,7 @@ async fn refusals_that_a_slower_pace_does_not_prevent_end_the_slowing() {
     answer(&gate).await;
     refuse(&gate, None).await;
     assert_eq!(gate.state().pace, None);
-    // Many in a row are an overload all the same.
+    // Many in a row still count as an overload.
     answer(&gate).await;
     for _ in 0..OVERLOADED_AFTER_ALL {
         assert_eq!(gate.closed_for(), None);
@@ -194,13 +194,13 @@ async fn closings_without_a_named_time_take_longer_and_longer() {
         refuse(&gate, None).await;
         assert!(gate.closed_for().unwrap() <= LONGEST_DOUBLED * 2);
     }
-    // An answer, to whichever request, ends that.
+    // An answer to any request resets this.
     answer(&gate).await;
     for _ in 0..OVERLOADED {
         refuse(&gate, None).await;
     }
     assert!(gate.closed_for().unwrap() < CLOSED * 2);
-    // A time that is named is kept as it is, however often.
+    // A `Retry-After` duration is used unchanged, however often it is sent.
     for _ in 0..5 {
         refuse(&gate, Some(Duration::from_secs(1))).await;
         let closed = gate.closed_for().unwrap();
@@ -242,7 +242,7 @@ async fn who_asks_again_keeps_its_place_in_the_order() {
     assert_eq!(order[0], early);
 }
 
-/// What one caller does.
+/// The behaviour of one caller.
 #[derive(Debug, Clone)]
 struct Caller {
     comes_at: u64,
@@ -297,10 +297,11 @@ proptest! {
                     true
                 });
             }
-            // All end: with a stopped clock a lost waiter would wait for ever, and this with it.
+            // All tasks end: with a paused clock a lost waiter would wait without end, and so would this test.
             let ended = tokio::time::timeout(Duration::from_secs(100_000), tasks.join_all()).await;
             assert!(ended.expect("everybody is served").into_iter().all(|served| served));
-            // Nobody overtakes: tickets are drawn right before entering, so the order of tickets is that of coming.
+            // No caller overtakes another: tickets are drawn right before entering, so admission follows the order of
+            // tickets.
             let came_in = came_in.lock().unwrap().clone();
             assert!(came_in.is_sorted(), "{came_in:?}");
             gate
