@@ -1,4 +1,5 @@
-//! Boards: appends and edits beside the bare system calls that could do no less.
+//! Board benchmarks: appends, section edits and reads compared with the bare system calls they need at least,
+//! concurrent appends, and a cold `blackboard read` compared with `cat`.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -19,12 +20,12 @@ use crate::ground::ground;
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median, run};
 
-/// The size of a large board: just below the limit, with room for what is added.
+/// Size of a large board in bytes: just below the limit, with room for the appends.
 const LARGE: usize = 10_000_000;
-/// The size of an addition.
+/// Size of one append in bytes.
 const ADDED: usize = 200;
 
-/// Measures boards in one process, then the command.
+/// Measures boards in one process, then a cold command.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let place = scene.board("boards")?;
     let open = |usage| {
@@ -41,7 +42,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     cold(scene, report)
 }
 
-/// A board's text of about so many bytes: sections with entries, lists, links and code.
+/// Returns a board text of about `bytes` bytes: sections with entries, lists, links and code.
 fn text(bytes: usize) -> String {
     let mut text = "# A board\n\n## 里程碑\n- [ ] M1: first\n".to_owned();
     let mut n = 0;
@@ -77,7 +78,7 @@ async fn write(polis: &Polis, name: &BoardName, content: String) -> Fallible<()>
     Ok(())
 }
 
-/// Appends once; how long it took, in microseconds.
+/// Appends once. Returns the time in microseconds.
 async fn append(polis: &Polis, name: &BoardName) -> Fallible<f64> {
     let params = BoardAppend {
         board: name.clone(),
@@ -88,7 +89,7 @@ async fn append(polis: &Polis, name: &BoardName) -> Fallible<f64> {
     Ok(begun.elapsed().as_secs_f64() * 1e6)
 }
 
-/// A bare addition to a file, durable; how long it took, in microseconds.
+/// Appends to a plain file with `write` and `fdatasync`. Returns the time in microseconds.
 fn bare_append(file: &mut File) -> Fallible<f64> {
     let added = [b'x'; ADDED];
     let begun = Instant::now();
@@ -133,7 +134,7 @@ async fn edits(scene: &Scene, report: &mut Report, polis: &Polis, place: &Path) 
     write(polis, &large, content.clone()).await?;
     scene.settle()?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    // A multiple of how often the store writes the board whole, so that its share is counted.
+    // A multiple of the interval at which the store writes a full copy of the board, so that its cost is included.
     for n in 0..scene.times(68) {
         let params = SectionChange {
             board: large.clone(),
@@ -204,7 +205,7 @@ async fn reads(scene: &Scene, report: &mut Report, polis: &Polis) -> Fallible<()
     Ok(())
 }
 
-/// Bytes this process has read through system calls.
+/// Returns the number of bytes this process has read through system calls.
 fn bytes_read() -> Fallible<u64> {
     let io = std::fs::read_to_string("/proc/self/io")?;
     let line = io.lines().find_map(|line| line.strip_prefix("rchar: "));
@@ -260,7 +261,7 @@ async fn crowd(
     Ok(())
 }
 
-/// Appends per second of so many agents, each so often.
+/// Returns the appends per second of `agents` concurrent agents with `each` appends each.
 async fn rate(polis: &Polis, name: &BoardName, agents: usize, each: usize) -> Fallible<f64> {
     let begun = Instant::now();
     let appenders: Vec<_> = (0..agents)
@@ -285,7 +286,7 @@ async fn rate(polis: &Polis, name: &BoardName, agents: usize, each: usize) -> Fa
     Ok((agents * each) as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// A cold `blackboard read` beside `cat` of the same file.
+/// Measures a cold `blackboard read` against `cat` of the same file.
 fn cold(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let place = scene.board("blackboard")?;
     let args = [

@@ -1,4 +1,4 @@
-//! Many processes at once: 8 × 50 claims of distinct tasks, beside one process alone.
+//! Latency of concurrent claims: 8 processes with 50 claims of distinct tasks each, compared with one process alone.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::scene::{Fallible, Scene, at_share, median, run};
 const PROCESSES: u64 = 8;
 const CLAIMS: u64 = 50;
 
-/// Measures the slowest claims of a crowd.
+/// Measures the p99 latency of concurrent claims.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let files = scene.place("claim-files");
     std::fs::create_dir_all(&files)?;
@@ -52,7 +52,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// Claims one worker's share of the tasks, each with a process of its own; milliseconds of each.
+/// Claims one worker's share of the tasks, each in a new process. Returns the time of each in milliseconds.
 fn claims(scene: &Scene, board: &Path, worker: u64) -> Fallible<Vec<f64>> {
     let name = format!("worker-{worker}");
     let first = worker * CLAIMS + 1;

@@ -1,4 +1,5 @@
-//! One command from nothing: `polis` beside the `sqlite3` program on the same file.
+//! Cold start of a single command: `polis task get`, `list` and `update` compared with the `sqlite3` program on the
+//! same database file.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +30,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     ];
     for (what, args, sql) in pairs {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        // In blocks, so that each program meets the file as it left it itself.
+        // In blocks, so that each program finds the file in the state it left itself.
         for _ in 0..scene.times(20) {
             ours.extend(block(|| scene.polis(&board, args))?);
             theirs.extend(block(|| sqlite3(&file, sql))?);
@@ -46,7 +47,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// Ten runs in milliseconds, after one that does not count.
+/// Returns the times of ten runs in milliseconds, after one warm-up run.
 fn block(command: impl Fn() -> Command) -> Fallible<Vec<f64>> {
     run(command())?;
     (0..10)

@@ -1,4 +1,4 @@
-//! Commands behind all walls, beside bubblewrap and beside no walls at all.
+//! Sandboxed commands compared with bubblewrap and with a bare fork and exec, and a leak check over many commands.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,10 +11,10 @@ use polis_workspace::sandbox::{Job, Sandbox};
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
 
-/// What each is asked to run.
+/// The command that each of them runs.
 const COMMAND: &str = "true";
 
-/// Measures a command of a long-running process, then what many of them leave behind.
+/// Measures commands of a long-running process, then what many of them leave behind.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let workspace = scene.place("commands");
     std::fs::create_dir_all(&workspace)?;
@@ -32,7 +32,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
             return Err(format!("the command ended as {:?}", run.ending).into());
         }
         tier = run.tier;
-        // The first ones find out what the machine can do.
+        // Warm-up: the first runs probe the capabilities of the machine.
         if round >= 5 {
             ours.push(own);
             bwrap.push(wrapped);
@@ -57,7 +57,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     large(scene, report, &sandbox, &workspace)
 }
 
-/// The same from a process that holds a lot of memory, whose page tables a clone copies.
+/// Measures commands of a process with 256 MiB of memory, whose page tables `clone` copies.
 fn large(scene: &Scene, report: &mut Report, sandbox: &Sandbox, workspace: &Path) -> Fallible<()> {
     const HELD: usize = 256 << 20;
     let held = vec![1_u8; HELD];
@@ -101,7 +101,8 @@ fn shell() -> Command {
     command
 }
 
-/// All namespaces, nothing writable but the workspace and a private `/tmp`, no capabilities.
+/// Returns a bubblewrap command with all namespaces, no capabilities, and only the workspace and a private `/tmp`
+/// writable.
 fn bubblewrap(workspace: &Path) -> Command {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-all", "--die-with-parent", "--new-session"]);
@@ -121,7 +122,7 @@ fn bubblewrap(workspace: &Path) -> Command {
     command
 }
 
-/// What a process has that commands could leave behind.
+/// Resources of a process that commands could leak.
 #[derive(Debug, PartialEq, Eq)]
 struct Holdings {
     children: usize,
@@ -147,7 +148,7 @@ impl Holdings {
     }
 }
 
-/// How many control groups of this process there are below a directory.
+/// Returns the number of cgroups of this process below a directory.
 fn groups_below(directory: &Path) -> usize {
     let ours = format!("polis-{}", std::process::id());
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
@@ -201,7 +202,7 @@ fn leftovers(
     Ok(())
 }
 
-/// The resident set, in KB.
+/// Returns the resident set size in KB.
 fn resident() -> Fallible<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! Commits in one process: 64 updaters beside one.
+//! Commit throughput of one process on the embedded store: 64 concurrent updaters compared with one (group commit).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::ground::ground;
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
 
-/// The runtime of a server on this machine.
+/// Creates the async runtime for the benchmarks: two worker threads.
 pub(crate) fn runtime() -> Fallible<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -39,7 +39,7 @@ pub(crate) async fn tasks(polis: &Polis, count: usize) -> Fallible<Vec<TaskId>> 
     Ok(ids)
 }
 
-/// Commits per second of one updater for each of these tasks.
+/// Returns the commits per second of concurrent updaters, one for each of these tasks.
 pub(crate) async fn rate(polis: &Polis, ids: &[TaskId], spell: Duration) -> Fallible<f64> {
     let count = Arc::new(AtomicU64::new(0));
     let begun = Instant::now();
@@ -78,7 +78,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         Use::Long,
         Duration::from_secs(30),
     )?;
-    // One that commits in its own thread, as a command does, and hands nothing over to a writer.
+    // A store that commits in the caller's thread, as a command does, without handing over to a writer thread.
     let place = scene.board("direct")?;
     let direct = EmbeddedStore::open(
         &place.join(".agent-workspace"),

@@ -1,4 +1,5 @@
-//! The file tools beside the bare calls that do the same, as durably.
+//! File tools (write, read, list, count) compared with `std::fs` calls and `find` that do the same with the same
+//! durability.
 
 use std::fs::{self, File};
 use std::io::Write as _;

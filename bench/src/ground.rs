@@ -1,4 +1,4 @@
-//! The operations on a store, as a server has them.
+//! Creates a [`Polis`] over a store as a server does, with the system clock and sequential tokens.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ impl Chance for Counted {
     }
 }
 
-/// The operations on a store.
+/// Creates a [`Polis`] over a store with default settings.
 pub(crate) fn ground(store: Arc<dyn Store>) -> Polis {
     ground_with(store, Settings::default())
 }
 
-/// The same with these settings.
+/// Creates a [`Polis`] over a store with these settings.
 pub(crate) fn ground_with(store: Arc<dyn Store>, settings: Settings) -> Polis {
     Polis::new(
         store,

@@ -1,4 +1,5 @@
-//! Claims over HTTP, one at a time and 64 at once; and writes while a thousand readers follow the log.
+//! HTTP benchmarks: claims one at a time and by 64 concurrent clients, and write latency while 1,000 SSE clients follow
+//! the event log.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -10,12 +11,12 @@ use crate::report::Report;
 use crate::scene::{Fallible, Scene, at_share, median, run};
 use crate::wire::{Line, Server, agent, request};
 
-/// How many claim at once.
+/// Number of concurrent claimers.
 const CLAIMERS: usize = 64;
-/// How many follow the log.
+/// Number of SSE clients that follow the event log.
 const READERS: usize = 1_000;
 
-/// Measures claims and readers.
+/// Measures claims, and writes with SSE readers.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -47,7 +48,7 @@ async fn claims(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let alone_rate = rate(alone.len(), begun);
     let begun = Instant::now();
     let crowd = agents.iter().skip(1).enumerate().map(|(place, token)| {
-        // As those do who take the next: nobody has a corner of its own.
+        // Interleaved ids, as when each claimer takes the next task: no claimer has a range of its own.
         let ids = (0..each)
             .map(|n| single + 1 + n * CLAIMERS + place)
             .collect();
@@ -92,7 +93,7 @@ async fn claims(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// Claims these tasks one after another; how many seconds each took.
+/// Claims these tasks one after another. Returns the time of each in seconds.
 async fn claim(address: &str, token: &str, ids: Vec<usize>) -> Fallible<Vec<f64>> {
     let mut line = Line::connect(address).await?;
     let mut times = Vec::with_capacity(ids.len());
@@ -105,7 +106,7 @@ async fn claim(address: &str, token: &str, ids: Vec<usize>) -> Fallible<Vec<f64>
     Ok(times)
 }
 
-/// Writes with and without readers, in turns; then what every reader got.
+/// Measures writes with and without readers, alternately, and checks that every reader got all events in order.
 async fn readers(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let board = scene.board("http-readers")?;
     run(scene.polis(&board, &["task", "create", "--subject", "x"]))?;
@@ -166,7 +167,7 @@ async fn write(line: &mut Line, token: &str, many: usize, round: usize) -> Falli
     Ok(times)
 }
 
-/// Begins to follow the log; the place it begins after, from the first heartbeat.
+/// Opens an SSE stream. Returns the sequence number after which it starts, taken from the first heartbeat.
 async fn follow(address: &str, token: &str) -> Fallible<(u64, Line)> {
     let mut line = Line::connect(address).await?;
     let head = format!(
@@ -187,7 +188,7 @@ async fn follow(address: &str, token: &str) -> Fallible<(u64, Line)> {
     }
 }
 
-/// The places of the next `many` events that a reader gets.
+/// Returns the sequence numbers of the next `many` events of a stream.
 async fn collect(mut line: Line, many: usize) -> Fallible<Vec<u64>> {
     let mut places = Vec::with_capacity(many);
     while places.len() < many {
@@ -212,7 +213,7 @@ fn rate(many: usize, since: Instant) -> f64 {
     f64::from(many) / since.elapsed().as_secs_f64()
 }
 
-/// Files of tasks that anybody may claim.
+/// Writes files of tasks that any agent may claim. Returns their directory.
 fn plain_tasks(scene: &Scene, count: usize) -> Fallible<String> {
     let files = scene.place("http-claim-files");
     std::fs::create_dir_all(&files)?;

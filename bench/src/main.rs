@@ -1,7 +1,7 @@
-//! Measures polis against the physical floor and real peers.
+//! Benchmarks of polis against the physical floor (bare system calls, bare loops) and real peers.
 //!
-//! Every figure is a ratio between two things measured in this run, in turns, so that a slow or
-//! busy machine slows both. `bench/run` starts it.
+//! Figures are ratios between two things measured alternately in the same run, so that a slow or busy machine slows
+//! down both. `bench/run` starts the benchmarks.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 #![expect(clippy::print_stderr, reason = "progress")]
@@ -28,10 +28,10 @@ use std::process::ExitCode;
 use report::Report;
 use scene::{Fallible, Scene};
 
-/// A part of the benchmarks: its name, and what measures it.
+/// A part of the benchmarks: its name and its function.
 type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
 const PARTS: [Part; 12] = [
-    // First, because a process is cloned with its page tables: what others leave in memory would count.
+    // First, because `clone` copies the page tables: memory left behind by other parts would slow it down.
     ("commands", commands::measure),
     ("files", files::measure),
     ("scale", scale::measure),
@@ -57,7 +57,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the parts that are named, or all; only a whole, unhurried run is written down.
+/// Runs the named parts, or all. Only a complete run without `--quick` updates `docs/benchmarks.md`. Returns whether
+/// all targets were met.
 fn run(arguments: Vec<String>) -> Fallible<bool> {
     if let Some((part, rest)) = arguments.split_first()
         && let Some(part) = part.strip_prefix("child:")

@@ -1,7 +1,7 @@
-//! Tool calls over MCP on standard input and output, beside the reference memory server.
+//! Tool calls over MCP on stdio, compared with the reference memory server.
 //!
-//! Both servers are asked by the same client, in turns: a line out, a line in. The peer rewrites its JSON
-//! file without waiting for the disk; every call of ours is durable.
+//! The same client calls both servers alternately, one request and one response line at a time. The peer rewrites its
+//! JSON file without `fsync`; every call of polis is durable.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median, run};
 
-/// Where `bench/run` says the peer is: the program and its first argument.
+/// Environment variable in which `bench/run` passes the peer: the program and its first argument.
 const PEER: &str = "POLIS_BENCH_MEMORY_SERVER";
 
-/// How many calls are made of one server before the other's turn.
+/// Number of calls to one server before the other's turn.
 const BLOCK: usize = 100;
 
 /// Measures tool calls.
@@ -26,7 +26,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     cold(scene, report)
 }
 
-/// One `TaskUpdate` beside one `add_observations`.
+/// Measures `TaskUpdate` against `add_observations`.
 fn updates(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let board = scene.board("mcp")?;
     run(scene.polis(&board, &["task", "create", "--subject", "x"]))?;
@@ -38,7 +38,8 @@ fn updates(scene: &Scene, report: &mut Report) -> Fallible<()> {
     peer.call("create_entities", json!({ "entities": [entity] }))?;
     let (mut our_times, mut peer_times) = (Vec::new(), Vec::new());
     let rounds = scene.times(1_000);
-    // In blocks: a server that is asked now and then is woken each time, and that is what would be measured.
+    // In blocks: a server that is called only now and then has to be woken each time, which would dominate the
+    // measurement.
     for block in 0..=rounds / BLOCK {
         for n in 0..BLOCK {
             let text = format!("observation {block}-{n}");
@@ -72,7 +73,7 @@ fn updates(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// A page of a long list beside one of a short list.
+/// Measures a page of a long list against a page of a short one.
 fn lists(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let mut clients = Vec::new();
     for (name, count) in [("mcp-100", 100), ("mcp-10000", 10_000)] {
@@ -110,7 +111,7 @@ fn lists(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// From starting the program to its first answer, beside `true`.
+/// Measures the time from starting the program to its first response, less the time of `true`.
 fn cold(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let board = scene.board("mcp-cold")?;
     let (mut ours, mut floor) = (Vec::new(), Vec::new());
@@ -137,7 +138,7 @@ fn cold(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// The peer, keeping its graph in this file.
+/// Returns the peer's command; it stores its graph in this file.
 #[expect(
     clippy::disallowed_methods,
     reason = "bench/run says where the peer is"
@@ -150,7 +151,7 @@ fn peer(file: &Path) -> Fallible<Command> {
     Ok(command)
 }
 
-/// A client of one server.
+/// MCP client of one server.
 struct Client {
     child: Child,
     input: ChildStdin,
@@ -187,7 +188,7 @@ impl Client {
         Ok(())
     }
 
-    /// Calls a tool; how many seconds it took.
+    /// Calls a tool. Returns the time in seconds.
     fn call(&mut self, tool: &str, arguments: Value) -> Fallible<f64> {
         let begun = Instant::now();
         self.ask(
@@ -202,7 +203,7 @@ impl Client {
         Ok(took)
     }
 
-    /// Sends a request and waits for the line that answers it.
+    /// Sends a request and waits for the response line.
     fn ask(&mut self, method: &str, params: Value) -> Fallible<()> {
         self.id += 1;
         let request =
@@ -223,7 +224,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // It is ours, and its work is done.
+        // The benchmark started this server, and no more requests follow.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

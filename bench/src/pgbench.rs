@@ -1,4 +1,4 @@
-//! Commits on PostgreSQL: polis beside `pgbench` doing the bare statements of one commit.
+//! Commit throughput on PostgreSQL, compared with `pgbench` executing the bare statements of one commit.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::ground::ground;
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
 
-/// As many clients of pgbench as updaters of polis.
+/// Number of pgbench clients, and of polis updaters.
 const CLIENTS: usize = 64;
 
 /// Measures updates of 64 different tasks.
@@ -26,9 +26,8 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     };
     let programs = std::env::var("POLIS_BENCH_PG_BIN")?;
     let script = scene.place("commit.sql");
-    // What a commit of one update has to do at the least: the task, its event, durably. Each client
-    // has its own task. The event's place in the log comes from a sequence, which is cheaper than
-    // the gap-free order polis keeps.
+    // The minimum work of committing one update: the task and its event, durably. Each client has its own task. The
+    // event's number comes from a sequence, which is cheaper than the gap-free order of polis.
     std::fs::write(
         &script,
         "BEGIN;\n\

@@ -1,4 +1,4 @@
-//! The figures, and the page they are written to.
+//! Collects the measured figures with their targets, and formats them as a table and as `docs/benchmarks.md`.
 
 /// One figure and its target.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ struct Figure {
 pub(crate) struct Report(Vec<Figure>);
 
 impl Report {
-    /// A ratio that must not exceed `at_most`.
+    /// Adds a ratio that must not exceed `at_most`.
     pub(crate) fn at_most(&mut self, what: &str, ratio: f64, at_most: f64, how: &str) {
         self.add(
             what,
@@ -26,7 +26,7 @@ impl Report {
         );
     }
 
-    /// A ratio that must reach `at_least`.
+    /// Adds a ratio that must reach `at_least`.
     pub(crate) fn at_least(&mut self, what: &str, ratio: f64, at_least: f64, how: &str) {
         self.add(
             what,
@@ -37,12 +37,12 @@ impl Report {
         );
     }
 
-    /// A ratio without a target, told so that another one is not taken for more than it is.
+    /// Adds a ratio without a target. It puts another figure into perspective that would otherwise be overrated.
     pub(crate) fn tell(&mut self, what: &str, ratio: f64, how: &str) {
         self.add(what, format!("{ratio:.2}x"), "none".to_owned(), true, how);
     }
 
-    /// A figure in its own words.
+    /// Adds a figure with its own format, and prints it as progress.
     pub(crate) fn add(
         &mut self,
         what: &str,

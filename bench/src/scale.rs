@@ -1,4 +1,4 @@
-//! A large board: import, lists and memory at 100,000 tasks.
+//! Scaling to 100,000 tasks: import rate, filtered lists compared with 1,000 tasks, and peak memory.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::scene::{Fallible, Scene, median, run};
 const SMALL: u64 = 1_000;
 const LARGE: u64 = 100_000;
 
-/// Fills the boards `small` and `large`, which later benchmarks use, and measures them.
+/// Creates the boards `small` and `large`, which later benchmarks use, and measures them.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     for (name, count) in [("small", SMALL), ("large", LARGE)] {
         let files = scene.task_files(&format!("{name}-files"), count)?;
@@ -84,7 +84,7 @@ fn memory(report: &mut Report, what: &str, peak_kb: u64) {
     );
 }
 
-/// Runs a command and watches the high-water mark of its memory, in kilobytes.
+/// Runs a command. Returns its time and the high-water mark of its resident set in KB.
 fn with_peak(mut command: Command) -> Fallible<(Duration, u64)> {
     let begun = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn()?;

@@ -1,13 +1,14 @@
-//! What every benchmark needs: the binary, boards of different sizes, and timing.
+//! Test environment shared by all benchmarks: the binary, temporary boards, generated task files, repetition counts and
+//! timing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Anything may fail, and ends the run.
+/// Result of a benchmark step; any error ends the run.
 pub(crate) type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// The binary and the boards.
+/// The binary, and the directory of the boards.
 #[derive(Debug)]
 pub(crate) struct Scene {
     pub(crate) polis: PathBuf,
@@ -18,17 +19,17 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) fn set(quick: bool) -> Fallible<Self> {
         let polis = std::env::current_exe()?.with_file_name("polis");
-        // Beside the build, so that it is on a disk and not in memory.
+        // In the build directory, so that it is on a disk and not on a tmpfs.
         let room = tempfile::tempdir_in(polis.parent().unwrap_or(Path::new(".")))?;
         Ok(Self { polis, quick, room })
     }
 
-    /// A directory of that name.
+    /// Returns the path of a directory with this name.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.room.path().join(name)
     }
 
-    /// An empty board.
+    /// Creates an empty board. Returns its directory.
     pub(crate) fn board(&self, name: &str) -> Fallible<PathBuf> {
         let place = self.place(name);
         std::fs::create_dir_all(&place)?;
@@ -36,7 +37,7 @@ impl Scene {
         Ok(place)
     }
 
-    /// Task files 1 to `count`: a mix of roles and states, every tenth waiting for the one before.
+    /// Writes task files 1 to `count` with a mix of roles and states; every tenth task is blocked by the one before.
     pub(crate) fn task_files(&self, name: &str, count: u64) -> Fallible<PathBuf> {
         let place = self.place(name);
         std::fs::create_dir_all(&place)?;
@@ -70,7 +71,7 @@ impl Scene {
         Ok(place)
     }
 
-    /// A polis command on a board.
+    /// Returns a polis command on a board.
     pub(crate) fn polis(&self, board: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(&self.polis);
         command
@@ -82,23 +83,23 @@ impl Scene {
         command
     }
 
-    /// Lets the disk finish what the part before left to it, so that no part pays for another.
+    /// Flushes pending writes to the disk (`sync`), so that no part pays for the previous one.
     pub(crate) fn settle(&self) -> Fallible<()> {
         run(Command::new("sync")).map(|_| ())
     }
 
-    /// How often to repeat, in a full run.
+    /// Returns the number of repetitions: `full` in a full run, a tenth of it in a quick one.
     pub(crate) fn times(&self, full: usize) -> usize {
         if self.quick { full.div_ceil(10) } else { full }
     }
 
-    /// How long to measure throughput.
+    /// Returns the duration of a throughput measurement.
     pub(crate) fn spell(&self) -> Duration {
         Duration::from_millis(if self.quick { 500 } else { 4_000 })
     }
 }
 
-/// Runs a command to its end and answers how long it took.
+/// Runs a command to its end. Returns how long it took. Fails if the command fails.
 pub(crate) fn run(mut command: Command) -> Fallible<Duration> {
     let begun = Instant::now();
     let status = command
@@ -113,7 +114,7 @@ pub(crate) fn run(mut command: Command) -> Fallible<Duration> {
     }
 }
 
-/// The value in the middle, or at another share of the sorted values.
+/// Returns the quantile `share` of the values (0.5: the median), and sorts them.
 pub(crate) fn at_share(values: &mut [f64], share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     #[expect(
@@ -126,7 +127,7 @@ pub(crate) fn at_share(values: &mut [f64], share: f64) -> f64 {
     values.get(place).copied().unwrap_or(f64::NAN)
 }
 
-/// The value in the middle.
+/// Returns the median of the values, and sorts them.
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     at_share(values, 0.5)
 }

@@ -1,5 +1,5 @@
-//! The pages and the terminal screen: how large the first page is and how long the server takes for each, when a
-//! change is on the screen, how a board of 10 MB opens, and what a screen costs on which nothing happens.
+//! Web pages and terminal UI: transfer size of the first page, server time of each page, latency until a change is
+//! visible in a browser, opening a 10 MB board, and CPU time of an idle terminal UI.
 
 mod browser;
 mod terminal;
@@ -11,16 +11,16 @@ use crate::report::Report;
 use crate::scene::{Fallible, Scene, median, run};
 use crate::wire::{Line, Server, token};
 
-/// How many tasks the large board has.
+/// Number of tasks.
 const TASKS: u64 = 10_000;
-/// How many boards there are.
+/// Number of boards.
 const BOARDS: usize = 200;
-/// What the first page and everything it needs may weigh.
+/// Maximum transfer size of the first page with all its assets, in bytes.
 const FIRST_PAGE: usize = 100_000;
-/// What the server may take for it, in milliseconds.
+/// Maximum server time of a page in milliseconds.
 const SERVER_MS: f64 = 50.0;
 
-/// Measures pages over the wire, pages in a browser, and the terminal screen.
+/// Measures pages over HTTP, pages in a browser, and the terminal UI.
 pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let board = town(scene)?;
     let server = Server::start(scene, &board)?;
@@ -33,7 +33,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     terminal::measure(scene, &board, report)
 }
 
-/// A board with many tasks and many boards, one of them of 10 MB.
+/// Creates a project with many tasks and many boards, one of them of 10 MB. Returns its directory.
 fn town(scene: &Scene) -> Fallible<PathBuf> {
     let board = scene.board("web")?;
     let files = scene.task_files("web-tasks", TASKS)?;
@@ -66,7 +66,7 @@ fn town(scene: &Scene) -> Fallible<PathBuf> {
     Ok(board)
 }
 
-/// A board of nearly 10 MB: sections with lists, tables and code.
+/// Returns a board text of about 10 MB: sections with lists, tables and code.
 fn large_board() -> String {
     let mut text = String::with_capacity(10 << 20);
     let mut n = 0;
@@ -119,7 +119,7 @@ async fn pages(scene: &Scene, board: &Path, server: &Server, report: &mut Report
     Ok(())
 }
 
-/// The median time of a page, in seconds.
+/// Returns the median time of a page in seconds.
 async fn time(scene: &Scene, line: &mut Line, cookie: &str, path: &str) -> Fallible<f64> {
     let request = get(path, cookie);
     let mut times = Vec::new();
@@ -134,7 +134,7 @@ async fn time(scene: &Scene, line: &mut Line, cookie: &str, path: &str) -> Falli
     Ok(median(&mut times))
 }
 
-/// Signs in with a token; the cookie.
+/// Signs in with a token. Returns the session cookie.
 async fn session(scene: &Scene, board: &Path, line: &mut Line) -> Fallible<String> {
     let body = format!("token={}", token(scene, board, "user")?);
     let request = format!(
@@ -150,7 +150,7 @@ async fn session(scene: &Scene, board: &Path, line: &mut Line) -> Fallible<Strin
     Ok(cookie.ok_or("no session")?.trim().to_owned())
 }
 
-/// The bytes of the first page and of everything it names: as sent, and before compression.
+/// Returns the size in bytes of the first page with all assets it references: as sent, and before compression.
 async fn weigh(line: &mut Line, cookie: &str) -> Fallible<(usize, usize)> {
     let page = line.fetch(get("/", cookie).as_bytes()).await?;
     let plain = line.fetch(plain("/", cookie).as_bytes()).await?;

@@ -1,7 +1,7 @@
-//! A running server, and a client for it.
+//! A running `polis serve` and a minimal HTTP client for it.
 //!
-//! The client is as lean as can be, because it shares the machine's cores with the server: requests are
-//! made beforehand, answers are only cut apart.
+//! The client does as little as possible, because it shares the machine's cores with the server: requests are built
+//! beforehand, and responses are only split into head and body.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::scene::{Fallible, Scene, run};
 
-/// A request of a token, with a JSON body.
+/// Returns a request with a bearer token and a JSON body.
 pub(crate) fn request(what: &str, token: &str, body: &str) -> String {
     format!(
         "{what} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
@@ -21,13 +21,13 @@ pub(crate) fn request(what: &str, token: &str, body: &str) -> String {
     )
 }
 
-/// Registers an agent and issues it a token.
+/// Registers an agent and issues a token for it. Returns the token.
 pub(crate) fn agent(scene: &Scene, board: &Path, name: &str) -> Fallible<String> {
     run(scene.polis(board, &["agent", "add", name, "--role", "backend-leader"]))?;
     token(scene, board, name)
 }
 
-/// Issues a token.
+/// Issues a token for an agent.
 pub(crate) fn token(scene: &Scene, board: &Path, name: &str) -> Fallible<String> {
     let issued = scene
         .polis(board, &["agent", "token", "issue", name, "--json"])
@@ -39,9 +39,9 @@ pub(crate) fn token(scene: &Scene, board: &Path, name: &str) -> Fallible<String>
 /// A running `polis serve`.
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens.
+    /// Address and port.
     pub(crate) address: String,
-    /// The link a browser signs in with.
+    /// Sign-in link for a browser.
     pub(crate) sign_in: String,
 }
 
@@ -68,19 +68,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It is ours, and its work is done.
+        // The benchmark started this server, and no more requests follow.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An answer: its head in small letters, and its body.
+/// A response: its head in lower case, and its body.
 pub(crate) struct Answer {
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-/// A connection that is kept.
+/// A keep-alive connection.
 pub(crate) struct Line {
     pub(crate) stream: TcpStream,
     pub(crate) buffer: Vec<u8>,
@@ -103,7 +103,7 @@ impl Line {
         Ok(())
     }
 
-    /// Sends a request and waits for its whole answer, which has to be a success.
+    /// Sends a request and waits for the complete response. Fails if its status is not 2xx.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Fallible<()> {
         let (text, _) = self.whole(request).await?;
         if !text.starts_with("http/1.1 2") {
@@ -112,14 +112,14 @@ impl Line {
         Ok(())
     }
 
-    /// Sends a request; its answer, whatever it is.
+    /// Sends a request. Returns the response, whatever its status.
     pub(crate) async fn fetch(&mut self, request: &[u8]) -> Fallible<Answer> {
         let (head, begin) = self.whole(request).await?;
         let body = self.buffer.get(begin..).unwrap_or_default().to_vec();
         Ok(Answer { head, body })
     }
 
-    /// Sends a request and waits for its whole answer: its head in small letters, and where its body begins.
+    /// Sends a request and waits for the complete response. Returns its head in lower case and the offset of its body.
     async fn whole(&mut self, request: &[u8]) -> Fallible<(String, usize)> {
         self.stream.write_all(request).await?;
         self.buffer.clear();

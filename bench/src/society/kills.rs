@@ -1,5 +1,6 @@
-//! Killed three times in the middle: what ran twice, what was lost, and how many answers of the model had to be asked for
-//! again, split into those that were under way and those that the model had given already.
+//! Cost of crashes: kills a society three times midway and counts the effects that ran twice or were lost, and the
+//! model requests that had to be repeated. Repeated requests are split into those that were in flight at the kill and
+//! those that the model had already answered.
 
 use std::path::Path;
 
@@ -12,15 +13,15 @@ use crate::scene::{Fallible, Scene};
 
 const AGENTS: usize = 10;
 const TURNS: usize = 20;
-/// How far the run is when it is killed, in parts of all requests.
+/// Progress of the run at each kill, as a share of all requests.
 const KILLS: [f64; 3] = [0.25, 0.5, 0.75];
 const ARGUMENTS: &str = r#"{"subject":"AGENT step N"}"#;
 
-/// How long the model thinks (milliseconds): not at all, so that few answers are under way when the process is killed; and
-/// long enough that every agent has one under way.
+/// Think times of the model in milliseconds: none, so that few requests are in flight at a kill; and long enough that
+/// every agent has one in flight.
 const THINK: [u64; 2] = [0, 20];
 
-/// Measures what kills cost.
+/// Measures the cost of kills for each think time.
 pub(super) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     for think_ms in THINK {
         measure_with(scene, report, think_ms)?;
@@ -45,7 +46,7 @@ fn measure_with(scene: &Scene, report: &mut Report, think_ms: u64) -> Fallible<(
             while number(&server.figures()?, "requests") < due {
                 std::thread::yield_now();
             }
-            // Dropping it kills it (SIGKILL).
+            // Dropping the process kills it (SIGKILL).
             drop(process);
         }
         let figures =
@@ -79,7 +80,7 @@ fn measure_with(scene: &Scene, report: &mut Report, think_ms: u64) -> Fallible<(
         1.05,
         &format!("{after_answer:.0} of {due:.0}"),
     );
-    // An agent that is killed while the model thinks has to ask again: at most one answer for each agent and kill.
+    // An agent killed while the model thinks has to repeat its request: at most one for each agent and kill.
     let inherent = (AGENTS * KILLS.len()) as f64 / whole as f64;
     report.at_most(
         &format!("the same, all answers asked of the model / due, {thinking}"),
@@ -93,13 +94,13 @@ fn measure_with(scene: &Scene, report: &mut Report, think_ms: u64) -> Fallible<(
     Ok(())
 }
 
-/// How many tasks there are, and how many different ones.
+/// Returns the number of created tasks, and of distinct ones.
 fn effects(scene: &Scene, place: &Path) -> Fallible<(usize, usize)> {
     let listed = scene.polis(place, &["--json", "task", "list"]).output()?;
     let listed: Value = serde_json::from_slice(&listed.stdout)?;
     let tasks = listed["tasks"].as_array().ok_or("no tasks")?;
     let subjects = tasks.iter().filter_map(|task| task["subject"].as_str());
-    // One task is there to be looked at.
+    // Leave out the one task that the setup creates for calls that read.
     let subjects: Vec<&str> = subjects.filter(|s| s.contains(" step ")).collect();
     let different: std::collections::BTreeSet<_> = subjects.iter().collect();
     Ok((subjects.len(), different.len()))

@@ -1,5 +1,5 @@
-//! Rate limits by chance: every fourth request is refused with `Retry-After: 1`, beside the official Python client, each of
-//! whose agents waits for itself.
+//! Random rate limits: a quarter of all requests is refused with 429 and `Retry-After: 1`. Compared with the official
+//! Python client, where each agent waits for itself.
 
 use super::server::Manner;
 use super::{Process, Server, complete, number, peer, shown, start};
@@ -11,7 +11,7 @@ const TURNS: usize = 20;
 const TOOL: &str = "put_artifact";
 const ARGUMENTS: &str = r#"{"type":"note","content":"AGENT has done step N of its work."}"#;
 
-/// Measures what random refusals cost a society.
+/// Measures the cost of random 429 responses.
 pub(super) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let (mut ours, mut python) = (Vec::new(), Vec::new());
     let first = scene.place("first-request-limits.json");

@@ -1,7 +1,8 @@
-//! The society against a bare loop that makes the same requests, and the official Python client.
+//! Society runtime compared with a bare loop that sends the same requests, and with a loop on the official Python
+//! client.
 //!
-//! All three are processes of their own that ask the same scripted server, which has nothing to think about. Processor
-//! time is that of the process, all its threads together. Ours is durable: every step is in the store before the next.
+//! Each of the three is a separate process that calls a scripted model server, which answers at once. CPU time is that
+//! of the whole process with all its threads. Only the society is durable: every step is committed before the next.
 
 mod kills;
 mod limits;
@@ -19,10 +20,10 @@ use crate::report::Report;
 use crate::scene::{Fallible, Scene, median};
 use server::Manner;
 
-/// How many agents there are, and how many calls each makes.
+/// Number of agents, and of calls that each makes.
 const AGENTS: usize = 100;
 const TURNS: usize = 20;
-/// What every agent is asked to call: it keeps something in the store that was not there.
+/// The tool that every agent calls: it adds a new artifact to the store.
 const TOOL: &str = "put_artifact";
 const ARGUMENTS: &str = r#"{"type":"note","content":"AGENT has done step N of its work, and this is what it says about it."}"#;
 
@@ -35,7 +36,7 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     kills::measure(scene, report)
 }
 
-/// What a process of this benchmark does: the first argument says which one.
+/// Runs a child process of this benchmark; `part` selects which.
 pub(crate) fn child(part: &str, rest: &[String]) -> Fallible<()> {
     let text = |n: usize| {
         rest.get(n)
@@ -64,7 +65,7 @@ pub(crate) fn child(part: &str, rest: &[String]) -> Fallible<()> {
     }
 }
 
-/// 100 agents, 20 calls each: processor time and wall time beside the two loops.
+/// Measures 100 agents with 20 calls each: CPU time and wall time compared with the two loops.
 fn beside(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let (mut ours, mut bare, mut python) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..scene.times(5).max(2) {
@@ -76,7 +77,7 @@ fn beside(scene: &Scene, report: &mut Report) -> Fallible<()> {
         let first = scene.place("first-request.json");
         std::fs::write(&first, server.get("/first")?)?;
         ours.push((server.figures()?, figures));
-        // A server of its own for each, so that the figures are that loop's.
+        // Each loop gets its own server, so that the server's figures are of that loop only.
         let server = Server::start(TURNS, TOOL, ARGUMENTS)?;
         let figures =
             Process::of(peer("POLIS_BENCH_BARE_LOOP", &server.base, &first, AGENTS)?)?.figures()?;
@@ -133,7 +134,7 @@ fn beside(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// Agents that have nothing to do.
+/// Measures the memory of a process with many idle agents.
 fn idle(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let agents = if scene.quick { 1_000 } else { 10_000 };
     let place = scene.place("society-idle");
@@ -152,8 +153,8 @@ fn idle(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// 1,000 agents, 20 calls each: memory, and what the store grows by. The calls look, so that what the store grows by is
-/// the conversations and nothing else.
+/// Measures 1,000 agents with 20 calls each: memory, and growth of the store. The calls only read, so that the store
+/// grows by the conversations and nothing else.
 fn many(scene: &Scene, report: &mut Report) -> Fallible<()> {
     let agents = if scene.quick { 200 } else { 1_000 };
     let look = r#"{"taskId":"1","offset":N}"#;
@@ -189,13 +190,13 @@ fn many(scene: &Scene, report: &mut Report) -> Fallible<()> {
     Ok(())
 }
 
-/// Whether everybody made all its calls and every one was kept once.
+/// Fails unless every agent made all its calls and each effect is in the store exactly once.
 fn complete(figures: &Value, agents: usize, turns: usize) -> Fallible<()> {
     let expected = (agents * (turns + 1)) as f64;
     if number(figures, "turns") != expected {
         return Err(format!("{figures}: not {expected} turns").into());
     }
-    // Calls that look leave nothing.
+    // Calls that only read have no effects.
     if let Some(effects) = figures["effects"].as_u64().filter(|effects| *effects > 0)
         && effects != (agents * turns) as u64
     {
@@ -212,7 +213,7 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Processor seconds of this process so far.
+/// Returns the CPU time of this process so far, in seconds.
 fn spent() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     #[expect(clippy::cast_precision_loss, reason = "seconds of a benchmark")]
@@ -220,7 +221,7 @@ fn spent() -> f64 {
     seconds + nanos / 1e9
 }
 
-/// Bytes of this process that are in memory.
+/// Returns the resident set size of this process in bytes.
 fn resident() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|n| n.parse::<f64>().ok());
@@ -237,7 +238,7 @@ fn start(part: &str, arguments: &[&str]) -> Fallible<Process> {
     Process::of(itself(part, arguments)?)
 }
 
-/// A loop to measure against.
+/// Returns the command of a loop to compare with.
 #[expect(
     clippy::disallowed_methods,
     reason = "bench/run says where the peer is"
@@ -254,7 +255,7 @@ fn peer(name: &str, base: &str, first: &Path, agents: usize) -> Fallible<Command
     Ok(command)
 }
 
-/// A process of this benchmark; ended when it is dropped.
+/// A child process of this benchmark, killed on drop.
 struct Process(Child);
 
 impl Process {
@@ -267,7 +268,7 @@ impl Process {
         ))
     }
 
-    /// What it printed at its end.
+    /// Waits for the process. Returns the JSON document that it printed.
     fn figures(mut self) -> Fallible<Value> {
         let mut text = String::new();
         self.0
@@ -284,13 +285,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It is ours, and its work is done.
+        // The benchmark started this process and no longer needs it.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The scripted server, ended when it is dropped.
+/// The scripted model server in a child process, killed on drop.
 struct Server {
     _process: Process,
     address: String,

@@ -1,4 +1,4 @@
-//! The society itself, in a process of its own, over the embedded store.
+//! The measured society: runs in a child process over the embedded store, and prints its figures as JSON.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,10 +23,11 @@ use super::{resident, spent};
 use crate::ground::ground_with;
 use crate::scene::Fallible;
 
-/// The run everybody works for.
+/// Name of the run.
 const RUN: &str = "bench";
 
-/// Lets so many agents work until nobody has anything to do. What is there already is gone on with.
+/// Runs a society with this number of agents until all are idle. Continues the run if the store already has it. Returns
+/// the figures.
 pub(super) fn run(base: &str, place: &Path, agents: usize) -> Fallible<Value> {
     runtime()?.block_on(async {
         let polis = open(place)?;
@@ -77,7 +78,7 @@ pub(super) fn run(base: &str, place: &Path, agents: usize) -> Fallible<Value> {
     })
 }
 
-/// Holds so many agents that have nothing to do.
+/// Measures the memory of a process with this number of idle agents.
 pub(super) fn idle(place: &Path, agents: usize) -> Fallible<Value> {
     runtime()?.block_on(async {
         {
@@ -103,7 +104,7 @@ pub(super) fn idle(place: &Path, agents: usize) -> Fallible<Value> {
 
 fn runtime() -> Fallible<tokio::runtime::Runtime> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // As the binary does: one processor is left to the store's writer.
+    // As in the binary: one processor is left to the store's writer thread.
     Ok(tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores.saturating_sub(1).max(1))
         .enable_all()
@@ -128,7 +129,8 @@ fn open(place: &Path) -> Fallible<Polis> {
     Ok(ground_with(Arc::new(store), settings))
 }
 
-/// Hires a lead and so many workers below it, and tells each to begin; nothing if they are there.
+/// Hires a lead, foremen below it and workers below them, and with `begin` sends each worker a message. Does nothing if
+/// the run exists. Returns the workers' names.
 async fn hire(polis: &Polis, run: &RunId, agents: usize, begin: bool) -> Fallible<Vec<AgentId>> {
     let user = AgentId::user();
     let names = (0..agents).map(|n| format!("worker-{n}").parse());
@@ -147,7 +149,7 @@ async fn hire(polis: &Polis, run: &RunId, agents: usize, begin: bool) -> Fallibl
     op::create_task(polis, &user, &serde_json::from_value(task)?).await?;
     let within = polis.within(run.clone());
     let root: AgentId = "root".parse()?;
-    // What root was told is not part of what is measured.
+    // Consume root's first message: root's turn is not part of the measurement.
     op::check_messages(&within, &root, &op::CheckMessages::default()).await?;
     let role = |name: &str| CreateRole {
         name: name.to_owned(),
@@ -170,7 +172,7 @@ async fn hire(polis: &Polis, run: &RunId, agents: usize, begin: bool) -> Fallibl
     for name in ["foreman", "worker"] {
         op::create_role(polis, &lead.id, &role(name)).await?;
     }
-    // Nobody hires more than a person could name.
+    // At most 100 workers per foreman: no agent hires more than a person could name.
     for part in names.chunks(100) {
         let foreman = spawn(
             "foreman",
@@ -208,7 +210,7 @@ fn spawn(role: &str, name: Option<&AgentId>, task_brief: TaskBrief) -> SpawnAgen
     }
 }
 
-/// How often models answered, and how many bytes all conversations have.
+/// Returns the number of model answers, and the size of all conversations in bytes.
 async fn talked(polis: &Polis, run: &RunId, workers: &[AgentId]) -> Fallible<(u64, usize)> {
     let (mut answers, mut bytes) = (0, 0);
     for worker in workers {
@@ -229,7 +231,7 @@ async fn talked(polis: &Polis, run: &RunId, workers: &[AgentId]) -> Fallible<(u6
     Ok((answers, bytes))
 }
 
-/// How many artifacts or tasks there are, beyond the task that is there to be looked at.
+/// Returns the number of artifacts and tasks, without the one task that the setup creates for calls that read.
 async fn count_effects(polis: &Polis) -> Fallible<usize> {
     let artifacts = polis
         .store
@@ -239,7 +241,7 @@ async fn count_effects(polis: &Polis) -> Fallible<usize> {
     Ok(artifacts.len() + usize::try_from(tasks.saturating_sub(1))?)
 }
 
-/// Bytes of the store's files.
+/// Returns the size of the store's database file in bytes.
 fn size(place: &Path) -> u64 {
     let home = place.join(".agent-workspace");
     let bytes = |name: &str| std::fs::metadata(home.join(name)).map_or(0, |found| found.len());

@@ -1,9 +1,9 @@
-//! A model's server that answers chat completions by a script, as a stream: at once, or after a think time, and with
-//! rate limits by chance if asked to.
+//! Scripted model server: streams chat completions, at once or after a think time, optionally with random rate limits
+//! (429).
 //!
-//! As lean as can be, because it shares the machine's cores with whoever is measured: a request is not parsed, only
-//! searched. An agent is told apart by a mark in its prompt (`worker-7`), and how far it is by how many answers
-//! of the model are in it. It asks for so many calls of a tool and then says that it is done.
+//! It does as little as possible, because it shares the machine's cores with the measured process: a request is not
+//! parsed, only searched. An agent is identified by a marker in its prompt (`worker-7`), and its progress by the number
+//! of model answers in the conversation. Each agent gets a fixed number of tool calls and then a final answer.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -16,52 +16,52 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::scene::Fallible;
 
-/// What it does, and what it was asked.
+/// The server's script and its counters.
 #[derive(Debug)]
 struct Script {
-    /// How many calls it asks every agent for.
+    /// Number of tool calls for each agent.
     turns: usize,
     /// The tool.
     tool: String,
-    /// Its arguments; `AGENT` and `N` are replaced.
+    /// The tool's arguments; `AGENT` and `N` are replaced.
     arguments: String,
-    /// How long it thinks.
+    /// Delay before an answer.
     think: Duration,
-    /// The share of requests that it refuses with a rate limit, and what decides which.
+    /// Share of requests refused with 429, and the seeded RNG that selects them.
     refuses: f64,
     chance: Mutex<fastrand::Rng>,
     requests: AtomicU64,
     refused: AtomicU64,
     bytes: AtomicU64,
     repeats: Mutex<Repeats>,
-    /// The first request, for those who are to ask the same.
+    /// Body of the first request, so that the loops to compare with can send the same.
     first: Mutex<Vec<u8>>,
 }
 
-/// Which answers were asked for more than once: what a client lost when it was killed.
+/// Repeated requests for the same answer: what a client lost when it was killed.
 #[derive(Debug, Default)]
 struct Repeats {
-    /// Whether the newest request for this answer of this agent was answered whole.
+    /// Whether the newest request for this answer of this agent was answered completely.
     answered: HashMap<(String, usize), bool>,
-    /// Asked again while the first was not answered yet.
+    /// Requests repeated although the previous one was not answered yet.
     in_flight: u64,
-    /// Asked again although the first was answered whole.
+    /// Requests repeated although the previous one was answered completely.
     after_answer: u64,
 }
 
-/// What a server does beside answering.
+/// Behaviour of the server: think time and rate limits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Manner {
-    /// How long it thinks (milliseconds).
+    /// Delay before an answer in milliseconds.
     pub(super) think_ms: u64,
-    /// How many of a hundred requests it refuses with a rate limit, by chance.
+    /// Percentage of requests refused with 429, selected at random.
     pub(super) refuses_percent: u64,
-    /// What decides which.
+    /// Seed of the random selection.
     pub(super) seed: u64,
 }
 
-/// Serves until it is ended: prints its port first. `GET /figures` tells how many requests came, how many bytes they
-/// had, how many were refused and which answers were asked for again; `GET /first` gives the first request.
+/// Prints its port and serves until it is killed. `GET /figures` returns the number of requests, their bytes, and the
+/// numbers of refused and of repeated ones; `GET /first` returns the first request.
 pub(super) fn serve(turns: usize, tool: &str, arguments: &str, manner: Manner) -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -89,7 +89,7 @@ pub(super) fn serve(turns: usize, tool: &str, arguments: &str, manner: Manner) -
             stream.set_nodelay(true)?;
             let script = Arc::clone(&script);
             tokio::spawn(async move {
-                // A client that goes away in the middle is one of the things that are measured.
+                // Clients that disconnect midway are part of the measurement.
                 let _ = script.talk(stream).await;
             });
         }
@@ -133,7 +133,8 @@ impl Script {
                 let answer = self.answer(body, &key);
                 asked = Some(key);
                 if !self.think.is_zero() {
-                    // A client that is killed meanwhile closes the connection; nothing else comes before the answer.
+                    // If the client is killed meanwhile, its connection closes. Clients send nothing else before the
+                    // answer.
                     tokio::select! {
                         () = tokio::time::sleep(self.think) => {}
                         _ = stream.readable() => return Ok(()),
@@ -181,7 +182,7 @@ impl Script {
                 .replace("AGENT", agent)
                 .replace('N', &done.to_string());
             let quoted = serde_json::Value::String(arguments).to_string();
-            // Models send a call in several parts.
+            // Models stream a call in several chunks.
             let begin = format!(
                 "{{\"index\":0,\"id\":\"call_{done}\",\"type\":\"function\",\"function\":{{\"name\":\"{}\",\"arguments\":\"\"}}}}",
                 self.tool
@@ -251,7 +252,7 @@ fn whole(kind: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// The first `worker-N` in a text.
+/// Returns the first `worker-N` in a text.
 fn mark(body: &[u8]) -> String {
     let Some(at) = find(body, b"worker-") else {
         return "nobody".to_owned();

@@ -1,4 +1,5 @@
-//! Pages in a real browser: when a change made elsewhere is on the screen, and how a board of 10 MB opens.
+//! Pages in a real browser: latency until a change made elsewhere is in the document, and the longest time a page is
+//! busy while a 10 MB board opens.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -10,9 +11,9 @@ use crate::report::Report;
 use crate::scene::{Fallible, Scene, at_share, median};
 use crate::wire::{Line, Server, request, token};
 
-/// When a change has to be on the screen, in milliseconds.
+/// Maximum latency until a change is visible, in milliseconds.
 const SEEN_MS: f64 = 200.0;
-/// The longest that a page may not answer to a key, in milliseconds; from here on people call it frozen.
+/// Maximum time for which a page may not respond to a key, in milliseconds; beyond it a page feels frozen.
 const FROZEN_MS: f64 = 200.0;
 
 pub(super) fn measure(
@@ -55,7 +56,7 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// How many milliseconds after it was sent each change was in the document.
+/// Returns, for each change, the milliseconds from sending it until it was in the document.
 async fn changes(scene: &Scene, browser: &Browser, address: &str, key: &str) -> Fallible<Vec<f64>> {
     browser.open("/tasks").await;
     browser.wait_for("[data-live-is=open]").await;
@@ -90,14 +91,14 @@ async fn changes(scene: &Scene, browser: &Browser, address: &str, key: &str) -> 
     Ok(times)
 }
 
-/// How a large board opened.
+/// Measurements of opening a large board: milliseconds and bytes.
 struct Large {
     shown: f64,
     busy: f64,
     bytes: f64,
 }
 
-/// Opens the large board, and scrolls on for a while.
+/// Opens the large board and scrolls down repeatedly.
 async fn open_large(browser: &Browser) -> Large {
     browser.open("/boards/top").await;
     browser.wait_for("article.board :is(h2, h3)").await;
@@ -123,7 +124,8 @@ async fn open_large(browser: &Browser) -> Large {
     }
 }
 
-/// The browser's clock is this machine's.
+/// Returns the time in milliseconds since the epoch. It is comparable with the browser's clock, because the browser
+/// runs on this machine.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is held beside a browser's clock"

@@ -1,4 +1,4 @@
-//! The terminal screen when nothing happens, and when one thing does.
+//! Terminal UI: CPU time while nothing changes, and bytes drawn for one change compared with a full redraw.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use crate::report::Report;
 use crate::scene::{Fallible, Scene, run};
 
-/// How long nothing happens.
+/// Duration of the idle measurement.
 const IDLE: Duration = Duration::from_secs(10);
-/// From when on nothing more is expected to be drawn.
+/// Time without output after which drawing counts as finished.
 const QUIET: Duration = Duration::from_millis(700);
-/// How much of the time an idle screen may take of one processor.
+/// Maximum share of one processor that an idle screen may use.
 const SHARE: f64 = 0.002;
 
 pub(super) fn measure(scene: &Scene, board: &Path, report: &mut Report) -> Fallible<()> {
@@ -49,7 +49,7 @@ pub(super) fn measure(scene: &Scene, board: &Path, report: &mut Report) -> Falli
     Ok(())
 }
 
-/// `polis tui` in a terminal that writes down what it is told.
+/// `polis tui` in a terminal (`script`) that records its output in a file.
 struct Screen {
     terminal: Child,
     told: PathBuf,
@@ -74,12 +74,12 @@ impl Screen {
         Ok(Self { terminal, told })
     }
 
-    /// How many bytes it was told.
+    /// Returns the number of bytes drawn so far.
     fn drawn(&self) -> Fallible<u64> {
         Ok(fs::metadata(&self.told).map_or(0, |file| file.len()))
     }
 
-    /// The same, once nothing more comes.
+    /// Waits until drawing has finished. Returns the number of bytes drawn.
     fn settled(&self) -> Fallible<u64> {
         let mut last = (self.drawn()?, Instant::now());
         let begun = Instant::now();
@@ -96,7 +96,7 @@ impl Screen {
         Ok(last.0)
     }
 
-    /// The processor time of the program in it, in seconds.
+    /// Returns the CPU time of the program in the terminal, in seconds.
     fn processor(&self) -> Fallible<f64> {
         let children = format!("/proc/{0}/task/{0}/children", self.terminal.id());
         let child = fs::read_to_string(children)?;
@@ -109,7 +109,7 @@ impl Screen {
             .split_whitespace()
             .collect();
         let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok());
-        // Fields 14 and 15, counted from the one after the name.
+        // utime and stime: fields 14 and 15 of the line, here counted from the field after the name.
         let (user, system) = (ticks(11).ok_or("no time")?, ticks(12).ok_or("no time")?);
         Ok((user + system) / f64::from(u32::try_from(rustix::param::clock_ticks_per_second())?))
     }
@@ -117,7 +117,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // It is ours, and its work is done.
+        // The benchmark started this terminal, and its measurements are finished.
         let _ = self.terminal.kill();
         let _ = self.terminal.wait();
     }

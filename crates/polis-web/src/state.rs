@@ -59,7 +59,7 @@ impl Web {
             .merge(live::routes())
             .merge(login::inside())
             .merge(preferences::routes())
-            // The guard has read the form already, and says so if it is too large.
+            // The session middleware has already read the form and refused it if it was too large.
             .layer(DefaultBodyLimit::disable())
             .layer(guarded());
         let pages = Router::new()

@@ -168,7 +168,7 @@ impl Serve {
         }
         let here = Here(place.directory());
         let chosen = match model_selection::choose(config, self.model.as_deref(), &here) {
-            // Without a word about models a server serves boards, and nothing is wrong with that.
+            // A server without any model configuration is valid: it serves boards and drives no societies.
             Err(refusal)
                 if refusal.code == Code::ModelNotConfigured
                     && self.model.is_none()

@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// Whether it is neither done nor stopped.
+    /// Returns whether the run is neither done nor stopped.
     pub fn is_open(&self) -> bool {
         matches!(self.status, RunStatus::Active | RunStatus::Paused)
     }
@@ -249,7 +249,7 @@ mod tests {
         let mut run = Run::new(id, "paint".to_owned(), &AgentId::user(), &at(1_000));
         run.status = RunStatus::Stopped;
         assert_eq!(run.duration_at(9_000), None);
-        // Stopped again, it gets no end that it did not have.
+        // Stopping it again does not add an end time.
         run.end(RunStatus::Stopped, &at(9_000));
         assert_eq!((run.duration_ms, run.ended_at), (0, None));
     }

@@ -1,7 +1,8 @@
-//! What goes on this minute, in one look: who does what, what is being worked on, what waits for a person, what
-//! happened last.
+//! Dashboard snapshot: counts, agents with their status, tasks in progress, running commands, items that need a
+//! person's attention, and the latest events.
 //!
-//! However much there is, the answer is bounded, and so is the time it takes.
+//! Every list has a maximum length and every query a limit, so that the size of the response and the time it takes are
+//! bounded however large the store is.
 
 use std::collections::BTreeMap;
 
@@ -31,19 +32,19 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{EventQuery, PersonMailQuery};
 
-/// How many agents, and how many tasks, are shown.
+/// Maximum number of agents, and of tasks, in the snapshot.
 const SHOWN: usize = 200;
-/// How many agents that hold a task are looked at.
+/// Maximum number of agents with a task in progress for which that task is read.
 const HOLDERS: u32 = 2_000;
-/// How many of each kind of what waits are shown.
+/// Maximum number of entries of each kind in [`Waiting`], and of running commands.
 const WAITING: u32 = 50;
-/// How many events are shown.
+/// Maximum number of events in the snapshot.
 const EVENTS: usize = 20;
-/// How many events are looked at for them.
+/// Number of events that are read for a caller that may not see all of them.
 const LOOKED_AT: u32 = 1_000;
-/// How many runs are looked into, those that are not done first.
+/// Maximum number of runs whose members are read; runs that are not done come first.
 const RUNS: usize = 50;
-/// How many of a task's last events tell whether its completion was tried.
+/// Number of a task's latest events that are searched for an attempt to complete it.
 const LAST_EVENTS: u32 = 20;
 
 /// The parameters of looking around: none.
@@ -124,7 +125,8 @@ pub struct Waiting {
     pub decisions: Vec<OpenDecision>,
 }
 
-/// Looks around. Everybody sees agents and tasks; of the rest, what it may see.
+/// Returns the dashboard snapshot. Agents and tasks are visible to all callers; everything else is filtered by the
+/// caller's visibility.
 pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Result<Now, OpError> {
     let sight = event_sight(polis, caller).await?;
     let counts = overview(polis).await?;
@@ -158,7 +160,7 @@ pub async fn look_around(polis: &Polis, caller: &AgentId, _: &LookAround) -> Res
 }
 
 impl Polis {
-    /// Who may act, those at work first.
+    /// Returns the active agents and the `root` of each run, working ones first.
     async fn agents_now(&self, sight: &Sight) -> Result<Vec<AgentNow>, OpError> {
         let registered = match sight.agents.is_empty() {
             true => self.store.agents().await?,
@@ -198,13 +200,14 @@ impl Polis {
         Ok(found)
     }
 
-    /// How the members of runs stand that are not stopped.
+    /// Returns the states of the members of all runs that are not stopped, without dismissed members.
     async fn members_now(
         &self,
         caller: &AgentId,
     ) -> Result<BTreeMap<(RunId, AgentId), MemberState>, OpError> {
         let mut runs = list_runs(self, caller, &ListRuns::default()).await?.runs;
-        // Done runs pile up, and hardly ever have a member that waits for the person: they take the places that are left.
+        // Done runs accumulate and rarely have a member that waits for the person, so they only fill the remaining
+        // slots.
         runs.sort_by_key(|run| run.status == RunStatus::Done);
         runs.truncate(RUNS);
         let mut found = BTreeMap::new();
@@ -229,7 +232,7 @@ impl Polis {
         let page = self.store.records_of(kind, run.id.as_str(), None, most);
         for stored in page.await? {
             let key: MemberKey = stored.id.parse()?;
-            // What a newer polis wrote is left out of the picture, not the picture.
+            // A record that only a newer version of polis can read is skipped; the rest is still shown.
             let Ok(Kept {
                 value: mut state, ..
             }) = Kept::<MemberState>::read(&stored)
@@ -244,7 +247,7 @@ impl Polis {
         Ok(())
     }
 
-    /// The commands that run.
+    /// Returns the running commands that the caller may see, newest first.
     async fn commands_now(&self, sight: &Sight) -> Result<Vec<CommandEntry>, OpError> {
         let mut commands = self.running_commands().await?;
         commands.retain(|command| {
@@ -283,7 +286,7 @@ impl Polis {
             };
             waiting.questions = open_letters(self, open).await?;
         }
-        // What the caller has signed, or may not sign, waits for others.
+        // Decisions that the caller has signed, or may not sign, wait for other signers.
         let caller = &sight.caller.id;
         waiting.decisions.retain(|open| {
             let mut signers = open.decision.signers.iter();
@@ -296,7 +299,7 @@ impl Polis {
         Ok(waiting)
     }
 
-    /// Tasks whose owner let the lease run out.
+    /// Returns the tasks whose lease has expired.
     async fn stale_tasks(&self) -> Result<Vec<TaskSummary>, OpError> {
         let claimable = TaskList {
             status: Some(TaskStatus::InProgress),
@@ -309,7 +312,7 @@ impl Polis {
         Ok(tasks)
     }
 
-    /// Tasks whose owner tried to complete them, of types that have to be approved.
+    /// Returns the tasks that need approval before they can be completed, and whose completion was already attempted.
     async fn tasks_to_approve(&self) -> Result<Vec<TaskSummary>, OpError> {
         let mut found = Vec::new();
         for task_type in &self.settings.approval_required {
@@ -330,7 +333,7 @@ impl Polis {
         Ok(found)
     }
 
-    /// Whether the last word on a task is that its completion has to be approved.
+    /// Returns whether the latest relevant event of a task is a completion refused with `approval_required`.
     async fn was_to_be_completed(&self, id: TaskId) -> Result<bool, OpError> {
         let query = EventQuery {
             subject: Some(format!("task/{id}")),
@@ -341,14 +344,14 @@ impl Polis {
         let events = self.store.events(&query).await?;
         let refused = |event: &Event| event.data.to::<Refused>().map(|refused| refused.code);
         let last = events.iter().rev().find(|event| {
-            // Others' attempts and remarks change nothing about it.
+            // Comments and other refused attempts do not change this.
             event.kind != polis_core::event::kind::TASK_COMMENTED
                 && refused(event).is_none_or(|code| code == Code::ApprovalRequired.as_str())
         });
         Ok(last.and_then(refused).is_some())
     }
 
-    /// What happened last that the caller may see, newest first.
+    /// Returns the latest events that the caller may see, newest first.
     async fn last_events(&self, sight: &Sight, through: u64) -> Result<Vec<Event>, OpError> {
         let limit = match sight.shows_everything() {
             true => u32::try_from(EVENTS).unwrap_or(LOOKED_AT),
@@ -390,12 +393,12 @@ impl AgentNow {
     }
 }
 
-/// The tool a member is in.
+/// Returns the tool whose call a member is executing, if any.
 fn doing(state: &MemberState) -> Option<String> {
     state.tool.clone().filter(|_| state.doing.is_some())
 }
 
-/// Who comes first.
+/// Returns the sort rank of a status: working members first.
 fn order(status: MemberStatus) -> u8 {
     match status {
         MemberStatus::Working => 0,

@@ -168,7 +168,7 @@ impl App {
         let request = Request::from_parts(parts, body);
         let answered = caught(self.router.clone().call(request)).await;
         let mut answer = answered.unwrap_or_else(|| response::refused(&self.ground, &panicked()));
-        // What is mounted may leave this to the router, which says it without words.
+        // Mounted routes may leave this status to the router, whose 405 response has no body.
         if answer.status() == StatusCode::METHOD_NOT_ALLOWED
             && !answer.headers().contains_key(CONTENT_TYPE)
         {

@@ -229,14 +229,14 @@ fn conditions(
                     return Err(bad_condition().into());
                 }
             }
-            // A file may not be there, and nothing would say so.
+            // The file may not exist, and no parameter of the tool would make the request fail then.
             etag::Tags::Any if route.absent.is_some() => return Err(bad_condition().into()),
             etag::Tags::Any => {}
         }
     }
     if let Some(text) = single(headers, &IF_NONE_MATCH)? {
         if route.method == Verb::Get {
-            // Whether the caller has it already is seen when it was read.
+            // Compared with the ETag after reading, when the response is built.
             etag::parse(text).ok_or_else(bad_condition)?;
             return Ok(conditional);
         }
@@ -249,7 +249,7 @@ fn conditions(
     Ok(conditional)
 }
 
-/// What a tool is told to expect; `None` if nothing can have this tag.
+/// Returns the tool parameter for an ETag in `If-Match`; `None` if no version can have this ETag.
 fn expected(parameter: &str, tag: &etag::Tag<'_>) -> Option<Value> {
     let core = etag::core(tag.value);
     if tag.weak {

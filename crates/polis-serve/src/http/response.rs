@@ -165,7 +165,7 @@ const BACKWARDS: &str = "before";
 /// Returns the `Link` header to the next page.
 fn next_page(route: &Route, parts: &Parts, document: &Value) -> Option<HeaderValue> {
     let asked = parts.uri.query().unwrap_or_default();
-    // What is read backwards goes on backwards.
+    // A list that is paginated backwards continues backwards.
     let backwards =
         path_encoding::pairs(asked).any(|pair| pair.is_ok_and(|(name, _)| name == BACKWARDS));
     let parameter = match backwards {

@@ -76,7 +76,7 @@ fn bad_arguments(version: Option<&ProtocolVersion>) -> Result<CustomResult, Erro
         "pass the arguments as an object, as the tool's input schema says",
     );
     let mut result = tool_results::not_done(&refusal.into());
-    // Older eras know no types of results.
+    // Protocol revisions with an `initialize` handshake have no result types.
     if version.is_none_or(|version| version.has_initialize()) {
         result.result_type = None;
     }

@@ -183,7 +183,7 @@ impl App {
                 KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {}
                 _ => self.overlay = Some(Overlay::Confirm { question, act }),
             },
-            // What was typed is there again.
+            // Reopen the form with the text that was typed.
             Overlay::Refused(_, form) => {
                 self.overlay = form.map(|form| action_keys::again(self, form));
             }

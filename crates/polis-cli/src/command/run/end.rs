@@ -1,4 +1,5 @@
-//! What is said when looking on at a run ends: what came of it, and where it is.
+//! Final output of `polis run`: how the run ended, what it cost, the last message to the person, open questions,
+//! unfinished members, the directory of the files, and the commands for the next steps.
 
 use polis_core::message::{Message, payload_text};
 use polis_core::society::member::MemberStatus;
@@ -13,7 +14,7 @@ use crate::error::Failure;
 use crate::live::{count, elapsed, money, status_block, tokens};
 use crate::output::{Output, Style, clean, clean_lines};
 
-/// Says how it ended.
+/// Prints the summary, or with `--json` the `ended` document.
 pub(crate) fn tell(
     context: &Context,
     run: &Run,
@@ -87,7 +88,7 @@ fn message_document(message: &Message) -> Value {
     })
 }
 
-/// The last message to the person, and how to answer what is open.
+/// Returns the last message to the person, and the open questions with the commands that answer them.
 fn said(watch: &Watch<'_>, ended: Ended) -> Option<String> {
     let last = watch.last.as_ref()?;
     let mut text = format!("{} said: {}", last.from, payload_text(&last.payload));
@@ -107,12 +108,12 @@ fn said(watch: &Watch<'_>, ended: Ended) -> Option<String> {
     Some(text)
 }
 
-/// Whether a member ended its turn without an answer.
+/// Returns whether a member ended its turn without an answer.
 fn is_without_answer(member: &OrgMember) -> bool {
     member.status == MemberStatus::Idle && member.why.is_some()
 }
 
-/// The members that are held up or have given no answer. A run that was stopped has no members.
+/// Returns the members that are asking, paused or parked, or that gave no answer. A stopped run has no members.
 fn unfinished<'a>(watch: &'a Watch<'_>, ended: Ended) -> impl Iterator<Item = &'a OrgMember> {
     let is_held = |status| {
         matches!(
@@ -133,7 +134,7 @@ fn member_document(member: &OrgMember) -> Value {
     document
 }
 
-/// Who is held up or has given no answer, and why.
+/// Returns a line with the status and its reason for each unfinished member.
 fn held(watch: &Watch<'_>, ended: Ended) -> Option<String> {
     let lines: Vec<String> = unfinished(watch, ended)
         .map(|member| {
@@ -153,7 +154,7 @@ fn next(run: &Run, ended: Ended) -> String {
     let id = &run.id;
     match ended {
         Ended::Done => {
-            // Only a run that `polis run` started has a root to write to.
+            // Only runs started by `polis run` have a root that can be written to.
             let to = if run.head.is_root() { "root" } else { "AGENT" };
             format!(
                 "See who did what: polis society tree {id} --all, polis society log AGENT. More to do: polis society send {to} TEXT --run {id}, then polis run --resume {id}"
@@ -169,7 +170,7 @@ fn next(run: &Run, ended: Ended) -> String {
     }
 }
 
-/// The workspace of the run: that of root's child.
+/// Returns the workspace of the run: the one bound to its directory, or owned by the child of root.
 pub(crate) fn workspace(
     context: &Context,
     run: &Run,

@@ -1,7 +1,7 @@
-//! `polis run`: starts a society on this directory's store, or goes on with one, and shows it while it works.
+//! `polis run`: starts a society on this directory's store, or resumes one, and shows its progress.
 //!
-//! What is to be done, and how far it is, is in the store. This command starts a run there, drives it, and looks on; when it
-//! ends, or is killed, `polis run --resume` or a `polis serve` goes on.
+//! The requirement and all progress are in the store. This command starts a run there, drives it and watches it. If the
+//! command ends or is killed, `polis run --resume` or a `polis serve` continues the run.
 
 pub(crate) mod end;
 mod person;
@@ -39,9 +39,9 @@ use crate::run_worker::Drive;
 use crate::team::{self, Team};
 use watch::{Ended, Watch};
 
-/// How long an end in good order may take.
+/// Grace period of a graceful shutdown.
 const GRACE: Duration = Duration::from_secs(10);
-/// What an interrupted run ends with.
+/// Exit code of an interrupted run.
 const INTERRUPTED: u8 = 130;
 
 /// Start a society, or go on with one, and watch it work.
@@ -88,7 +88,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run of a team, as if it had been typed.
+    /// Creates the command that starts a run of a team, as if it had been given on the command line.
     pub(crate) fn of_team(team: &str, workspace: Option<PathBuf>, requirement: String) -> Self {
         Self {
             requirement: Some(requirement),
@@ -108,13 +108,13 @@ impl Run {
         let requirement = self.requirement.take().map(text_or_stdin).transpose()?;
         self.check(requirement.as_deref())?;
         let limits = self.budget.limits()?;
-        // A directory becomes a project only when nothing stands in the way of the run.
+        // Create a project in the directory only after everything that could refuse the run was checked.
         let existing = find_project(globals)?;
         let config = existing
             .as_ref()
             .map_or_else(|| Ok(Config::default()), Place::config)?;
         let model = match self.detach && existing.is_some() {
-            // In a project that exists the server may have a model that this process does not know.
+            // In an existing project the server may have a model that is not configured for this process.
             true => None,
             false => Some(self.model(existing.as_ref(), &config, &limits)?),
         };
@@ -187,7 +187,7 @@ impl Run {
         chosen.model(config, &here)
     }
 
-    /// Refuses a run that could not be started in a project that does not exist yet.
+    /// Checks everything that could refuse the run, before its project is created.
     fn check_new_project(&self, globals: &Globals, config: &Config) -> Result<(), Failure> {
         let team = self.team.as_deref().unwrap_or(&config.society.team);
         Team::find(None, team, team::language(config))?;
@@ -202,7 +202,7 @@ impl Run {
         Ok(())
     }
 
-    /// Starts a run in the store.
+    /// Creates the run in the store.
     fn start(
         &self,
         context: &Context,
@@ -220,7 +220,7 @@ impl Run {
         Ok(context.run(op::start_run(&context.polis, &context.agent, &params))?)
     }
 
-    /// Starts a run and leaves it to a server.
+    /// Starts a run without driving it (`--detach`); a server drives it.
     fn leave(
         &self,
         requirement: String,
@@ -240,7 +240,7 @@ impl Run {
     }
 }
 
-/// What a run of a team begins with.
+/// Returns the parameters that start a run of a team.
 pub(crate) fn begin(team: &Team, requirement: String, workspace: Option<String>) -> StartRun {
     StartRun {
         message: Some(team.requirement(&requirement)),
@@ -252,7 +252,7 @@ pub(crate) fn begin(team: &Team, requirement: String, workspace: Option<String>)
     }
 }
 
-/// Finds the project that the run belongs to, if there is one.
+/// Returns the project that the run belongs to, or `None` if it does not exist yet.
 fn find_project(globals: &Globals) -> Result<Option<Place>, Failure> {
     match Place::find(globals) {
         Err(Failure::Op(error)) if error.code() == Code::NotInitialized => Ok(None),
@@ -268,7 +268,8 @@ fn create_project(globals: &Globals, out: &Output) -> Result<Place, Failure> {
     Place::find(globals)
 }
 
-/// Lets a run go on that was left, and whoever of it can be helped by trying again.
+/// Resumes a run and its parked members, which try their model again. If the budget was raised, paused members are
+/// resumed as well. Fails with `RunNotFound` if the run is stopped.
 fn go_on(context: &Context, named: Option<&str>, limits: Limits) -> Result<Record, Failure> {
     let run = which(context, named)?;
     if run.status == RunStatus::Stopped {
@@ -327,7 +328,8 @@ fn greet(face: &mut Face<'_>, run: &Record, resumed: bool) -> Result<(), Failure
     ))
 }
 
-/// Drives a run and looks on until it ends, and says how.
+/// Drives a run and watches it until it ends, then prints the summary. Fails with the exit code of a conflict if the
+/// run needs the person, or with 130 if it was interrupted.
 pub(crate) fn follow(
     context: &Context,
     drive: Drive,

@@ -1,4 +1,5 @@
-//! What the person typed, carried out. A refusal is told and changes nothing; the run goes on.
+//! Executes the lines that the person types during `polis run`: answers, messages, approvals, pausing and resuming.
+//! A refusal is printed and changes nothing; the run continues.
 
 use polis_core::AgentId;
 use polis_core::message::Message;
@@ -12,7 +13,7 @@ use crate::error::Failure;
 use crate::output::clean_lines;
 
 impl Watch<'_> {
-    /// Carries out a line that was typed.
+    /// Executes a typed line. Returns how watching ends, if the line ends it.
     pub(super) async fn typed(&mut self, line: &str) -> Result<Option<Ended>, Failure> {
         let said = match typed::read(line) {
             Typed::Nothing => return Ok(None),

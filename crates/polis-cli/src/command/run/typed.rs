@@ -1,31 +1,32 @@
-//! What a person types while a society runs: answers, and commands that begin with a slash.
+//! Parser for the lines that a person types during `polis run`: answers, messages to an agent (`@AGENT`), and slash
+//! commands.
 
-/// What was typed.
+/// A parsed input line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
-    /// Nothing.
+    /// An empty line.
     Nothing,
-    /// A text for the member whose question has been open longest.
+    /// Text for the member with the oldest open question.
     Answer(String),
-    /// A text for somebody.
+    /// A message: the agent, and the text.
     To(String, String),
-    /// A call is allowed: its approval, or the oldest that waits.
+    /// Allow a call: the approval's id, or the oldest pending one.
     Approve(Option<String>),
-    /// A call is not allowed, and why.
+    /// Deny a call: the approval's id, or the oldest pending one, and the reason.
     Deny(Option<String>, Option<String>),
-    /// Somebody, or everybody, is to wait.
+    /// Pause an agent, or the whole run.
     Pause(Option<String>),
-    /// Somebody, or everybody, is to go on.
+    /// Resume an agent, or the whole run.
     Resume(Option<String>),
-    /// Stop looking on, and driving.
+    /// Stop watching and driving the run.
     Quit,
-    /// What can be typed.
+    /// Show the help.
     Help,
-    /// No such command.
+    /// An unknown command.
     Unknown(String),
 }
 
-/// What can be typed.
+/// Help on the input lines.
 pub(crate) const HELP: &str = "\
 TEXT              answers the oldest open question, or the agent that wrote last
 @AGENT TEXT       writes to an agent
@@ -35,7 +36,7 @@ TEXT              answers the oldest open question, or the agent that wrote last
 /resume [AGENT]   lets them go on
 /quit             stops here; `polis run --resume` goes on";
 
-/// Reads a line.
+/// Parses a line.
 pub(crate) fn read(line: &str) -> Typed {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix('@') {
@@ -62,7 +63,7 @@ pub(crate) fn read(line: &str) -> Typed {
         "approve" | "yes" | "y" => Typed::Approve(one()),
         "deny" | "no" | "n" => {
             let (first, more) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            // An approval's name has a slash in it, a reason's first word hardly ever.
+            // An approval's id contains a slash; the first word of a reason rarely does.
             if first.contains('/') {
                 let why = Some(more.trim().to_owned()).filter(|why| !why.is_empty());
                 Typed::Deny(Some(first.to_owned()), why)

@@ -1,4 +1,7 @@
-//! Looking on while a run works: progress, mail to the person, calls that wait, and when it is over.
+//! Watches a run: shows progress, messages to the person and pending approvals, passes typed lines on, and detects when
+//! the run has ended or needs the person.
+//!
+//! Progress of this process arrives as events. The store is polled as well, because another worker may drive the run.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,55 +30,56 @@ use crate::live::run_state::{News, Screen, Taken};
 use crate::live::{count, status_block, terminal};
 use crate::output::clean_lines;
 
-/// How often the block is drawn.
+/// Interval of redrawing the status block.
 const FRAME: Duration = Duration::from_millis(120);
-/// How often the store is looked into, whatever this process hears: another one may drive the run.
+/// Interval of polling the store, regardless of progress events: another process may drive the run.
 const LOOK: Duration = Duration::from_millis(700);
-/// How many messages are read at a time.
+/// Number of messages read per query.
 const PAGE: u32 = 100;
 
-/// How looking on ended.
+/// How watching a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Everybody is idle, and nobody waits for the person.
+    /// All members are idle, and none waits for the person.
     Done,
-    /// Somebody is held up, and nobody is there to say something.
+    /// The run needs the person, and no input can be typed.
     Held,
-    /// The run was ended by somebody.
+    /// The run was stopped.
     Over,
-    /// The person wants to stop here.
+    /// The person typed `/quit`.
     Quit,
-    /// A signal came.
+    /// A signal arrived, or the society ended.
     Interrupted,
 }
 
-/// A run that is looked at.
+/// A run that is being watched.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
     pub(super) context: &'a Context,
     pub(super) run: Run,
     pub(super) face: Face<'a>,
     screen: Screen,
-    /// The last message to the person that was seen.
+    /// Id of the newest message to the person that was read.
     mail: u64,
     /// Questions to the person that have no answer yet, oldest first.
     pub(super) questions: Vec<Message>,
     /// The last message of this run to the person.
     pub(super) last: Option<Message>,
-    /// Calls that were shown to the person.
+    /// Ids of the approvals that were shown to the person.
     shown: BTreeSet<String>,
     yes: bool,
-    /// Whether somebody may type.
+    /// Whether input is read.
     listens: bool,
-    /// Whether it is said at the end how to go on.
+    /// Whether the summary contains the commands for the next steps.
     pub(super) hints: bool,
-    /// Whether it was said already what is waited for.
+    /// Whether the person was already asked for what the run needs.
     pub(super) told: bool,
     pub(super) org: Option<Org>,
 }
 
 impl<'a> Watch<'a> {
-    /// Looks at a run. `since` is the newest message before it began; a run that goes on is looked at from its beginning.
+    /// Watches a run. `since` is the newest message before the run started; without it, as for a resumed run, all
+    /// messages of the run are shown.
     pub(crate) fn new(context: &'a Context, run: &Run, face: Face<'a>, since: Option<u64>) -> Self {
         let now = context.polis.clock.now_millis();
         Self {
@@ -95,20 +99,20 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether every call that waits is allowed.
+    /// Sets whether all pending calls are approved automatically.
     pub(crate) fn yes(mut self, yes: bool) -> Self {
         self.yes = yes;
         self
     }
 
-    /// Nobody is asked for anything, and nothing that is typed is read.
+    /// Makes the watch non-interactive: input is not read, and the summary contains no next steps.
     pub(crate) fn alone(mut self) -> Self {
         self.listens = false;
         self.hints = false;
         self
     }
 
-    /// Looks on until the run ends, somebody wants to stop, or nothing is left to wait for.
+    /// Watches until the run ends, the person quits, a signal arrives, or the run needs input that cannot be given.
     pub(crate) async fn follow(
         &mut self,
         society: &Society,
@@ -145,7 +149,7 @@ impl<'a> Watch<'a> {
                                 return Ok(ended);
                             }
                         }
-                        // What was looked at before somebody was told something says nothing any more.
+                        // The input may have given a member new work, so a check that began before it is void.
                         settled.set(society.settled());
                         armed = true;
                     }
@@ -174,7 +178,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Takes in what just happened.
+    /// Handles a progress event.
     async fn hear(&mut self, progress: &Progress) -> Result<(), Failure> {
         if progress.member.run != self.run.id {
             return Ok(());
@@ -183,7 +187,7 @@ impl<'a> Watch<'a> {
         if self.screen.is_new(progress.member.agent.as_str()) {
             self.look().await?;
         }
-        // What is said to the person is read from its mailbox, whoever drives the run.
+        // Messages to the person are always read from the mailbox, because another worker may drive the run.
         if matches!(progress.step, Step::ToUser(..)) {
             return self.read_mail().await;
         }
@@ -200,7 +204,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Looks into the store: who is there, who wrote to the person, what waits to be allowed.
+    /// Polls the store for members, messages to the person, open questions and pending approvals.
     pub(super) async fn look(&mut self) -> Result<(), Failure> {
         let params = GetOrg {
             task_id: Some(self.run.id.clone()),
@@ -239,7 +243,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Shows what was written to the person.
+    /// Shows new messages to the person.
     async fn read_mail(&mut self) -> Result<(), Failure> {
         loop {
             let params = CheckMessages {
@@ -285,7 +289,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Shows the calls that wait to be allowed, or allows them.
+    /// Shows the pending approvals; with `--yes` approves them.
     async fn show_approvals(&mut self) -> Result<(), Failure> {
         let (polis, caller) = (&self.context.polis, &self.context.agent);
         let params = ListApprovals {
@@ -336,13 +340,13 @@ impl<'a> Watch<'a> {
             return Ok(Some(Ended::Over));
         }
         let is = |status| org.members.iter().any(|m| m.status == status);
-        // Another worker drives it.
+        // Another worker drives the run.
         if is(MemberStatus::Working) && org.status == RunStatus::Active {
             return Ok(None);
         }
         let needs = needs_of_person(org, &self.questions);
         if needs.is_empty() {
-            // Something may have happened since the store was read; then it is not done.
+            // Check again in the store: something may have happened since it was read.
             let done = society.finish_if_done(&self.run.id).await?;
             return Ok(done.then_some(Ended::Done));
         }
@@ -357,7 +361,7 @@ impl<'a> Watch<'a> {
         Ok(None)
     }
 
-    /// Says that it stops.
+    /// Prints that the run is stopping, if the person or a signal ended it.
     pub(crate) fn stopping(&mut self, ended: Option<Ended>) -> Result<(), Failure> {
         if matches!(ended, Some(Ended::Interrupted | Ended::Quit)) {
             self.face.say(
@@ -367,7 +371,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     pub(crate) fn close(&mut self) {
         self.face.close();
     }
@@ -376,13 +380,13 @@ impl<'a> Watch<'a> {
         self.context.polis.clock.now_millis()
     }
 
-    /// How long it has been looked at.
+    /// Returns how long the run has been watched (milliseconds).
     pub(super) fn lasted(&self) -> i64 {
         self.now() - self.screen.began
     }
 }
 
-/// What a run needs from the person before it can continue, a line each.
+/// Returns what the run needs from the person before it can continue, one line each.
 pub(super) fn needs_of_person(org: &Org, questions: &[Message]) -> Vec<String> {
     let names = |status| -> Vec<&str> {
         let members = org.members.iter().filter(|member| member.status == status);
@@ -420,7 +424,7 @@ pub(super) fn needs_of_person(org: &Org, questions: &[Message]) -> Vec<String> {
     needs
 }
 
-/// The newest message to the person, so that only later ones are shown.
+/// Returns the id of the newest message to the person, so that only later ones are shown.
 pub(crate) async fn newest_mail(context: &Context) -> Result<Option<u64>, OpError> {
     let mut newest = 0;
     loop {
@@ -437,7 +441,8 @@ pub(crate) async fn newest_mail(context: &Context) -> Result<Option<u64>, OpErro
     }
 }
 
-/// Whether it is the call that wrote to the person, who reads the message itself.
+/// Returns whether this is a successful call that sent a message to the person. It is not shown, because the message
+/// itself is.
 fn is_letter(news: &News) -> bool {
     matches!(
         news,
@@ -450,7 +455,7 @@ fn changes_the_org(tool: &str) -> bool {
     matches!(tool, "spawn_agent" | "terminate_agent")
 }
 
-/// What is typed next; never, if nobody types.
+/// Returns the next input. Never resolves if input is not read.
 async fn next(typed: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
     match typed {
         Some(typed) => typed.recv().await,
@@ -458,7 +463,7 @@ async fn next(typed: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
     }
 }
 
-/// Lines out of what comes through a pipe.
+/// Splits piped input into lines.
 #[derive(Debug, Default)]
 struct LineBuffer(Vec<u8>);
 

@@ -154,7 +154,7 @@ impl Client {
         &self.kept
     }
 
-    /// Calls a tool that has to succeed: its document.
+    /// Calls a tool that must succeed. Returns its document.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.result(tool, arguments);
         assert_ne!(result["isError"], true, "{result}");
@@ -188,7 +188,7 @@ impl Client {
         drop(self.stdin.take());
     }
 
-    /// Closes the input and waits for the server's end.
+    /// Closes the server's stdin and waits for the server to exit.
     pub(crate) fn finish(mut self) -> Answer {
         self.close();
         Answer::of(self.child.wait_with_output().unwrap())

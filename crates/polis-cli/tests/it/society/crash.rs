@@ -1,6 +1,7 @@
-//! Killing a society at any moment: no message lost or heard twice, no command run twice, conversations whole.
+//! Crash test: kills a society at random moments and checks that no message is lost or delivered twice, no command runs
+//! twice, and all conversations are consistent.
 //!
-//! `POLIS_CRASH_ROUNDS` sets how often; the moments come from a fixed seed.
+//! `POLIS_CRASH_ROUNDS` sets the number of kills; their times come from a random generator with a fixed seed.
 
 use std::fs::File;
 use std::process::{Child, Stdio};
@@ -10,11 +11,11 @@ use super::team::Team;
 use crate::board::Board;
 use crate::kill::{Dice, rounds};
 
-/// How many work in the team.
+/// Number of workers in the team.
 const WORKERS: u64 = 50;
-/// Where its complaints go.
+/// File that collects standard error.
 const COMPLAINTS: &str = "complaints.txt";
-/// How long the team may take without getting any further.
+/// Maximum time without progress before the test fails.
 const STUCK: Duration = Duration::from_secs(60);
 
 crate::board::on_both_stores!(a_society_survives_being_killed_at_any_moment);
@@ -27,16 +28,16 @@ fn a_society_survives_being_killed_at_any_moment(board: &Board) {
     let mut process = begin(board, &["run", "Go.", "--workspace", place]);
     let mut dice = Dice(0x50c1_e7f0);
     let (kills, mut done) = (rounds(), 0);
-    // About as many answers as the whole team needs, shared out over the kills.
+    // Spread the kills over about as many answers as the whole team needs.
     let between = (WORKERS * 6 / kills).max(2);
-    // Before the first answer is asked for there may be no run to go on with.
+    // Before the first model request there may be no run to resume.
     assert!(wait(&team, &mut process, 1), "it does not begin");
     while done < kills {
         let due = team.server.count() as u64 + dice.below(between * 2);
         if !wait(&team, &mut process, due) {
             break;
         }
-        // Not always at the moment of a request.
+        // A random delay, so that kills do not always coincide with a request.
         std::thread::sleep(Duration::from_micros(dice.below(8_000)));
         process.kill().unwrap();
         process.wait().unwrap();
@@ -59,7 +60,7 @@ fn a_society_survives_being_killed_at_any_moment(board: &Board) {
     }
 }
 
-/// Starts the program; what it shows nobody reads, what it complains goes to a file.
+/// Starts the program. Standard output is discarded, standard error is appended to a file.
 fn begin(board: &Board, args: &[&str]) -> Child {
     let complaints = File::options()
         .create(true)
@@ -71,7 +72,7 @@ fn begin(board: &Board, args: &[&str]) -> Child {
     command.stderr(complaints).spawn().unwrap()
 }
 
-/// Waits until the model was asked so often; `false` if the process ended before.
+/// Waits until the model has received `due` requests. Returns `false` if the process ended before.
 fn wait(team: &Team, process: &mut Child, due: u64) -> bool {
     let (mut seen, mut since) = (0, Instant::now());
     loop {

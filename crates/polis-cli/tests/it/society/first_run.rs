@@ -1,5 +1,5 @@
-//! The first real run: the README's own command in an empty directory, with the documented set-up and the shipped
-//! team, against a model that hires by the shipped role names and follows their prompts.
+//! First run of a new user: the command of the README in an empty directory, with the documented setup and the shipped
+//! team, against a scripted model that hires by the shipped role names and follows their prompts.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use super::documents;
 use super::team::{between, called, made, tool};
 use crate::board::{Answer, bare_command};
 
-/// The shipped team in one language: the names and markers its prompts contain.
+/// The shipped team in one language: role names and markers in its prompts.
 #[derive(Clone, Copy)]
 pub(crate) struct ShippedTeam {
     locale: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct ShippedTeam {
     programmer: &'static str,
     /// The line after which the requirement quotes the programmer's prompt.
     template: &'static str,
-    /// What surrounds a member's own name, and its parent's, in its system prompt.
+    /// Markers around a member's own name, and around its parent's, in its system prompt.
     own_name: (&'static str, &'static str),
     parent_name: (&'static str, &'static str),
 }
@@ -44,7 +44,7 @@ const CHINESE: ShippedTeam = ShippedTeam {
 
 const MODULES: [&str; 2] = ["store", "cli"];
 
-/// The command of the README that starts a society, as it is written there.
+/// Returns the arguments of the README command that starts a society, verbatim.
 fn readme_command() -> Vec<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(readme).unwrap();
@@ -60,7 +60,7 @@ fn readme_command() -> Vec<String> {
     words.skip(1).map(str::to_owned).collect()
 }
 
-/// A model that does what the shipped prompts say. Every `nth` request gets `fault` instead.
+/// Starts a model that follows the shipped prompts. With `faults`, every `nth` request gets the fault instead.
 pub(crate) fn scripted_model(team: ShippedTeam, faults: Option<(usize, Reply)>) -> ModelServer {
     ModelServer::start(move |request| {
         if let Some((nth, fault)) = &faults
@@ -83,14 +83,14 @@ pub(crate) fn scripted_model(team: ShippedTeam, faults: Option<(usize, Reply)>) 
     })
 }
 
-/// Everything that was said to a member, in order.
+/// Returns all user messages of a member's conversation, in order.
 fn heard(request: &Request) -> String {
     let messages = request.messages().iter().filter(|m| m["role"] == "user");
     let texts: Vec<&str> = messages.filter_map(|m| m["content"].as_str()).collect();
     texts.join("\n")
 }
 
-/// The first message to a member without its heading line: the requirement, or what root forwarded of it.
+/// Returns the first message to a member without its heading line: the requirement, or the text that root forwarded.
 fn requirement(request: &Request) -> &str {
     let mut messages = request.messages().iter().filter(|m| m["role"] == "user");
     let first = messages.next().and_then(|m| m["content"].as_str());
@@ -204,7 +204,7 @@ fn programmer(request: &Request, team: ShippedTeam) -> Reply {
     }
 }
 
-/// `polis run` as the README has it, in an empty directory, told only where the model is.
+/// Returns the README's `polis run` command in an empty directory. Only the model's address and key are configured.
 fn first_run(directory: &Path, team: ShippedTeam, model: &ModelServer) -> Command {
     let mut command = bare_command(directory);
     command
@@ -260,7 +260,7 @@ fn shipped_chinese_team_delivers_files_with_the_documented_setup() {
     shipped_team_delivers_files(CHINESE, None);
 }
 
-/// A stream that announces calls and ends without any, as some servers send under load.
+/// Answers that announce calls and contain none, as some servers send under load, lose no work.
 #[test]
 fn answers_that_come_empty_lose_no_work() {
     let empty = Reply::text("").ending("tool_calls");

@@ -1,4 +1,4 @@
-//! Societies from the command line: the real program, a scripted model behind a real address.
+//! Integration tests of societies on the command line: the real program against a scripted model served over HTTP.
 
 mod crash;
 pub(crate) mod first_run;
@@ -16,22 +16,22 @@ use serde_json::{Value, json};
 
 use crate::board::{Answer, Board, start};
 
-/// The key that must be seen by the model alone.
+/// API key. It must appear in requests to the model only.
 const KEY: &str = "sk-s3cret";
 
-/// How many answers of the model are in a request's conversation.
+/// Returns the number of model answers in a request's conversation.
 fn answers(request: &Request) -> usize {
     let said = request.messages().iter();
     said.filter(|message| message["role"] == "assistant")
         .count()
 }
 
-/// A model that answers the first time with the first of these, and so on; the last one is said from then on.
+/// Starts a model whose reply depends on the number of answers already in the conversation.
 pub(crate) fn saying(replies: impl Fn(usize) -> Reply + Send + Sync + 'static) -> ModelServer {
     ModelServer::start(move |request| replies(answers(request)))
 }
 
-/// A call that writes to the person.
+/// Returns a reply that calls `send_message` to the person.
 pub(crate) fn to_user(id: &str, text: &str) -> Reply {
     Reply::call(
         id,
@@ -40,7 +40,7 @@ pub(crate) fn to_user(id: &str, text: &str) -> Reply {
     )
 }
 
-/// The program with `--json` on a board, told where the model is.
+/// Returns the program with `--json` on a board, with the model's address and key in the environment.
 pub(crate) fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> Command {
     let mut command = board.json_command("user", args);
     command
@@ -49,11 +49,11 @@ pub(crate) fn with_model(board: &Board, model: &ModelServer, args: &[&str]) -> C
     command
 }
 
-/// A `polis run` that goes on.
+/// A running `polis run`.
 pub(crate) struct Running {
     child: Child,
     lines: BufReader<std::process::ChildStdout>,
-    /// Every document so far.
+    /// All documents read so far.
     seen: Vec<Value>,
 }
 
@@ -68,7 +68,7 @@ impl Running {
         }
     }
 
-    /// Reads documents until one is of this kind.
+    /// Reads documents until one is of this kind, and returns it.
     pub(crate) fn until(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
@@ -86,13 +86,13 @@ impl Running {
         }
     }
 
-    /// The run's name.
+    /// Waits for the start and returns the run's name.
     fn id(&mut self) -> String {
         let started = self.until("started");
         started["taskId"].as_str().unwrap().to_owned()
     }
 
-    /// Types a line.
+    /// Writes a line to standard input.
     fn types(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
@@ -111,7 +111,7 @@ impl Running {
         text
     }
 
-    /// Waits for its end: the last document and the exit code.
+    /// Waits for the end. Returns the last document and the exit code.
     pub(crate) fn end(mut self) -> (Value, Option<i32>) {
         let last = self.until("ended");
         let output = self.child.wait_with_output().unwrap();
@@ -124,7 +124,7 @@ impl Running {
     }
 }
 
-/// The documents of a stream.
+/// Returns the JSON documents on standard output.
 fn documents(answer: &Answer) -> Vec<Value> {
     let lines = answer.stdout.lines();
     lines

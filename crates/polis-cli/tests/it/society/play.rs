@@ -1,4 +1,5 @@
-//! Recordings: the demo's, and those of any run.
+//! Model recordings: the demo's recording, recording and replaying a run, and a recorded team that moves between
+//! workers.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use super::{documents, saying, to_user, with_model};
 use crate::board::{Answer, Board, bare_command, eventually};
 use crate::server::Server;
 
-/// Runs the delivered program's test as anybody would.
+/// Runs the tests of the delivered program and the program itself. Returns the output of the tests.
 fn test_of(program: &Path) -> String {
     let done = Command::new("sh")
         .arg(program.join("tests/run.sh"))
@@ -40,7 +41,7 @@ fn the_demo_builds_a_program_from_an_empty_directory() {
     assert!(text.contains("run_command sh tests/eval_test.sh"), "{text}");
     assert!(text.contains("to you (message"), "{text}");
     assert!(text.contains("\nall tests passed\n"), "{text}");
-    // It ends with the command that opens its page, and that command works where it was printed.
+    // The output ends with the command that opens the web page, and the command works in the current directory.
     let open = text
         .lines()
         .find_map(|line| line.strip_prefix("Open its page:"));
@@ -55,7 +56,7 @@ fn the_demo_builds_a_program_from_an_empty_directory() {
     let home = room.path().join("polis-demo");
     let said = test_of(&home.join("calculator"));
     assert!(said.ends_with("all tests passed\n"), "{said}");
-    // What the recording's programmer wrote first did not pass its test: the command was really run.
+    // The recorded programmer's first version fails its test, so the commands were really executed.
     let look = |args: &[&str]| {
         let output = bare_command(&home).args(args).output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -73,7 +74,7 @@ fn the_demo_builds_a_program_from_an_empty_directory() {
         3,
         "the programmers were dismissed: {tree}"
     );
-    // Again: beside the first one.
+    // A second demo creates a second directory.
     let again = bare_command(room.path())
         .args(["--json", "demo"])
         .output()
@@ -133,7 +134,7 @@ fn a_recorded_run_is_played_again_without_a_model() {
     assert_eq!(model.count(), 2);
 }
 
-/// The demo's team on PostgreSQL: one worker is killed in the middle, another finishes.
+/// The demo's team on PostgreSQL: one worker is killed midway, another takes over and finishes.
 #[test]
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
 fn a_team_moves_from_a_killed_worker_to_another() {

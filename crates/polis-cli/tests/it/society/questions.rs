@@ -1,5 +1,5 @@
-//! Questions to the person and how a run ends: answers reach the member that asked, notices are not messages, a run
-//! with an open question is not done, a finished run says so.
+//! Questions to the person and the end of a run: answers reach the member that asked, notices are not messages, a run
+//! with an open question is not done, and a finished run has the status `done`.
 
 use std::process::Stdio;
 
@@ -86,7 +86,7 @@ fn free_text_answers_the_oldest_open_question(board: &Board) {
     assert_eq!(question["text"], QUESTION);
     run.until("approval");
     run.types("/approve");
-    // The worker has spoken last, but has asked nothing.
+    // The worker made the latest call, but it has not asked a question.
     eventually("the call is carried out", || {
         !board.listed_subjects().is_empty()
     });
@@ -101,7 +101,7 @@ fn free_text_answers_the_oldest_open_question(board: &Board) {
     );
     assert_eq!(last["said"]["text"], "Using SQLite.");
     assert_eq!(last["openQuestions"], json!([]));
-    // Only what members wrote is in the person's mailbox: approval requests are not messages.
+    // The person's mailbox contains only messages of members: approval requests are not messages.
     let texts: Vec<String> = (mail_to(board, "user").iter())
         .map(|message| message["payload"]["text"].as_str().unwrap().to_owned())
         .collect();
@@ -242,10 +242,10 @@ fn finished_run_has_an_end_state_and_a_duration(board: &Board) {
     let event = board.log().into_iter().next_back().unwrap();
     assert_eq!(event["kind"], "society.finished", "{event}");
     let id = ended["taskId"].as_str().unwrap();
-    // Nothing is left in it that could be paused.
+    // A run that is done has nothing to pause.
     board.refused("user", &["society", "pause", id], 5, "wrong_state");
     assert_eq!(board.ok("user", &["society", "ps"])["runs"][0], ended);
-    // More work for it: it is active again, then done again, and the pause in between is not counted.
+    // A message reopens it; afterwards it is done again. The time between is not part of its duration.
     board.ok(
         "user",
         &["society", "send", "root", "A second coat.", "--run", id],
@@ -293,7 +293,7 @@ fn server_marks_a_finished_run_as_done_and_a_message_reopens_it(board: &Board) {
     assert!(exit.success(), "{log}");
 }
 
-/// An outside agent hires a member, which reports to it; the outside agent does not read the report.
+/// An outside agent hires a member, which reports to it. The outside agent does not read the report.
 fn resumed_run_of_an_outside_agent_ends_when_it_has_settled(board: &Board) {
     board.ok("user", &["agent", "add", "claude", "--role", "team-lead"]);
     let mut client = Client::begin_with(board, "claude", LATER, &["--tools", "all"]);
@@ -321,7 +321,7 @@ fn resumed_run_of_an_outside_agent_ends_when_it_has_settled(board: &Board) {
         (&last["how"], &last["taskId"]),
         (&json!("done"), &json!("claude"))
     );
-    // It ends for `polis run` only: the outside agent may give its members more to do.
+    // Only `polis run` ends; the run stays active, because the outside agent may give its members more work.
     let runs = board.ok("user", &["society", "ps"]);
     assert_eq!(runs["runs"][0]["status"], "active", "{runs}");
 }
@@ -339,7 +339,7 @@ fn ended_document_names_members_that_did_not_finish(board: &Board) {
         assert_eq!(answer.exit, Some(exit), "{answer:?}");
         documents(&answer).pop().unwrap()
     };
-    // The model answers with nothing, also when it is asked again.
+    // The model's answer is empty, and so is the second one.
     let silent = saying(|_| Reply::text(""));
     let last = ended(&silent, &["run", "Paint the door"], 0);
     assert_eq!(last["how"], "done", "{last}");

@@ -1,4 +1,5 @@
-//! Starting, answering, stopping and going on.
+//! Lifecycle of `polis run`: starting, answering questions, interrupting, resuming, leaving a run to a server, budgets,
+//! and refusals before anything is created.
 
 use polis_testkit::model_server::{ModelServer, Reply};
 use serde_json::Value;
@@ -13,7 +14,7 @@ on_both_stores!(
     a_run_is_left_to_a_server,
 );
 
-/// Asks, waits, and goes by the answer.
+/// Starts a model that asks a question, waits, and reports after the answer.
 fn asking() -> ModelServer {
     saying(|step| match step {
         0 => to_user("c1", "Which colour?"),
@@ -30,7 +31,7 @@ fn a_run_asks_the_person_and_ends_when_everything_is_said(board: &Board) {
         (&asked["text"], &asked["agent"]),
         (&"Which colour?".into(), &"root".into())
     );
-    // The script counts answers: what is typed before root has stopped calling tools would be heard one answer earlier.
+    // The script counts answers: input typed before root has ended its turn would be read one answer earlier.
     eventually("root waits for the answer", || {
         board.ok("user", &["society", "tree"])["members"][0]["status"] == "idle"
             && model.count() == 2
@@ -58,7 +59,7 @@ fn a_run_asks_the_person_and_ends_when_everything_is_said(board: &Board) {
         "with the team's roles"
     );
     assert!(!requests[1].body.contains("blue") && requests[2].body.contains("blue"));
-    // The conversation stays, and is read later.
+    // The conversation is kept and can be read later.
     let log = board.ok("user", &["society", "log", "root"]);
     assert_eq!(log["turns"][0]["said"][0]["kind"], "heard");
     let shown = board.shown("user", &["society", "log", "root"]);
@@ -102,7 +103,7 @@ fn a_run_is_left_to_a_server(board: &Board) {
     assert_eq!(model.count(), 0);
     let server = serving(board, &model);
     delivered(board, 1);
-    // One that is started while the server is there.
+    // A run that is started while the server runs.
     board.ok("user", &["run", "--detach", "Paint the gate"]);
     delivered(board, 2);
     let (exit, log) = server.end();
@@ -117,7 +118,7 @@ fn serving(board: &Board, model: &ModelServer) -> Server {
     ))
 }
 
-/// Waits until the person has so many messages.
+/// Waits until the person has `count` messages. Panics if there are more.
 fn delivered(board: &Board, count: usize) {
     eventually("a message to the person", || {
         let mail = board.ok("user", &["message", "check", "--since", "0"]);
@@ -209,7 +210,7 @@ fn what_cannot_be_run_is_said_before_anything_is_begun() {
     );
 }
 
-/// Whatever makes a run impossible is found before the directory becomes a project.
+/// All refusals of a run happen before a project is created in the directory.
 #[test]
 fn refused_run_creates_nothing() {
     let board = Board::bare();
@@ -235,7 +236,7 @@ fn refused_run_creates_nothing() {
         4,
         "team_not_found",
     );
-    // The directory itself holds what polis keeps.
+    // The directory contains the data directory of polis.
     let here = ["run", "--workspace", ".", "Paint the door"];
     refused(
         &mut with_model(&board, &model, &here),

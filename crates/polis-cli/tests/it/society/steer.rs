@@ -1,4 +1,4 @@
-//! Steering a run from another process while it goes on.
+//! Steering a run from another process: approving and denying calls, pausing, resuming, sending messages and stopping.
 
 use polis_testkit::model_server::Reply;
 
@@ -68,7 +68,7 @@ fn a_run_is_paused_resumed_and_ended_from_elsewhere(board: &Board) {
     let mut run = Running::start(&mut with_model(board, &model, &["run", "Paint the door"]));
     let id = run.id();
     run.until("message");
-    // Idle: what is sent while it is paused is heard when it goes on.
+    // Wait until root is idle, so that the message sent during the pause is read after resuming.
     let idle = || board.ok("user", &["society", "tree", &id])["members"][0]["status"] == "idle";
     eventually("root waits", idle);
     board.ok("user", &["society", "pause", &id]);

@@ -1,5 +1,7 @@
-//! A team that is told what to do by a script: root hires a lead, the lead hires workers, each worker leaves its mark in four
-//! ways and reports. Every request is looked at: a conversation that is torn, or a report that is heard twice, is noted.
+//! Scripted team for the crash test: root hires a lead and the lead hires workers. Each worker creates a task, runs a
+//! command, writes a file and reports by message.
+//!
+//! The model checks every request: calls without a result and reports that were delivered twice are recorded as faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -9,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::board::Board;
 
-/// What the model saw.
+/// Observations of the model.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// What must never be.
+    /// Violated invariants.
     pub(crate) faults: Vec<String>,
     /// The workers whose command was reported as interrupted.
     pub(crate) interrupted: BTreeSet<u64>,
-    /// How often each worker was asked for.
+    /// Number of model requests of each member.
     pub(crate) asked: BTreeMap<String, u64>,
 }
 
@@ -28,7 +30,7 @@ pub(crate) struct Team {
 }
 
 impl Team {
-    /// A team with so many workers.
+    /// Starts the model of a team with this number of workers.
     pub(crate) fn of(workers: u64) -> Self {
         let seen = Arc::new(Mutex::new(Seen::default()));
         let shared = Arc::clone(&seen);
@@ -44,7 +46,7 @@ impl Team {
         }
     }
 
-    /// Makes a board's configuration name this model, with room for the team.
+    /// Writes a board's configuration with this model and hiring limits that suffice for the team.
     pub(crate) fn configure(&self, board: &Board) {
         let text = format!(
             "[models.scripted]\nbase_url = \"{}\"\nmodel = \"scripted\"\n\n[society]\nagents = 200\nspawns_a_minute = 10000\n",
@@ -53,11 +55,11 @@ impl Team {
         std::fs::write(board.workspace("polis.toml"), text).unwrap();
     }
 
-    /// Whatever is not as promised once the team is done.
+    /// Checks all guarantees after the team has finished.
     pub(crate) fn check_end(&self, board: &Board, workspace: &std::path::Path) {
         let seen = self.seen.lock().unwrap();
         assert_eq!(seen.faults, Vec::<String>::new());
-        // Effects in the store: each once.
+        // Effects in the store: exactly once.
         let tasks = board.ok("user", &["task", "list"]);
         let mut subjects: Vec<&str> = tasks["tasks"]
             .as_array()
@@ -69,7 +71,7 @@ impl Team {
         let mut due: Vec<String> = (0..self.workers).map(|n| format!("job {n}")).collect();
         due.sort_unstable();
         assert_eq!(subjects, due);
-        // Commands: none twice; one that is missing was told to be interrupted.
+        // Commands: at most once; a missing one was reported to its worker as interrupted.
         let lines = std::fs::read_to_string(workspace.join("effects.txt")).unwrap_or_default();
         let mut ran = BTreeMap::<u64, u64>::new();
         for line in lines.lines() {
@@ -81,11 +83,11 @@ impl Team {
                 0 => assert!(seen.interrupted.contains(&n), "command {n} is lost"),
                 more => panic!("command {n} ran {more} times"),
             }
-            // Files: done again if need be.
+            // Files: all written; a write may be repeated.
             let file = workspace.join(format!("out/{n}.txt"));
             assert_eq!(std::fs::read_to_string(file).unwrap(), format!("{n}\n"));
         }
-        // Messages: the person was told once.
+        // Messages: the person received the final message once.
         let mail = board.ok("user", &["message", "check", "--since", "0"]);
         let told: Vec<&Value> = mail["messages"]
             .as_array()
@@ -97,7 +99,7 @@ impl Team {
     }
 }
 
-/// Notes what must never be in a request.
+/// Records the invariants that a request violates.
 fn check(request: &Request, seen: &mut Seen) {
     let mut open: Vec<String> = Vec::new();
     for message in request.messages() {
@@ -128,7 +130,7 @@ fn check(request: &Request, seen: &mut Seen) {
         seen.faults
             .push(format!("calls without a result: {open:?}"));
     }
-    // A report is heard once.
+    // A report is delivered once.
     let heard = heard(request);
     let mut different: Vec<u64> = heard.clone();
     different.dedup();
@@ -138,7 +140,7 @@ fn check(request: &Request, seen: &mut Seen) {
     }
 }
 
-/// The numbers of the reports in a conversation, sorted.
+/// Returns the numbers of the reports in a conversation, sorted.
 fn heard(request: &Request) -> Vec<u64> {
     let mut numbers = Vec::new();
     for message in request.messages().iter().filter(|m| m["role"] == "user") {
@@ -151,7 +153,7 @@ fn heard(request: &Request) -> Vec<u64> {
     numbers
 }
 
-/// What the model says to this request.
+/// Returns the model's reply to a request.
 fn answer(request: &Request, workers: u64, seen: &mut Seen) -> Reply {
     let system = request.system();
     if let Some(number) = between(system, "JOB<", ">").and_then(|n| n.parse::<u64>().ok()) {
@@ -256,7 +258,7 @@ fn worker(request: &Request, number: u64, seen: &mut Seen) -> Reply {
     }
 }
 
-/// Who sent the worker its first message: its parent.
+/// Returns the worker's parent, to which it reports.
 fn parent(request: &Request) -> String {
     between(request.system(), "parent: ", "\n")
         .or_else(|| between(request.system(), "PARENT<", ">"))
@@ -271,7 +273,7 @@ pub(super) fn tool(id: &str, name: &str, arguments: Value) -> ToolCall {
     ToolCall::new(id, name, &arguments)
 }
 
-/// The ids that calls of a tool answered.
+/// Returns the ids in the results of all calls of a tool.
 pub(super) fn made(request: &Request, tool: &str) -> Vec<String> {
     called(request, tool)
         .iter()
@@ -280,7 +282,7 @@ pub(super) fn made(request: &Request, tool: &str) -> Vec<String> {
         .collect()
 }
 
-/// What calls of a tool came to.
+/// Returns the results of all calls of a tool.
 pub(super) fn called(request: &Request, tool: &str) -> Vec<String> {
     let mut ids = BTreeSet::new();
     let mut results = Vec::new();

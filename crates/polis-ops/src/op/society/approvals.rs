@@ -1,4 +1,4 @@
-//! Calls that a person has to allow: what waits, and deciding on it.
+//! Approvals of tool calls: lists the calls that wait for a person, and records the person's decision.
 
 use polis_core::record::{RecordKind, RecordName};
 use polis_core::society::approval::{self, Approval, Decision};
@@ -54,8 +54,8 @@ pub struct DecideApproval {
     pub note: Option<String>,
 }
 
-/// The calls that wait to be allowed, of one run, or of all that the caller may look into and that are not over:
-/// what was decided in runs of long ago is not read for it.
+/// Returns the pending approvals, with `all` also the decided ones, of one run or, for the person, of all runs. Without
+/// `all` stopped runs are not read unless one is named, so that old approvals cost nothing.
 pub async fn list_approvals(
     polis: &Polis,
     caller: &AgentId,
@@ -74,7 +74,7 @@ pub async fn list_approvals(
         (None, Standing::Human) => {
             let open = list_runs(polis, &caller.id, &ListRuns::default()).await?;
             let mut runs: Vec<RunId> = open.runs.into_iter().map(|run| run.id).collect();
-            // In the order of their approvals' ids, by which pages go on.
+            // Sort by the prefix of the approval ids: the cursor of the pagination is an approval id.
             runs.sort_by_key(|run| format!("{run}/"));
             runs.into_iter().map(Some).collect()
         }
@@ -110,7 +110,7 @@ pub async fn list_approvals(
     Ok(list)
 }
 
-/// Decides on a call. The agent that asked goes on.
+/// Records the person's decision on a call. The agent that asked continues.
 pub async fn decide_approval(
     polis: &Polis,
     caller: &AgentId,

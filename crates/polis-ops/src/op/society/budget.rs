@@ -1,4 +1,7 @@
-//! Setting a budget, and drawing from one.
+//! Budgets: sets the limits of a member or a run, and draws credit for a member before it spends.
+//!
+//! A member draws credit from the accounts above it, up to the top of its run. If that fails, unused credit of resting
+//! members is returned first, and the draw is repeated.
 
 use polis_core::refusal_serde::object;
 use polis_core::society::budget::{self, Account, Amount, Limits, Short};
@@ -44,7 +47,8 @@ pub struct MemberBudget {
     pub limits: Limits,
 }
 
-/// Sets what a member, or a run, may spend. Who was held up for want of it goes on when it is resumed.
+/// Sets the limits of a member, or of a run. A member that was paused because its budget was used up continues when it
+/// is resumed.
 pub async fn set_budget(
     polis: &Polis,
     caller: &AgentId,
@@ -84,10 +88,11 @@ pub async fn set_budget(
     polis.settle(decide, |set, _| set).await
 }
 
-/// Draws from the budgets above a member, so that it may spend `want`, and up to `chunk` if there is plenty. Answers
-/// how it stands afterwards. Before it is refused, what others hold who have nothing to do is taken back.
+/// Draws credit from the accounts above a member: at least `want`, and up to `chunk` if available. Returns the member's
+/// state afterwards. If the credit does not suffice, unused credit of resting members is taken back first. Fails with
+/// `BudgetExhausted` if it still does not suffice.
 ///
-/// The member draws itself: nobody else is asked whether it may.
+/// The member itself is the caller; no other permission is checked.
 pub async fn draw_budget(
     polis: &Polis,
     key: &MemberKey,
@@ -117,7 +122,7 @@ pub async fn draw_budget(
                 collected(key, &everybody, want, chunk, nothing)?
             }
         };
-        // The member's own, as it is after this.
+        // The member's own state after this commit.
         let name = member::state_name(key);
         let written = changes.text_of(&name);
         let after = match written {
@@ -134,12 +139,12 @@ pub async fn draw_budget(
     }
 }
 
-/// The way from a member up to the top of its run.
+/// Returns a member and its ancestors, up to the top of its run.
 async fn chain(polis: &Polis, key: &MemberKey) -> Result<Vec<Someone>, OpError> {
     let mut found: Vec<Someone> = Vec::new();
     let mut here = Some(key.agent.clone());
     while let Some(agent) = here {
-        // A way up is never longer than a tree is deep.
+        // Guards against a cycle: the path is never longer than the tree is deep.
         if found.iter().any(|one| one.member.agent == agent) {
             break;
         }
@@ -156,7 +161,7 @@ fn accounts(of: &[Someone]) -> Vec<Account> {
     of.iter().map(|one| one.state.value.account).collect()
 }
 
-/// The writes of those whose accounts changed.
+/// Adds a write for each member whose account changed.
 fn rewrite(run: &RunId, of: &[Someone], accounts: &[Account], mut changes: Changeset) -> Changeset {
     for (one, account) in of.iter().zip(accounts) {
         if one.state.value.account == *account {
@@ -172,7 +177,7 @@ fn rewrite(run: &RunId, of: &[Someone], accounts: &[Account], mut changes: Chang
     changes
 }
 
-/// Draws once more after those who have nothing to do gave back what they do not use.
+/// Draws again after all idle, paused and parked members have returned their unused credit.
 fn collected(
     key: &MemberKey,
     everybody: &[Someone],
@@ -205,7 +210,7 @@ fn collected(
     Ok(rewrite(&key.run, everybody, &all, changes))
 }
 
-/// The places of a member and those above it.
+/// Returns the indices of a member and its ancestors.
 fn way_up(key: &MemberKey, everybody: &[Someone]) -> Vec<usize> {
     let place = |of: &AgentId| everybody.iter().position(|one| one.member.agent == *of);
     let mut way = Vec::new();

@@ -1,4 +1,5 @@
-//! Reading a conversation: what a member heard, what its model answered, what it did, and what that took.
+//! Reads a member's conversation page by page: incoming messages, the model's answers, its tool calls with their
+//! results, and the tokens and time they cost. The stored messages of the model API become entries for display.
 
 use polis_core::society::turn::{CallEnd, Entry, Turn, Used};
 use polis_core::society::{MemberKey, RunId};
@@ -11,9 +12,9 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{PortError, StoredTurn};
 
-/// The most turns of one page.
+/// Maximum number of turns per page.
 const MAX_PAGE: u32 = 200;
-/// How many are given if nothing is said.
+/// Number of turns per page if the request sets no limit.
 const USUAL_PAGE: u32 = 20;
 
 /// The parameters of reading a conversation.
@@ -126,7 +127,7 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// A message of a prompt, as far as it is shown. Whatever else there is does not matter.
+/// The displayed fields of a prompt message; all other fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Said {
@@ -151,7 +152,7 @@ struct Function {
 
 impl Said {
     fn of(raw: &Raw) -> Self {
-        // What is not a message in this form is shown as it stands.
+        // Anything that is not a message of this form is shown verbatim.
         raw.to().unwrap_or_else(|| Self {
             content: Some(serde_json::Value::String(raw.text().to_owned())),
             ..Self::default()
@@ -211,7 +212,8 @@ fn spoken(entry: Entry) -> Spoken {
     }
 }
 
-/// A part of a member's conversation. The person, and those above it, may read it, and it itself.
+/// Returns a page of a member's conversation. Readable by the member itself, the person, the agent that started the
+/// run, and the members above it.
 pub async fn read_conversation(
     polis: &Polis,
     caller: &AgentId,

@@ -1,6 +1,6 @@
-//! Marking a run as done when its members have nothing left to do, and reopening it when one of them has mail.
+//! Marks a run as done when its members have nothing left to do, and reopens it when one of them has mail.
 //!
-//! The runtime calls these; they are no operation of an agent or a person, so they take no caller.
+//! The runtime calls these functions. They are not operations of an agent or a person, so they take no caller.
 
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::{RunId, pause};
@@ -8,8 +8,8 @@ use polis_core::society::{RunId, pause};
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 
-/// Marks an active run as done, unless its record has changed since `revision`: then the writer of that change may have given
-/// its members something to do. Returns whether it is done.
+/// Marks an active run as done, unless its record has changed since `revision`: the writer of that change may have
+/// given its members new work. Returns whether the run is done.
 pub async fn finish_run(polis: &Polis, id: &RunId, revision: u64) -> Result<bool, OpError> {
     let decide = || -> Attempt<'_, Run> {
         Box::pin(async move {

@@ -1,5 +1,8 @@
-//! The operations of the society: one file each. Here is what they have in common: reading the records of a run, and
-//! who may look into it or steer.
+//! Operations on societies, one file per operation: starting and stopping runs, hiring and dismissing agents, roles,
+//! budgets, approvals, pausing, questions and conversations.
+//!
+//! This module has what they share: reading a run's records, resolving which run a caller means, and checking whether
+//! a caller may see a run (`check_sight`) or steer its members (`check_steer`).
 
 mod approvals;
 mod budget;
@@ -49,10 +52,10 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::PortError;
 
-/// How many records are read at a time.
+/// Number of records read per store query.
 const PAGE: u32 = 500;
 
-/// A record of the society, read.
+/// Deserializes a record of the society. Fails with `StoreCorrupt` if it cannot be read.
 fn read<T: DeserializeOwned>(stored: &Stored) -> Result<Kept<T>, PortError> {
     Kept::read(stored).map_err(|e| {
         PortError::new(
@@ -65,7 +68,7 @@ fn read<T: DeserializeOwned>(stored: &Stored) -> Result<Kept<T>, PortError> {
 }
 
 impl Polis {
-    /// A record of the society.
+    /// Returns a record of the society with its revision, if it exists.
     pub(in crate::op) async fn kept<T: DeserializeOwned>(
         &self,
         name: &RecordName,
@@ -76,7 +79,7 @@ impl Polis {
         }
     }
 
-    /// All records of a kind that a run has, by id.
+    /// Returns all records of a kind that belong to a run, ordered by id.
     async fn kept_of<T: DeserializeOwned>(
         &self,
         kind: RecordKind,
@@ -97,13 +100,13 @@ impl Polis {
         }
     }
 
-    /// A run.
+    /// Returns a run. Fails with `RunNotFound` if it does not exist.
     pub(in crate::op) async fn run(&self, id: &RunId) -> Result<Kept<Run>, OpError> {
         let found = self.kept(&run::record_name(id)).await?;
         found.ok_or_else(|| run::not_found(id).into())
     }
 
-    /// A run that is not over, for a message to its `root`.
+    /// Returns a run whose `root` can receive messages. Fails with `RecipientNotFound` if the run is stopped.
     pub(in crate::op) async fn open_run(&self, id: &RunId) -> Result<Kept<Run>, OpError> {
         let found = self.run(id).await?;
         if found.value.check_open().is_err() {
@@ -117,14 +120,14 @@ impl Polis {
         Ok(found)
     }
 
-    /// Everybody of a run, those who are gone too.
+    /// Returns all members of a run, including dismissed ones, ordered by id.
     async fn everybody(&self, run: &RunId) -> Result<Vec<Someone>, OpError> {
         let members = self.kept_of::<Member>(RecordKind::Member, run).await?;
         let states = self.kept_of::<MemberState>(RecordKind::MemberState, run);
         let mut states = states.await?.into_iter().peekable();
         let mut found = Vec::with_capacity(members.len());
         for (id, member) in members {
-            // Both lists are by id. Who was hired between the two readings is left out.
+            // Both lists are ordered by id. A member hired between the two reads is left out.
             while states.peek().is_some_and(|(other, _)| *other < id) {
                 states.next();
             }
@@ -138,7 +141,7 @@ impl Polis {
         Ok(found)
     }
 
-    /// Somebody of a run.
+    /// Returns a member of a run with its state, if it exists.
     async fn somebody(&self, key: &MemberKey) -> Result<Option<Someone>, OpError> {
         let Some(member) = self.kept::<Member>(&member::record_name(key)).await? else {
             return Ok(None);
@@ -150,7 +153,8 @@ impl Polis {
         }))
     }
 
-    /// The run somebody means: the one it names, its own, the one it is spoken to in, or the one named after it.
+    /// Resolves the run a caller means: the named one, the one it is a member of, the one set with `Polis::within`, or
+    /// the one named after the caller. Fails with `RunNotFound` if there is none or the caller may not see it.
     async fn meant(&self, caller: &Caller, named: Option<&RunId>) -> Result<Kept<Run>, OpError> {
         let id = match named.or(caller.run.as_ref()).or(self.run_of_root()) {
             Some(id) => id.clone(),
@@ -171,7 +175,8 @@ impl Polis {
         Ok(run)
     }
 
-    /// The run of an agent that is to be looked into or steered, which for `root` has to be named.
+    /// Returns the run of an agent that the caller wants to inspect or steer. The run of `root` has to be named,
+    /// because every run has a `root`.
     async fn run_of(
         &self,
         caller: &Caller,
@@ -196,7 +201,7 @@ impl Polis {
     }
 }
 
-/// The run of one who is in none: it is named after it.
+/// Returns the id of the run of an agent that is not a member of one: the run is named after the agent.
 fn own_run(caller: &Caller) -> Result<RunId, Refusal> {
     caller.id.as_str().parse()
 }
@@ -205,7 +210,7 @@ fn own_run_name(agent: &AgentId) -> Option<RunId> {
     agent.as_str().parse().ok()
 }
 
-/// The refusal for a name that works for no run.
+/// Returns the refusal for an agent that is not a member of any run.
 pub fn no_member(agent: &AgentId) -> Refusal {
     Refusal::new(
         Code::AgentNotFound,
@@ -214,7 +219,8 @@ pub fn no_member(agent: &AgentId) -> Refusal {
     )
 }
 
-/// Refuses to show a run to one who neither works for it nor asked for it: for such a caller it is not there.
+/// Fails with `RunNotFound` if the caller may not see the run: it is neither the person, nor a member of the run, nor
+/// the agent that started or heads it. To such a caller the run does not exist.
 fn check_sight(caller: &Caller, run: &Run) -> Result<(), Refusal> {
     let own = caller.run.as_ref() == Some(&run.id);
     let asked = caller.run.is_none() && (run.created_by == caller.id || run.head == caller.id);
@@ -224,7 +230,8 @@ fn check_sight(caller: &Caller, run: &Run) -> Result<(), Refusal> {
     Err(run::not_found(&run.id))
 }
 
-/// Refuses one who is neither the person, nor who asked for the run, nor above the agent.
+/// Fails if the caller may not steer the agent: it is neither the person, nor the agent that started the run, nor above
+/// the agent in the tree.
 fn check_steer(
     caller: &Caller,
     run: &Run,

@@ -1,4 +1,7 @@
-//! Who works for a run, and how they stand.
+//! Members of a run and their status: the tree of one run, a single member, and a paginated list over all runs.
+//!
+//! The status in the store changes only with a member's next commit, so an idle member with unread mail is reported as
+//! working (`Awake`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +20,7 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{Mailbox, MailboxQuery};
 
-/// The most members of one page.
+/// Maximum number of members per page.
 const MAX_LISTED: u32 = 1_000;
 
 /// The parameters of `get_org`.
@@ -118,7 +121,7 @@ impl OrgMember {
     }
 }
 
-/// The tree of a run.
+/// Returns the tree of a run: its members, each after its parent, with what they and their descendants have spent.
 pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result<Org, OpError> {
     let caller = polis.caller(caller).await?;
     let run = polis.meant(&caller, params.task_id.as_ref()).await?.value;
@@ -145,8 +148,8 @@ pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result
     })
 }
 
-/// One member of a run, those who are gone too. What those below it have spent is left out: it would take
-/// reading everybody.
+/// Returns one member of a run, which may be a dismissed one. The total spent by its descendants is left out: it would
+/// require reading all members.
 pub async fn show_member(
     polis: &Polis,
     caller: &AgentId,
@@ -178,8 +181,8 @@ pub async fn show_member(
     Ok(view)
 }
 
-/// Who has unread mail. A member that was written to and has not answered yet is at work on it, or will be in a
-/// moment; that it is not idle stands in the store only with its answer.
+/// The mailboxes with unread mail. A member with unread mail is working on it, or will be in a moment; the store
+/// records that it is no longer idle only in the commit of its answer.
 pub(in crate::op) struct Awake(BTreeSet<Mailbox>);
 
 impl Awake {
@@ -190,8 +193,8 @@ impl Awake {
         })
     }
 
-    /// How a member stands, seen from outside. An outside agent at the head of a run is not woken by its mail: it
-    /// reads it when its own program does.
+    /// Returns the status of a member as shown to others: working instead of idle if it has unread mail. An outside
+    /// agent at the head of a run is not woken by its mail; its own program decides when to read it.
     pub(in crate::op) fn status(
         &self,
         run: &Run,
@@ -207,7 +210,7 @@ impl Awake {
 }
 
 impl Polis {
-    /// Who has unread mail.
+    /// Returns all mailboxes with unread mail.
     pub(in crate::op) async fn awake(&self) -> Result<Awake, OpError> {
         let now = self.clock.now_millis();
         let mut found = BTreeSet::new();
@@ -222,7 +225,8 @@ impl Polis {
     }
 }
 
-/// The places of all members, each after the one that hired it, in the order they were hired.
+/// Returns the indices of all members in tree order (depth first): each after its parent, siblings in the order of
+/// hiring.
 fn in_order(everybody: &[Someone]) -> Vec<usize> {
     let places: BTreeMap<&AgentId, usize> = (everybody.iter().enumerate())
         .map(|(at, one)| (&one.member.agent, at))
@@ -256,7 +260,7 @@ fn in_order(everybody: &[Someone]) -> Vec<usize> {
     order
 }
 
-/// What each member and everybody ever below it have spent.
+/// Returns, for each member, what it and all its descendants have spent, dismissed ones included.
 fn totals(everybody: &[Someone]) -> Vec<Amount> {
     let leaves = polis_core::society::dismiss::leaves(everybody);
     let mut totals: Vec<Amount> = leaves.iter().map(|leaf| leaf.account.spent).collect();
@@ -302,7 +306,7 @@ pub struct MemberList {
     pub next: Option<String>,
 }
 
-/// Who works for runs, over all that the caller may look into.
+/// Returns a page of members. The person may list the members of all runs, other callers those of one run.
 pub async fn list_members(
     polis: &Polis,
     caller: &AgentId,
@@ -331,7 +335,7 @@ pub async fn list_members(
             None => polis.store.records(kind, after.as_deref(), PAGE),
         };
         let found = page(kind).await?;
-        // Who a member is stands under the same id as how it stands, so the two pages go together.
+        // `Member` and `MemberState` records have the same ids, so the two pages cover the same members.
         let mut who = BTreeMap::new();
         for stored in page(RecordKind::Member).await? {
             who.insert(stored.id.clone(), read::<Member>(&stored)?.value);
@@ -370,7 +374,7 @@ pub async fn list_members(
             }
             let member = match who.remove(&stored.id) {
                 Some(member) => Some(member),
-                // Somebody was hired between the two readings.
+                // The member was hired between the two reads.
                 None => {
                     let kept = polis.kept::<Member>(&member::record_name(&key)).await?;
                     kept.map(|kept| kept.value)

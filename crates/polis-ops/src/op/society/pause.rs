@@ -1,4 +1,4 @@
-//! Holding up a run, a member or a member with everybody below it, and letting it go on.
+//! Pauses and resumes a run, a member, or a member with all its descendants.
 
 use polis_core::society::dismiss::{self, Someone};
 use polis_core::society::pause::{self, Hold};
@@ -42,7 +42,7 @@ pub struct Held {
     pub agents: Vec<AgentId>,
 }
 
-/// Holds up.
+/// Pauses a run or members. Fails with `wrong_state` if the run is stopped, or if it is done and no member is named.
 pub async fn pause_society(
     polis: &Polis,
     caller: &AgentId,
@@ -51,7 +51,7 @@ pub async fn pause_society(
     hold(polis, caller, params, Hold::Pause).await
 }
 
-/// Lets go on. What a model failed at for good is tried again.
+/// Resumes a run or members. Members that are parked because their model failed permanently try again.
 pub async fn resume_society(
     polis: &Polis,
     caller: &AgentId,

@@ -1,4 +1,7 @@
-//! Questions of a run's members to the person that have no answer yet.
+//! Open questions of a run's members to the person, and the person's open letters.
+//!
+//! A question is open until the person answers it or the member that asked is dismissed. This is derived from the
+//! stored messages and member states.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +15,13 @@ use crate::error::OpError;
 use crate::polis::Polis;
 use crate::port::{MailboxQuery, PersonMailQuery};
 
-/// How many messages are read from the store at a time.
+/// Number of messages read per store query.
 const PAGE: u32 = 100;
-/// How many pages of letters are read to fill one, if closed questions are left out.
+/// Maximum number of pages read to fill one page of open letters, since closed questions are left out.
 const MAX_OPEN_PAGES: usize = 20;
 
 /// Returns the open questions of a run's members to the person, oldest first. Reading a question does not answer it.
-/// The questions of a dismissed member are closed: it gets no messages any more, so they could never be answered.
+/// The questions of a dismissed member are closed: it no longer receives messages, so they could never be answered.
 pub async fn open_questions(polis: &Polis, run: &RunId) -> Result<Vec<Message>, OpError> {
     let mut open = Vec::new();
     let mut query = mailbox_of(polis, AgentId::user(), run, 0);
@@ -38,14 +41,14 @@ pub async fn open_questions(polis: &Polis, run: &RunId) -> Result<Vec<Message>, 
     }
 }
 
-/// Whether a question of a run's member still needs an answer: the person has not answered it, and the member was not
-/// dismissed.
+/// Returns whether a question of a run's member still needs an answer: the person has not answered it, and the member
+/// was not dismissed.
 pub async fn is_open_question(polis: &Polis, question: &Message) -> Result<bool, OpError> {
     Ok(!is_asker_dismissed(polis, question).await? && !is_answered(polis, question).await?)
 }
 
-/// Returns the letters that wait for the person, newest first: those it has neither read nor answered, without the
-/// questions of dismissed members. Other letters of such a member can still be read, so they stay.
+/// Returns the open letters to the person, newest first: those it has neither read nor answered, without the questions
+/// of dismissed members. Other letters of a dismissed member can still be read, so they are included.
 pub(in crate::op) async fn open_letters(
     polis: &Polis,
     mut query: PersonMailQuery,

@@ -1,4 +1,4 @@
-//! `create_role`, `find_role_by_name` and the list of a run's roles.
+//! Roles of a run: creates a role, finds one by name, and lists them (`create_role`, `find_role_by_name`).
 
 use polis_core::record::RecordKind;
 use polis_core::society::role::{self, CreateRole, MadeRole, SocietyRole};
@@ -45,7 +45,7 @@ pub struct RoleList {
 }
 
 impl Polis {
-    /// The role of a run that has this id, or this name.
+    /// Returns the role of a run with this id or name, if it exists.
     pub(super) async fn role(
         &self,
         run: &RunId,
@@ -62,7 +62,7 @@ impl Polis {
         Ok(None)
     }
 
-    /// The run that the caller hires for.
+    /// Returns the run that the caller hires for: its own, or the one named after it.
     pub(super) async fn hiring_run(&self, caller: &polis_core::Caller) -> Result<RunId, OpError> {
         match &caller.run {
             Some(run) => Ok(run.clone()),
@@ -71,13 +71,13 @@ impl Polis {
     }
 }
 
-/// Refuses a role that names tools there are not.
+/// Fails if a role names a tool that does not exist.
 pub(super) fn check_tools(role: &CreateRole) -> Result<(), Refusal> {
     check_names(role.tools.as_deref().unwrap_or_default(), true)?;
     check_names(role.approve.as_deref().unwrap_or_default(), false)
 }
 
-/// Makes a role for the caller's run. The same name and prompt is the same role.
+/// Creates a role in the caller's run. If a role with this name and prompt exists, returns it.
 pub async fn create_role(
     polis: &Polis,
     caller: &AgentId,
@@ -105,7 +105,7 @@ pub async fn create_role(
     polis.settle(decide, |made, _| made).await
 }
 
-/// The role of a name, in the caller's run.
+/// Returns the role with this name in the caller's run, if it exists.
 pub async fn find_role_by_name(
     polis: &Polis,
     caller: &AgentId,
@@ -118,7 +118,7 @@ pub async fn find_role_by_name(
     Ok(FoundRole { role })
 }
 
-/// The roles of a run.
+/// Returns the roles of a run.
 pub async fn list_roles(
     polis: &Polis,
     caller: &AgentId,

@@ -1,4 +1,5 @@
-//! The runs there are.
+//! Lists runs and shows one run, filtered by the caller's visibility. Only the person sees the directory of a run's
+//! workspace.
 
 use polis_core::AgentId;
 use polis_core::record::RecordKind;
@@ -48,7 +49,7 @@ pub struct RunList {
     pub next: Option<RunId>,
 }
 
-/// The runs the caller may look into.
+/// Returns a page of the runs that the caller may see.
 pub async fn list_runs(
     polis: &Polis,
     caller: &AgentId,
@@ -80,7 +81,7 @@ pub async fn list_runs(
     Ok(RunList { runs, next })
 }
 
-/// A run.
+/// Returns a run. Fails with `RunNotFound` if it does not exist or the caller may not see it.
 pub async fn show_run(polis: &Polis, caller: &AgentId, params: &OfRun) -> Result<Run, OpError> {
     let caller = polis.caller(caller).await?;
     let mut run = polis.meant(&caller, Some(&params.task_id)).await?.value;
@@ -88,7 +89,8 @@ pub async fn show_run(polis: &Polis, caller: &AgentId, params: &OfRun) -> Result
     Ok(run)
 }
 
-/// Agents do not hear where on the machine a directory is.
+/// Removes the path of the workspace directory unless the caller is the person: agents must not learn paths of the
+/// host.
 pub(super) fn hide(caller: &polis_core::Caller, run: &mut Run) {
     if caller.standing != polis_core::Standing::Human {
         run.workspace_path = None;

@@ -1,4 +1,5 @@
-//! Hiring.
+//! Hires an agent into a run: resolves the role, chooses an unused name, and binds the workspace directory for the
+//! first hire. A caller outside of any run becomes the head of a run named after it.
 
 use polis_core::society::brief::TaskBrief;
 use polis_core::society::dismiss::Someone;
@@ -14,7 +15,8 @@ use super::start_run::check_own_directory;
 use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 
-/// Refuses one who may not hire: whoever is in a run may, within its limits; others need the right to manage agents.
+/// Fails if the caller may not hire. Members of a run may, within its limits; other callers have to be registered and
+/// need the permission to manage agents.
 pub(super) fn may_hire(polis: &Polis, caller: &Caller) -> Result<(), Refusal> {
     if caller.run.is_some() {
         return Ok(());
@@ -36,7 +38,8 @@ pub(super) fn may_hire(polis: &Polis, caller: &Caller) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Hires an agent for the caller's run; the caller is its parent. Who is in no run has one named after it.
+/// Hires an agent for the caller's run; the caller is its parent. A caller outside of any run hires for the run named
+/// after it.
 pub async fn spawn_agent(
     polis: &Polis,
     caller: &AgentId,
@@ -48,7 +51,7 @@ pub async fn spawn_agent(
     let run = &polis.hiring_run(caller).await?;
     let decide = || -> Attempt<'_, Hired> {
         Box::pin(async move {
-            // First, so that whatever changes after it is noticed.
+            // Read the run first, so that the commit conflicts if it changes afterwards.
             let kept: Option<Kept<Run>> = polis.kept(&run::record_name(run)).await?;
             let role = role_of(polis, run, params).await?;
             let key = MemberKey::new(run.clone(), caller.id.clone());
@@ -97,7 +100,7 @@ pub async fn spawn_agent(
     polis.settle(decide, |hired, _| hired).await
 }
 
-/// One outside of all runs who hires: it becomes the head of a run of its own.
+/// Returns the member record of a caller outside of any run: the head of a run of its own.
 fn outsider(caller: &Caller, now: &polis_core::Timestamp) -> Member {
     Member {
         agent: caller.id.clone(),
@@ -126,8 +129,9 @@ async fn role_of(polis: &Polis, run: &RunId, params: &SpawnAgent) -> Result<Soci
     }
 }
 
-/// A name that nobody has had: the one that is wanted, or the next of those like it, or the next of the role's. Names are given out in order and never again, so a free one with a
-/// taken one before it is found by halves. Should another take it first, the commit conflicts.
+/// Returns a name that was never used: the requested one, or the requested name or the role's name with the next
+/// number. Numbers are assigned in order and never reused, so the first free one is found by exponential and binary
+/// search. If a concurrent hire takes the name first, the commit conflicts.
 async fn free_name(polis: &Polis, wanted: Option<&str>, role: &str) -> Result<AgentId, OpError> {
     if let Some(id) = wanted.and_then(hire::wanted_name)
         && polis.store.agent(&id).await?.is_none()

@@ -1,4 +1,5 @@
-//! Starting a run.
+//! Starts a run: chooses its name, checks that its workspace directory overlaps no other one in use, and commits the
+//! run with the requirement in the mailbox of its `root`.
 
 use polis_core::record::RecordKind;
 use polis_core::society::RunId;
@@ -12,10 +13,10 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::tool::check_names;
 
-/// How many letters of chance a run's name has.
+/// Number of random characters in a generated run name.
 const LETTERS: usize = 8;
 
-/// Starts a run: its `root` has the requirement in its mailbox, and whoever drives runs wakes it.
+/// Starts a run. The requirement is delivered to the mailbox of its `root`, and a worker that drives runs wakes it.
 pub async fn start_run(polis: &Polis, caller: &AgentId, params: &StartRun) -> Result<Run, OpError> {
     let caller = &polis.caller(caller).await?;
     check_names(&params.approve, false)?;
@@ -43,7 +44,7 @@ pub async fn start_run(polis: &Polis, caller: &AgentId, params: &StartRun) -> Re
                 return Ok(decided);
             };
             let resolved = polis.files.resolve(directory).await?;
-            // Nothing is made for a request that is refused.
+            // A refused request must not create the directory.
             check_directory(polis, resolved).await?;
             let bound = polis.files.bind(directory).await?;
             let fence = check_directory(polis, bound.clone()).await?;
@@ -55,7 +56,8 @@ pub async fn start_run(polis: &Polis, caller: &AgentId, params: &StartRun) -> Re
     polis.settle(decide, |run, _| run).await
 }
 
-/// The run's name: the one that is asked for, or one that nobody has had.
+/// Returns the run's name: the requested one, or a random one. Fails with `InvalidInput` if the requested name is
+/// taken.
 async fn name(polis: &Polis, params: &StartRun) -> Result<RunId, OpError> {
     let taken = |id: &RunId| -> OpError {
         Refusal::new(
@@ -66,7 +68,7 @@ async fn name(polis: &Polis, params: &StartRun) -> Result<RunId, OpError> {
         .into()
     };
     if let Some(id) = &params.task_id {
-        // Who hires without being in a run has one that is named after it.
+        // An agent outside of any run hires for a run named after it, so agent names are taken as well.
         let agent: AgentId = id.as_str().parse()?;
         let fixed = AgentId::FIXED.contains(&agent.as_str());
         if fixed || polis.run(id).await.is_ok() || polis.entry(&agent).await?.is_some() {
@@ -80,8 +82,8 @@ async fn name(polis: &Polis, params: &StartRun) -> Result<RunId, OpError> {
     Ok(format!("run-{token}").parse()?)
 }
 
-/// Refuses a directory that overlaps the workspace of a team that still works, or the one of another run that has
-/// hired nobody yet. A directory whose team is gone may be worked in again.
+/// Fails with `workspace_overlaps` if the directory overlaps the workspace of an active team, or the directory of a run
+/// that has not hired yet. The directory of a dismissed team may be used again.
 pub(super) async fn check_directory(polis: &Polis, directory: String) -> Result<Binding, OpError> {
     let mut binding = polis.live_binding(directory).await?;
     binding.workspaces.extend(promised(polis).await?);
@@ -89,7 +91,8 @@ pub(super) async fn check_directory(polis: &Polis, directory: String) -> Result<
     Ok(binding)
 }
 
-/// The same for the first hire of a run, whose directory it is.
+/// Returns the binding of a run's directory for its first hire. Like [`check_directory`], but the run's own claim on
+/// the directory is left out, and the caller's decision checks for overlaps.
 pub(super) async fn check_own_directory(
     polis: &Polis,
     directory: String,
@@ -105,7 +108,7 @@ pub(super) async fn check_own_directory(
     Ok(binding)
 }
 
-/// The directories of runs that go on.
+/// Returns the directories reserved by runs that are not stopped.
 async fn promised(polis: &Polis) -> Result<Vec<Workspace>, OpError> {
     let mut found = Vec::new();
     let mut after: Option<String> = None;
@@ -133,8 +136,8 @@ async fn promised(polis: &Polis) -> Result<Vec<Workspace>, OpError> {
 }
 
 impl Polis {
-    /// A directory as a workspace is bound to it, beside those of teams that still work: where the head of a run was
-    /// dismissed with everybody below it, nobody works any more.
+    /// Returns the binding of a workspace to a directory, together with the workspaces of active teams. A workspace is
+    /// left out if its owner was a member of a run and is retired: dismissing the owner dismissed its whole team.
     pub(super) async fn live_binding(&self, directory: String) -> Result<Binding, OpError> {
         let mut binding = self.binding(directory).await?;
         let owners: Vec<AgentId> = (binding.workspaces.iter())

@@ -1,4 +1,4 @@
-//! Telling a run something from outside of it.
+//! Sends a message into a run from outside of it, by default to its `root`.
 
 use polis_core::message::{Recipients, SendMessage};
 use polis_core::society::RunId;
@@ -27,7 +27,7 @@ pub struct TellRun {
     pub reply_to: Option<u64>,
 }
 
-/// Sends a message into a run. `root`, and `role:ROLE`, are those of that run.
+/// Sends a message into a run. The recipients `root` and `role:ROLE` are resolved within that run.
 pub async fn tell_run(polis: &Polis, caller: &AgentId, params: &TellRun) -> Result<Sent, OpError> {
     let who = polis.caller(caller).await?;
     let run = polis.meant(&who, Some(&params.task_id)).await?.value.id;

@@ -1,4 +1,5 @@
-//! Dismissing an agent with everybody below it, and ending a run.
+//! Dismisses an agent with all its descendants, and stops a run. Both load the unread mail and the open tasks of the
+//! dismissed members, so that one commit marks the mail as read and releases the tasks.
 
 use polis_core::society::dismiss::{self, Dismissed, Estate, Known, Someone, TerminateAgent};
 use polis_core::society::member::MemberStatus;
@@ -11,10 +12,10 @@ use crate::error::OpError;
 use crate::polis::{Attempt, Polis};
 use crate::port::{MailboxQuery, TaskQuery};
 
-/// How many messages or tasks are looked at at a time.
+/// Number of messages or tasks read per store query.
 const PAGE: u32 = 1_000;
 
-/// Dismisses an agent and everybody below it.
+/// Dismisses an agent and all its descendants.
 pub async fn terminate_agent(
     polis: &Polis,
     caller: &AgentId,
@@ -24,7 +25,7 @@ pub async fn terminate_agent(
     let agent = &params.agent_id;
     let decide = || -> Attempt<'_, Dismissed> {
         Box::pin(async move {
-            // First, because every hire of the run writes it.
+            // Read the run first: every hire writes it, so a concurrent hire makes the commit conflict.
             let run = polis.run_of(caller, agent, None).await?;
             let members = polis.everybody(&run.value.id).await?;
             check_steer(caller, &run.value, &members, agent)?;
@@ -56,8 +57,8 @@ pub async fn terminate_agent(
     polis.settle(decide, |dismissed, _| dismissed).await
 }
 
-/// Ends a run: everybody is dismissed. What an agent outside of all runs hired for itself is dismissed, and it may hire
-/// again.
+/// Stops a run: dismisses all its members. The run of an agent outside of any run is not stopped: the agents it hired
+/// are dismissed, and it may hire again.
 pub async fn stop_run(
     polis: &Polis,
     caller: &AgentId,
@@ -114,7 +115,7 @@ fn nobody(head: &AgentId) -> Dismissed {
     }
 }
 
-/// What those leave behind who are to go.
+/// Returns the registry entry, unread mail and open tasks of each agent to dismiss.
 async fn estates(
     polis: &Polis,
     run: &Kept<Run>,
@@ -139,7 +140,7 @@ async fn estates(
     Ok(found)
 }
 
-/// Unread messages of somebody, those still to be delivered too.
+/// Returns the ids of an agent's unread messages, including delayed ones.
 async fn unread(polis: &Polis, run: &RunId, agent: &AgentId) -> Result<Vec<u64>, OpError> {
     let mut query = MailboxQuery {
         recipient: agent.clone(),
@@ -161,7 +162,7 @@ async fn unread(polis: &Polis, run: &RunId, agent: &AgentId) -> Result<Vec<u64>,
     }
 }
 
-/// Unfinished tasks that somebody owns.
+/// Returns the unfinished tasks that an agent owns.
 async fn open_tasks(polis: &Polis, agent: &AgentId) -> Result<Vec<TaskRecord>, OpError> {
     let mut ids: Vec<TaskId> = Vec::new();
     for status in [TaskStatus::InProgress, TaskStatus::Pending] {

@@ -131,7 +131,7 @@ fn text(call: &Call, head: &BoardView, bound: &Bound, within: &dyn Fn(usize) -> 
     let parts = &bound.document.parts;
     let again = format!("{}?have={}", board_url::to(board, Wish::Text), head.version);
     let on = live::on(&board_url::live(board));
-    // One part is changed where it differs; many are exchanged, and those that stayed are kept by name.
+    // A single part is morphed where it differs. Several parts are replaced, and unchanged ones are kept by their ids.
     let swap = if parts.len() == 1 {
         "morph:outerHTML"
     } else {

@@ -108,7 +108,7 @@ fn row(visit: &Visit, one: &WorkspaceEntry) -> Markup {
 fn later(visit: &Visit, id: &str) -> Markup {
     let measuring =
         html! { a.muted href=(workspace_url::of(id)) { (visit.say("measuring …", "正在统计……")) } };
-    // Not for every size at once: a page may have hundreds.
+    // Load each size when it scrolls into view, not all at once: a page may have hundreds.
     sized(id, "intersect once", &measuring)
 }
 
