@@ -1,13 +1,13 @@
 //! Shared test support for polis; not shipped.
 //!
 //! [`MemoryStore`] is the model: the simplest possible implementation of the ports. [`conformance`] has one
-//! function per guarantee of the ports, [`cases`] the numbered test cases of the task specification (document
-//! 004), [`exchange`] messages, artifacts and tokens, [`society`] runs, hiring and dismissal; [`linear`]
+//! function per guarantee of the ports, [`task_cases`] the numbered test cases of the task specification (document
+//! 004), [`messaging`] messages, artifacts and tokens, [`society`] runs, hiring and dismissal; [`linear`]
 //! checks recorded histories of concurrent clients for linearizability. These suites run over every store
 //! through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and
 //! [`history_tests!`].
 //!
-//! [`model_server`] is a scripted chat-completions server, [`pane`] a terminal in tmux, and `browser` a
+//! [`model_server`] is a scripted chat-completions server, [`terminal_pane`] a terminal in tmux, and `browser` a
 //! headless browser, behind the feature of that name.
 
 #![expect(

@@ -1,12 +1,12 @@
 //! Boards: shared Markdown documents with versions, so that no write is silently lost.
 //!
 //! - Names and rights: [`name`], [`mod@path`], [`access`] (read and write permissions).
-//! - Storage: [`record`] (head, history and versions), [`change`] (writes of a changeset), [`text`] (decisions
+//! - Storage: [`record`] (head, history and versions), [`board_write`] (writes of a changeset), [`text`] (decisions
 //!   about changes), [`lease`] (locks).
 //! - Text: [`section`] (outline according to CommonMark), [`edit`] (editing one section), [`mod@merge`]
 //!   (three-way merge), [`diff`] (unified diff), [`splice`] (replacing a byte range).
 //! - Content: [`mod@template`] (text of a new board), [`decision`] and [`milestone`] (records on a board), in
-//!   the two languages of [`words`].
+//!   the two languages of [`template_text`].
 
 pub mod access;
 pub mod board_write;

@@ -1,7 +1,7 @@
 //! Templates: the initial text of a board, filled in from the registry.
 //!
 //! There is one template for the global board and one for the boards of a layer, in both languages of
-//! [`words`](super::words).
+//! [`template_text`](super::template_text).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
