@@ -97,6 +97,15 @@ pub enum Overlap {
     Registry,
 }
 
+/// Why a directory is not used as a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceRefusal {
+    /// It is not the directory that was bound.
+    Replaced,
+    /// It is not known as a workspace of the project, and overlaps something of another one.
+    Overlaps(Overlap),
+}
+
 impl MachineRegistry {
     /// Returns the registry of this user: in `$POLIS_STATE_DIR`, else in `.local/state/polis` of the home directory that
     /// the system knows for the user, else of `$HOME`, else in a private directory below `/var/tmp`.
@@ -234,28 +243,32 @@ impl MachineRegistry {
     }
 
     /// Checks that a directory is the one that an agent's workspace was bound to, and remembers it at its first use.
-    /// Returns whether it is.
+    ///
+    /// Fails with [`WorkspaceRefusal::Overlaps`] if the directory is not known as a workspace of this project and
+    /// overlaps something of another one: a store can name a directory that no `bind` of this machine has looked at.
     pub fn check_workspace(
         &self,
         directory: &Path,
         project: &Path,
         agent: &str,
         identity: DirectoryIdentity,
-    ) -> bool {
+    ) -> Result<(), WorkspaceRefusal> {
         let known = self.workspace_at(directory);
         if let Some(known) = known.filter(|known| known.project == project) {
             // The number of a file system may be another one after a restart.
             let is_this_boot = known.boot == boot_id();
             if known.inode != identity.inode || is_this_boot && known.device != identity.device {
-                return false;
+                return Err(WorkspaceRefusal::Replaced);
             }
             if is_this_boot && known.agent == agent {
-                return true;
+                return Ok(());
             }
+        } else if let Some(overlap) = self.overlap(directory, project) {
+            return Err(WorkspaceRefusal::Overlaps(overlap));
         }
         // Where nothing can be written the check is only as good as the path; the directory was opened without links.
         let _ = self.remember_workspace(directory, project, agent, identity);
-        true
+        Ok(())
     }
 
     /// Remembers a directory that a person binds, whichever it was before.
@@ -704,14 +717,14 @@ mod tests {
                 .registry
                 .check_workspace(&work, &own, "ada", identity(&work))
         };
-        assert!(check());
-        assert!(check());
+        assert_eq!(check(), Ok(()));
+        assert_eq!(check(), Ok(()));
         fs::rename(&work, machine.place.join("moved")).unwrap();
         fs::create_dir(&work).unwrap();
-        assert!(!check());
+        assert_eq!(check(), Err(WorkspaceRefusal::Replaced));
         fs::remove_dir(&work).unwrap();
         fs::rename(machine.place.join("moved"), &work).unwrap();
-        assert!(check());
+        assert_eq!(check(), Ok(()));
         assert!(
             machine
                 .registry
@@ -722,6 +735,38 @@ mod tests {
         // The agent's workspace is elsewhere now: the old directory is free.
         machine.bind(&machine.make("new"), &own);
         assert!(machine.registry.workspace_around(&work).is_none());
+    }
+
+    #[test]
+    fn first_use_of_an_overlapping_directory_is_refused() {
+        let machine = machine();
+        let (own, other) = (machine.project("own"), machine.project("other"));
+        let work = machine.make("work");
+        machine.bind(&work, &other);
+        let check = |path: &Path| {
+            let registry = &machine.registry;
+            registry.check_workspace(path, &own, "ada", identity(path))
+        };
+        for path in ["work", "work/sub", "other", "state/projects", ""] {
+            let path = machine.make(path);
+            let path = path.components().collect::<PathBuf>();
+            let refused = check(&path);
+            assert!(
+                matches!(refused, Err(WorkspaceRefusal::Overlaps(_))),
+                "{}: {refused:?}",
+                path.display()
+            );
+        }
+        // The refusal has not made it this project's.
+        assert_eq!(
+            machine.registry.workspace_around(&work).unwrap().project,
+            other
+        );
+        let apart = machine.make("apart");
+        assert_eq!(check(&apart), Ok(()));
+        // Known as this project's, it is not looked at again.
+        machine.project("apart/sub");
+        assert_eq!(check(&apart), Ok(()));
     }
 
     #[test]

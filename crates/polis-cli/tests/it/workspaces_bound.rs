@@ -223,6 +223,50 @@ fn of_racing_binds_one_succeeds(board: &Board) {
     assert_eq!(bound.filter(|entry| entry["bound"] == true).count(), 1);
 }
 
+/// Records a directory as an agent's workspace, as a store that polis did not write may.
+fn record(board: &Board, agent: &str, directory: &str) {
+    let database = rusqlite::Connection::open(board.workspace("polis.db")).unwrap();
+    let changed = database.execute(
+        "UPDATE workspaces SET body = json_set(body, '$.workspacePath', ?2) WHERE id = ?1",
+        [agent, directory],
+    );
+    assert_eq!(changed.unwrap(), 1);
+}
+
+#[test]
+fn directory_that_only_the_store_names_is_checked_at_use() {
+    let board = Board::embedded();
+    teams(&board);
+    let other = Board::embedded();
+    teams(&other);
+    bind(&other, "user", "ada", &other.file("theirs")).document();
+    let theirs = other.file("theirs").canonicalize().unwrap();
+    let project = other.path().canonicalize().unwrap();
+    for (directory, exit, code) in [
+        ("/etc", 2, "invalid_workspace"),
+        ("/var/../etc", 2, "invalid_workspace"),
+        (text(&theirs), 5, "workspace_overlaps"),
+        (text(&project), 5, "workspace_overlaps"),
+    ] {
+        record(&board, "ada", directory);
+        for args in [
+            &["ws", "cat", "hostname"][..],
+            &["ws", "ls"],
+            &["ws", "write", "planted", "--content", "x"],
+            &["exec", "--", "cat hostname"],
+        ] {
+            board.refused("ada", args, exit, code);
+        }
+    }
+    assert!(!theirs.join("planted").exists());
+    write(&other, "ada", "still-theirs");
+    // One that could be bound is accepted.
+    let free = board.file("free");
+    std::fs::create_dir(&free).unwrap();
+    record(&board, "ada", text(&free.canonicalize().unwrap()));
+    write(&board, "ada", "mine");
+}
+
 on_both_stores!(
     a_directory_is_bound_as_it_really_is,
     a_default_directory_in_use_is_not_left_by_accident,

@@ -23,11 +23,12 @@ use polis_ops::port::{Files, PortFuture, Site};
 use rustix::process::geteuid;
 use tokio::sync::Semaphore;
 
+use super::bind::{canonical_or_given, check_recorded, overlaps};
 use super::fault::{self, Doing};
 use super::place::sync_directory;
 use super::{FileLimits, WorkspaceDir, bind, resolve};
 use crate::directory::DirectoryIdentity;
-use crate::registry::{MachineRegistry, WorkspaceHold};
+use crate::registry::{MachineRegistry, WorkspaceHold, WorkspaceRefusal};
 
 /// Where default workspaces are, below the data directory.
 const WORKSPACES: &str = "workspaces";
@@ -167,9 +168,9 @@ impl Shared {
         }
     }
 
-    /// Refuses a bound directory that is not the one that was bound.
+    /// Refuses a bound directory that is not the one that was bound, or that could not be bound.
     fn check(&self, site: &Site, dir: &WorkspaceDir) -> Result<(), PortError> {
-        let (Some(registry), Some(bound)) = (&self.registry, &site.bound) else {
+        let Some(bound) = &site.bound else {
             return Ok(());
         };
         let bound = Path::new(bound);
@@ -178,9 +179,16 @@ impl Shared {
         if checked.get(bound) == Some(&identity) {
             return Ok(());
         }
-        let agent = site.workspace.as_str();
-        if !registry.check_workspace(bound, &self.data_dir, agent, identity) {
-            return Err(fault::replaced());
+        let project = canonical_or_given(&self.data_dir);
+        check_recorded(bound, &project)?;
+        if let Some(registry) = &self.registry {
+            let agent = site.workspace.as_str();
+            registry
+                .check_workspace(bound, &project, agent, identity)
+                .map_err(|refusal| match refusal {
+                    WorkspaceRefusal::Replaced => fault::replaced(),
+                    WorkspaceRefusal::Overlaps(overlap) => overlaps(&overlap),
+                })?;
         }
         checked.insert(bound.to_owned(), identity);
         Ok(())

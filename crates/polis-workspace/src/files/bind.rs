@@ -89,6 +89,23 @@ pub fn resolve(
     Ok(place.text)
 }
 
+/// Refuses a directory that is recorded as bound but could not be bound.
+///
+/// The store that names it may be older than these rules, or not be written by polis at all. The directory has been opened
+/// without following links, so its path is the real one if it has no `..` and the like.
+pub(super) fn check_recorded(directory: &Path, data_dir: &Path) -> Result<(), PortError> {
+    let plain = directory
+        .components()
+        .filter(|name| matches!(name, Component::RootDir | Component::Normal(_)));
+    if plain.collect::<PathBuf>().as_os_str() != directory.as_os_str() {
+        return Err(invalid(
+            "The path that is recorded for the workspace is not the plain path of a directory.",
+            "have the person bind the workspace again: `polis ws bind`",
+        ));
+    }
+    check_place(directory, data_dir)
+}
+
 /// A directory that may be bound.
 struct Wanted {
     /// The part of it that is there.
@@ -196,7 +213,7 @@ fn check_place(wanted: &Path, data_dir: &Path) -> Result<(), PortError> {
 }
 
 /// The refusal of a directory that overlaps something of another project. Paths are for the person who asks for causes.
-fn overlaps(overlap: &Overlap) -> PortError {
+pub(super) fn overlaps(overlap: &Overlap) -> PortError {
     let (message, cause) = match overlap {
         Overlap::Workspace(workspace) => (
             "The directory overlaps a workspace of another polis project of this machine.",
@@ -261,7 +278,7 @@ fn make(there: &Path, missing: &[PathBuf]) -> Result<(), PortError> {
     Ok(())
 }
 
-fn canonical_or_given(path: &Path) -> PathBuf {
+pub(super) fn canonical_or_given(path: &Path) -> PathBuf {
     path.canonicalize()
         .or_else(|_| std::path::absolute(path))
         .unwrap_or_else(|_| path.to_path_buf())

@@ -7,6 +7,7 @@ use polis_core::workspace::file::{
     DeleteFile, ListFiles, MakeDir, MoveFile, ReadFile, SearchFiles, WorkspaceInfo,
 };
 use polis_ops::port::{Files as _, Site};
+use polis_workspace::registry::MachineRegistry;
 
 use crate::ground::{Office, code, edit, site, write};
 
@@ -218,4 +219,40 @@ fn a_bound_directory_that_is_gone_is_not_made_again() {
     // One that is put back is noticed.
     std::fs::create_dir(&path).unwrap();
     office.wait(files.write(&site, &write("f", "x"))).unwrap();
+}
+
+#[test]
+fn recorded_directory_that_cannot_be_bound_is_refused_at_use() {
+    let office = Office::new();
+    let base = office.directory.path().canonicalize().unwrap();
+    let below = |path: &str| base.join(path).to_str().unwrap().to_owned();
+    std::fs::create_dir_all(base.join("data/workspaces/other")).unwrap();
+    let registry = MachineRegistry::at(base.join("state"));
+    let registered = office.files.clone().with_registry(registry);
+    for (bound, expected) in [
+        ("/etc".to_owned(), Code::InvalidWorkspace),
+        ("/tmp/../etc".to_owned(), Code::InvalidWorkspace),
+        ("//etc".to_owned(), Code::InvalidWorkspace),
+        ("/etc/".to_owned(), Code::InvalidWorkspace),
+        ("/".to_owned(), Code::InvalidWorkspace),
+        ("/usr".to_owned(), Code::InvalidWorkspace),
+        (below(""), Code::InvalidWorkspace),
+        (below("data"), Code::WorkspaceOverlaps),
+        (below("data/workspaces/other"), Code::WorkspaceOverlaps),
+        (base.to_str().unwrap().to_owned(), Code::WorkspaceOverlaps),
+    ] {
+        let site = Site {
+            bound: Some(bound.clone()),
+            ..site("agent-001")
+        };
+        for files in [&office.files, &registered] {
+            let list = office.wait(files.list(&site, &ListFiles::default()));
+            assert_eq!(code(list), expected, "{bound}");
+            let write = office.wait(files.write(&site, &write("f", "x")));
+            assert_eq!(code(write), expected, "{bound}");
+            assert!(!office.wait(files.exists(&site)).unwrap(), "{bound}");
+            // What commands run in.
+            assert_eq!(code(files.prepare(&site)), expected, "{bound}");
+        }
+    }
 }
