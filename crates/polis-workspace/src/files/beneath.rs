@@ -4,15 +4,31 @@
 //! The kernel does it in one call (`openat2`). Where that call is missing, or a sandbox around us
 //! forbids it, the path is walked name by name, and links are resolved here. Both refuse absolute
 //! links (`EXDEV`), also those that would lead inside: where the workspace is, is not known inside.
+//!
+//! A path through the data of a project ([`PROJECT_DATA`]) is refused with [`RESERVED`]. The kernel does not tell which
+//! names a link has led through, so it is asked for the path without links first; only if there are any the path is
+//! walked, and each name on the way is looked at.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
+use polis_core::workspace::path::PROJECT_DATA;
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 /// The most links followed for one path, as in the kernel.
 const MAX_LINKS: usize = 40;
+
+/// The answer for a path that leads through the data of a project. No file system gives this number, and so it goes the
+/// way of all answers of the kernel.
+pub(super) const RESERVED: Errno = Errno::NOTNAM;
+
+/// The most directories that are kept open while a path with links is walked. Each takes a descriptor, of which a process
+/// has not many.
+const MAX_WALKED: usize = 256;
+
+/// How often a walk looks again at a name that was a link at one moment and none at the next.
+const MAX_SWAPPED: usize = 8;
 
 /// How often `openat2` is asked again when a rename somewhere disturbed it.
 const MAX_DISTURBED: usize = 16;
@@ -44,16 +60,23 @@ impl Resolver {
     }
 
     /// Opens what `path` means below `root`; an empty path is `root` itself. With `NOFOLLOW` a
-    /// link at the very end is not followed. Never creates anything.
+    /// link at the very end is not followed. Never creates anything. Fails with [`RESERVED`] if the path or a link leads
+    /// through the data of a project.
     pub(super) fn open(
         self,
         root: BorrowedFd<'_>,
         path: &[u8],
         flags: OFlags,
     ) -> Result<OwnedFd, Errno> {
-        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        self.resolve(root, path, flags, inside)
-            .unwrap_or_else(|| walk(root, path, flags, MAX_LINKS))
+        if names_reserved(path) {
+            return walk(root, path, flags, MAX_LINKS);
+        }
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let plain = self.resolve(root, path, flags, inside);
+        match plain.unwrap_or_else(|| walk(root, path, flags, 0)) {
+            Err(Errno::LOOP) => walk(root, path, flags, MAX_LINKS),
+            answer => answer,
+        }
     }
 
     /// The same for a path none of whose names may be a link.
@@ -104,8 +127,17 @@ fn open_here(from: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd
     }
 }
 
-/// Walks a path name by name. The directories gone through stay open, so that a `..` in a link
-/// leads back to where we really came from, and never above `root`.
+/// Whether a name is that of the data of a project.
+pub(super) fn is_reserved(name: &[u8]) -> bool {
+    name == PROJECT_DATA.as_bytes()
+}
+
+fn names_reserved(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(is_reserved)
+}
+
+/// Walks a path name by name. The directories gone through stay open where a `..` may be met, so that it leads back to
+/// where we really came from, and never above `root`. Fails with [`RESERVED`] at the data of a project.
 fn walk(
     root: BorrowedFd<'_>,
     path: &[u8],
@@ -114,12 +146,16 @@ fn walk(
 ) -> Result<OwnedFd, Errno> {
     let mut gone: Vec<OwnedFd> = Vec::new();
     let mut ahead: Vec<Vec<u8>> = Vec::new();
-    let mut links = 0;
+    let (mut links, mut swapped) = (0, 0);
     push_names(&mut ahead, path);
+    let may_go_back = most_links > 0 || ahead.iter().any(|name| name == b"..");
     while let Some(name) = ahead.pop() {
         if name == b".." {
             gone.pop().ok_or(Errno::XDEV)?;
             continue;
+        }
+        if is_reserved(&name) {
+            return Err(RESERVED);
         }
         let here = gone.last().map_or(root, AsFd::as_fd);
         let last = ahead.is_empty();
@@ -134,6 +170,12 @@ fn walk(
                 read_link(here, &name)?
             }
             Ok(fd) => {
+                if !may_go_back {
+                    gone.clear();
+                }
+                if gone.len() >= MAX_WALKED {
+                    return Err(Errno::NAMETOOLONG);
+                }
                 gone.push(fd);
                 continue;
             }
@@ -143,7 +185,12 @@ fn walk(
                 }
                 match read_link(here, &name) {
                     Ok(link) => link,
-                    // Not a link, or not any more.
+                    // Not a link any more: another look finds what it is now.
+                    Err(Errno::INVAL) if swapped < MAX_SWAPPED => {
+                        swapped += 1;
+                        ahead.push(name);
+                        continue;
+                    }
                     Err(Errno::INVAL) => return Err(errno),
                     Err(other) => return Err(other),
                 }

@@ -5,9 +5,11 @@ use std::io;
 
 use polis_core::Code;
 use polis_core::id::quoted;
-use polis_core::workspace::path::WorkspacePath;
+use polis_core::workspace::path::{PROJECT_DATA, WorkspacePath};
 use polis_ops::PortError;
 use rustix::io::Errno;
+
+use super::beneath::RESERVED;
 
 /// What was being done when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,7 @@ impl Doing {
         let named = quoted(path);
         let error = match errno {
             Errno::NOENT => return not_found(path),
+            RESERVED => return reserved(path),
             Errno::XDEV => leads_out(path),
             Errno::LOOP => PortError::new(
                 Code::NotAFile,
@@ -121,6 +124,18 @@ pub(super) fn leads_out(path: &str) -> PortError {
             quoted(path)
         ),
         "use a path inside the workspace; links inside have to be relative",
+    )
+}
+
+/// The refusal for a path that leads through the data of a project.
+pub(super) fn reserved(path: &str) -> PortError {
+    PortError::new(
+        Code::InvalidInput,
+        format!(
+            "A link on the way to {} leads to {PROJECT_DATA}, which is reserved for the data of a polis project.",
+            quoted(path)
+        ),
+        "use another path; delete the link if nothing else needs it",
     )
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::WorkspaceDir;
-use super::beneath::{kind, look, read_link};
+use super::beneath::{is_reserved, kind, look, read_link};
 use super::fault::{self, Doing};
 
 /// For a directory in which something is changed: it is synchronised afterwards.
@@ -212,6 +212,9 @@ impl WorkspaceDir {
                 dir: self.directory(directory).map_err(&failed)?,
                 name: name.to_vec(),
             };
+            if is_reserved(name) {
+                return Err(fault::reserved(&path.to_string()));
+            }
             at = directory.to_vec();
         }
         Err(failed(Errno::LOOP))

@@ -3,7 +3,8 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use polis_core::Code;
-use polis_core::workspace::file::{EntryType, ListFiles};
+use polis_core::workspace::file::{EntryType, ListFiles, SearchFiles};
+use polis_ops::PortError;
 use polis_workspace::files::{FileLimits, WorkspaceDir};
 
 use crate::ground::{Ground, RESOLVERS, code, edit, is_root, limits, skipped, write};
@@ -94,6 +95,130 @@ fn pages_of_a_listing_have_every_entry_once_in_order() {
 }
 
 #[test]
+fn data_of_a_project_is_not_reached_through_links() {
+    for resolver in RESOLVERS {
+        let ground = Ground::with(resolver);
+        for directory in ["sub/.agent-workspace/deep", ".agent-workspace/deep", "real"] {
+            std::fs::create_dir_all(ground.at(directory)).unwrap();
+        }
+        for directory in ["sub/.agent-workspace", ".agent-workspace"] {
+            for file in ["polis.toml", "deep/polis.toml"] {
+                std::fs::write(ground.at(directory).join(file), "needle").unwrap();
+            }
+        }
+        std::fs::write(ground.at("plain"), "needle").unwrap();
+        for (link, target) in [
+            ("data", ".agent-workspace"),
+            ("slash", ".agent-workspace/"),
+            ("nested", "sub/.agent-workspace"),
+            ("real/up", "../real/./../.agent-workspace"),
+            ("twice", "data"),
+            ("deep", "twice/deep"),
+            ("file", ".agent-workspace/polis.toml"),
+            ("file-deep", "deep/polis.toml"),
+            ("file-new", ".agent-workspace/new"),
+            ("absent", "real/.agent-workspace"),
+            ("fine", "real"),
+        ] {
+            std::os::unix::fs::symlink(target, ground.at(link)).unwrap();
+        }
+        let refused = |answer: Result<(), PortError>, path: &str| {
+            let error = answer.unwrap_err();
+            ground.check_silent(&error);
+            assert_eq!(error.code, Code::InvalidInput, "{path}: {error}");
+            assert!(error.message.contains("reserved"), "{path}: {error}");
+        };
+        // A link on the way.
+        for path in [
+            "data/polis.toml",
+            "data/deep/polis.toml",
+            "data/new",
+            "slash/polis.toml",
+            "nested/polis.toml",
+            "real/up/polis.toml",
+            "twice/polis.toml",
+            "twice/deep/polis.toml",
+            "deep/polis.toml",
+            "absent/new",
+            "fine/up/polis.toml",
+        ] {
+            refused(ground.read(path).map(|_| ()), path);
+            refused(ground.write(path, "x").map(|_| ()), path);
+            refused(ground.edit(path, "needle", "x").map(|_| ()), path);
+            refused(ground.delete(path, true), path);
+            refused(ground.make_dir(path), path);
+            refused(ground.make_dir(&format!("{path}/more")), path);
+            refused(ground.rename(path, "taken", true), path);
+            refused(ground.rename("plain", path, true), path);
+            refused(ground.dir.search(&needles(path)).map(|_| ()), path);
+            refused(ground.list(path).map(|_| ()), path);
+        }
+        // A link at the end.
+        for path in [
+            "data", "slash", "nested", "real/up", "twice", "deep", "absent",
+        ] {
+            refused(ground.list(path).map(|_| ()), path);
+            refused(ground.read(path).map(|_| ()), path);
+            refused(ground.make_dir(path), path);
+            refused(ground.dir.search(&needles(path)).map(|_| ()), path);
+            let new = format!("{path}/new");
+            refused(ground.write(&new, "x").map(|_| ()), &new);
+        }
+        for path in ["file", "file-deep", "file-new", "data", "absent"] {
+            refused(ground.write(path, "x").map(|_| ()), path);
+            refused(ground.edit(path, "needle", "x").map(|_| ()), path);
+            refused(ground.read(path).map(|_| ()), path);
+        }
+        for directory in ["sub/.agent-workspace", ".agent-workspace"] {
+            let mut names: Vec<_> = std::fs::read_dir(ground.at(directory))
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            assert_eq!(names, ["deep", "polis.toml"]);
+            let content = std::fs::read_to_string(ground.at(directory).join("polis.toml"));
+            assert_eq!(content.unwrap(), "needle");
+        }
+        assert!(!ground.at("real/.agent-workspace").exists());
+        // Sums follow no links: plain, the links, real, sub.
+        let info = ground.dir.info().unwrap();
+        assert_eq!((info.file_count, info.dir_count), (12, 2));
+        // Other links still work, and a link itself can be moved and deleted.
+        ground.write("fine/new", "x").unwrap();
+        assert_eq!(ground.read("real/new").unwrap().content, "x");
+        ground.rename("data", "moved", false).unwrap();
+        ground.delete("moved", false).unwrap();
+        assert!(ground.at(".agent-workspace/polis.toml").exists());
+    }
+}
+
+#[test]
+fn path_through_a_link_may_be_only_so_deep() {
+    for resolver in RESOLVERS {
+        let ground = Ground::with(resolver);
+        ground.make_dir("real").unwrap();
+        std::os::unix::fs::symlink("real", ground.at("link")).unwrap();
+        let deep = |levels: usize| vec!["d"; levels].join("/");
+        std::fs::create_dir_all(ground.at(&format!("real/{}", deep(1_000)))).unwrap();
+        ground
+            .write(&format!("real/{}/f", deep(1_000)), "x")
+            .unwrap();
+        ground.write(&format!("link/{}/f", deep(200)), "x").unwrap();
+        let too_deep = format!("link/{}/f", deep(1_000));
+        assert_eq!(code(ground.read(&too_deep)), Code::InvalidInput);
+    }
+}
+
+fn needles(path: &str) -> SearchFiles {
+    SearchFiles {
+        pattern: "needle".to_owned(),
+        path: Some(path.to_owned()),
+        all: true,
+        ..SearchFiles::default()
+    }
+}
+
+#[test]
 fn data_of_a_project_is_neither_made_nor_seen() {
     for resolver in RESOLVERS {
         let ground = Ground::with(resolver);
@@ -125,7 +250,7 @@ fn data_of_a_project_is_neither_made_nor_seen() {
         let listed = ground.dir.list(&all).unwrap().files;
         let listed: Vec<_> = listed.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(listed, ["plain", "sub"]);
-        let ask = polis_core::workspace::file::SearchFiles {
+        let ask = SearchFiles {
             pattern: "needle".to_owned(),
             all: true,
             ..Default::default()
