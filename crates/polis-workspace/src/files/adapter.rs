@@ -21,10 +21,10 @@ use polis_core::workspace::path::WorkspacePath;
 use polis_ops::PortError;
 use polis_ops::port::{Files, PortFuture, Site};
 use rustix::process::geteuid;
-use tokio::sync::Semaphore;
 
 use super::bind::{canonical_or_given, check_recorded, overlaps};
 use super::fault::{self, Doing};
+use super::memory::{LIST_SLOTS, RECURSIVE_LIST_SLOTS, SEARCH_SLOTS, SUM_SLOTS, TreeSlots};
 use super::place::sync_directory;
 use super::{FileLimits, WorkspaceDir, bind, resolve};
 use crate::directory::DirectoryIdentity;
@@ -32,9 +32,6 @@ use crate::registry::{MachineRegistry, WorkspaceHold, WorkspaceRefusal};
 
 /// Where default workspaces are, below the data directory.
 const WORKSPACES: &str = "workspaces";
-
-/// The most searches of a process that run at the same time.
-const MAX_SEARCHES: usize = 2;
 
 /// The files of the workspaces of one data directory.
 #[derive(Debug, Clone)]
@@ -47,8 +44,6 @@ struct Shared {
     data_dir: PathBuf,
     limits: FileLimits,
     registry: Option<MachineRegistry>,
-    /// Lets only so many searches run at a time: each holds lines and compiled patterns.
-    searches: Semaphore,
     /// Bound directories that were found to be the right ones.
     checked: Mutex<HashMap<PathBuf, DirectoryIdentity>>,
 }
@@ -66,7 +61,6 @@ impl WorkspaceFiles {
                 data_dir: data_dir.into(),
                 limits,
                 registry: None,
-                searches: Semaphore::new(MAX_SEARCHES),
                 checked: Mutex::default(),
             }),
         }
@@ -81,7 +75,6 @@ impl WorkspaceFiles {
                 data_dir: self.shared.data_dir.clone(),
                 limits: self.shared.limits,
                 registry: Some(registry),
-                searches: Semaphore::new(MAX_SEARCHES),
                 checked: Mutex::default(),
             }),
         }
@@ -139,6 +132,29 @@ impl WorkspaceFiles {
             tokio::task::spawn_blocking(move || work(&shared, &site, &ask))
                 .await
                 .map_err(|error| PortError::internal("Working on a file", error))?
+        })
+    }
+
+    /// Does something that goes through a tree when there are slots for it. The thread has them, not the caller: it goes on
+    /// when a caller goes away.
+    fn on_tree<'a, A, T>(
+        &'a self,
+        count: u32,
+        site: &'a Site,
+        ask: &'a A,
+        work: impl FnOnce(&Shared, &Site, &A) -> Result<T, PortError> + Send + 'static,
+    ) -> PortFuture<'a, T>
+    where
+        A: Clone + Send + Sync + 'static,
+        T: Send + 'static,
+    {
+        Box::pin(async move {
+            let slots = TreeSlots::wait(count).await;
+            let work = move |shared: &Shared, site: &Site, ask: &A| {
+                let _slots = slots;
+                work(shared, site, ask)
+            };
+            self.on(site, ask, work).await
         })
     }
 }
@@ -314,7 +330,11 @@ impl Files for WorkspaceFiles {
     }
 
     fn list<'a>(&'a self, site: &'a Site, ask: &'a ListFiles) -> PortFuture<'a, FileList> {
-        self.on(site, ask, |shared, site, ask| {
+        let slots = match ask.recursive {
+            true => RECURSIVE_LIST_SLOTS,
+            false => LIST_SLOTS,
+        };
+        self.on_tree(slots, site, ask, |shared, site, ask| {
             let path = WorkspacePath::parse_directory(ask.path.as_deref())?;
             match shared.open(site)? {
                 Some(dir) => dir.list(ask),
@@ -325,24 +345,22 @@ impl Files for WorkspaceFiles {
     }
 
     fn info<'a>(&'a self, site: &'a Site) -> PortFuture<'a, WorkspaceInfo> {
-        self.on(site, &(), |shared, site, ()| match shared.open(site)? {
-            Some(dir) => dir.info(),
-            None => Ok(WorkspaceInfo::default()),
+        self.on_tree(SUM_SLOTS, site, &(), |shared, site, ()| {
+            match shared.open(site)? {
+                Some(dir) => dir.info(),
+                None => Ok(WorkspaceInfo::default()),
+            }
         })
     }
 
     fn search<'a>(&'a self, site: &'a Site, ask: &'a SearchFiles) -> PortFuture<'a, SearchResult> {
-        let search = self.on(site, ask, |shared, site, ask| {
+        self.on_tree(SEARCH_SLOTS, site, ask, |shared, site, ask| {
             let path = WorkspacePath::parse_directory(ask.path.as_deref())?;
             match shared.open(site)? {
                 Some(dir) => dir.search(ask),
                 None if path.is_root() => Ok(SearchResult::default()),
                 None => Err(fault::not_found(&path.to_string())),
             }
-        });
-        Box::pin(async move {
-            let _permit = self.shared.searches.acquire().await;
-            search.await
         })
     }
 }

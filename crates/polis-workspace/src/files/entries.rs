@@ -2,20 +2,21 @@
 //!
 //! Everything goes by open directories and single names, so a directory that is swapped for a link
 //! meanwhile is not entered. Whatever a tree looks like, the directories that are open at once and the
-//! memory for those still to be entered are bounded; what does not fit is left out, and the caller
-//! learns that something was.
+//! memory for those still to be entered are bounded (`memory.rs`); what does not fit is left out, and the
+//! caller learns that something was.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::rc::Rc;
 
-use polis_core::workspace::path::{MAX_PATH_BYTES, PROJECT_DATA, is_unfinished};
+use polis_core::workspace::path::{MAX_PATH_BYTES, is_unfinished};
 use rustix::fs::{FileType, OFlags, RawDir};
 use rustix::io::Errno;
 
-use super::beneath::{Resolver, kind, look};
+use super::beneath::{Resolver, is_reserved, kind, look};
+use super::memory::{CountedBytes, CountedOpen, WalkMemory};
 
 /// As many entries as the kernel gives at once.
 const BUFFER_BYTES: usize = 32 * 1024;
@@ -26,15 +27,11 @@ const MANY_OPEN: usize = 64;
 /// Paths of at most this many bytes are given to the kernel in one piece.
 const LONG_PATH: usize = 3_500;
 
-/// The most directories a walk keeps open. More are needed only for a tree that branches at every level and is deeper
-/// than paths can be long.
-const MAX_OPEN: usize = 256;
+/// What an entry takes beside its name: itself, its place in a list that grows by doubling, and what the allocator adds.
+const ENTRY_BYTES: usize = 160;
 
-/// The most memory for entries that a walk has still to visit, in bytes.
-const MAX_PENDING_BYTES: usize = 16 * 1024 * 1024;
-
-/// What an entry takes beside its name.
-const PENDING_ENTRY_BYTES: usize = 96;
+/// What a path that entries share takes beside its text.
+const SHARED_PATH_BYTES: usize = 96;
 
 /// Every entry of a directory but `.` and `..`, as the kernel gives them. The position in the
 /// directory moves with it, so it is read once.
@@ -78,7 +75,7 @@ pub(super) fn each_shown(
         if found == FileType::RegularFile && is_unfinished(name.to_bytes()) {
             return Ok(());
         }
-        if name.to_bytes() == PROJECT_DATA.as_bytes() {
+        if is_reserved(name.to_bytes()) {
             return Ok(());
         }
         visit(name, found)
@@ -89,57 +86,53 @@ pub(super) fn each_shown(
 #[derive(Debug)]
 struct Anchor {
     fd: OwnedFd,
-    open: Rc<Cell<usize>>,
+    counted: CountedOpen,
 }
 
-impl Drop for Anchor {
-    fn drop(&mut self) {
-        self.open.set(self.open.get().saturating_sub(1));
-    }
-}
-
-/// The memory that the entries still to be visited take, which a walk bounds.
-#[derive(Debug, Default)]
-pub(super) struct PendingBytes(usize);
-
-impl PendingBytes {
-    /// Counts one more entry; `false` if there is no room for it.
-    pub(super) fn add(&mut self, name: &[u8]) -> bool {
-        let with_it = self.0 + PENDING_ENTRY_BYTES + name.len();
-        if with_it > MAX_PENDING_BYTES {
-            return false;
-        }
-        self.0 = with_it;
-        true
-    }
-
-    /// Counts an entry that is visited now.
-    pub(super) fn remove(&mut self, name: &[u8]) {
-        self.0 = self.0.saturating_sub(PENDING_ENTRY_BYTES + name.len());
-    }
-}
-
-/// Something below an open directory, to be opened later. What entries of one directory have in common they share: a
-/// directory may have many, and its path may be long.
+/// The path of a directory, with a slash at its end unless empty. The entries of the directory share it: there may be many,
+/// and it may be long.
 #[derive(Debug, Clone)]
+pub(super) struct SharedPath(Rc<(Box<[u8]>, CountedBytes)>);
+
+impl SharedPath {
+    /// The path of a directory in another one; none if there is no memory for it. Empty names add nothing.
+    pub(super) fn of(memory: &Rc<WalkMemory>, above: &[u8], name: &[u8]) -> Option<Self> {
+        let slash: &[u8] = if name.is_empty() { b"" } else { b"/" };
+        let length = above.len() + name.len() + slash.len();
+        let counted = memory.count(length + SHARED_PATH_BYTES)?;
+        let path = [above, name, slash].concat().into_boxed_slice();
+        Some(Self(Rc::new((path, counted))))
+    }
+}
+
+impl Deref for SharedPath {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0.0
+    }
+}
+
+/// Something below an open directory, to be opened later.
+#[derive(Debug)]
 pub(super) struct Below {
     anchor: Rc<Anchor>,
-    /// From the anchor to the directory it is in, with a slash at its end unless empty.
-    directory: Rc<[u8]>,
+    /// From the anchor to the directory it is in.
+    directory: SharedPath,
     name: Box<[u8]>,
+    _counted: CountedBytes,
 }
 
 impl Below {
-    /// The directory that a walk begins in.
-    pub(super) fn top(fd: OwnedFd) -> Self {
-        Self {
-            anchor: Rc::new(Anchor {
-                fd,
-                open: Rc::new(Cell::new(1)),
-            }),
-            directory: Rc::default(),
+    /// The directory that a walk begins in; none if the walk has no memory left.
+    pub(super) fn top(fd: OwnedFd, memory: &Rc<WalkMemory>) -> Option<Self> {
+        let counted = memory.count_open()?;
+        Some(Self {
+            anchor: Rc::new(Anchor { fd, counted }),
+            directory: SharedPath::of(memory, b"", b"")?,
             name: Box::default(),
-        }
+            _counted: memory.count(ENTRY_BYTES)?,
+        })
     }
 
     /// Its name in its directory; empty for the one that a walk begins in.
@@ -159,39 +152,26 @@ impl Below {
     }
 
     /// What makes `Below`s of the entries of this directory, which is open now; none if too many directories would have
-    /// to stay open.
+    /// to stay open, or their paths would take too much memory.
     pub(super) fn opened(&self, fd: OwnedFd) -> Option<Inside> {
-        let open = self.anchor.open.get();
+        let memory = self.anchor.counted.memory();
         let length = self.directory.len() + self.name.len();
-        if open >= MANY_OPEN && length < LONG_PATH {
+        if memory.open_count() >= MANY_OPEN && length < LONG_PATH {
             return Some(Inside {
                 fd: Ok(fd),
                 anchor: Rc::clone(&self.anchor),
-                directory: with_slash(&self.directory, &self.name),
+                directory: SharedPath::of(memory, &self.directory, &self.name)?,
             });
         }
-        if open >= MAX_OPEN {
-            return None;
-        }
-        self.anchor.open.set(open + 1);
-        let anchor = Rc::new(Anchor {
-            fd,
-            open: Rc::clone(&self.anchor.open),
-        });
+        let counted = memory.count_open()?;
+        let directory = SharedPath::of(memory, b"", b"")?;
+        let anchor = Rc::new(Anchor { fd, counted });
         Some(Inside {
             fd: Err(Rc::clone(&anchor)),
             anchor,
-            directory: Rc::default(),
+            directory,
         })
     }
-}
-
-/// The path of a directory, with a slash at its end unless empty.
-pub(super) fn with_slash(above: &[u8], name: &[u8]) -> Rc<[u8]> {
-    if name.is_empty() {
-        return above.into();
-    }
-    [above, name, b"/"].concat().into()
 }
 
 /// A directory that is open and being read.
@@ -200,17 +180,20 @@ pub(super) struct Inside {
     /// Open by itself, or as the anchor of what is below.
     fd: Result<OwnedFd, Rc<Anchor>>,
     anchor: Rc<Anchor>,
-    directory: Rc<[u8]>,
+    directory: SharedPath,
 }
 
 impl Inside {
-    /// An entry of it.
-    pub(super) fn entry(&self, name: &[u8]) -> Below {
-        Below {
+    /// An entry of it; none if there is no memory for it.
+    pub(super) fn entry(&self, name: &[u8]) -> Option<Below> {
+        let memory = self.anchor.counted.memory();
+        let counted = memory.count(name.len() + ENTRY_BYTES)?;
+        Some(Below {
             anchor: Rc::clone(&self.anchor),
-            directory: Rc::clone(&self.directory),
+            directory: self.directory.clone(),
             name: name.into(),
-        }
+            _counted: counted,
+        })
     }
 }
 
@@ -249,13 +232,13 @@ pub(super) fn each_below(
     top: OwnedFd,
     resolver: Resolver,
     paths: Paths,
+    memory: &Rc<WalkMemory>,
     mut visit: impl FnMut(&Met<'_>) -> Result<(), Errno>,
 ) -> Result<bool, Errno> {
-    let mut ahead = vec![(Below::top(top), Rc::<[u8]>::default())];
-    let mut pending = PendingBytes::default();
+    let top = Below::top(top, memory).zip(SharedPath::of(memory, b"", b""));
+    let mut ahead = Vec::from_iter(top);
     let mut is_complete = true;
     while let Some((below, above)) = ahead.pop() {
-        pending.remove(below.name());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = match below.open(resolver, flags) {
             Ok(fd) => fd,
@@ -265,10 +248,11 @@ pub(super) fn each_below(
             Err(errno) => return Err(errno),
         };
         let prefix = match paths {
-            Paths::Kept => with_slash(&above, below.name()),
-            Paths::Left => Rc::default(),
+            Paths::Kept => SharedPath::of(memory, &above, below.name()),
+            // Always empty.
+            Paths::Left => Some(above),
         };
-        let Some(inside) = below.opened(fd) else {
+        let Some((inside, prefix)) = below.opened(fd).zip(prefix) else {
             is_complete = false;
             continue;
         };
@@ -286,10 +270,9 @@ pub(super) fn each_below(
                 kind,
             })?;
             if kind == FileType::Directory {
-                if pending.add(name.to_bytes()) {
-                    ahead.push((inside.entry(name.to_bytes()), Rc::clone(&prefix)));
-                } else {
-                    is_complete = false;
+                match inside.entry(name.to_bytes()) {
+                    Some(entry) => ahead.push((entry, prefix.clone())),
+                    None => is_complete = false,
                 }
             }
             Ok(())

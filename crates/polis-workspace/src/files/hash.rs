@@ -1,7 +1,7 @@
 //! SHA-256 of contents, and whether it is the one a caller expects.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _, Seek as _, Write};
 
 use polis_core::id::quoted;
 use polis_core::workspace::path::WorkspacePath;
@@ -14,6 +14,25 @@ use super::fault;
 /// A content's hash, hexadecimal.
 pub(super) fn of(content: &[u8]) -> String {
     hex(&Sha256::digest(content))
+}
+
+/// The same of what is written piece by piece.
+pub(super) fn of_written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> String {
+    struct Hashing(Sha256);
+    impl Write for Hashing {
+        fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+            self.0.update(piece);
+            Ok(piece.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hashing = Hashing(Sha256::new());
+    // Hashing takes everything.
+    let _ = write(&mut hashing);
+    hex(&hashing.0.finalize())
 }
 
 /// The same of a whole file, which may be larger than memory.

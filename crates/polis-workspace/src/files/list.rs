@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
+use std::rc::Rc;
 
 use polis_core::Timestamp;
 use polis_core::workspace::file::{EntryType, FileEntry, FileList, ListFiles, WorkspaceInfo};
@@ -13,6 +14,7 @@ use rustix::io::Errno;
 use super::WorkspaceDir;
 use super::entries::{Met, Paths, each_below, each_shown};
 use super::fault::Doing;
+use super::memory::WalkMemory;
 use super::place::DIRECTORY;
 
 /// The most entries of a listing: it is held in memory.
@@ -21,6 +23,9 @@ const MAX_LISTED: usize = 200_000;
 /// The most bytes that the names of a listing have together. Paths get longer the deeper a tree is, so the number of
 /// entries alone bounds nothing.
 const MAX_LISTED_BYTES: usize = 8 * 1024 * 1024;
+
+/// The same of a listing by pages. Servers ask for pages, and many at once.
+const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 impl WorkspaceDir {
     /// A directory's entries by name. Names that are not UTF-8 are shown with replacements.
@@ -33,7 +38,10 @@ impl WorkspaceDir {
             .map_err(&failed)?;
         let mut page = Page::of(ask);
         let is_complete = if ask.recursive {
-            each_below(top, self.resolver, Paths::Kept, |met| page.add(met))
+            let memory = WalkMemory::of_request();
+            each_below(top, self.resolver, Paths::Kept, &memory, |met| {
+                page.add(met)
+            })
         } else {
             let dir = top.as_fd();
             each_shown(dir, |name, kind| {
@@ -53,12 +61,17 @@ impl WorkspaceDir {
     /// How much is in the workspace. Directories that may not be read count without what is in
     /// them.
     pub fn info(&self) -> Result<WorkspaceInfo, PortError> {
+        self.sum_up(&WalkMemory::of_request())
+    }
+
+    /// The same with the memory of a walk.
+    pub(super) fn sum_up(&self, memory: &Rc<WalkMemory>) -> Result<WorkspaceInfo, PortError> {
         let failed = Doing::Reading.at(&WorkspacePath::root());
         let top = fs::openat(&self.root, c".", DIRECTORY, Mode::empty()).map_err(&failed)?;
         let top_changed = fs::fstat(&top).map(|stat| millis(&stat)).map_err(&failed)?;
         let mut info = WorkspaceInfo::default();
         let mut changed = top_changed;
-        let is_complete = each_below(top, self.resolver, Paths::Left, |met| {
+        let is_complete = each_below(top, self.resolver, Paths::Left, memory, |met| {
             let Some(stat) = met.stat()? else {
                 return Ok(());
             };
@@ -104,6 +117,7 @@ struct Page {
     files: Vec<FileEntry>,
     bytes: usize,
     limit: usize,
+    max_bytes: usize,
     after: Option<String>,
     /// The last name that fits, once there are more entries than do.
     ceiling: Option<String>,
@@ -118,6 +132,11 @@ impl Page {
             files: Vec::new(),
             bytes: 0,
             limit: limit.min(MAX_LISTED),
+            max_bytes: if ask.limit.is_some() {
+                MAX_PAGE_BYTES
+            } else {
+                MAX_LISTED_BYTES
+            },
             after: ask.cursor.clone(),
             ceiling: None,
         }
@@ -144,7 +163,7 @@ impl Page {
         self.bytes += name.len();
         self.files.push(FileEntry { name, kind, size });
         // Twice as much as is answered, so that sorting is rare.
-        if self.files.len() > 2 * self.limit.max(512) || self.bytes > 2 * MAX_LISTED_BYTES {
+        if self.files.len() > 2 * self.limit.max(512) || self.bytes > 2 * self.max_bytes {
             self.cut();
         }
         Ok(())
@@ -156,7 +175,7 @@ impl Page {
         let mut bytes = 0;
         let fitting = self.files.iter().take(self.limit).take_while(|file| {
             bytes += file.name.len();
-            bytes <= MAX_LISTED_BYTES
+            bytes <= self.max_bytes
         });
         let fitting = fitting.count();
         if fitting < self.files.len() {

@@ -36,6 +36,7 @@ mod gitignore;
 mod hash;
 mod hold;
 mod list;
+mod memory;
 mod place;
 mod read;
 mod relocate;

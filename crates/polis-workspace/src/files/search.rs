@@ -23,10 +23,11 @@ use rustix::io::Errno;
 
 use super::WorkspaceDir;
 use super::beneath::{Resolver, kind};
-use super::entries::{Below, Inside, PendingBytes, each_shown, with_slash};
+use super::entries::{Below, Inside, SharedPath, each_shown};
 use super::fault::{self, Doing};
 use super::gitignore::{Rules, Verdict};
 use super::hold::AT_ONCE;
+use super::memory::WalkMemory;
 use super::place::DIRECTORY;
 
 /// How many matches are answered unless the caller says.
@@ -197,8 +198,8 @@ fn small_file(dir: BorrowedFd<'_>, name: &[u8]) -> Option<Vec<u8>> {
 #[derive(Debug)]
 struct Ahead {
     below: Below,
-    /// The directory it is in, from the workspace down, with a slash at its end unless empty.
-    directory: Rc<[u8]>,
+    /// The directory it is in, from the workspace down.
+    directory: SharedPath,
     is_directory: bool,
     ignored: Option<Rc<Chain>>,
 }
@@ -225,18 +226,20 @@ impl Search {
         path: &WorkspacePath,
         ignored: Option<Rc<Chain>>,
     ) -> Result<(), Errno> {
-        let mut pending = PendingBytes::default();
-        let mut ahead = vec![Ahead {
-            below: Below::top(top),
-            directory: with_slash(b"", path.as_str().as_bytes()),
+        let memory = WalkMemory::of_request();
+        let directory = SharedPath::of(&memory, b"", path.as_str().as_bytes());
+        let top = Below::top(top, &memory).zip(directory);
+        let top = top.map(|(below, directory)| Ahead {
+            below,
+            directory,
             is_directory: true,
             ignored,
-        }];
+        });
+        let mut ahead = Vec::from_iter(top);
         while let Some(next) = ahead.pop() {
             if self.result.truncated {
                 break;
             }
-            pending.remove(next.below.name());
             let flags = if next.is_directory {
                 DIRECTORY
             } else {
@@ -249,8 +252,11 @@ impl Search {
                 Err(_) => continue,
             };
             if next.is_directory {
-                match next.below.opened(fd) {
-                    Some(inside) => self.enter(&inside, &next, &mut ahead, &mut pending)?,
+                let here = SharedPath::of(&memory, &next.directory, next.below.name());
+                match next.below.opened(fd).zip(here) {
+                    Some((inside, here)) => {
+                        self.enter(&inside, &here, next.ignored, &mut ahead)?;
+                    }
                     None => self.is_complete = false,
                 }
             } else if kind(&fs::fstat(&fd)?) == FileType::RegularFile {
@@ -266,12 +272,10 @@ impl Search {
     fn enter(
         &mut self,
         inside: &Inside,
-        directory: &Ahead,
+        here: &SharedPath,
+        mut ignored: Option<Rc<Chain>>,
         ahead: &mut Vec<Ahead>,
-        pending: &mut PendingBytes,
     ) -> Result<(), Errno> {
-        let mut ignored = directory.ignored.clone();
-        let here = with_slash(&directory.directory, directory.below.name());
         if !self.all {
             ignored = Chain::extend(ignored, inside.as_fd(), here.len());
         }
@@ -289,13 +293,14 @@ impl Search {
             if !self.takes(&path, name, is_directory, ignored.as_ref()) {
                 return Ok(());
             }
-            if path.len() > MAX_PATH_BYTES || !pending.add(name) {
+            let entry = inside.entry(name);
+            let Some(below) = entry.filter(|_| path.len() <= MAX_PATH_BYTES) else {
                 self.is_complete = false;
                 return Ok(());
-            }
+            };
             ahead.push(Ahead {
-                below: inside.entry(name),
-                directory: Rc::clone(&here),
+                below,
+                directory: here.clone(),
                 is_directory,
                 ignored: ignored.clone(),
             });

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
-use std::io::Write as _;
+use std::io::{self, Write};
 use std::os::fd::{AsFd as _, BorrowedFd};
 
 use polis_core::workspace::path::{UNFINISHED, is_unfinished};
@@ -79,9 +79,12 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Fills it, durably.
-    pub(super) fn fill(&mut self, content: &[u8]) -> std::io::Result<()> {
-        self.file.write_all(content)?;
+    /// Fills it with what `write` writes, durably.
+    pub(super) fn fill(
+        &mut self,
+        write: &dyn Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        write(&mut self.file)?;
         self.file.sync_all()
     }
 

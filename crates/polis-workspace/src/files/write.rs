@@ -6,7 +6,8 @@
 //! outside. A link at the path stays, and what it leads to is replaced, inside only.
 
 use std::borrow::Cow;
-use std::os::fd::AsFd as _;
+use std::io::{self, Write};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Instant;
 
 use base64::Engine as _;
@@ -20,6 +21,7 @@ use rustix::io::Errno;
 
 use super::fault::{self, Doing};
 use super::hold::{Wants, lock};
+use super::memory::WalkMemory;
 use super::place::{DIRECTORY, Made, Place};
 use super::unfinished::Unfinished;
 use super::{WorkspaceDir, hash};
@@ -64,7 +66,7 @@ impl WorkspaceDir {
             if create_only {
                 // Looked first only to spare the work: what counts is that nothing is replaced.
                 let there = place.look().map_err(&failed)?.is_some();
-                if there || !self.put(path, &place, content, None, made)? {
+                if there || !self.put_whole(path, &place, content, None, made)? {
                     return Err(fault::exists(&path.to_string()));
                 }
                 return Ok(written(content, true));
@@ -84,12 +86,29 @@ impl WorkspaceDir {
                 hash::compare(path, expected, current)?;
             }
             let stat = held.as_ref().map(|held| &held.stat);
-            if self.put(path, &place, content, stat, made)? {
+            if self.put_whole(path, &place, content, stat, made)? {
                 return Ok(written(content, held.is_none()));
             }
             // It came up meanwhile.
         }
         Err(failed(Errno::AGAIN))
+    }
+
+    /// Puts content that is in memory in its place, as [`put`](Self::put) does.
+    fn put_whole(
+        &self,
+        path: &WorkspacePath,
+        place: &Place<'_>,
+        content: &[u8],
+        old: Option<&Stat>,
+        made: &Made,
+    ) -> Result<bool, PortError> {
+        let quota = self.lock_quota(path)?;
+        let new = NewContent {
+            size: bytes(content),
+            write: &|file| file.write_all(content),
+        };
+        self.put(path, place, &new, old, made, quota.as_ref())
     }
 
     /// Puts content in its place: instead of the file that was seen there, or, if none was, unless
@@ -98,19 +117,23 @@ impl WorkspaceDir {
         &self,
         path: &WorkspacePath,
         place: &Place<'_>,
-        content: &[u8],
+        content: &NewContent<'_>,
         old: Option<&Stat>,
         made: &Made,
+        quota: Option<&QuotaLock>,
     ) -> Result<bool, PortError> {
         let failed = Doing::Writing.at(path);
-        let _quota = self.within_quota(path, bytes(content), old)?;
+        if let Some(quota) = quota {
+            self.check_quota(quota, content.size, old)?;
+        }
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let mut new = Unfinished::begin(place, Mode::from_raw_mode(mode)).map_err(&failed)?;
         match old {
             Some(old) => keep_rights(&new, old).map_err(&failed)?,
             None => self.give_to_owner(new.file.as_fd()).map_err(&failed)?,
         }
-        new.fill(content).map_err(Doing::Writing.io_at(path))?;
+        new.fill(content.write)
+            .map_err(Doing::Writing.io_at(path))?;
         made.sync().map_err(&failed)?;
         let placed = match old {
             Some(_) => new.replace(),
@@ -125,14 +148,8 @@ impl WorkspaceDir {
         Ok(true)
     }
 
-    /// Refuses what would not fit. What is answered keeps others from filling up the same room
-    /// meanwhile.
-    fn within_quota(
-        &self,
-        path: &WorkspacePath,
-        new: u64,
-        old: Option<&Stat>,
-    ) -> Result<Option<impl Drop + use<>>, PortError> {
+    /// Keeps others from filling up the room that a quota leaves, if there is one. Waits for them.
+    pub(super) fn lock_quota(&self, path: &WorkspacePath) -> Result<Option<QuotaLock>, PortError> {
         let Some(most) = self.limits.quota else {
             return Ok(None);
         };
@@ -140,8 +157,19 @@ impl WorkspaceDir {
         let root = fs::openat(&self.root, c".", DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .map_err(Doing::Writing.at(path))?;
         lock(&root, path, Instant::now() + self.limits.lock_wait)?;
+        Ok(Some(QuotaLock { most, _root: root }))
+    }
+
+    /// Refuses what would not fit.
+    fn check_quota(
+        &self,
+        quota: &QuotaLock,
+        new: u64,
+        old: Option<&Stat>,
+    ) -> Result<(), PortError> {
+        let most = quota.most;
         let old = old.map_or(0, |old| u64::try_from(old.st_size).unwrap_or(0));
-        let info = self.info()?;
+        let info = self.sum_up(&WalkMemory::of_quota())?;
         if info.truncated {
             return Err(PortError::new(
                 Code::QuotaExceeded,
@@ -159,7 +187,7 @@ impl WorkspaceDir {
                 "delete what is not needed, or have the quota raised",
             ));
         }
-        Ok(Some(root))
+        Ok(())
     }
 
     /// Gives something new to the owner of the workspace, if that is not us: commands may run as
@@ -170,6 +198,21 @@ impl WorkspaceDir {
             None => Ok(()),
         }
     }
+}
+
+/// What a file is to hold.
+pub(super) struct NewContent<'a> {
+    /// How long it is.
+    pub(super) size: u64,
+    /// Writes it; a large one need not be in memory.
+    pub(super) write: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+}
+
+/// Held while a file is put in its place in a workspace with a quota.
+#[derive(Debug)]
+pub(super) struct QuotaLock {
+    most: u64,
+    _root: OwnedFd,
 }
 
 /// Gives a new file the permissions and the owner of the one it replaces.

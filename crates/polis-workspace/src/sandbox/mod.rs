@@ -42,6 +42,7 @@ mod terminal;
 mod warden;
 
 pub use job::{Cancel, Job, Watcher};
+pub(crate) use kernel::{give_freed_memory_back, malloc_trim};
 pub use terminal::SandboxTerminal;
 
 use std::collections::HashMap;

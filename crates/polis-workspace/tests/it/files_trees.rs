@@ -1,11 +1,14 @@
 //! Directories and what is in them: deleting, moving, listing, summing up, and who it belongs to.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use polis_core::Code;
 use polis_core::workspace::file::{EntryType, ListFiles, SearchFiles};
 use polis_ops::PortError;
-use polis_workspace::files::{FileLimits, WorkspaceDir};
+use polis_workspace::files::{FileLimits, Resolver, WorkspaceDir};
+use rustix::fs::{Mode, OFlags, mkdirat, openat};
 
 use crate::ground::{Ground, RESOLVERS, code, edit, is_root, limits, skipped, write};
 
@@ -36,13 +39,13 @@ fn a_very_deep_tree_is_listed_summed_up_and_deleted() {
         // Deeper than there may be open files, and than a path can say.
         let depth = 3_000;
         ground.make_dir("deep").unwrap();
-        let open = |dir: &std::os::fd::OwnedFd, name: &str| {
+        let open = |dir: &OwnedFd, name: &str| {
             use rustix::fs::{Mode, OFlags, openat};
             openat(dir, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap()
         };
         let mut dir = std::fs::File::open(ground.at("deep")).unwrap().into();
         for _ in 0..depth {
-            rustix::fs::mkdirat(&dir, "d", rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
+            mkdirat(&dir, "d", Mode::from_raw_mode(0o755)).unwrap();
             dir = open(&dir, "d");
         }
         assert_eq!(ground.dir.info().unwrap().dir_count, depth + 1);
@@ -92,6 +95,68 @@ fn pages_of_a_listing_have_every_entry_once_in_order() {
         }
     }
     assert_eq!(found, expected);
+}
+
+/// A chain of directories, and others beside each of them.
+fn make_branching_chain(top: &Path, levels: usize) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut here: OwnedFd = std::fs::File::open(top).unwrap().into();
+    for _ in 0..levels {
+        for name in ["p", "d", "q", "r"] {
+            mkdirat(&here, name, Mode::from_raw_mode(0o755)).unwrap();
+        }
+        here = openat(&here, "d", flags, Mode::empty()).unwrap();
+    }
+}
+
+#[test]
+fn chain_that_branches_at_every_level_is_summed_up_in_part() {
+    for (resolver, levels, is_whole) in [
+        (Resolver::Kernel, 1_000, true),
+        (Resolver::Walk, 200, true),
+        // The paths of all these directories are kept until their last entry is visited.
+        (Resolver::Kernel, 10_000, false),
+    ] {
+        let ground = Ground::with(resolver);
+        make_branching_chain(&ground.at(""), levels);
+        let info = ground.dir.info().unwrap();
+        let count = u64::try_from(4 * levels).unwrap();
+        assert_eq!(info.truncated, !is_whole, "{info:?}");
+        assert_eq!(info.dir_count == count, is_whole, "{info:?}");
+        // What removes the ground needs a descriptor for each level.
+        ground.delete("d", true).unwrap();
+    }
+}
+
+#[test]
+fn edits_and_walks_at_once_all_get_their_turn() {
+    let ground = Ground::new();
+    make_branching_chain(&ground.at(""), 2_000);
+    let dir = WorkspaceDir::open(&ground.at(""))
+        .unwrap()
+        .with_limits(FileLimits {
+            quota: Some(1 << 30),
+            ..limits()
+        });
+    let large = format!("{}0\n", "x".repeat(2 * 1024 * 1024));
+    ground.write("large", &large).unwrap();
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let dir = &dir;
+            scope.spawn(move || {
+                let (old, new) = (format!("{number}\n"), format!("{}\n", number + 1));
+                // Each edit waits for the one before it.
+                while dir.edit(&edit("large", &old, &new)).is_err() {
+                    std::thread::sleep(std::time::Duration::from_millis(5));
+                }
+            });
+            scope.spawn(move || dir.info().unwrap());
+            scope.spawn(move || dir.write(&write(&format!("f{number}"), "x")).unwrap());
+        }
+    });
+    let end = ground.read("large").unwrap().content;
+    assert!(end.ends_with("x8\n"));
+    ground.delete("d", true).unwrap();
 }
 
 #[test]
@@ -318,7 +383,7 @@ fn a_listing_is_sorted_and_tells_what_things_are() {
         rustix::fs::CWD,
         &fifo,
         rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::from_raw_mode(0o644),
+        Mode::from_raw_mode(0o644),
         0,
     )
     .unwrap();

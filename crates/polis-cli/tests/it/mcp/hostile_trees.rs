@@ -14,7 +14,7 @@ use serde_json::json;
 use super::client::{Client, OLD};
 use crate::board::Board;
 use crate::server::{Server, token};
-use crate::workspaces::add;
+use crate::workspaces::{add, text};
 
 /// The most memory that a server may take beyond what it has at rest.
 const MAX_GROWTH_KIB: u64 = 64 * 1024;
@@ -71,6 +71,17 @@ fn own_memory(pid: u32) -> Option<u64> {
 /// level, and would leave it.
 struct DeepTree(PathBuf);
 
+impl DeepTree {
+    /// An empty one, in memory where that is possible: a disk takes minutes for so many directories.
+    fn in_memory() -> Self {
+        let place = tempfile::Builder::new()
+            .prefix("polis-it-")
+            .tempdir_in("/dev/shm");
+        let place = place.unwrap_or_else(|_| tempfile::tempdir().unwrap());
+        Self(place.keep().canonicalize().unwrap())
+    }
+}
+
 impl Drop for DeepTree {
     fn drop(&mut self) {
         let _ = Command::new("rm").arg("-rf").arg(&self.0).status();
@@ -100,12 +111,119 @@ fn make_tree(top: &Path) {
     std::fs::write(top.join("needle.txt"), "needle\n").unwrap();
 }
 
+/// A chain of directories with short names, and others beside each of them: all of those are still to be visited when a
+/// walk gets to the end.
+fn make_branching_chain(top: &Path) {
+    let mode = Mode::from_raw_mode(0o755);
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let mut here: OwnedFd = std::fs::File::open(top).unwrap().into();
+    for _ in 0..7_000 {
+        for name in ["p", "d", "q", "r"] {
+            mkdirat(&here, name, mode).unwrap();
+        }
+        here = openat(&here, "d", flags, Mode::empty()).unwrap();
+    }
+}
+
+#[test]
+fn servers_stay_small_with_many_requests_at_once() {
+    let board = Board::embedded();
+    add(&board, "ada", "");
+    let tree = DeepTree::in_memory();
+    let bind = ["ws", "bind", text(&tree.0), "--of", "ada"];
+    board.ok("user", &bind);
+    for (name, make) in [
+        ("wide", make_tree as fn(&Path)),
+        ("chain", make_branching_chain),
+    ] {
+        std::fs::create_dir(tree.0.join(name)).unwrap();
+        make(&tree.0.join(name));
+    }
+    let large: String = (0..160_000)
+        .map(|number| format!("{number:099}\n"))
+        .collect();
+    let files = ["large-0", "large-1", "large-2"];
+    for name in files {
+        std::fs::write(tree.0.join(name), &large).unwrap();
+    }
+    // A line that is held whole, and as many matches as are answered.
+    std::fs::write(tree.0.join("line"), vec![b'x'; 4 * 1024 * 1024 - 10]).unwrap();
+    let edit = |name: &str, number: usize| {
+        let old = format!("{number:099}");
+        json!({"path": name, "oldText": old, "newText": format!("changed {number}")})
+    };
+
+    let mut client = Client::begin(&board, "ada", OLD);
+    let watch = MemoryWatch::begin(client.child.id());
+    let info = client.call("get_workspace_info", json!({}));
+    assert_eq!(info["truncated"], true);
+    let mut calls = Vec::new();
+    for round in 0..2 {
+        for (tool, arguments) in [
+            ("list_files", json!({"recursive": true, "limit": 4_000_000})),
+            ("list_files", json!({"recursive": true, "path": "chain"})),
+            ("get_workspace_info", json!({})),
+            ("search_files", json!({"pattern": "9", "limit": 10_000})),
+            (
+                "search_files",
+                json!({"pattern": "[0-9a-f]{200}y", "all": true}),
+            ),
+            ("edit_file", edit("large-0", round)),
+            ("edit_file", edit("large-1", round)),
+            ("edit_file", edit("large-2", round)),
+        ] {
+            let call = json!({"name": tool, "arguments": arguments});
+            calls.push(client.send("tools/call", call));
+        }
+    }
+    for id in calls {
+        let answer = client.answer(id);
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+    }
+    watch.end("polis mcp");
+    drop(client);
+
+    let ada = token(&board, "ada", &[]);
+    let server = Server::start(&board);
+    let watch = MemoryWatch::begin(server.id());
+    std::thread::scope(|scope| {
+        for round in 0..2 {
+            for line in [
+                "GET /v1/files/list?recursive=true&limit=4000000",
+                "GET /v1/files/list?recursive=true&path=chain",
+                "GET /v1/files/search?pattern=9&limit=10000",
+                "GET /v1/files/search?pattern=needle&all=true",
+                "GET /v1/workspace",
+            ] {
+                let (server, ada) = (&server, &ada);
+                scope.spawn(move || {
+                    let reply = server.ask(ada, line, serde_json::Value::Null);
+                    assert_eq!(reply.status, 200, "{line}: {}", reply.body);
+                });
+            }
+            for name in files {
+                let (server, ada) = (&server, &ada);
+                let mut body = edit(name, 10 + round);
+                body.as_object_mut().unwrap().remove("path");
+                scope.spawn(move || {
+                    let line = format!("PATCH /v1/files?path={name}");
+                    let reply = server.ask(ada, &line, body);
+                    assert_eq!(reply.status, 200, "{line}: {}", reply.body);
+                });
+            }
+        }
+    });
+    watch.end("polis serve");
+    assert!(server.end().0.success());
+}
+
 #[test]
 fn servers_stay_small_whatever_a_tree_looks_like() {
     let board = Board::embedded();
     add(&board, "ada", "");
-    board.ok("ada", &["ws", "write", "first", "--content", "x"]);
-    let tree = DeepTree(board.workspace("workspaces/ada"));
+    let tree = DeepTree::in_memory();
+    let bind = ["ws", "bind", text(&tree.0), "--of", "ada"];
+    board.ok("user", &bind);
     make_tree(&tree.0);
 
     let mut client = Client::begin(&board, "ada", OLD);

@@ -11,12 +11,14 @@
 )]
 
 mod confine;
+mod heap;
 mod mount;
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_ulong, c_void};
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
 
 pub(crate) use confine::*;
+pub(crate) use heap::{give_freed_memory_back, malloc_trim};
 pub(crate) use mount::*;
 
 /// The kernel's error number.
