@@ -339,14 +339,13 @@ impl MachineRegistry {
     /// could hold locks on different ones.
     fn open_lock(&self, kind: &str, path: &Path) -> io::Result<fs::File> {
         let name = format!("{}{LOCK_SUFFIX}", entry_name(path));
-        self.in_writable_base(|base| {
-            let directory = base.join(kind);
-            create_private_directory(&directory)?;
+        self.in_own_directory(kind, |directory| {
             fs::File::options()
                 .write(true)
                 .create(true)
                 .truncate(false)
                 .mode(0o600)
+                .custom_flags(no_follow())
                 .open(directory.join(&name))
         })
     }
@@ -401,16 +400,27 @@ impl MachineRegistry {
     fn write(&self, kind: &str, path: &Path, fields: &[&OsStr]) -> io::Result<()> {
         let content: Vec<&[u8]> = fields.iter().map(|field| field.as_bytes()).collect();
         let content = content.join(&b'\0');
-        self.in_writable_base(|base| write_entry(&base.join(kind), &entry_name(path), &content))
+        self.in_own_directory(kind, |directory| {
+            write_entry(directory, &entry_name(path), &content)
+        })
     }
 
-    /// Returns what `work` returns in the first directory of the registry in which it succeeds and that is this user's alone.
-    fn in_writable_base<T>(&self, work: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    /// Returns what `work` returns in the directory of a kind of entries, in the first directory of the registry in which it
+    /// succeeds. Nothing is created or opened in a directory before it is known to be this user's alone: another user may
+    /// have created it, with links to files of this user in it.
+    fn in_own_directory<T>(
+        &self,
+        kind: &str,
+        work: impl Fn(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut failed = io::Error::from(io::ErrorKind::NotFound);
         for base in &self.bases {
-            match work(base) {
-                Ok(done) if is_own(base) => return Ok(done),
-                Ok(_) => failed = io::ErrorKind::PermissionDenied.into(),
+            let directory = base.join(kind);
+            let done = create_own_directory(base)
+                .and_then(|()| create_own_directory(&directory))
+                .and_then(|()| work(&directory));
+            match done {
+                Ok(done) => return Ok(done),
                 Err(error) => failed = error,
             }
         }
@@ -489,17 +499,26 @@ fn read_entry(file: &Path) -> Option<Vec<OsString>> {
 
 /// Writes an entry whole, durably.
 fn write_entry(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
-    create_private_directory(directory)?;
     // Threads of one process may write the same entry.
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let new = directory.join(format!("{name}.{}.{number}", std::process::id()));
-    let mut file = fs::File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&new)?;
+    let create = || {
+        fs::File::options()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(no_follow())
+            .open(&new)
+    };
+    let mut file = match create() {
+        // Left by a process that was killed and had the same number.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_file(&new)?;
+            create()?
+        }
+        created => created?,
+    };
     let written = file
         .write_all(content)
         .and_then(|()| file.sync_all())
@@ -510,11 +529,22 @@ fn write_entry(directory: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     written
 }
 
-fn create_private_directory(directory: &Path) -> io::Result<()> {
+/// Creates a private directory if it does not exist. Fails with `PermissionDenied` if it is not this user's alone.
+fn create_own_directory(directory: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
-        .create(directory)
+        .create(directory)?;
+    if is_own(directory) {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
+/// The flag of `open` with which a link at the end of the path is refused.
+fn no_follow() -> i32 {
+    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default()
 }
 
 fn parse_workspace(fields: Vec<OsString>) -> Option<BoundWorkspace> {
@@ -672,6 +702,44 @@ mod tests {
         fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(!machine.is_trusted(&data));
         assert!(machine.registry.trust(&data).is_err());
+    }
+
+    #[test]
+    fn registry_of_another_user_gets_no_file_and_no_link_in_it_is_followed() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let machine = machine();
+        let data = machine.make("p").join(PROJECT_DATA);
+        fs::create_dir_all(&data).unwrap();
+        let victim = machine.place.join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let planted = machine.make("state").join(PROJECTS);
+        fs::create_dir(&planted).unwrap();
+        let name = entry_name(&data);
+        let absent = machine.place.join("absent");
+        symlink(&absent, planted.join(format!("{name}{LOCK_SUFFIX}"))).unwrap();
+        // Names of new entries can be guessed.
+        for number in 0..500 {
+            let name = format!("{name}.{}.{number}", std::process::id());
+            symlink(&victim, planted.join(name)).unwrap();
+        }
+        let entries = || fs::read_dir(&planted).unwrap().count();
+        let before = entries();
+        let open_to_all = fs::Permissions::from_mode(0o777);
+        for shared in [machine.place.join("state"), planted.clone()] {
+            fs::set_permissions(&shared, open_to_all.clone()).unwrap();
+            assert!(machine.registry.trust(&data).is_err());
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+            assert!(!absent.exists());
+            assert_eq!(entries(), before);
+            fs::set_permissions(&shared, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        // In a directory of one's own links are not followed either.
+        assert!(machine.registry.trust(&data).is_err());
+        assert!(!absent.exists());
+        fs::remove_file(planted.join(format!("{name}{LOCK_SUFFIX}"))).unwrap();
+        machine.registry.trust(&data).unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert!(machine.is_trusted(&data));
     }
 
     #[test]
