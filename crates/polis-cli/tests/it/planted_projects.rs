@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::board::{Answer, Board, bare_command, eventually};
+use crate::board::{Answer, Board, bare_command, eventually, finish, start};
 use crate::workspaces::{add, text};
 
 /// Creates a project with the agent `ada`, whose workspace is `website` in the project directory.
@@ -101,6 +101,44 @@ fn project_that_an_agent_plants_is_refused_and_gets_no_key() {
     assert_eq!(released.document()["trusted"], false);
     json(&planted, &["init"]).document();
     assert_eq!(json(&planted, &["stats"]).document()["agents"], 0);
+}
+
+#[test]
+fn project_planted_by_overlapping_commands_is_renamed() {
+    let board = with_website();
+    let website = board.file("website");
+    let first = "mkdir .agent-workspace && touch first; until [ -e second ]; do sleep 0.05; done";
+    let first = start(&mut board.json_command("ada", &["exec", "--", first]));
+    eventually("the first command", || website.join("first").exists());
+    // It begins while the directory of the first is there, and makes its own when that is gone.
+    let second = "touch second; until mkdir .agent-workspace 2>/dev/null; do sleep 0.05; done";
+    let second = board.ok("ada", &["exec", "--", second]);
+    assert_eq!(second["exitCode"], 0, "{second}");
+    let stderr = second["stderr"].as_str().unwrap();
+    assert!(stderr.contains(".agent-workspace is reserved"), "{second}");
+    finish(first).document();
+    assert!(!website.join(".agent-workspace").exists());
+    assert!(website.join("agent-workspace.renamed-2").is_dir());
+}
+
+#[test]
+fn project_left_in_a_default_workspace_is_renamed_before_a_command() {
+    let board = Board::embedded();
+    add(&board, "ada", "");
+    board.ok("ada", &["ws", "write", "a", "--content", "x"]);
+    let workspace = board.workspace("workspaces/ada");
+    fs::create_dir(workspace.join(".agent-workspace")).unwrap();
+    let done = board.ok("ada", &["exec", "--", "ls -A"]);
+    assert_eq!(done["stdout"], "a\nagent-workspace.renamed-1\n", "{done}");
+    let stderr = done["stderr"].as_str().unwrap();
+    assert!(stderr.contains(".agent-workspace is reserved"), "{done}");
+    board.ok("ada", &["ws", "rm", "agent-workspace.renamed-1"]);
+    // In a bound one it may be a person's.
+    let board = with_website();
+    let website = board.file("website");
+    fs::create_dir(website.join(".agent-workspace")).unwrap();
+    board.run("ada", &["exec", "--", "true"]);
+    assert!(website.join(".agent-workspace").is_dir());
 }
 
 #[test]
@@ -377,7 +415,7 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
     // The command ends when it is released, or after a time longer than the rest of the test can take.
     let command = "touch running; for i in $(seq 600); do test -e let-go && break; sleep 0.1; done";
     running.args(["--as", "ada", "exec", "--", command]);
-    let running = crate::board::start(&mut running);
+    let running = start(&mut running);
     eventually("the command runs", || website.join("running").exists());
     let elsewhere = board.file("elsewhere");
     board.ok(
@@ -388,7 +426,7 @@ fn workspace_stays_known_while_a_command_runs_in_it() {
     json(&website, &["init"]).refusal_with_paths(3, "not_trusted");
     json(board.path(), &["trust", "--release", text(&website)]).refusal(2, "invalid_input");
     fs::write(website.join("let-go"), "").unwrap();
-    crate::board::finish(running);
+    finish(running);
     json(board.path(), &["trust", "--release", text(&website)]).document();
     json(&website, &["init"]).document();
     assert!(website.join(".agent-workspace/polis.toml").exists());

@@ -11,7 +11,7 @@ use polis_core::workspace::command::CommandRun;
 use polis_core::workspace::path::PROJECT_DATA;
 use polis_ops::PortError;
 use polis_ops::port::{CommandOrder, PortFuture, SandboxReport, Site, Terminal};
-use rustix::fs::{AtFlags, renameat_with};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, openat, renameat_with, statat};
 use rustix::io::Errno;
 
 use super::{Cancel, Job, Sandbox, SandboxError};
@@ -51,29 +51,58 @@ impl SandboxTerminal {
     }
 }
 
-/// Renames the data of a polis project that a command made in its workspace. The kernel cannot keep a command from making a
+/// Looks after the reserved name in a workspace while a command runs there. The kernel cannot keep a command from making a
 /// directory of a certain name, and a person who runs polis there must not find an agent's project.
-fn rename_planted_project(workspace: &OwnedFd, run: &mut CommandRun) {
-    let flags = rustix::fs::RenameFlags::NOREPLACE;
+#[derive(Debug)]
+struct ReservedName {
+    /// Held open: another directory at the same path is no matter of this command.
+    workspace: OwnedFd,
+    /// What had the name before the command. Held open, so that its number is not given to another one.
+    before: Option<OwnedFd>,
+}
+
+impl ReservedName {
+    fn watch(workspace: OwnedFd) -> Self {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let before = openat(&workspace, PROJECT_DATA, flags, Mode::empty()).ok();
+        Self { workspace, before }
+    }
+
+    /// Renames what has the name now, unless it had it before. Returns the new name. Commands may overlap: one that began
+    /// while the directory of another one was there can make its own after that was renamed.
+    fn rename_new(&self) -> Option<String> {
+        let now = statat(&self.workspace, PROJECT_DATA, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let before = self.before.as_ref().and_then(|open| fstat(open).ok());
+        let is_old =
+            before.is_some_and(|before| (before.st_dev, before.st_ino) == (now.st_dev, now.st_ino));
+        if is_old {
+            return None;
+        }
+        rename_reserved(&self.workspace)
+    }
+}
+
+/// Renames what has the reserved name in a workspace. Returns the new name; none if there is nothing of the name.
+fn rename_reserved(workspace: &OwnedFd) -> Option<String> {
     let renamed = (1..1_000)
         .map(|number| format!("agent-workspace.renamed-{number}"))
         .map(|name| {
+            let flags = RenameFlags::NOREPLACE;
             let done = renameat_with(workspace, PROJECT_DATA, workspace, &name, flags);
             (name, done)
         })
         .find(|(_, done)| *done != Err(Errno::EXIST));
-    if let Some((free, Ok(()))) = renamed {
-        if !run.stderr.text.is_empty() && !run.stderr.text.ends_with('\n') {
-            run.stderr.text.push('\n');
-        }
-        run.stderr.text.push_str(&format!(
-            "polis: the name {PROJECT_DATA} is reserved; it was renamed to {free}\n"
-        ));
-    }
+    renamed.and_then(|(name, done)| done.is_ok().then_some(name))
 }
 
-fn has_entry(directory: &OwnedFd, name: &str) -> bool {
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+/// Says in a command's answer that something was renamed.
+fn note_renamed(run: &mut CommandRun, name: &str) {
+    if !run.stderr.text.is_empty() && !run.stderr.text.ends_with('\n') {
+        run.stderr.text.push('\n');
+    }
+    run.stderr.text.push_str(&format!(
+        "polis: the name {PROJECT_DATA} is reserved; it was renamed to {name}\n"
+    ));
 }
 
 /// Ends the command if the one who asked for it goes away.
@@ -104,11 +133,13 @@ impl Terminal for SandboxTerminal {
                         watcher.output(stream, bytes);
                     }
                 };
-                // Held open: another directory at the same path is no matter of this command.
                 let workspace = open_without_links(&directory).ok().filter(|open| {
                     DirectoryIdentity::of(open.as_fd()).is_ok_and(|found| found == identity)
                 });
-                let workspace = workspace.filter(|open| !has_entry(open, PROJECT_DATA));
+                // A default workspace is in polis's own data, where no person has a project: what is there was left by a
+                // command whose polis was killed, and at T1 every command would be refused for it.
+                let leftover = workspace.as_ref().filter(|_| own).and_then(rename_reserved);
+                let reserved = workspace.map(ReservedName::watch);
                 let mut run = sandbox.run(&Job {
                     workspace: &directory,
                     identity: Some(identity),
@@ -121,10 +152,11 @@ impl Terminal for SandboxTerminal {
                     cancel: Some(&cancel),
                     watch: Some(&watch),
                 });
-                if let (Ok(run), Some(workspace)) = (&mut run, &workspace)
-                    && has_entry(workspace, PROJECT_DATA)
-                {
-                    rename_planted_project(workspace, run);
+                let planted = reserved.and_then(|reserved| reserved.rename_new());
+                if let Ok(run) = &mut run {
+                    for name in [leftover, planted].iter().flatten() {
+                        note_renamed(run, name);
+                    }
                 }
                 drop(in_use);
                 // Nobody may be waiting any more.
