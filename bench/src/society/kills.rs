@@ -96,6 +96,11 @@ fn measure_with(scene: &Scene, report: &mut Report, think_ms: u64) -> Fallible<(
 
 /// Returns the number of created tasks, and of distinct ones.
 fn effects(scene: &Scene, place: &Path) -> Fallible<(usize, usize)> {
+    // The benchmark created the store itself, not with `polis init`.
+    let trusted = scene.polis(place, &["--json", "trust"]).output()?;
+    if !trusted.status.success() {
+        return Err(String::from_utf8_lossy(&trusted.stderr).into());
+    }
     let listed = scene.polis(place, &["--json", "task", "list"]).output()?;
     let listed: Value = serde_json::from_slice(&listed.stdout)?;
     let tasks = listed["tasks"].as_array().ok_or("no tasks")?;
