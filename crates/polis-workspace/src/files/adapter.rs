@@ -135,8 +135,8 @@ impl WorkspaceFiles {
         })
     }
 
-    /// Does something that goes through a tree when there are slots for it. The thread has them, not the caller: it goes on
-    /// when a caller goes away.
+    /// Runs an operation that walks a directory tree, once memory slots are free. The thread holds the slots, not the
+    /// caller, because it continues when the caller disconnects.
     fn on_tree<'a, A, T>(
         &'a self,
         count: u32,
