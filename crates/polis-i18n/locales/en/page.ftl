@@ -1,0 +1,29 @@
+### Frame of the web pages: navigation, preferences, keys, errors of pages.
+
+page-not-found-title = Not found
+page-failed-title = Request failed
+page-skip-to-content = Skip to content
+page-project = Project
+page-main-navigation = Main
+page-live-updates = Live updates
+page-live-connected = Updates appear automatically
+page-live-disconnected = Server unreachable
+page-live-connection-lost = Connection to the server lost; retrying.
+page-settings = Settings
+page-language = Language
+page-colours = Colours
+page-colours-system = System
+page-colours-light = Light
+page-colours-dark = Dark
+page-sign-out = Sign out
+page-keys-label = Keys:
+page-key-show-list = show this list
+page-key-focus-filter = focus the filter
+page-key-move-selection = next or previous item
+page-key-change-column = column to the left or right
+page-key-open = open
+page-key-move-task = move the task left or right
+page-key-close = close
+page-keys-title = Keys
+page-action-not-performed = The server cannot be reached. The action was not performed.
+page-action-not-performed-hint = Check that the polis server is still running.

@@ -1,0 +1,29 @@
+### Frame of the web pages: navigation, preferences, keys, errors of pages.
+
+page-not-found-title = 未找到
+page-failed-title = 请求失败
+page-skip-to-content = 跳到正文
+page-project = 项目
+page-main-navigation = 主导航
+page-live-updates = 实时更新
+page-live-connected = 更新会自动显示
+page-live-disconnected = 无法连接服务器
+page-live-connection-lost = 与服务器的连接已断开，正在重试。
+page-settings = 设置
+page-language = 语言
+page-colours = 配色
+page-colours-system = 跟随系统
+page-colours-light = 浅色
+page-colours-dark = 深色
+page-sign-out = 退出登录
+page-keys-label = 快捷键：
+page-key-show-list = 显示本列表
+page-key-focus-filter = 跳到筛选框
+page-key-move-selection = 下一项、上一项
+page-key-change-column = 左一列、右一列
+page-key-open = 打开
+page-key-move-task = 将任务左移、右移
+page-key-close = 关闭
+page-keys-title = 快捷键
+page-action-not-performed = 无法连接服务器，操作未执行。
+page-action-not-performed-hint = 请检查 polis 服务器是否仍在运行。

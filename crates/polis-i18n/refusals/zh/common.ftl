@@ -1,0 +1,4 @@
+tool-own-hint = 请按工具的输入模式更正参数
+
+value-not-a-string = 应为 JSON 字符串，而不是 { $found }。
+    .hint = { $next }
