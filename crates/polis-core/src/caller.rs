@@ -1,19 +1,19 @@
-//! Identity of the caller that an operation runs as.
+//! The caller: the authenticated agent or person that an operation runs as.
 //!
 //! A surface resolves the caller (from `--as`, a token or a session) before it calls an operation. The caller
 //! is never an argument of the request itself.
 
 use crate::agent::{Agent, AgentStatus};
 use crate::id::AgentId;
-use crate::refusal::{Code, Refusal};
-use crate::role::role_of_name;
+use crate::refusal::{AgentRefusal, Refusal};
+use crate::role::role_from_name;
 use crate::society::RunId;
 
-/// How a caller is known to the registry.
+/// Kind of caller: the person, or an agent that is registered or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// The person who owns the directory: allowed to do everything, audited.
-    Human,
+pub enum CallerKind {
+    /// The person who owns the directory: may do everything; changes are logged like those of agents.
+    Person,
     /// An agent in the registry.
     Registered,
     /// A name that is not in the registry. Its role is derived from the name.
@@ -23,12 +23,12 @@ pub enum Standing {
 /// The agent or person that an operation runs as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Its id, as used in `owner` and in the log.
+    /// Id, as used in `owner` and in the log.
     pub id: AgentId,
-    /// Its role.
+    /// Role of the caller: that of the registry entry, or derived from the name.
     pub role: String,
-    /// How it is known to the registry.
-    pub standing: Standing,
+    /// Whether it is the person, a registered or an unregistered agent.
+    pub kind: CallerKind,
     /// The run of the society it works for, if any.
     pub run: Option<RunId>,
 }
@@ -41,26 +41,24 @@ impl Caller {
             return Ok(Self {
                 role: AgentId::USER.to_owned(),
                 id,
-                standing: Standing::Human,
+                kind: CallerKind::Person,
                 run: None,
             });
         }
         match entry {
-            Some(agent) if agent.status == AgentStatus::Retired => Err(Refusal::new(
-                Code::PermissionDenied,
-                format!("Permission denied: agent \"{id}\" is retired and may not act any more."),
-                "register a new agent with `polis agent add`; a retired name is not given out again",
-            )),
+            Some(agent) if agent.status == AgentStatus::Retired => {
+                Err(Refusal::from(AgentRefusal::RetiredCaller { id }))
+            }
             Some(agent) => Ok(Self {
                 role: agent.role.clone(),
                 id,
-                standing: Standing::Registered,
+                kind: CallerKind::Registered,
                 run: agent.run.clone(),
             }),
             None => Ok(Self {
-                role: role_of_name(id.as_str()).to_owned(),
+                role: role_from_name(id.as_str()).to_owned(),
                 id,
-                standing: Standing::Unregistered,
+                kind: CallerKind::Unregistered,
                 run: None,
             }),
         }

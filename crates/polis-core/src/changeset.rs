@@ -1,23 +1,24 @@
-//! Changesets: the writes and events of one decision, committed atomically.
+//! Changesets: the writes and events of one decision, committed atomically by a store.
 //!
-//! A write names the revision it was decided on (optimistic concurrency control). Of two changesets decided on
-//! the same revision of a record, one is committed; the other gets a conflict and is decided again. Writes that
-//! only add (a new task, a comment, an event, a settled blocker) expect no revision, because they commute.
+//! A write names the revision it was decided on (optimistic concurrency control). Of two changesets decided
+//! on the same revision of a record, one is committed; the other gets a conflict and is decided again. Writes
+//! that only add (a new task, a comment, an event, a settled blocker) expect no revision, because they
+//! commute.
 
 use crate::agent::Agent;
-use crate::board::{BoardName, BoardWrite, LeaseWrite};
+use crate::board::{BoardLeaseWrite, BoardName, BoardWrite};
 use crate::caller::Caller;
 use crate::event::NewEvent;
 use crate::id::{AgentId, TaskId};
 use crate::message::NewMessage;
 use crate::record::{RecordBody, RecordKind, RecordName};
 use crate::task::{NewComment, TaskRecord};
-use crate::time::Timestamp;
-use crate::workspace::record::Workspace;
+use crate::timestamp::Timestamp;
+use crate::workspace::workspace_record::Workspace;
 
 /// Precondition of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Expect {
+pub enum WritePrecondition {
     /// The record does not exist.
     Absent,
     /// The record is at this revision.
@@ -27,17 +28,17 @@ pub enum Expect {
 /// Identifies the record whose precondition failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordKey {
-    /// A task.
+    /// A task, by its number.
     Task(TaskId),
-    /// An agent.
+    /// A registry entry of an agent.
     Agent(AgentId),
-    /// A fence.
+    /// A fence, by its kind.
     Fence(Fence),
-    /// A board.
+    /// The head of a board.
     Board(BoardName),
-    /// A workspace.
+    /// A workspace, by the agent that owns it.
     Workspace(AgentId),
-    /// A generic record.
+    /// A generic record, by kind and id.
     Record(RecordName),
     /// A message that was expected to be unread.
     Message(u64),
@@ -45,13 +46,13 @@ pub enum RecordKey {
     Turn {
         /// The member whose conversation it is.
         member: String,
-        /// Its number.
+        /// Number of the turn.
         turn: u64,
     },
 }
 
-/// A record that writers touch to conflict with each other when they could jointly break a rule without writing
-/// the same record.
+/// A record that writers touch to conflict with each other when they could jointly break a rule without
+/// writing the same record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fence {
     /// Touched by every new dependency between tasks: concurrent writers could close a cycle together.
@@ -73,13 +74,13 @@ impl Fence {
 
 /// One write of a changeset.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Write {
+pub enum StoreWrite {
     /// A new task. The store assigns the next number. At most one per changeset.
     CreateTask(Box<TaskRecord>),
     /// A task's new state.
     PutTask {
         /// Expected state of the record.
-        expect: Expect,
+        expect: WritePrecondition,
         /// The complete new state, except `open_blockers`, which the store maintains, and `created_at`, which
         /// does not change.
         record: Box<TaskRecord>,
@@ -89,49 +90,49 @@ pub enum Write {
     },
     /// One blocker of these tasks is settled (completed or deleted): each has one open blocker less. The
     /// receipt lists the tasks with no open blocker left.
-    SettleBlocker {
+    CloseBlocker {
         /// The tasks it blocked.
         dependents: Vec<TaskId>,
     },
-    /// Takes the next number from the sequence for a task that is put later. The receipt contains it; a number
-    /// that is never used leaves a gap.
+    /// Takes the next number from the sequence for a task that is put later. The receipt contains it; a
+    /// number that is never used leaves a gap.
     ReserveTaskNumber,
     /// Raises the sequence: tasks created later get larger numbers than this.
     RaiseTaskNumber(u64),
     /// A comment, numbered by the store within its task.
     AddComment {
-        /// The task.
+        /// Task that is commented on.
         task: TaskId,
-        /// The comment.
+        /// The comment, without its number.
         comment: NewComment,
     },
     /// An agent's new state.
     PutAgent {
         /// Expected state of the record.
-        expect: Expect,
+        expect: WritePrecondition,
         /// The complete new state.
         agent: Agent,
     },
     /// A workspace's new state.
     PutWorkspace {
         /// Expected state of the record.
-        expect: Expect,
+        expect: WritePrecondition,
         /// The complete new state.
         workspace: Workspace,
     },
     /// A change of a board's text. Conflicts if the board does not admit it (see
-    /// [`BoardHead::admits`](crate::board::BoardHead::admits)), which is evaluated after the earlier writes of
-    /// the changeset. The receipt contains its version.
+    /// [`BoardHead::admits_write`](crate::board::BoardHead::admits_write)), which is evaluated after the
+    /// earlier writes of the changeset. The receipt contains its version.
     ChangeBoard(Box<BoardWrite>),
-    /// A change of a board's lease.
-    LeaseBoard(Box<LeaseWrite>),
+    /// A change of a board's lease. Conflicts if the board has another lease than the expected one.
+    LeaseBoard(Box<BoardLeaseWrite>),
     /// The new state of a generic record. Records whose body is computed from the receipt are the last writes
     /// of a changeset.
     PutRecord {
-        /// Its name.
+        /// Kind and id of the record.
         name: RecordName,
         /// Expected state of the record.
-        expect: Expect,
+        expect: WritePrecondition,
         /// When the record may be deleted (milliseconds), if ever.
         expires_at: Option<i64>,
         /// The complete new state.
@@ -139,23 +140,23 @@ pub enum Write {
     },
     /// Deletes a record. Conflicts if it is not at the expected revision.
     DeleteRecord {
-        /// Its name.
+        /// Kind and id of the record.
         name: RecordName,
         /// Expected state of the record.
-        expect: Expect,
+        expect: WritePrecondition,
     },
     /// Deletes the records of a kind that had expired at this time (milliseconds).
-    ForgetRecords {
-        /// The kind.
+    DeleteExpiredRecords {
+        /// Kind of the records.
         kind: RecordKind,
-        /// The expiry time.
+        /// The time that expiry times are compared with (milliseconds).
         before: i64,
     },
     /// Puts a message into its recipient's mailbox. The store numbers messages consecutively across all
     /// mailboxes. The receipt contains the numbers, in order.
     SendMessage(Box<NewMessage>),
-    /// Marks messages as read by their recipient. Conflicts on the first message that is already read, does not
-    /// exist, or is in another mailbox.
+    /// Marks messages as read by their recipient. Conflicts on the first message that is already read, does
+    /// not exist, or is in another mailbox.
     ReadMessages {
         /// Owner of the mailbox.
         recipient: AgentId,
@@ -167,14 +168,14 @@ pub enum Write {
     AppendTurn {
         /// The member whose conversation it is: a [`MemberKey`](crate::society::MemberKey) as text.
         member: String,
-        /// Its number.
+        /// Number of the turn.
         turn: u64,
-        /// Its content.
+        /// Content of the turn.
         body: RecordBody,
     },
     /// Increments a fence. Conflicts with every decision that read the fence earlier.
     TouchFence {
-        /// The fence.
+        /// Fence to increment.
         fence: Fence,
         /// The revision that the decision read; 0 if the fence was never touched.
         expected: u64,
@@ -206,14 +207,14 @@ pub struct Changeset {
     /// When it was decided.
     pub at: Timestamp,
     /// The writes, in order.
-    pub writes: Vec<Write>,
+    pub writes: Vec<StoreWrite>,
     /// The events, in order.
     pub events: Vec<NewEvent>,
 }
 
 impl Changeset {
-    /// Creates an empty changeset by this caller.
-    pub fn by(caller: &Caller, at: Timestamp) -> Self {
+    /// Creates an empty changeset of this caller.
+    pub fn new(caller: &Caller, at: Timestamp) -> Self {
         Self {
             actor: caller.id.clone(),
             at,
@@ -222,29 +223,29 @@ impl Changeset {
         }
     }
 
-    /// Adds a write.
+    /// Adds a write at the end.
     #[must_use]
-    pub fn write(mut self, write: Write) -> Self {
+    pub fn with_write(mut self, write: StoreWrite) -> Self {
         self.writes.push(write);
         self
     }
 
-    /// Adds an event.
+    /// Adds an event at the end.
     #[must_use]
-    pub fn event(mut self, event: NewEvent) -> Self {
+    pub fn with_event(mut self, event: NewEvent) -> Self {
         self.events.push(event);
         self
     }
 
     /// Replaces the text that this changeset writes to a record: `change` computes the new text from the old.
     /// Returns whether a text was replaced.
-    pub fn amend(
+    pub fn amend_record(
         &mut self,
         record: &RecordName,
         change: impl FnOnce(&str) -> Option<String>,
     ) -> bool {
         for write in &mut self.writes {
-            if let Write::PutRecord {
+            if let StoreWrite::PutRecord {
                 name,
                 body: RecordBody::Text(text),
                 ..
@@ -258,9 +259,9 @@ impl Changeset {
     }
 
     /// Returns the text that this changeset writes to a record, if any.
-    pub fn text_of(&self, record: &RecordName) -> Option<&str> {
+    pub fn record_text(&self, record: &RecordName) -> Option<&str> {
         self.writes.iter().find_map(|write| match write {
-            Write::PutRecord {
+            StoreWrite::PutRecord {
                 name,
                 body: RecordBody::Text(text),
                 ..

@@ -1,6 +1,7 @@
-//! Identifiers: [`TaskId`] and [`AgentId`].
+//! Identifiers: [`TaskId`] and [`AgentId`] with the reserved agents `user`, `root` and `external`, and
+//! [`quote_untrusted`], which quotes untrusted text in messages.
 //!
-//! Both are validated on construction, so that the rest of the code never sees an invalid one.
+//! Ids are validated when they are created. Only changesets contain the placeholder [`TaskId::UNASSIGNED`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,8 +10,8 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::refusal::{Code, Refusal};
-use crate::refusal_serde::from_text;
+use crate::refusal::{AgentRefusal, Refusal, TaskRefusal};
+use crate::refusal_serde::deserialize_from_text;
 
 /// A task's number: a positive decimal, encoded as a string in all JSON, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,7 +29,7 @@ impl TaskId {
         (1..=Self::MAX).contains(&number).then_some(Self(number))
     }
 
-    /// Returns the number.
+    /// Returns the id as a number.
     pub fn number(self) -> u64 {
         self.0
     }
@@ -43,7 +44,7 @@ impl fmt::Display for TaskId {
 impl FromStr for TaskId {
     type Err = Refusal;
 
-    /// Parses `5` or `#5`.
+    /// Parses `5` or `#5`. Fails with `invalid_task_id` for anything else, including leading zeros.
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let digits = text.strip_prefix('#').unwrap_or(text);
         let canonical = !digits.is_empty()
@@ -53,14 +54,9 @@ impl FromStr for TaskId {
             .then(|| digits.parse().ok().and_then(Self::new))
             .flatten()
             .ok_or_else(|| {
-                Refusal::new(
-                    Code::InvalidTaskId,
-                    format!(
-                        "Invalid task id: {}. A task id is a decimal number such as 5.",
-                        quoted(text)
-                    ),
-                    "run `polis task list` to see the ids there are",
-                )
+                Refusal::from(TaskRefusal::InvalidId {
+                    text: quote_untrusted(text),
+                })
             })
     }
 }
@@ -73,7 +69,7 @@ impl Serialize for TaskId {
 
 impl<'de> Deserialize<'de> for TaskId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_text(deserializer, str::parse)
+        deserialize_from_text(deserializer, str::parse)
     }
 }
 
@@ -91,20 +87,20 @@ impl JsonSchema for TaskId {
     }
 }
 
-/// An agent's name: what `--as` takes, what `owner` holds, what files are named by.
+/// An agent's unique name, as used for `--as`, in `owner` and in file names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct AgentId(String);
 
 impl AgentId {
-    /// The person who owns the directory.
+    /// Id of the person who owns the directory.
     pub const USER: &'static str = "user";
-    /// The entry point of a society; never a registered agent.
+    /// Id of the entry point of a run; never a registered agent.
     pub const ROOT: &'static str = "root";
     /// Actor of changes to a board's file that were made without polis; never a registered agent.
     pub const EXTERNAL: &'static str = "external";
     /// Reserved names, which cannot be registered.
-    pub const FIXED: [&'static str; 3] = [Self::USER, Self::ROOT, Self::EXTERNAL];
+    pub const RESERVED_NAMES: [&'static str; 3] = [Self::USER, Self::ROOT, Self::EXTERNAL];
     /// Maximum length of a name, in bytes. A file name must have room for it and a suffix.
     pub const MAX_BYTES: usize = 200;
 
@@ -113,7 +109,7 @@ impl AgentId {
         Self(Self::USER.to_owned())
     }
 
-    /// Returns the id of a society's entry point.
+    /// Returns the id of a run's entry point.
     pub fn root() -> Self {
         Self(Self::ROOT.to_owned())
     }
@@ -123,7 +119,7 @@ impl AgentId {
         self.0 == Self::USER
     }
 
-    /// Returns whether it is the entry point of a society, which is above all agents and not in the registry.
+    /// Returns whether it is the entry point of a run, which is above all agents and not in the registry.
     pub fn is_root(&self) -> bool {
         self.0 == Self::ROOT
     }
@@ -148,43 +144,45 @@ impl fmt::Display for AgentId {
 impl FromStr for AgentId {
     type Err = Refusal;
 
-    /// Accepts letters and digits of any language, `-`, `_` and `.`; the first character must be a letter or a
-    /// digit. Every valid name is safe as a file name.
+    /// Accepts letters and digits of any language, `-`, `_` and `.`; the first character must be a letter or
+    /// a digit. Every valid name is safe as a file name.
     fn from_str(text: &str) -> Result<Self, Refusal> {
-        let sound = text.chars().next().is_some_and(char::is_alphanumeric)
+        let valid = text.chars().next().is_some_and(char::is_alphanumeric)
             && text.len() <= Self::MAX_BYTES
             && text
                 .chars()
                 .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-        if sound {
+        if valid {
             return Ok(Self(text.to_owned()));
         }
-        Err(Refusal::new(
-            Code::InvalidAgentId,
-            format!("Invalid agent id: {}.", quoted(text)),
-            "use letters, digits, '-', '_' and '.', beginning with a letter or digit, at most 200 bytes",
-        ))
+        Err(Refusal::from(AgentRefusal::InvalidId {
+            text: quote_untrusted(text),
+        }))
     }
 }
 
 impl<'de> Deserialize<'de> for AgentId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_text(deserializer, str::parse)
+        deserialize_from_text(deserializer, str::parse)
     }
 }
 
 /// Formats untrusted text for a message: quoted, control characters escaped, truncated to 60 characters.
-pub fn quoted(text: &str) -> String {
-    const SHOWN: usize = 60;
-    let mut shown: String = text.chars().take(SHOWN).flat_map(escape_control).collect();
-    if text.chars().nth(SHOWN).is_some() {
-        shown.push('…');
+pub fn quote_untrusted(text: &str) -> String {
+    const MAX_QUOTED_CHARS: usize = 60;
+    let mut quoted: String = text
+        .chars()
+        .take(MAX_QUOTED_CHARS)
+        .flat_map(escape_control)
+        .collect();
+    if text.chars().nth(MAX_QUOTED_CHARS).is_some() {
+        quoted.push('…');
     }
-    format!("\"{shown}\"")
+    format!("\"{quoted}\"")
 }
 
 fn escape_control(c: char) -> impl Iterator<Item = char> {
-    let escaped = if c.is_control() || crate::task::text::turns_text(c) {
+    let escaped = if c.is_control() || crate::task::text_limits::is_separator_or_bidi_control(c) {
         c.escape_default().collect::<Vec<_>>()
     } else {
         vec![c]
@@ -195,6 +193,7 @@ fn escape_control(c: char) -> impl Iterator<Item = char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RefusalCode;
 
     #[test]
     fn task_ids_are_canonical_decimals() {
@@ -216,7 +215,7 @@ mod tests {
         ] {
             assert_eq!(
                 bad.parse::<TaskId>().unwrap_err().code,
-                Code::InvalidTaskId,
+                RefusalCode::InvalidTaskId,
                 "{bad}"
             );
         }
@@ -243,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn quoting_never_lets_a_terminal_be_driven() {
-        assert_eq!(quoted("a\u{1b}[2J"), r#""a\u{1b}[2J""#);
-        assert!(quoted(&"长".repeat(100)).ends_with("…\""));
+    fn quoted_text_contains_no_control_characters() {
+        assert_eq!(quote_untrusted("a\u{1b}[2J"), r#""a\u{1b}[2J""#);
+        assert!(quote_untrusted(&"长".repeat(100)).ends_with("…\""));
     }
 }

@@ -1,9 +1,11 @@
-//! JSON values preserved as raw text.
+//! Raw JSON values: preserve the original text of metadata and unknown fields.
 //!
-//! Metadata and unknown fields belong to others. [`Raw`] keeps the original text of such a value (without
-//! insignificant white space), so that large numbers, key order and escapes survive a round trip. [`Fields`] is
-//! an ordered object of such values. Parsing does not recurse: nesting is counted, so hostile depth cannot
-//! overflow the stack.
+//! Metadata and unknown fields belong to other programs. [`RawJson`] keeps the original text of such a value
+//! (without insignificant white space), so that large numbers, key order and escapes survive a round trip.
+//! [`RawObject`] is an ordered object of such values; of a repeated key, the last value is kept.
+//!
+//! A value is checked and kept as text, never built as a tree, so deep nesting cannot overflow the stack.
+//! Callers compare `depth()` with [`MAX_JSON_DEPTH`] when they accept input.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,23 +18,30 @@ use serde_json::value::RawValue;
 
 /// Maximum nesting depth of a JSON value from outside. It is checked on input and never when stored data is
 /// read back: an event wraps such a value and nests deeper.
-pub const MAX_DEPTH: usize = 128;
+pub const MAX_JSON_DEPTH: usize = 128;
+
+/// Serializes one of our own types as JSON text. This cannot fail: none of them has a map with keys that are
+/// not texts, or a `Serialize` that returns an error. If one had, the text would be empty and its reader
+/// would report it.
+pub fn to_json_text(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
 
 /// One JSON value as compact text.
 #[derive(Debug, Clone)]
-pub struct Raw(Box<RawValue>);
+pub struct RawJson(Box<RawValue>);
 
-impl Raw {
-    /// Parses one JSON value and removes insignificant white space.
+impl RawJson {
+    /// Parses one JSON value and removes insignificant white space. Fails with the parser's message.
     pub fn parse(text: &str) -> Result<Self, String> {
         let value: Box<RawValue> = serde_json::from_str(text).map_err(|e| e.to_string())?;
-        Self::compact(value).map_err(|e| e.to_string())
+        Self::from_raw_value(value).map_err(|e| e.to_string())
     }
 
-    /// Serializes any value.
-    pub fn of(value: &impl Serialize) -> Result<Self, String> {
+    /// Serializes any value. Fails with the serializer's message.
+    pub fn from_value(value: &impl Serialize) -> Result<Self, String> {
         let value = serde_json::value::to_raw_value(value).map_err(|e| e.to_string())?;
-        Self::compact(value).map_err(|e| e.to_string())
+        Self::from_raw_value(value).map_err(|e| e.to_string())
     }
 
     /// Returns JSON's `null`.
@@ -40,9 +49,9 @@ impl Raw {
         Self(RawValue::NULL.to_owned())
     }
 
-    fn compact(value: Box<RawValue>) -> serde_json::Result<Self> {
+    fn from_raw_value(value: Box<RawValue>) -> serde_json::Result<Self> {
         let text = value.get();
-        let compact = squeeze(text);
+        let compact = remove_whitespace(text);
         if compact.len() == text.len() {
             return Ok(Self(value));
         }
@@ -51,8 +60,8 @@ impl Raw {
 
     /// Returns whether a string in it contains an unpaired surrogate escape. JSON's grammar allows it, but no
     /// Unicode text can represent it, and strict parsers reject the whole document.
-    pub fn has_half_character(&self) -> bool {
-        let text = self.text().as_bytes();
+    pub fn has_unpaired_surrogate(&self) -> bool {
+        let text = self.as_str().as_bytes();
         let unit = |at: usize| {
             let digits = text.get(at..at + 6).filter(|e| e.starts_with(b"\\u"))?;
             let digits = std::str::from_utf8(&digits[2..]).ok()?;
@@ -75,7 +84,7 @@ impl Raw {
     /// Returns the nesting depth: 0 for a number or a string, 1 for a list of those.
     pub fn depth(&self) -> usize {
         let (mut depth, mut deepest) = (0_usize, 0_usize);
-        outside_strings(self.text(), |c| match c {
+        for_each_char_outside_strings(self.as_str(), |c| match c {
             '{' | '[' => {
                 depth += 1;
                 deepest = deepest.max(depth);
@@ -87,23 +96,23 @@ impl Raw {
     }
 
     /// Returns the JSON text.
-    pub fn text(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
     /// Deserializes the value as a `T`. Returns `None` if it has another shape.
-    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
-        serde_json::from_str(self.text()).ok()
+    pub fn parse_as<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
+        serde_json::from_str(self.as_str()).ok()
     }
 
     /// Returns whether this is JSON's `null`.
     pub fn is_null(&self) -> bool {
-        self.text() == "null"
+        self.as_str() == "null"
     }
 }
 
 /// Copies JSON text without white space outside strings.
-fn squeeze(text: &str) -> String {
+fn remove_whitespace(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
@@ -120,8 +129,8 @@ fn squeeze(text: &str) -> String {
     out
 }
 
-/// Calls `tell` with every character outside of strings.
-fn outside_strings(text: &str, mut tell: impl FnMut(char)) {
+/// Calls the function with every character outside of strings.
+fn for_each_char_outside_strings(text: &str, mut visit: impl FnMut(char)) {
     let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
         if in_string {
@@ -129,63 +138,63 @@ fn outside_strings(text: &str, mut tell: impl FnMut(char)) {
             escaped = !escaped && c == '\\';
         } else {
             in_string = c == '"';
-            tell(c);
+            visit(c);
         }
     }
 }
 
-impl PartialEq for Raw {
+impl PartialEq for RawJson {
     fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
+        self.as_str() == other.as_str()
     }
 }
 
-impl Eq for Raw {}
+impl Eq for RawJson {}
 
-impl Serialize for Raw {
+impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Raw {
+impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Box::<RawValue>::deserialize(deserializer)?;
-        Self::compact(value).map_err(D::Error::custom)
+        Self::from_raw_value(value).map_err(D::Error::custom)
     }
 }
 
 /// A JSON object with raw values in their original order. Of a repeated key, the last value is kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(String, Raw)>);
+pub struct RawObject(Vec<(String, RawJson)>);
 
-impl Fields {
+impl RawObject {
     /// Returns whether the object has no fields.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Iterates over the fields, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Raw)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawJson)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Returns the value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Raw> {
+    /// Returns the value of `key`, if the object has it.
+    pub fn get(&self, key: &str) -> Option<&RawJson> {
         self.0
             .iter()
             .find(|(k, _)| k == key)
             .map(|(_, value)| value)
     }
 
-    /// Removes `key` and returns its value.
-    pub fn take(&mut self, key: &str) -> Option<Raw> {
+    /// Removes `key` and returns its value, if the object had it.
+    pub fn remove(&mut self, key: &str) -> Option<RawJson> {
         let at = self.0.iter().position(|(k, _)| k == key)?;
         Some(self.0.remove(at).1)
     }
 
     /// Sets `key`: in place if it exists, otherwise at the end.
-    pub fn set(&mut self, key: impl Into<String>, value: Raw) {
+    pub fn set(&mut self, key: impl Into<String>, value: RawJson) {
         let key = key.into();
         match self.0.iter_mut().find(|(k, _)| *k == key) {
             Some(slot) => slot.1 = value,
@@ -194,19 +203,21 @@ impl Fields {
     }
 
     /// Applies a merge patch: sets every field of `patch`; a `null` removes its key.
-    pub fn merge(&mut self, patch: &Self) {
+    pub fn merge_patch(&mut self, patch: &Self) {
         for (key, value) in patch.iter() {
             if value.is_null() {
-                self.take(key);
+                self.remove(key);
             } else {
                 self.set(key, value.clone());
             }
         }
     }
 
-    /// Returns whether a value contains an unpaired surrogate; see [`Raw::has_half_character`].
-    pub fn has_half_character(&self) -> bool {
-        self.0.iter().any(|(_, value)| value.has_half_character())
+    /// Returns whether a value contains an unpaired surrogate; see [`RawJson::has_unpaired_surrogate`].
+    pub fn has_unpaired_surrogate(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(_, value)| value.has_unpaired_surrogate())
     }
 
     /// Returns the nesting depth of the deepest value.
@@ -219,16 +230,16 @@ impl Fields {
     }
 
     /// Returns the approximate size of the object as JSON, in bytes.
-    pub fn size(&self) -> usize {
+    pub fn encoded_size(&self) -> usize {
         self.0
             .iter()
-            .map(|(key, value)| key.len() + value.text().len() + 4)
+            .map(|(key, value)| key.len() + value.as_str().len() + 4)
             .sum()
     }
 }
 
-impl FromIterator<(String, Raw)> for Fields {
-    fn from_iter<I: IntoIterator<Item = (String, Raw)>>(fields: I) -> Self {
+impl FromIterator<(String, RawJson)> for RawObject {
+    fn from_iter<I: IntoIterator<Item = (String, RawJson)>>(fields: I) -> Self {
         let mut all = Self::default();
         for (key, value) in fields {
             all.set(key, value);
@@ -237,7 +248,7 @@ impl FromIterator<(String, Raw)> for Fields {
     }
 }
 
-impl Serialize for Fields {
+impl Serialize for RawObject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (key, value) in self.iter() {
@@ -247,47 +258,47 @@ impl Serialize for Fields {
     }
 }
 
-impl Fields {
+impl RawObject {
     /// Parses an object and returns it with the keys that occurred more than once.
-    pub fn parse_telling_repeats(text: &str) -> Result<(Self, Vec<String>), serde_json::Error> {
+    pub fn parse_with_duplicates(text: &str) -> Result<(Self, Vec<String>), serde_json::Error> {
         let mut reader = serde_json::Deserializer::from_str(text);
-        let read = reader.deserialize_map(FieldsVisitor)?;
+        let read = reader.deserialize_map(RawObjectVisitor)?;
         reader.end()?;
         Ok(read)
     }
 }
 
-impl<'de> Deserialize<'de> for Fields {
+impl<'de> Deserialize<'de> for RawObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer
-            .deserialize_map(FieldsVisitor)
+            .deserialize_map(RawObjectVisitor)
             .map(|(fields, _)| fields)
     }
 }
 
 /// Visitor for an object and its repeated keys.
-struct FieldsVisitor;
+struct RawObjectVisitor;
 
-impl<'de> Visitor<'de> for FieldsVisitor {
-    type Value = (Fields, Vec<String>);
+impl<'de> Visitor<'de> for RawObjectVisitor {
+    type Value = (RawObject, Vec<String>);
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a JSON object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Fields::default();
+        let mut fields = RawObject::default();
         let mut repeats = Vec::new();
         // Indexed with a map, because a hostile object may have very many keys.
-        let mut places: HashMap<String, usize> = HashMap::new();
-        while let Some((key, value)) = map.next_entry::<String, Raw>()? {
-            match places.get(&key) {
+        let mut positions: HashMap<String, usize> = HashMap::new();
+        while let Some((key, value)) = map.next_entry::<String, RawJson>()? {
+            match positions.get(&key) {
                 Some(&at) => {
                     fields.0[at].1 = value;
                     repeats.push(key);
                 }
                 None => {
-                    places.insert(key.clone(), fields.0.len());
+                    positions.insert(key.clone(), fields.0.len());
                     fields.0.push((key, value));
                 }
             }
@@ -296,7 +307,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
     }
 }
 
-impl JsonSchema for Fields {
+impl JsonSchema for RawObject {
     fn schema_name() -> Cow<'static, str> {
         "Metadata".into()
     }
@@ -315,45 +326,51 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_text_but_not_their_white_space() {
+    fn values_keep_text_without_white_space() {
         let text = "{ \"n\" : 12345678901234567890123 ,\n \"s\": \"a \\\" b\", \"f\":1.50 }";
-        let raw = Raw::parse(text).unwrap();
+        let raw = RawJson::parse(text).unwrap();
         assert_eq!(
-            raw.text(),
+            raw.as_str(),
             r#"{"n":12345678901234567890123,"s":"a \" b","f":1.50}"#
         );
     }
 
     #[test]
-    fn depth_is_counted_not_recursed() {
+    fn deep_nesting_is_counted_without_recursion() {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert_eq!(Raw::parse(&deep).unwrap().depth(), 200_000);
-        assert_eq!(Raw::parse(r#"{"a":"[[[","b":[1]}"#).unwrap().depth(), 2);
+        assert_eq!(RawJson::parse(&deep).unwrap().depth(), 200_000);
+        assert_eq!(RawJson::parse(r#"{"a":"[[[","b":[1]}"#).unwrap().depth(), 2);
     }
 
     #[test]
-    fn half_characters_are_found() {
+    fn unpaired_surrogates_are_found() {
         for whole in [r#""\ud83d\ude80""#, r#""\\ud800""#, r#""é \u00e9""#, "1"] {
-            assert!(!Raw::parse(whole).unwrap().has_half_character(), "{whole}");
+            assert!(
+                !RawJson::parse(whole).unwrap().has_unpaired_surrogate(),
+                "{whole}"
+            );
         }
         for half in [r#""\ud800""#, r#"["\ude80\ud83d"]"#, r#""\\\ud83dx""#] {
-            assert!(Raw::parse(half).unwrap().has_half_character(), "{half}");
+            assert!(
+                RawJson::parse(half).unwrap().has_unpaired_surrogate(),
+                "{half}"
+            );
         }
     }
 
     #[test]
-    fn many_keys_are_read_in_no_time_and_a_repeated_one_keeps_the_last() {
+    fn object_with_many_keys_parses_and_duplicate_keeps_last() {
         let keys: Vec<_> = (0..100_000).map(|n| format!("\"k{n}\":1")).collect();
         let text = format!("{{{},\"k5\":2}}", keys.join(","));
-        let fields: Fields = serde_json::from_str(&text).unwrap();
+        let fields: RawObject = serde_json::from_str(&text).unwrap();
         assert_eq!(fields.iter().count(), 100_000);
-        assert_eq!(fields.get("k5").unwrap().text(), "2");
+        assert_eq!(fields.get("k5").unwrap().as_str(), "2");
     }
 
     #[test]
-    fn merging_sets_replaces_and_removes() {
-        let mut all: Fields = serde_json::from_str(r#"{"a":1,"b":2}"#).unwrap();
-        all.merge(&serde_json::from_str(r#"{"b":null,"c":[1, 2],"a":3}"#).unwrap());
+    fn merge_patch_sets_replaces_and_removes() {
+        let mut all: RawObject = serde_json::from_str(r#"{"a":1,"b":2}"#).unwrap();
+        all.merge_patch(&serde_json::from_str(r#"{"b":null,"c":[1, 2],"a":3}"#).unwrap());
         assert_eq!(serde_json::to_string(&all).unwrap(), r#"{"a":3,"c":[1,2]}"#);
     }
 }

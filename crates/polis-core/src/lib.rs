@@ -1,10 +1,11 @@
 //! Domain model and rules of polis, without side effects.
 //!
-//! Everything here is a value or a pure function: no clock, no randomness, no I/O, no `async`. An operation (in
-//! `polis-ops`) loads the state that a rule needs, calls a `decide_*` function, and commits the [`Changeset`]
-//! it returns, or reports the [`Refusal`].
+//! Everything here is a value or a pure function: no clock, no randomness, no I/O, no `async`. An operation
+//! (in `polis-ops`) loads the state that a rule needs, calls a rule function of this crate (usually
+//! `decide_*`), and commits the [`Changeset`] it returns, or reports the [`Refusal`].
 
 pub mod agent;
+pub mod agent_session;
 pub mod artifact;
 pub mod board;
 pub mod caller;
@@ -14,30 +15,30 @@ pub mod event;
 pub mod id;
 pub mod json;
 pub mod message;
+pub mod number;
 pub mod permission;
 pub mod record;
 pub mod refusal;
 pub mod refusal_serde;
 pub mod role;
-pub mod session;
 pub mod society;
 pub mod task;
-pub mod time;
+pub mod timestamp;
 pub mod token;
 pub mod visibility;
 pub mod webhook;
 pub mod workspace;
 
-pub use agent::{Agent, AgentStatus, Layer, Registered};
+pub use agent::{Agent, AgentLayer, AgentStatus, RegisteredAgent};
 pub use board::BoardName;
-pub use caller::{Caller, Standing};
-pub use changeset::{Changeset, Expect, RecordKey, Write};
-pub use event::{Event, NewEvent, Subject};
+pub use caller::{Caller, CallerKind};
+pub use changeset::{Changeset, RecordKey, StoreWrite, WritePrecondition};
+pub use event::{Event, EventArea, EventKind, EventPayload, EventSubject, NewEvent};
 pub use id::{AgentId, TaskId};
-pub use json::{Fields, Raw};
-pub use permission::{Mode, Permission, Policy};
-pub use refusal::{Code, Details, Kind, Refusal};
+pub use json::{RawJson, RawObject};
+pub use permission::{Permission, PermissionMode, PermissionPolicy};
+pub use refusal::{Refusal, RefusalCode, RefusalDetails, RefusalKind};
 pub use role::RoleSet;
 pub use society::{MemberKey, RunId};
 pub use task::{Task, TaskRecord, TaskStatus, TaskType};
-pub use time::Timestamp;
+pub use timestamp::Timestamp;

@@ -1,46 +1,49 @@
-//! Messages between agents: validation, addressing, and the events that the log records.
+//! Messages between agents and their mailboxes: validation, addressing, and the events written to the log.
 //!
-//! A message is in its recipient's mailbox from the commit that sends it, and it remains there after it was
-//! read. Its payload is never written to the log, because a mailbox is private to its owner.
+//! [`decide_send_message`] resolves the recipients and puts one message into each mailbox. A message is
+//! stored from the commit that sends it, becomes visible when its delay has passed, and remains in the
+//! mailbox after it was read. Its payload is never written to the log, because a mailbox is private to its
+//! owner.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Agent, AgentStatus};
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Write};
-use crate::event::{NewEvent, Subject, kind};
-use crate::id::{AgentId, quoted};
-use crate::json::Raw;
-use crate::refusal::{Code, Refusal};
+use crate::changeset::{Changeset, StoreWrite};
+use crate::event::{EventPayload, EventSubject, MessageSentEvent, MessagesReadEvent, NewEvent};
+use crate::id::{AgentId, quote_untrusted};
+use crate::json::RawJson;
+use crate::number::saturating_cast;
+use crate::refusal::{MessageRefusal, Refusal};
 use crate::society::RunId;
-use crate::time::Timestamp;
+use crate::timestamp::Timestamp;
 
 /// Maximum size of a payload, in bytes of JSON.
-pub const MAX_PAYLOAD: usize = 256 * 1024;
+pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 /// Maximum nesting depth of a payload.
-const MAX_DEPTH: usize = 64;
+const MAX_PAYLOAD_DEPTH: usize = 64;
 /// Maximum number of recipients of one `send_message` call.
 pub const MAX_RECIPIENTS: usize = 1_000;
 /// Maximum delay: 30 days.
 pub const MAX_DELAY_MS: u64 = 30 * 24 * 3_600 * 1_000;
 /// Prefix of a role in `to`.
-const ROLE: &str = "role:";
+const ROLE_PREFIX: &str = "role:";
 
-/// One name or several.
+/// Recipients of a message: one name or a list of names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "expected an agent's id, `user`, `role:ROLE`, or a list of these"
 )]
-pub enum Recipients {
-    /// One.
+pub enum MessageRecipients {
+    /// A single recipient.
     One(String),
-    /// Several.
+    /// A list of recipients.
     Several(Vec<String>),
 }
 
-impl Recipients {
+impl MessageRecipients {
     fn names(&self) -> &[String] {
         match self {
             Self::One(name) => std::slice::from_ref(name),
@@ -52,28 +55,28 @@ impl Recipients {
 /// The parameters of `send_message`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SendMessage {
-    /// An agent's id, `user`, `role:ROLE`, or a list of these.
-    pub to: Recipients,
-    /// Text or any JSON.
+pub struct SendMessageParams {
+    /// Recipients: an agent's id, `user`, `role:ROLE`, or a list of these.
+    pub to: MessageRecipients,
+    /// Content: text or any JSON value.
     #[schemars(with = "serde_json::Value")]
-    pub payload: Raw,
-    /// The message it answers.
+    pub payload: RawJson,
+    /// Number of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<u64>,
-    /// Deliver it only after so many milliseconds.
+    /// Delay of the delivery, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
 }
 
-impl SendMessage {
-    /// Returns the agents and the roles named in `to`.
-    pub fn named(&self) -> (Vec<AgentId>, Vec<&str>) {
+impl SendMessageParams {
+    /// Returns the agents and the roles named in `to`, without invalid names.
+    pub fn agents_and_roles(&self) -> (Vec<AgentId>, Vec<&str>) {
         let (mut agents, mut roles) = (Vec::new(), Vec::new());
         for name in self.to.names() {
-            match name.strip_prefix(ROLE) {
+            match name.strip_prefix(ROLE_PREFIX) {
                 Some(role) => roles.push(role),
-                // Invalid names are refused by `decide_send`.
+                // Invalid names are refused by `decide_send_message`.
                 None => agents.extend(name.parse::<AgentId>()),
             }
         }
@@ -84,7 +87,7 @@ impl SendMessage {
 /// A message that the store has not yet numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage {
-    /// The sender.
+    /// Agent or person that sent it.
     pub from: AgentId,
     /// The recipient, whose mailbox it is put into.
     pub to: AgentId,
@@ -94,27 +97,27 @@ pub struct NewMessage {
     pub deliver_at: i64,
     /// The message it replies to.
     pub reply_to: Option<u64>,
-    /// The run it belongs to.
+    /// The run it belongs to, if any.
     pub run: Option<RunId>,
-    /// Its content.
-    pub payload: Raw,
+    /// Content: text or any JSON value.
+    pub payload: RawJson,
 }
 
 /// Returns a payload as text: a JSON string, the `text` field of an object, or the JSON itself.
-pub fn payload_text(payload: &Raw) -> String {
+pub fn payload_text(payload: &RawJson) -> String {
     #[derive(Deserialize)]
-    struct WithText {
+    struct TextPayload {
         text: String,
     }
     payload
-        .to::<String>()
-        .or_else(|| payload.to::<WithText>().map(|object| object.text))
-        .unwrap_or_else(|| payload.text().to_owned())
+        .parse_as::<String>()
+        .or_else(|| payload.parse_as::<TextPayload>().map(|object| object.text))
+        .unwrap_or_else(|| payload.as_str().to_owned())
 }
 
 impl NewMessage {
     /// Returns the message with the number assigned by the store.
-    pub fn numbered(self, id: u64) -> Message {
+    pub fn with_id(self, id: u64) -> Message {
         Message {
             id,
             from: self.from,
@@ -130,83 +133,71 @@ impl NewMessage {
     }
 }
 
-/// A message.
+/// A message in a mailbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Its number: 1, 2, 3, … over all mailboxes, in commit order.
+    /// Number: 1, 2, 3, … across all mailboxes, in commit order.
     pub id: u64,
-    /// Who sent it.
+    /// The sender.
     pub from: AgentId,
-    /// Whose mailbox it is in.
+    /// The recipient, whose mailbox it is in.
     pub to: AgentId,
     /// When it was sent.
     pub created_at: Timestamp,
-    /// From when on it is seen, if it was delayed.
+    /// When it becomes visible to the recipient, if its delivery is delayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliver_at: Option<Timestamp>,
-    /// The message it answers.
+    /// Number of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<u64>,
     /// The run of the society it belongs to.
-    #[serde(default, rename = "taskId", skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, with = "crate::society::run_id_json::optional")]
+    #[schemars(with = "crate::society::run_id_json::OptionalRunIdFields<RunId>")]
     pub run: Option<RunId>,
-    /// What it says.
+    /// Content: text or any JSON value.
     #[schemars(with = "serde_json::Value")]
-    pub payload: Raw,
+    pub payload: RawJson,
     /// When its recipient read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at: Option<Timestamp>,
 }
 
-/// Data of the `message.sent` event.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Sent<'a> {
-    from: &'a AgentId,
-    to: &'a AgentId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reply_to: Option<u64>,
-    #[serde(rename = "taskId", skip_serializing_if = "Option::is_none")]
-    run: Option<&'a RunId>,
-    bytes: usize,
-}
-
-/// State that sending a message is decided on.
+/// State that a `send_message` request is checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
-    /// The agents named in `to`, and those of the roles named in `to`; see [`SendMessage::named`].
+pub struct SendMessageContext<'a> {
+    /// The agents named in `to`, and those of the roles named in `to`; see
+    /// [`SendMessageParams::agents_and_roles`].
     pub agents: &'a [Agent],
     /// The run whose `root` is addressed: the sender's run, or the one that a sender outside of it named.
     pub run: Option<&'a RunId>,
     /// The message it replies to, if it is in the sender's mailbox or was sent by the sender.
-    pub answered: Option<&'a Message>,
+    pub replied_to: Option<&'a Message>,
 }
 
-/// Decides a `send_message` call: one message for each recipient, in the order they were named.
-pub fn decide_send(
-    params: &SendMessage,
-    known: Known<'_>,
+/// Checks a `send_message` request and returns one message for each recipient, in the order they were named,
+/// with the changeset that sends them. Fails with `invalid_message`, `message_not_found` (the message it
+/// replies to), `recipient_not_found` or `invalid_agent_id`.
+pub fn decide_send_message(
+    params: &SendMessageParams,
+    context: SendMessageContext<'_>,
     sender: &Caller,
     now: i64,
 ) -> Result<(Vec<NewMessage>, Changeset), Refusal> {
     check_payload(&params.payload)?;
     let delay = params.delay_ms.unwrap_or(0);
     if delay > MAX_DELAY_MS {
-        return Err(invalid(
-            "A message can be delayed by 30 days at most.",
-            "give a smaller delayMs",
-        ));
+        return Err(MessageRefusal::DelayTooLong.into());
     }
     if let Some(id) = params.reply_to
-        && known.answered.is_none()
+        && context.replied_to.is_none()
     {
-        return Err(not_found(id));
+        return Err(message_not_found(id));
     }
-    let recipients = resolve(&params.to, known, sender)?;
+    let recipients = resolve_recipients(&params.to, context, sender)?;
     let created_at = Timestamp::from_millis(now);
-    let deliver_at = now.saturating_add(i64::try_from(delay).unwrap_or(i64::MAX));
-    let mut changes = Changeset::by(sender, created_at.clone());
+    let deliver_at = now.saturating_add(saturating_cast::<i64>(delay));
+    let mut changes = Changeset::new(sender, created_at.clone());
     let mut messages = Vec::with_capacity(recipients.len());
     for (to, run) in recipients {
         let message = NewMessage {
@@ -218,105 +209,90 @@ pub fn decide_send(
             run,
             payload: params.payload.clone(),
         };
-        changes.events.push(sent_event(&message));
+        changes.events.push(message_sent_event(&message));
         changes
             .writes
-            .push(Write::SendMessage(Box::new(message.clone())));
+            .push(StoreWrite::SendMessage(Box::new(message.clone())));
         messages.push(message);
     }
     Ok((messages, changes))
 }
 
 /// Creates the `message.sent` event of a message.
-pub fn sent_event(message: &NewMessage) -> NewEvent {
-    let told = Sent {
-        from: &message.from,
-        to: &message.to,
+pub fn message_sent_event(message: &NewMessage) -> NewEvent {
+    let data = MessageSentEvent {
+        from: message.from.clone(),
+        to: message.to.clone(),
         reply_to: message.reply_to,
-        run: message.run.as_ref(),
-        bytes: message.payload.text().len(),
+        run: message.run.clone(),
+        bytes: saturating_cast(message.payload.as_str().len()),
     };
-    NewEvent::of(
-        kind::MESSAGE_SENT,
-        Subject::Mailbox(message.to.clone()),
-        &told,
+    NewEvent::new(
+        EventSubject::Mailbox(message.to.clone()),
+        EventPayload::MessageSent(data),
     )
 }
 
-/// Returns the changeset that marks messages as read.
-pub fn decide_read(reader: &Caller, ids: Vec<u64>, now: &Timestamp) -> Changeset {
-    #[derive(Serialize)]
-    struct Read<'a> {
-        ids: &'a [u64],
-    }
-    let subject = Subject::Mailbox(reader.id.clone());
-    let event = NewEvent::of(kind::MESSAGE_READ, subject, &Read { ids: &ids });
-    Changeset::by(reader, now.clone())
-        .write(Write::ReadMessages {
+/// Returns the changeset that marks messages as read, with the event for the log.
+pub fn decide_read_messages(reader: &Caller, ids: Vec<u64>, now: &Timestamp) -> Changeset {
+    let subject = EventSubject::Mailbox(reader.id.clone());
+    let data = MessagesReadEvent { ids: ids.clone() };
+    let event = NewEvent::new(subject, EventPayload::MessageRead(data));
+    Changeset::new(reader, now.clone())
+        .with_write(StoreWrite::ReadMessages {
             recipient: reader.id.clone(),
             ids,
         })
-        .event(event)
+        .with_event(event)
 }
 
 /// Returns the refusal for a message that does not exist or is not visible to the caller.
-pub fn not_found(id: u64) -> Refusal {
-    Refusal::new(
-        Code::MessageNotFound,
-        format!("Message {id} is neither in your mailbox nor from you."),
-        "call check_messages to see your messages",
-    )
+pub fn message_not_found(id: u64) -> Refusal {
+    Refusal::from(MessageRefusal::NotFound { id })
 }
 
-fn check_payload(payload: &Raw) -> Result<(), Refusal> {
+fn check_payload(payload: &RawJson) -> Result<(), Refusal> {
     let empty = payload.is_null()
         || payload
-            .to::<String>()
+            .parse_as::<String>()
             .is_some_and(|text| text.trim().is_empty());
     if empty {
-        return Err(invalid(
-            "The message says nothing.",
-            "give a payload: text or JSON",
-        ));
+        return Err(MessageRefusal::Empty.into());
     }
-    if payload.text().len() > MAX_PAYLOAD {
-        return Err(invalid(
-            "The message is longer than 256 KiB.",
-            "put the long part where both can read it (put_artifact, a board or a file) and send its name",
-        ));
+    if payload.as_str().len() > MAX_PAYLOAD_BYTES {
+        return Err(MessageRefusal::TooLong.into());
     }
-    if payload.depth() > MAX_DEPTH || payload.has_half_character() {
-        return Err(invalid(
-            "The payload is nested too deeply, or has half a character in it.",
-            "send a simpler payload",
-        ));
+    if payload.depth() > MAX_PAYLOAD_DEPTH || payload.has_unpaired_surrogate() {
+        return Err(MessageRefusal::TooDeep.into());
     }
     Ok(())
 }
 
 /// Resolves `to` to recipients without duplicates, in the order they were named, each with the run that the
 /// message belongs to.
-fn resolve(
-    to: &Recipients,
-    known: Known<'_>,
+fn resolve_recipients(
+    to: &MessageRecipients,
+    context: SendMessageContext<'_>,
     sender: &Caller,
 ) -> Result<Vec<(AgentId, Option<RunId>)>, Refusal> {
     let mut found: Vec<(AgentId, Option<RunId>)> = Vec::new();
-    let mut add = |one: (AgentId, Option<RunId>)| {
-        if !found.contains(&one) {
-            found.push(one);
+    let mut add = |recipient: (AgentId, Option<RunId>)| {
+        if !found.contains(&recipient) {
+            found.push(recipient);
         }
     };
     let run = || sender.run.clone();
+    // A member of a run sees the run as an organisation and has no tool for the registry.
+    let in_run = sender.run.is_some();
     for name in to.names() {
-        match name.strip_prefix(ROLE) {
+        match name.strip_prefix(ROLE_PREFIX) {
             Some(role) => {
                 let mut any = false;
-                let held = known
+                let role_holders = context
                     .agents
                     .iter()
-                    .filter(|a| is_active(a) && a.role == role);
-                for agent in held.filter(|agent| reaches(sender, agent)) {
+                    .filter(|a| is_active_agent(a) && a.role == role);
+                for agent in role_holders.filter(|agent| can_message(sender, agent)) {
                     any = true;
                     // A message to the sender's own role is for the other agents of that role.
                     if agent.id != sender.id {
@@ -324,80 +300,63 @@ fn resolve(
                     }
                 }
                 if !any {
-                    return Err(unknown(
-                        sender,
-                        &format!("No active agent has the role {}.", quoted(role)),
-                    ));
+                    return Err(MessageRefusal::NoAgentWithRole {
+                        role: quote_untrusted(role),
+                        in_run,
+                    }
+                    .into());
                 }
             }
-            None => add(one(name, known, sender)?),
+            None => add(resolve_recipient(name, context, sender)?),
         }
     }
     if found.is_empty() {
-        return Err(unknown(sender, "The message is for nobody."));
+        return Err(MessageRefusal::NoRecipient { in_run }.into());
     }
     if found.len() > MAX_RECIPIENTS {
-        return Err(invalid(
-            "The message is for more than 1,000 agents.",
-            "write it on a board that they read",
-        ));
+        return Err(MessageRefusal::TooManyRecipients.into());
     }
     Ok(found)
 }
 
 /// Returns whether a sender can send messages to an agent: messages do not cross from one run to another.
-fn reaches(sender: &Caller, agent: &Agent) -> bool {
+fn can_message(sender: &Caller, agent: &Agent) -> bool {
     sender.run.is_none() || agent.run.is_none() || sender.run == agent.run
 }
 
-fn one(name: &str, known: Known<'_>, sender: &Caller) -> Result<(AgentId, Option<RunId>), Refusal> {
+fn resolve_recipient(
+    name: &str,
+    context: SendMessageContext<'_>,
+    sender: &Caller,
+) -> Result<(AgentId, Option<RunId>), Refusal> {
+    let in_run = sender.run.is_some();
     let id: AgentId = name.parse()?;
     if id.is_user() {
         return Ok((id, sender.run.clone()));
     }
     if id.is_root() {
-        let answered = known.answered.and_then(|message| message.run.as_ref());
-        let run = sender.run.as_ref().or(known.run).or(answered);
+        let replied_run = context.replied_to.and_then(|message| message.run.as_ref());
+        let run = sender.run.as_ref().or(context.run).or(replied_run);
         return match run {
             Some(run) => Ok((id, Some(run.clone()))),
-            None => Err(unknown(
-                sender,
-                "Root has a mailbox in every run, and it was not said which is meant.",
-            )),
+            None => Err(MessageRefusal::RootWithoutRun { in_run }.into()),
         };
     }
-    match known.agents.iter().find(|agent| agent.id == id) {
-        Some(agent) if !is_active(agent) => Err(unknown(
-            sender,
-            &format!("Agent \"{id}\" is retired and gets no messages."),
-        )),
-        Some(agent) if !reaches(sender, agent) => Err(unknown(
-            sender,
-            &format!(
-                "Agent \"{id}\" works for another run, and messages do not go from run to run."
-            ),
-        )),
+    match context.agents.iter().find(|agent| agent.id == id) {
+        Some(agent) if !is_active_agent(agent) => {
+            Err(MessageRefusal::RecipientRetired { agent: id, in_run }.into())
+        }
+        Some(agent) if !can_message(sender, agent) => {
+            Err(MessageRefusal::RecipientInOtherRun { agent: id, in_run }.into())
+        }
         Some(agent) => {
             let run = agent.run.clone().or_else(|| sender.run.clone());
             Ok((id, run))
         }
-        None => Err(unknown(sender, &format!("Nobody is called \"{id}\"."))),
+        None => Err(MessageRefusal::RecipientUnknown { agent: id, in_run }.into()),
     }
 }
 
-fn is_active(agent: &Agent) -> bool {
+fn is_active_agent(agent: &Agent) -> bool {
     agent.status == AgentStatus::Active
-}
-
-fn unknown(sender: &Caller, message: &str) -> Refusal {
-    // A member of a run sees the run as an organisation and has no tool for the registry.
-    let hint = match sender.run {
-        Some(_) => "see who is there with get_org; `user` is the person",
-        None => "see who is there with `polis agent list`; `user` is the person",
-    };
-    Refusal::new(Code::RecipientNotFound, message, hint)
-}
-
-fn invalid(message: &str, hint: &str) -> Refusal {
-    Refusal::new(Code::InvalidMessage, message, hint)
 }

@@ -1,13 +1,13 @@
 //! Role permissions for tasks and agents (RBAC), in addition to the rules that apply to all callers.
 //!
-//! Without a permissions file every role may create, claim, update and comment, and only the team lead and the
-//! person have the privileges listed in [`Permission::LEAD_ONLY`]. A file (read by the composition root)
+//! Without a permissions file every role may create, claim, update and comment, and only the team lead and
+//! the person have the privileges listed in [`Permission::LEAD_ONLY`]. A file (read by the composition root)
 //! narrows or widens that per role.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::caller::{Caller, Standing};
-use crate::refusal::{Code, Refusal};
+use crate::caller::{Caller, CallerKind};
+use crate::refusal::{AgentRefusal, Refusal};
 use crate::role::TEAM_LEAD;
 use crate::task::TaskType;
 
@@ -26,13 +26,13 @@ pub enum Permission {
     CommentOnOwnTasks,
     /// Comment on any task.
     CommentOnAllTasks,
-    /// Take, give or release a task that another agent holds.
+    /// Take, give or release a task that another agent holds without naming its version, and end its lease.
     ReassignTasks,
     /// Change a task's required role or type.
     ChangeRequirements,
-    /// Assign across roles.
+    /// Assign tasks to agents of another role.
     ForceAssign,
-    /// Approve completion.
+    /// Approve the completion of tasks.
     ApproveTasks,
     /// Delete completed tasks.
     DeleteCompletedTasks,
@@ -60,7 +60,8 @@ impl Permission {
         (Self::ImportTasks, "import_tasks"),
     ];
 
-    /// Permissions that a role has only if a file grants them; the team lead and the person always have them.
+    /// Permissions that a role has only if a file grants them. The person always has them, and the team lead
+    /// has them unless the file lists that role.
     pub const LEAD_ONLY: [Self; 7] = [
         Self::ReassignTasks,
         Self::ChangeRequirements,
@@ -72,22 +73,22 @@ impl Permission {
     ];
 
     /// Describes in words what it allows.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::CreateTasks => "create tasks",
-            Self::ClaimTasks => "take tasks of any type for itself",
+            Self::ClaimTasks => "claim tasks of any type",
             Self::UpdateOwnTasks => "change tasks it owns",
             Self::UpdateAllTasks => {
-                "change any task: fields, states, dependencies, a free task's owner"
+                "change any task: fields, status, dependencies, the owner of a task that has none"
             }
             Self::CommentOnOwnTasks => "comment on tasks it owns",
             Self::CommentOnAllTasks => "comment on any task",
             Self::ReassignTasks => {
-                "take, give or release a task that another agent holds without naming its version, and end another's lease"
+                "take over, reassign or release a task that another agent owns, without giving its version; end another agent's lease"
             }
             Self::ChangeRequirements => "change a task's required role or type",
-            Self::ForceAssign => "assign across roles (`forceAssign`)",
-            Self::ApproveTasks => "approve completion",
+            Self::ForceAssign => "assign tasks across roles (`forceAssign`)",
+            Self::ApproveTasks => "approve the completion of tasks",
             Self::DeleteCompletedTasks => "delete completed tasks",
             Self::ManageAgents => "register and retire agents, and bind their workspaces",
             Self::ImportTasks => "import task files",
@@ -102,7 +103,7 @@ impl Permission {
             .map_or("", |(_, name)| name)
     }
 
-    /// Returns the permission with this name.
+    /// Returns the permission with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, n)| *n == name).map(|(p, _)| *p)
     }
@@ -110,45 +111,46 @@ impl Permission {
 
 /// Default for a role that the file does not list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum PermissionMode {
     /// All permissions except [`Permission::LEAD_ONLY`].
     #[default]
     Permissive,
-    /// Read only.
+    /// No permissions: such a role only reads.
     Strict,
 }
 
 /// Permissions that the file grants to one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants {
+pub struct RoleGrants {
     /// Permissions without a parameter.
     pub permissions: BTreeSet<Permission>,
     /// Task types it may claim (`claim_task_type`).
     pub claim_types: BTreeSet<TaskType>,
 }
 
-/// The effective permissions.
+/// The effective permissions: those of the file, with a default for roles that it does not list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub struct PermissionPolicy {
     /// Default for roles that are not listed.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// The listed roles, with exactly their permissions.
-    pub roles: BTreeMap<String, Grants>,
+    pub roles: BTreeMap<String, RoleGrants>,
     /// The roles each task type is meant for; used to rank recommended tasks.
     pub type_roles: BTreeMap<TaskType, Vec<String>>,
 }
 
-impl Default for Policy {
+impl Default for PermissionPolicy {
     fn default() -> Self {
         Self {
-            mode: Mode::Permissive,
+            mode: PermissionMode::Permissive,
             roles: BTreeMap::new(),
             type_roles: default_type_roles(),
         }
     }
 }
 
-/// The type-to-role map of the source documents, completed for every type that has an obvious role.
+/// Returns the default map from task types to roles: that of requirement 004, extended to every type that
+/// has an obvious role.
 fn default_type_roles() -> BTreeMap<TaskType, Vec<String>> {
     use TaskType as T;
     let map: [(T, &[&str]); 11] = [
@@ -169,16 +171,19 @@ fn default_type_roles() -> BTreeMap<TaskType, Vec<String>> {
         .collect()
 }
 
-impl Policy {
+impl PermissionPolicy {
     /// Returns whether the caller has a permission.
     pub fn allows(&self, caller: &Caller, permission: Permission) -> bool {
-        if caller.standing == Standing::Human {
+        if caller.kind == CallerKind::Person {
             return true;
         }
         match self.roles.get(&caller.role) {
             Some(grants) => grants.permissions.contains(&permission),
             None if caller.role == TEAM_LEAD => true,
-            None => self.mode == Mode::Permissive && !Permission::LEAD_ONLY.contains(&permission),
+            None => {
+                self.mode == PermissionMode::Permissive
+                    && !Permission::LEAD_ONLY.contains(&permission)
+            }
         }
     }
 
@@ -187,7 +192,7 @@ impl Policy {
         if self.allows(caller, permission) {
             Ok(())
         } else {
-            Err(self.denied(caller, permission.as_str()))
+            Err(self.permission_denied(caller, permission.as_str()))
         }
     }
 
@@ -197,7 +202,7 @@ impl Policy {
         if own && self.allows(caller, Permission::UpdateOwnTasks) {
             return Ok(());
         }
-        let wanted = if own {
+        let required = if own {
             Permission::UpdateOwnTasks
         } else {
             Permission::UpdateAllTasks
@@ -205,7 +210,7 @@ impl Policy {
         if self.allows(caller, Permission::UpdateAllTasks) {
             return Ok(());
         }
-        Err(self.denied(caller, wanted.as_str()))
+        Err(self.permission_denied(caller, required.as_str()))
     }
 
     /// Fails with `permission_denied` if the caller may not comment on a task owned by `owner`.
@@ -214,7 +219,7 @@ impl Policy {
         if own && self.allows(caller, Permission::CommentOnOwnTasks) {
             return Ok(());
         }
-        let wanted = if own {
+        let required = if own {
             Permission::CommentOnOwnTasks
         } else {
             Permission::CommentOnAllTasks
@@ -222,11 +227,11 @@ impl Policy {
         if self.allows(caller, Permission::CommentOnAllTasks) {
             return Ok(());
         }
-        Err(self.denied(caller, wanted.as_str()))
+        Err(self.permission_denied(caller, required.as_str()))
     }
 
     /// Returns whether the caller may claim tasks of at least one type.
-    pub fn may_claim_something(&self, caller: &Caller) -> bool {
+    pub fn may_claim_any_type(&self, caller: &Caller) -> bool {
         let some_types = self
             .roles
             .get(&caller.role)
@@ -249,30 +254,31 @@ impl Policy {
         if self.allows_claim(caller, task_type) {
             return Ok(());
         }
-        let wanted = task_type.map_or_else(
+        let required = task_type.map_or_else(
             || Permission::ClaimTasks.as_str().to_owned(),
             |t| format!("claim_task_type: [{}]", t.as_str()),
         );
-        Err(self.denied(caller, &wanted))
+        Err(self.permission_denied(caller, &required))
     }
 
-    fn denied(&self, caller: &Caller, permission: &str) -> Refusal {
-        let hint = if self.roles.is_empty() && self.mode == Mode::Permissive {
-            "ask the team lead or the user to do it".to_owned()
+    fn permission_denied(&self, caller: &Caller, permission: &str) -> Refusal {
+        let (agent, role) = (caller.id.clone(), caller.role.clone());
+        let permission = permission.to_owned();
+        // The hint about rbac.yaml helps only where roles have permissions of their own.
+        if self.roles.is_empty() && self.mode == PermissionMode::Permissive {
+            AgentRefusal::NoPermissionByDefault {
+                agent,
+                role,
+                permission,
+            }
         } else {
-            format!(
-                "ask the team lead, or grant {permission} to {} in .agent-workspace/rbac.yaml",
-                caller.role
-            )
-        };
-        Refusal::new(
-            Code::PermissionDenied,
-            format!(
-                "Permission denied. \"{}\" ({}) does not have {permission}.",
-                caller.id, caller.role
-            ),
-            hint,
-        )
+            AgentRefusal::NoPermission {
+                agent,
+                role,
+                permission,
+            }
+        }
+        .into()
     }
 }
 
@@ -285,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_file_everybody_works_and_the_lead_leads() {
-        let policy = Policy::default();
+    fn default_policy_reserves_privileges_for_team_lead() {
+        let policy = PermissionPolicy::default();
         for (permission, _) in Permission::ALL {
             assert!(policy.allows(&caller("user"), permission));
             assert!(policy.allows(&caller("team-lead-3"), permission));
@@ -300,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_role_has_exactly_its_grants() {
-        let mut policy = Policy::default();
-        let grants = Grants {
+    fn listed_role_has_exactly_its_grants() {
+        let mut policy = PermissionPolicy::default();
+        let grants = RoleGrants {
             permissions: [Permission::UpdateOwnTasks].into(),
             claim_types: [TaskType::BugFix].into(),
         };
@@ -314,7 +320,7 @@ mod tests {
         assert!(!policy.allows_claim(&leader, Some(TaskType::Testing)));
         assert!(!policy.allows_claim(&leader, None));
         assert!(policy.allows(&caller("architect"), Permission::CreateTasks));
-        policy.mode = Mode::Strict;
+        policy.mode = PermissionMode::Strict;
         assert!(!policy.allows(&caller("architect"), Permission::CreateTasks));
         assert!(policy.allows(&caller("team-lead"), Permission::CreateTasks));
     }

@@ -1,7 +1,9 @@
-//! Generic records: a name, a revision and a JSON body that the store does not interpret.
+//! Generic records: JSON documents with a name ([`RecordKind`] and id) and a revision, which the store does not
+//! interpret. A body may be computed from the receipt of the commit that writes it ([`RecordBody`]).
 //!
 //! The modules that own a kind define its content: [`crate::token`], [`crate::webhook`], [`crate::artifact`],
-//! [`crate::society`], [`crate::session`]. Stored replies (idempotency keys) belong to the operations.
+//! [`crate::society`], [`crate::agent_session`]. Stored replies (idempotency keys) and the command history
+//! belong to `polis-ops`, run leases to `polis-society`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,54 +17,54 @@ pub enum RecordKind {
     Token,
     /// A one-time sign-in key for a browser.
     SignIn,
-    /// A webhook.
+    /// A webhook with its filter and delivery position.
     Webhook,
-    /// An artifact.
+    /// An artifact, which never changes.
     Artifact,
     /// The stored response to a request with an idempotency key.
-    Reply,
+    IdempotencyResponse,
     /// A run of the society.
     Run,
     /// A role of a run.
-    Role,
+    SocietyRole,
     /// The identity of a member of a run.
     Member,
     /// The state of a member of a run.
     MemberState,
     /// A call that needs a person's approval.
-    Approval,
+    CallApproval,
     /// The lease of the worker that drives a run.
-    Lease,
+    RunLease,
     /// A command that ended.
     Command,
-    /// A running command.
+    /// A command that is still running.
     RunningCommand,
     /// The output of a command.
     CommandOutput,
     /// A live process or connection that acts as an agent.
-    Session,
+    AgentSession,
     /// Which session claimed a task.
     TaskClaimant,
 }
 
 impl RecordKind {
-    /// All kinds.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [Self; 16] = [
         Self::Token,
         Self::SignIn,
         Self::Webhook,
         Self::Artifact,
-        Self::Reply,
+        Self::IdempotencyResponse,
         Self::Run,
-        Self::Role,
+        Self::SocietyRole,
         Self::Member,
         Self::MemberState,
-        Self::Approval,
-        Self::Lease,
+        Self::CallApproval,
+        Self::RunLease,
         Self::Command,
         Self::RunningCommand,
         Self::CommandOutput,
-        Self::Session,
+        Self::AgentSession,
         Self::TaskClaimant,
     ];
 
@@ -73,28 +75,28 @@ impl RecordKind {
             Self::SignIn => "sign-in",
             Self::Webhook => "webhook",
             Self::Artifact => "artifact",
-            Self::Reply => "reply",
+            Self::IdempotencyResponse => "reply",
             Self::Run => "run",
-            Self::Role => "role",
+            Self::SocietyRole => "role",
             Self::Member => "member",
             Self::MemberState => "member-state",
-            Self::Approval => "approval",
-            Self::Lease => "lease",
+            Self::CallApproval => "approval",
+            Self::RunLease => "lease",
             Self::Command => "command",
             Self::RunningCommand => "running-command",
             Self::CommandOutput => "command-output",
-            Self::Session => "session",
+            Self::AgentSession => "session",
             Self::TaskClaimant => "task-claimant",
         }
     }
 }
 
-/// A record's name.
+/// A record's name: unique within a store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordName {
-    /// Its kind.
+    /// Kind of the record.
     pub kind: RecordKind,
-    /// Its id within its kind.
+    /// Id of the record within its kind.
     pub id: String,
 }
 
@@ -111,19 +113,19 @@ impl RecordName {
 /// A record's new state.
 #[derive(Clone)]
 pub enum RecordBody {
-    /// This text.
+    /// Known when the changeset is created.
     Text(String),
     /// Computed from the receipt of the commit that writes it. A store may call the function several times
     /// while it retries; the last result is written.
-    OfReceipt(Arc<dyn Fn(&Receipt) -> String + Send + Sync>),
+    FromReceipt(Arc<dyn Fn(&Receipt) -> String + Send + Sync>),
 }
 
 impl RecordBody {
     /// Returns the text to write.
-    pub fn text(&self, receipt: &Receipt) -> String {
+    pub fn to_text(&self, receipt: &Receipt) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::OfReceipt(make) => make(receipt),
+            Self::FromReceipt(make) => make(receipt),
         }
     }
 }
@@ -133,7 +135,7 @@ impl fmt::Debug for RecordBody {
         match self {
             // A body may contain a secret, which must not be written to a log.
             Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
-            Self::OfReceipt(_) => f.write_str("OfReceipt"),
+            Self::FromReceipt(_) => f.write_str("FromReceipt"),
         }
     }
 }
@@ -142,7 +144,7 @@ impl PartialEq for RecordBody {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) => a == b,
-            (Self::OfReceipt(a), Self::OfReceipt(b)) => Arc::ptr_eq(a, b),
+            (Self::FromReceipt(a), Self::FromReceipt(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -150,11 +152,11 @@ impl PartialEq for RecordBody {
 
 /// A record as read from a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
-    /// Its id within its kind.
+pub struct StoredRecord {
+    /// Id of the record within its kind.
     pub id: String,
     /// Number of times it was written.
     pub revision: u64,
-    /// Its content, as JSON.
+    /// Content of the record, as JSON.
     pub body: String,
 }

@@ -1,165 +1,164 @@
 //! Transport of refusals through serde errors, and strict deserialization helpers.
 //!
 //! A type that is parsed from a request rejects invalid input with its own refusal code. But a serde error
-//! carries only a string, and most readers want only the message. So `Display` of a [`Refusal`] prints the
-//! message, and `{:#}` encodes the whole refusal as JSON, which [`unpack`] decodes.
+//! carries only text, and serde's traits do not admit another type. So the error gets the refusal's message, and
+//! the refusal itself waits in a slot of the thread until the reader of the error takes it. Deserialization is
+//! synchronous, so it ends on the thread where it began.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Reason, ReasonArg, Refusal};
 
-/// First character of an encoded refusal. No message begins with it.
-const MARK: char = '\u{1}';
-
-/// JSON form of a refusal.
-#[derive(Serialize, Deserialize)]
-struct Packed<'a> {
-    code: &'a str,
-    message: String,
-    hint: String,
+thread_local! {
+    /// The refusal of the last value that a type of this crate did not accept.
+    static LAST_REFUSAL: Cell<Option<Refusal>> = const { Cell::new(None) };
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !f.alternate() {
-            return f.write_str(&self.message);
-        }
-        let packed = Packed {
-            code: self.code.as_str(),
-            message: self.message.clone(),
-            hint: self.hint.clone(),
-        };
-        let text = serde_json::to_string(&packed).map_err(|_| fmt::Error)?;
-        write!(f, "{MARK}{text}")
+        write!(f, "{}", self.reason)
     }
 }
 
 impl std::error::Error for Refusal {}
 
-/// Decodes a refusal that `{:#}` encoded. Returns `None` for any other text.
-pub fn unpack(text: &str) -> Option<Refusal> {
-    let packed: Packed<'_> = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
-    let code = Code::ALL.iter().find(|code| code.as_str() == packed.code)?;
-    Some(Refusal::new(*code, packed.message, packed.hint))
+/// Creates a serde error from a refusal, which [`take_refusal`] returns later.
+fn refusal_error<E: de::Error>(refusal: Refusal) -> E {
+    let error = E::custom(&refusal);
+    LAST_REFUSAL.set(Some(refusal));
+    error
+}
+
+/// Takes the refusal that caused a serde error with this message on the current thread. Returns `None` if the
+/// error has another cause.
+pub fn take_refusal(message: &str) -> Option<Refusal> {
+    // A refusal of a value that was accepted later, as another variant, has a different message.
+    LAST_REFUSAL
+        .take()
+        .filter(|refusal| refusal.to_string() == message)
 }
 
 /// Deserializes a value from a JSON string with `parse`. Any other JSON type fails with the refusal code that
 /// `parse` uses.
-pub(crate) fn from_text<'de, T, D: Deserializer<'de>>(
+pub(crate) fn deserialize_from_text<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     parse: fn(&str) -> Result<T, Refusal>,
 ) -> Result<T, D::Error> {
-    deserializer.deserialize_str(Reader {
+    // With `deserialize_str`, serde_json would refuse the other types itself.
+    deserializer.deserialize_any(ParsedTextVisitor {
         parse,
         made: PhantomData,
     })
 }
 
 /// Deserializes a JSON object. Unlike serde's derive, it does not accept an array instead.
-pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+pub fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    deserializer.deserialize_map(Members(PhantomData))
+    deserializer.deserialize_map(ObjectVisitor(PhantomData))
 }
 
-/// Deserializes an optional JSON object; see [`object`].
-pub fn maybe_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+/// Deserializes an optional JSON object; see [`deserialize_object`].
+pub fn deserialize_optional_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
-    Ok(Option::<Object<T>>::deserialize(deserializer)?.map(|object| object.0))
+    Ok(Option::<StrictObject<T>>::deserialize(deserializer)?.map(|object| object.0))
 }
 
-/// Deserializes a list of JSON objects; see [`object`].
-pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+/// Deserializes a list of JSON objects; see [`deserialize_object`].
+pub fn deserialize_object_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let all = Vec::<Object<T>>::deserialize(deserializer)?;
+    let all = Vec::<StrictObject<T>>::deserialize(deserializer)?;
     Ok(all.into_iter().map(|object| object.0).collect())
 }
 
-struct Object<T>(T);
+struct StrictObject<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        object(deserializer).map(Self)
+        deserialize_object(deserializer).map(Self)
     }
 }
 
-struct Members<T>(PhantomData<T>);
+struct ObjectVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, given: A) -> Result<T, A::Error> {
-        T::deserialize(de::value::MapAccessDeserializer::new(given))
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(map))
     }
 }
 
-struct Reader<T> {
+struct ParsedTextVisitor<T> {
     parse: fn(&str) -> Result<T, Refusal>,
     made: PhantomData<T>,
 }
 
-impl<T> Reader<T> {
-    fn no_text<E: de::Error>(&self, given: &str) -> Result<T, E> {
+impl<T> ParsedTextVisitor<T> {
+    fn refuse_non_text<E: de::Error>(&self, found: &str) -> Result<T, E> {
         // No `parse` function used here accepts the empty text, so this call yields its refusal code.
         Err(match (self.parse)("") {
-            Err(refusal) => E::custom(Refusal {
-                message: format!("A text in quotes is expected, not {given}."),
-                ..refusal
-            }),
-            Ok(_) => E::custom("a text in quotes is expected"),
+            Err(refusal) => {
+                let reason = Reason::new("value-not-a-string")
+                    .with_arg("found", found)
+                    .with_arg("next", ReasonArg::HintOf(Box::new(refusal.reason)));
+                refusal_error(Refusal::new(refusal.code, reason))
+            }
+            Ok(_) => E::custom("a JSON string is expected"),
         })
     }
 }
 
-impl<'de, T> Visitor<'de> for Reader<T> {
+impl<'de, T> Visitor<'de> for ParsedTextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text in quotes")
+        f.write_str("a JSON string")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        (self.parse)(text).map_err(E::custom)
+        (self.parse)(text).map_err(refusal_error)
     }
 
-    fn visit_bool<E: de::Error>(self, given: bool) -> Result<T, E> {
-        self.no_text(&given.to_string())
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
+        self.refuse_non_text(&value.to_string())
     }
 
-    fn visit_i64<E: de::Error>(self, given: i64) -> Result<T, E> {
-        self.no_text(&given.to_string())
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+        self.refuse_non_text(&value.to_string())
     }
 
-    fn visit_u64<E: de::Error>(self, given: u64) -> Result<T, E> {
-        self.no_text(&given.to_string())
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+        self.refuse_non_text(&value.to_string())
     }
 
-    fn visit_f64<E: de::Error>(self, given: f64) -> Result<T, E> {
-        self.no_text(&given.to_string())
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+        self.refuse_non_text(&value.to_string())
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<T, E> {
-        self.no_text("null")
+        self.refuse_non_text("null")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut given: A) -> Result<T, A::Error> {
-        while given.next_element::<IgnoredAny>()?.is_some() {}
-        self.no_text("a list")
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<T, A::Error> {
+        while sequence.next_element::<IgnoredAny>()?.is_some() {}
+        self.refuse_non_text("a list")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut given: A) -> Result<T, A::Error> {
-        while given.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.no_text("an object")
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        self.refuse_non_text("an object")
     }
 }
 
@@ -169,19 +168,18 @@ mod tests {
     use crate::TaskId;
 
     #[test]
-    fn a_refusal_goes_through_a_text_and_back() {
+    fn refusal_is_taken_once_by_the_reader_of_its_error() {
         let refusal = "x\"\u{1}\n".parse::<TaskId>().unwrap_err();
-        assert_eq!(unpack(&format!("{refusal:#}")), Some(refusal.clone()));
-        assert_eq!(refusal.to_string(), refusal.message);
-        assert_eq!(unpack(&refusal.message), None);
+        let error = serde_json::from_value::<TaskId>("x\"\u{1}\n".into()).unwrap_err();
+        assert_eq!(error.to_string(), refusal.to_string());
+        assert_eq!(take_refusal(&error.to_string()), Some(refusal));
+        assert_eq!(take_refusal(&error.to_string()), None);
     }
 
     #[test]
-    fn serde_json_shows_the_sentence_alone() {
-        let shown = serde_json::from_str::<TaskId>("\"x\"")
-            .unwrap_err()
-            .to_string();
-        assert!(shown.starts_with("Invalid task id: \"x\"."), "{shown}");
-        assert!(!shown.contains(MARK), "{shown}");
+    fn refusal_of_an_earlier_value_is_not_taken() {
+        assert!(serde_json::from_value::<TaskId>("x".into()).is_err());
+        let other = serde_json::from_value::<u32>("y".into()).unwrap_err();
+        assert_eq!(take_refusal(&other.to_string()), None);
     }
 }

@@ -1,27 +1,30 @@
-//! Webhooks: registration, event filters, and delivery state.
+//! Webhooks: the stored record, its event filter, and the rules for adding and removing one (only the person
+//! may).
 //!
-//! The server delivers the events. A webhook stores its position in the log, so that delivery continues there
-//! after a restart; several servers on one store divide the work by a lease in the record.
+//! The server delivers the events (`polis-serve`, `events::webhook`). Each record stores its position in the
+//! log, so that delivery continues there after a restart, and a lease, so that of several servers on one
+//! store only one delivers to it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::caller::{Caller, Standing};
-use crate::changeset::{Changeset, Expect, Write};
-use crate::event::{Event, NewEvent, Subject, kind};
-use crate::id::{AgentId, quoted};
+use crate::caller::{Caller, CallerKind};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
+use crate::event::{Event, EventPayload, EventSubject, NewEvent, WebhookEvent};
+use crate::id::{AgentId, quote_untrusted};
+use crate::json::to_json_text;
 use crate::record::{RecordBody, RecordKind, RecordName};
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, WebhookRefusal};
+use crate::timestamp::Timestamp;
 
 /// Maximum length of a URL, in bytes.
-const MAX_URL: usize = 2_000;
+const MAX_URL_BYTES: usize = 2_000;
 
 /// A webhook as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
-    /// Its id.
+    /// Random id, used in paths and commands.
     pub id: String,
     /// The URL that events are sent to.
     pub url: String,
@@ -30,7 +33,7 @@ pub struct Webhook {
     /// Event kinds to deliver; all if empty. `task.` matches all task events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
-    /// Who registered it.
+    /// The person that registered it.
     pub created_by: AgentId,
     /// When it was registered.
     pub created_at: Timestamp,
@@ -42,7 +45,7 @@ pub struct Webhook {
     /// When to retry after a failure (milliseconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
-    /// The last error.
+    /// Error of the last failed delivery, until one succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The server that holds the delivery lease.
@@ -53,49 +56,49 @@ pub struct Webhook {
     pub sender_until: i64,
 }
 
-/// A webhook as it is shown: without its secret.
+/// A webhook as shown to callers: without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookView {
-    /// Its id.
+    /// Id of the webhook.
     pub id: String,
-    /// Where events go.
+    /// URL that events are sent to.
     pub url: String,
-    /// Which kinds of events; all if there are none.
+    /// Event kinds to deliver; all if empty.
     pub kinds: Vec<String>,
-    /// Who registered it.
+    /// The caller that registered it.
     pub created_by: AgentId,
-    /// When.
+    /// When it was registered.
     pub created_at: Timestamp,
-    /// Everything up to this place in the log was delivered, or is not for it.
+    /// All events up to this position in the log were delivered or filtered out.
     pub delivered: u64,
-    /// How often sending has failed in a row.
+    /// Number of consecutive failed deliveries.
     pub failures: u32,
-    /// What went wrong the last time.
+    /// Error of the last failed delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
-/// What to register.
+/// Parameters for registering a webhook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WebhookAdd {
-    /// Where events go: http:// or https://.
+pub struct WebhookAddParams {
+    /// URL that events are sent to: http:// or https://.
     pub url: String,
-    /// Which kinds of events, such as `task.completed`, or `task.` for all of tasks; all if left out.
+    /// Event kinds to deliver, such as `task.completed`, or `task.` for all task events; default: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
-    /// Begin after this place in the log; with what comes from now on if left out.
+    /// Deliver events after this position in the log; default: only new events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
 }
 
 /// Random values and the log position for a new webhook.
 #[derive(Debug, Clone)]
-pub struct Fresh {
-    /// Its id.
+pub struct WebhookSeed {
+    /// Random id of the webhook.
     pub id: String,
-    /// Its secret.
+    /// Random secret for the webhook's signatures.
     pub secret: String,
     /// Position of the newest event.
     pub head: u64,
@@ -103,7 +106,7 @@ pub struct Fresh {
 
 impl Webhook {
     /// Returns the webhook without its secret.
-    pub fn view(self) -> WebhookView {
+    pub fn into_view(self) -> WebhookView {
         WebhookView {
             id: self.id,
             url: self.url,
@@ -117,49 +120,54 @@ impl Webhook {
     }
 
     /// Returns whether an event passes the filter.
-    pub fn wants(&self, event: &Event) -> bool {
-        self.kinds.is_empty() || self.kinds.iter().any(|kind| matches(kind, &event.kind))
+    pub fn matches_event(&self, event: &Event) -> bool {
+        self.kinds.is_empty()
+            || self
+                .kinds
+                .iter()
+                .any(|kind| matches_kind_filter(kind, &event.kind))
     }
 
     /// Returns the write that stores its state.
-    pub fn put(&self, expect: Expect) -> Write {
-        Write::PutRecord {
-            name: name(&self.id),
+    pub fn to_write(&self, expect: WritePrecondition) -> StoreWrite {
+        StoreWrite::PutRecord {
+            name: webhook_record_name(&self.id),
             expect,
             expires_at: None,
-            body: RecordBody::Text(serde_json::to_string(self).unwrap_or_default()),
+            body: RecordBody::Text(to_json_text(self)),
         }
     }
 }
 
 /// Returns whether an event kind matches a filter: an exact kind such as `task.claimed`, or a prefix such as
 /// `task.`.
-pub fn matches(wanted: &str, kind: &str) -> bool {
-    wanted == kind || (wanted.ends_with('.') && kind.starts_with(wanted))
+pub fn matches_kind_filter(filter: &str, kind: &str) -> bool {
+    filter == kind || (filter.ends_with('.') && kind.starts_with(filter))
 }
 
-/// Decides the registration of a webhook. Only the person may register one, because it makes the server call a
-/// URL.
-pub fn decide_add(
-    params: &WebhookAdd,
-    fresh: Fresh,
-    by: &Caller,
+/// Checks the registration of a webhook and returns it with the changeset. Fails with `permission_denied`
+/// unless the caller is the person, because a webhook makes the server call a URL, and with `invalid_webhook`
+/// if the URL or a kind is invalid.
+pub fn decide_add_webhook(
+    params: &WebhookAddParams,
+    fresh: WebhookSeed,
+    caller: &Caller,
     now: &Timestamp,
 ) -> Result<(Webhook, Changeset), Refusal> {
-    only_the_person(by)?;
+    require_person(caller)?;
     check_url(&params.url)?;
-    if let Some(bad) = params.kinds.iter().find(|kind| !is_kind(kind)) {
-        return Err(invalid(
-            &format!("{} is not a kind of event.", quoted(bad)),
-            "name kinds as `polis log` shows them, such as task.completed, or task. for all of them",
-        ));
+    if let Some(invalid) = params.kinds.iter().find(|kind| !is_event_kind(kind)) {
+        return Err(WebhookRefusal::InvalidKind {
+            kind: quote_untrusted(invalid),
+        }
+        .into());
     }
     let hook = Webhook {
         id: fresh.id,
         url: params.url.clone(),
         secret: fresh.secret,
         kinds: params.kinds.clone(),
-        created_by: by.id.clone(),
+        created_by: caller.id.clone(),
         created_at: now.clone(),
         delivered: params.since.unwrap_or(fresh.head).min(fresh.head),
         failures: 0,
@@ -168,80 +176,70 @@ pub fn decide_add(
         sender: None,
         sender_until: 0,
     };
-    let changes = Changeset::by(by, now.clone())
-        .write(hook.put(Expect::Absent))
-        .event(told(kind::WEBHOOK_ADDED, &hook));
+    let changes = Changeset::new(caller, now.clone())
+        .with_write(hook.to_write(WritePrecondition::Absent))
+        .with_event(webhook_event(EventPayload::WebhookAdded, &hook));
     Ok((hook, changes))
 }
 
-/// Decides the removal of a webhook.
-pub fn decide_remove(
+/// Returns the changeset that removes a webhook. Fails with `permission_denied` unless the caller is the
+/// person.
+pub fn decide_remove_webhook(
     hook: &Webhook,
     revision: u64,
-    by: &Caller,
+    caller: &Caller,
     now: &Timestamp,
 ) -> Result<Changeset, Refusal> {
-    only_the_person(by)?;
-    Ok(Changeset::by(by, now.clone())
-        .write(Write::DeleteRecord {
-            name: name(&hook.id),
-            expect: Expect::Revision(revision),
+    require_person(caller)?;
+    Ok(Changeset::new(caller, now.clone())
+        .with_write(StoreWrite::DeleteRecord {
+            name: webhook_record_name(&hook.id),
+            expect: WritePrecondition::Revision(revision),
         })
-        .event(told(kind::WEBHOOK_REMOVED, hook)))
+        .with_event(webhook_event(EventPayload::WebhookRemoved, hook)))
 }
 
-/// Fails with `permission_denied` if the caller may not see webhooks.
-pub fn check_list(by: &Caller) -> Result<(), Refusal> {
-    only_the_person(by)
+/// Fails with `permission_denied` unless the caller is the person.
+pub fn check_may_list_webhooks(caller: &Caller) -> Result<(), Refusal> {
+    require_person(caller)
 }
 
-/// Fails if the maximum number of webhooks is reached.
-pub fn check_room(room: bool) -> Result<(), Refusal> {
-    if room {
+/// Fails with `invalid_webhook` unless there is room for another webhook.
+pub fn check_webhook_limit(has_capacity: bool) -> Result<(), Refusal> {
+    if has_capacity {
         return Ok(());
     }
-    Err(invalid(
-        "There are as many webhooks as there may be.",
-        "remove one with `polis webhook remove ID`",
-    ))
+    Err(WebhookRefusal::TooMany.into())
 }
 
 /// Returns the refusal for an unknown webhook.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::new(
-        Code::WebhookNotFound,
-        format!("There is no webhook {}.", quoted(id)),
-        "run `polis webhook list` to see those there are",
-    )
+pub fn webhook_not_found(id: &str) -> Refusal {
+    Refusal::from(WebhookRefusal::NotFound {
+        id: quote_untrusted(id),
+    })
 }
 
-fn name(id: &str) -> RecordName {
+fn webhook_record_name(id: &str) -> RecordName {
     RecordName::new(RecordKind::Webhook, id)
 }
 
-fn told(kind: &'static str, hook: &Webhook) -> NewEvent {
-    // The URL may contain a password, which must not be written to the log.
-    NewEvent::of(
-        kind,
-        Subject::Webhook(hook.id.clone()),
-        &serde_json::json!({ "kinds": hook.kinds }),
-    )
+fn webhook_event(payload: fn(WebhookEvent) -> EventPayload, hook: &Webhook) -> NewEvent {
+    let data = WebhookEvent {
+        kinds: hook.kinds.clone(),
+    };
+    NewEvent::new(EventSubject::Webhook(hook.id.clone()), payload(data))
 }
 
-fn only_the_person(by: &Caller) -> Result<(), Refusal> {
-    if by.standing == Standing::Human {
+fn require_person(caller: &Caller) -> Result<(), Refusal> {
+    if caller.kind == CallerKind::Person {
         return Ok(());
     }
-    Err(Refusal::new(
-        Code::PermissionDenied,
-        "Permission denied: only the person may see and change webhooks.",
-        "ask the person who runs this polis",
-    ))
+    Err(Refusal::from(WebhookRefusal::OnlyPersonManages))
 }
 
-fn is_kind(text: &str) -> bool {
-    let sound = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '-');
-    (1..=64).contains(&text.len()) && text.contains('.') && text.chars().all(sound)
+fn is_event_kind(text: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_lowercase() || matches!(c, '.' | '-');
+    (1..=64).contains(&text.len()) && text.contains('.') && text.chars().all(is_allowed)
 }
 
 fn check_url(url: &str) -> Result<(), Refusal> {
@@ -252,15 +250,8 @@ fn check_url(url: &str) -> Result<(), Refusal> {
         .and_then(|rest| rest.split(['/', '?', '#']).next())
         .unwrap_or_default();
     let plain = url.chars().all(|c| c.is_ascii_graphic());
-    if host.is_empty() || !plain || url.len() > MAX_URL {
-        return Err(invalid(
-            "The webhook's address is not an http:// or https:// URL.",
-            "give one such as https://example.org/polis",
-        ));
+    if host.is_empty() || !plain || url.len() > MAX_URL_BYTES {
+        return Err(WebhookRefusal::InvalidUrl.into());
     }
     Ok(())
-}
-
-fn invalid(message: &str, hint: &str) -> Refusal {
-    Refusal::new(Code::InvalidWebhook, message, hint)
 }

@@ -1,256 +1,280 @@
-//! Access control of boards: the read, write and append matrix of the whiteboard document.
+//! Access control (permissions) of boards: which agents may read, write and append to which board.
 //!
-//! An agent's rights are derived from the registry: its layer, its role and its ancestors. The matrix is
-//! interpreted strictly (a middle-layer agent reads the boards of its own direct and indirect subordinates); a
-//! setting enables the wider interpretation of the document's sketch.
+//! [`check_access`] refuses what [`judge_access`] does not allow. The person may do everything. For
+//! whiteboards, an agent's rights are derived from the registry: its layer, its role and the agents above it.
+//! The matrix is interpreted strictly (a middle-layer agent reads the bottom boards of the agents below it);
+//! the setting `mid_reads_all_bottom` lets the middle layer read all bottom boards. All agents read the
+//! blackboard; `[blackboard.writers]` in the configuration lists who may write which paths.
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::glob::matches;
-use super::name::BoardName;
-use super::path::BlackboardPath;
-use crate::agent::{Agent, Layer};
-use crate::caller::{Caller, Standing};
+use super::blackboard_glob::BlackboardGlob;
+use super::blackboard_path::BlackboardPath;
+use super::board_name::BoardName;
+use crate::agent::{Agent, AgentLayer};
+use crate::caller::{Caller, CallerKind};
 use crate::id::AgentId;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{AccessReason, BoardRefusal, Refusal};
 
 /// Kind of access to a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    /// Read it.
+pub enum BoardAccess {
+    /// Read the board.
     Read,
-    /// Replace it, or parts of it.
+    /// Replace the board's text, or parts of it.
     Write,
-    /// Append to it.
+    /// Append to the board.
     Append,
 }
 
-impl Act {
-    fn verb(self) -> &'static str {
+impl BoardAccess {
+    /// Returns the name by which a message selects the verb.
+    fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
-            Self::Append => "append to",
+            Self::Append => "append",
         }
     }
 }
 
 /// Access settings of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AccessRules {
+pub struct BoardAccessRules {
     /// Whether every middle-layer agent reads every bottom board.
     pub mid_reads_all_bottom: bool,
     /// Write permissions for the blackboard: a role or an agent, and its path patterns.
-    pub blackboard_writers: BTreeMap<String, Vec<String>>,
+    pub blackboard_writers: BTreeMap<String, Vec<BlackboardGlob>>,
 }
 
-/// A decision and its reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Verdict {
-    /// Whether it may.
+/// Result of an access check, with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessVerdict {
+    /// Whether the access is allowed.
     pub allowed: bool,
-    /// Why, in a sentence.
-    pub why: String,
+    /// The reason: a sentence as data.
+    pub reason: AccessReason,
 }
 
-impl Verdict {
-    fn yes(why: impl Into<String>) -> Self {
+impl AccessVerdict {
+    fn allow(reason: AccessReason) -> Self {
         Self {
             allowed: true,
-            why: why.into(),
+            reason,
         }
     }
 
-    fn no(why: impl Into<String>) -> Self {
+    fn deny(reason: AccessReason) -> Self {
         Self {
             allowed: false,
-            why: why.into(),
+            reason,
         }
     }
 
-    fn of(allowed: bool, yes: impl Into<String>, no: impl Into<String>) -> Self {
+    fn allow_if(allowed: bool, allow_reason: AccessReason, deny_reason: AccessReason) -> Self {
         if allowed {
-            Self::yes(yes)
+            Self::allow(allow_reason)
         } else {
-            Self::no(no)
+            Self::deny(deny_reason)
         }
     }
 }
 
-/// Returns whether the decision needs the reporting tree, in addition to the caller's own registry entry.
-pub fn needs_registry(act: Act, board: &BoardName) -> bool {
-    act == Act::Read && matches!(board, BoardName::Mid(_) | BoardName::Bottom(_))
+/// Returns whether the access check needs the reporting tree, in addition to the caller's own registry entry.
+pub fn needs_registry(access: BoardAccess, board: &BoardName) -> bool {
+    access == BoardAccess::Read && matches!(board, BoardName::Mid(_) | BoardName::Bottom(_))
 }
 
-/// Decides whether access is allowed. `agents` are those of the registry, at least the caller itself.
-pub fn judge(
-    act: Act,
+/// Returns whether access is allowed, and why. `agents` must contain at least the caller, and all of the
+/// registry if [`needs_registry`] says so.
+pub fn judge_access(
+    access: BoardAccess,
     board: &BoardName,
     caller: &Caller,
     agents: &[Agent],
-    rules: &AccessRules,
-) -> Verdict {
-    if caller.standing == Standing::Human {
-        return Verdict::yes("The person who owns the directory may do everything.");
+    rules: &BoardAccessRules,
+) -> AccessVerdict {
+    if caller.kind == CallerKind::Person {
+        return AccessVerdict::allow(AccessReason::Person);
     }
     if let BoardName::Blackboard(path) = board {
-        return on_blackboard(act, path, caller, rules);
+        return judge_blackboard(access, path, caller, rules);
     }
-    let known = agents
+    let registered = agents
         .iter()
-        .find(|agent| agent.id == caller.id && caller.standing == Standing::Registered);
-    match (act, board) {
-        (Act::Read, BoardName::Global) => Verdict::yes("Everybody reads the global board."),
-        (Act::Read, BoardName::Top) => Verdict::yes("Everybody reads the top layer's board."),
-        _ => match known {
-            Some(agent) => by_layer(act, board, agent, agents, rules),
-            None => Verdict::no(format!(
-                "\"{}\" is not a registered agent; without a layer it only reads `global` and `top`.",
-                caller.id
-            )),
+        .find(|agent| agent.id == caller.id && caller.kind == CallerKind::Registered);
+    match (access, board) {
+        (BoardAccess::Read, BoardName::Global) => {
+            AccessVerdict::allow(AccessReason::GlobalReadable)
+        }
+        (BoardAccess::Read, BoardName::Top) => AccessVerdict::allow(AccessReason::TopReadable),
+        _ => match registered {
+            Some(agent) => judge_by_layer(access, board, agent, agents, rules),
+            None => AccessVerdict::deny(AccessReason::NotRegistered {
+                agent: caller.id.clone(),
+            }),
         },
     }
 }
 
-fn by_layer(
-    act: Act,
+fn judge_by_layer(
+    access: BoardAccess,
     board: &BoardName,
     agent: &Agent,
     agents: &[Agent],
-    rules: &AccessRules,
-) -> Verdict {
+    rules: &BoardAccessRules,
+) -> AccessVerdict {
     let layer = agent.layer;
-    match (act, board) {
-        (Act::Append, BoardName::Global) => Verdict::of(
-            layer != Layer::Bottom,
-            "The top and middle layers append to the global board.",
-            "Only the top and middle layers append to the global board.",
+    match (access, board) {
+        (BoardAccess::Append, BoardName::Global) => AccessVerdict::allow_if(
+            layer != AgentLayer::Bottom,
+            AccessReason::UpperLayersAppend,
+            AccessReason::OnlyUpperLayersAppend,
         ),
-        (_, BoardName::Global | BoardName::Top) => Verdict::of(
-            layer == Layer::Top,
-            "The top layer writes this board.",
-            "Only the top layer writes this board.",
+        (_, BoardName::Global | BoardName::Top) => AccessVerdict::allow_if(
+            layer == AgentLayer::Top,
+            AccessReason::TopLayerWrites,
+            AccessReason::OnlyTopLayerWrites,
         ),
-        (Act::Read, BoardName::Mid(role)) => reads_mid(role, agent, agents),
-        (_, BoardName::Mid(role)) => Verdict::of(
-            layer == Layer::Mid && agent.role == role.as_str(),
-            "It is the board of the agent's own role.",
-            format!("Only middle-layer agents with the role \"{role}\" write this board."),
+        (BoardAccess::Read, BoardName::Mid(role)) => judge_mid_read(role, agent, agents),
+        (_, BoardName::Mid(role)) => AccessVerdict::allow_if(
+            layer == AgentLayer::Mid && agent.role == role.as_str(),
+            AccessReason::OwnRole,
+            AccessReason::OnlyRoleWrites { role: role.clone() },
         ),
-        (Act::Read, BoardName::Bottom(owner)) => reads_bottom(owner, agent, agents, rules),
-        (_, BoardName::Bottom(owner)) => Verdict::of(
-            layer == Layer::Bottom && agent.id == *owner,
-            "It is the agent's own board.",
-            format!("Only the bottom-layer agent \"{owner}\" itself writes this board."),
+        (BoardAccess::Read, BoardName::Bottom(owner)) => {
+            judge_bottom_read(owner, agent, agents, rules)
+        }
+        (_, BoardName::Bottom(owner)) => AccessVerdict::allow_if(
+            layer == AgentLayer::Bottom && agent.id == *owner,
+            AccessReason::OwnBoard,
+            AccessReason::OnlyOwnerWrites {
+                owner: owner.clone(),
+            },
         ),
-        (_, BoardName::Blackboard(_)) => Verdict::no("It is not a whiteboard."),
+        (_, BoardName::Blackboard(_)) => AccessVerdict::deny(AccessReason::NotAWhiteboard),
     }
 }
 
-fn reads_mid(role: &AgentId, agent: &Agent, agents: &[Agent]) -> Verdict {
+fn judge_mid_read(role: &AgentId, agent: &Agent, agents: &[Agent]) -> AccessVerdict {
     match agent.layer {
-        Layer::Top => Verdict::yes("The top layer reads every middle board."),
-        Layer::Mid => Verdict::yes("The middle layer reads every middle board."),
-        Layer::Bottom => Verdict::of(
-            superiors(agent, agents).any(|a| a.layer == Layer::Mid && a.role == role.as_str()),
-            "It is the board of one of the agent's superiors.",
-            format!("None of the agent's superiors is a middle-layer \"{role}\"."),
+        AgentLayer::Top => AccessVerdict::allow(AccessReason::TopLayerReadsMid),
+        AgentLayer::Mid => AccessVerdict::allow(AccessReason::MidLayerReadsMid),
+        AgentLayer::Bottom => AccessVerdict::allow_if(
+            ancestors(agent, agents).any(|a| a.layer == AgentLayer::Mid && a.role == role.as_str()),
+            AccessReason::SuperiorsBoard,
+            AccessReason::NoSuperiorWithRole { role: role.clone() },
         ),
     }
 }
 
-fn reads_bottom(owner: &AgentId, agent: &Agent, agents: &[Agent], rules: &AccessRules) -> Verdict {
-    if agent.layer == Layer::Bottom {
-        return Verdict::of(
+fn judge_bottom_read(
+    owner: &AgentId,
+    agent: &Agent,
+    agents: &[Agent],
+    rules: &BoardAccessRules,
+) -> AccessVerdict {
+    if agent.layer == AgentLayer::Bottom {
+        return AccessVerdict::allow_if(
             agent.id == *owner,
-            "It is the agent's own board.",
-            "A bottom-layer agent reads no bottom board but its own.",
+            AccessReason::OwnBoard,
+            AccessReason::BottomLayerReadsOwn,
         );
     }
-    if agent.layer == Layer::Top {
-        return Verdict::yes("The top layer reads every bottom board.");
+    if agent.layer == AgentLayer::Top {
+        return AccessVerdict::allow(AccessReason::TopLayerReadsBottom);
     }
     if rules.mid_reads_all_bottom {
-        return Verdict::yes("`whiteboards.mid_reads_all_bottom` is set.");
+        return AccessVerdict::allow(AccessReason::MidReadsAllBottom);
     }
     let found = agents.iter().find(|a| a.id == *owner);
-    let below = found.is_some_and(|a| superiors(a, agents).any(|above| above.id == agent.id));
-    Verdict::of(
-        below,
-        format!("\"{owner}\" is a subordinate of the agent."),
-        format!(
-            "\"{owner}\" is not a subordinate of the agent, and the middle layer reads only those boards."
-        ),
+    let is_subordinate =
+        found.is_some_and(|a| ancestors(a, agents).any(|ancestor| ancestor.id == agent.id));
+    AccessVerdict::allow_if(
+        is_subordinate,
+        AccessReason::Subordinate {
+            owner: owner.clone(),
+        },
+        AccessReason::NotASubordinate {
+            owner: owner.clone(),
+        },
     )
 }
 
-/// Iterates over the ancestors of an agent, nearest first. Ends at the top of the registry, or at a cycle in
+/// Iterates over the agents above an agent, nearest first. Ends at the top of the registry, or at a cycle in
 /// it.
-fn superiors<'a>(agent: &'a Agent, agents: &'a [Agent]) -> impl Iterator<Item = &'a Agent> {
+fn ancestors<'a>(agent: &'a Agent, agents: &'a [Agent]) -> impl Iterator<Item = &'a Agent> {
     let mut left = agents.len();
-    let above = |id: &Option<AgentId>| {
+    let supervisor_of = |id: &Option<AgentId>| {
         id.as_ref()
             .and_then(|id| agents.iter().find(|a| a.id == *id))
     };
-    std::iter::successors(above(&agent.supervisor), move |a| {
+    std::iter::successors(supervisor_of(&agent.supervisor), move |a| {
         left = left.saturating_sub(1);
         if left == 0 {
             None
         } else {
-            above(&a.supervisor)
+            supervisor_of(&a.supervisor)
         }
     })
 }
 
-fn on_blackboard(act: Act, path: &BlackboardPath, caller: &Caller, rules: &AccessRules) -> Verdict {
-    if act == Act::Read {
-        return Verdict::yes("Everybody reads the blackboard.");
+fn judge_blackboard(
+    access: BoardAccess,
+    path: &BlackboardPath,
+    caller: &Caller,
+    rules: &BoardAccessRules,
+) -> AccessVerdict {
+    if access == BoardAccess::Read {
+        return AccessVerdict::allow(AccessReason::BlackboardReadable);
     }
-    let granted = rules
+    let grant = rules
         .blackboard_writers
         .iter()
-        .filter(|(who, _)| **who == caller.role || **who == caller.id.as_str() || **who == "*")
-        .flat_map(|(who, patterns)| patterns.iter().map(move |p| (who, p)))
-        .find(|(_, pattern)| matches(pattern, path.as_str()));
-    match granted {
-        Some((who, pattern)) => Verdict::yes(format!(
-            "`[blackboard.writers]` grants \"{who}\" the paths `{pattern}`."
-        )),
-        None => Verdict::no(format!(
-            "`[blackboard.writers]` grants neither the role \"{}\" nor the agent \"{}\" this path.",
-            caller.role, caller.id
-        )),
+        .filter(|(writer, _)| {
+            **writer == caller.role || **writer == caller.id.as_str() || **writer == "*"
+        })
+        .flat_map(|(writer, globs)| globs.iter().map(move |glob| (writer, glob)))
+        .find(|(_, glob)| glob.is_match(path.as_str()));
+    match grant {
+        Some((writer, glob)) => AccessVerdict::allow(AccessReason::PathGranted {
+            pattern: glob.as_str().to_owned(),
+            writer: writer.clone(),
+        }),
+        None => AccessVerdict::deny(AccessReason::PathNotGranted {
+            role: caller.role.clone(),
+            agent: caller.id.clone(),
+        }),
     }
 }
 
-/// Fails with `permission_denied` if the matrix does not allow the access.
-pub fn check(
-    act: Act,
+/// Fails with `permission_denied` if [`judge_access`] does not allow the access.
+pub fn check_access(
+    access: BoardAccess,
     board: &BoardName,
     caller: &Caller,
     agents: &[Agent],
-    rules: &AccessRules,
+    rules: &BoardAccessRules,
 ) -> Result<(), Refusal> {
-    let verdict = judge(act, board, caller, agents, rules);
+    let verdict = judge_access(access, board, caller, agents, rules);
     if verdict.allowed {
         return Ok(());
     }
-    Err(Refusal::new(
-        Code::PermissionDenied,
-        format!(
-            "Permission denied: \"{}\" cannot {} {board}. {}",
-            caller.id,
-            act.verb(),
-            verdict.why
-        ),
-        match board {
-            BoardName::Blackboard(_) => {
-                "ask the product manager; `[blackboard.writers]` in polis.toml grants paths to roles and agents".to_owned()
-            }
-            _ => format!("see who may with `polis board can {board} --as AGENT`"),
+    let (agent, access) = (caller.id.to_string(), access.name().to_owned());
+    let (board_name, reason) = (board.to_string(), verdict.reason.into());
+    Err(match board {
+        BoardName::Blackboard(_) => BoardRefusal::BlackboardAccessDenied {
+            agent,
+            access,
+            board: board_name,
+            reason,
         },
-    ))
+        _ => BoardRefusal::AccessDenied {
+            agent,
+            access,
+            board: board_name,
+            reason,
+        },
+    }
+    .into())
 }

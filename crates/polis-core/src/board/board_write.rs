@@ -1,15 +1,15 @@
-//! Writes to boards, as part of a changeset: changes of the text and of the lease.
+//! Board writes of a changeset: changes of a board's text and of its lease.
 //!
-//! A store applies them only if the [`BoardHead`](super::record::BoardHead) admits them, and reports a conflict
-//! otherwise.
+//! A store applies them only if the [`BoardHead`](super::board_record::BoardHead) admits them, and reports a
+//! conflict otherwise.
 
-use super::name::BoardName;
-use super::record::{Action, Lease};
-use super::splice::Splice;
+use super::board_name::BoardName;
+use super::board_record::{BoardLease, VersionAction};
+use super::splice::TextSplice;
 
 /// A change of a board's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum BoardChange {
     /// Replaces the whole text.
     Whole(String),
     /// Appends to the text.
@@ -20,12 +20,12 @@ pub enum Change {
         on_new_line: bool,
     },
     /// Replaces a part. It is decided on one version, so it always has an expected version.
-    Splice(Splice),
+    Splice(TextSplice),
 }
 
-impl Change {
+impl BoardChange {
     /// Returns the text that it inserts.
-    pub fn text(&self) -> &str {
+    pub fn inserted_text(&self) -> &str {
         match self {
             Self::Whole(text) | Self::Add { text, .. } => text,
             Self::Splice(splice) => &splice.text,
@@ -36,29 +36,29 @@ impl Change {
 /// A write to a board's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BoardWrite {
-    /// The board.
+    /// Name of the board to write.
     pub board: BoardName,
     /// The version it was decided on; `None` if it applies to any version.
     pub expect: Option<u64>,
-    /// The change.
-    pub change: Change,
-    /// Its action in the history.
-    pub action: Action,
+    /// How the text changes.
+    pub change: BoardChange,
+    /// How the history lists the change.
+    pub action: VersionAction,
     /// The time that leases are compared with (milliseconds).
     pub now: i64,
     /// Maximum size of the board, in bytes.
-    pub limit: u64,
+    pub max_bytes: u64,
     /// Number of versions that the history keeps.
-    pub keep: u32,
+    pub max_versions: u32,
 }
 
 /// A write to a board's lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeaseWrite {
-    /// The board.
+pub struct BoardLeaseWrite {
+    /// Name of the board to lock or unlock.
     pub board: BoardName,
     /// The lease it was decided on, expired or not.
-    pub was: Option<Lease>,
+    pub expected: Option<BoardLease>,
     /// The new lease; `None` releases it.
-    pub lease: Option<Lease>,
+    pub lease: Option<BoardLease>,
 }

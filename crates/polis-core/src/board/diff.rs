@@ -1,13 +1,13 @@
 //! Unified diffs of two texts, readable by people and applicable by programs.
 //!
-//! The output is limited in size; the changed lines come from `changes`.
+//! The output is limited in size; the changed lines come from `line_changes`.
 
 use std::ops::Range;
 
-use super::line_changes::{Change, Lines, changes};
+use super::line_changes::{LineChange, LineIndex, diff_lines};
 
 /// Number of unchanged context lines around a change.
-const CONTEXT: usize = 3;
+const CONTEXT_LINES: usize = 3;
 
 /// Returns the unified diff of two texts; empty if they are equal.
 ///
@@ -19,44 +19,53 @@ pub fn unified_diff(
     new: &str,
     max_bytes: usize,
 ) -> String {
-    let changes = changes(old, new);
-    let (old, new) = (Lines::of(old), Lines::of(new));
-    let mut page = Page::new(max_bytes);
+    let changes = diff_lines(old, new);
+    let (old, new) = (LineIndex::new(old), LineIndex::new(new));
+    let mut page = DiffOutput::new(max_bytes);
     if !changes.is_empty() {
-        page.line("--- ", old_name);
-        page.line("+++ ", new_name);
+        page.push_line("--- ", old_name);
+        page.push_line("+++ ", new_name);
     }
-    for hunk in changes.chunk_by(|one, two| two.old.start - one.old.end <= 2 * CONTEXT) {
+    for hunk in changes.chunk_by(|one, two| two.old.start - one.old.end <= 2 * CONTEXT_LINES) {
         write_hunk(&mut page, &old, &new, hunk);
     }
     page.finish()
 }
 
-fn write_hunk(page: &mut Page, old: &Lines<'_>, new: &Lines<'_>, hunk: &[Change]) {
+fn write_hunk(
+    page: &mut DiffOutput,
+    old: &LineIndex<'_>,
+    new: &LineIndex<'_>,
+    hunk: &[LineChange],
+) {
     let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else {
         return;
     };
-    let lead = first.old.start.min(CONTEXT);
-    let trail = (old.count() - last.old.end).min(CONTEXT);
+    let lead = first.old.start.min(CONTEXT_LINES);
+    let trail = (old.count() - last.old.end).min(CONTEXT_LINES);
     let old_range = first.old.start - lead..last.old.end + trail;
     let new_range = first.new.start - lead..last.new.end + trail;
-    page.line(
+    page.push_line(
         "@@ ",
-        &format!("-{} +{} @@", span(&old_range), span(&new_range)),
+        &format!(
+            "-{} +{} @@",
+            format_range(&old_range),
+            format_range(&new_range)
+        ),
     );
     let mut at = old_range.start;
     for change in hunk {
-        page.lines(" ", old, at..change.old.start);
-        page.lines("-", old, change.old.clone());
-        page.lines("+", new, change.new.clone());
+        page.push_lines(" ", old, at..change.old.start);
+        page.push_lines("-", old, change.old.clone());
+        page.push_lines("+", new, change.new.clone());
         at = change.old.end;
     }
-    page.lines(" ", old, at..old_range.end);
+    page.push_lines(" ", old, at..old_range.end);
 }
 
 /// Formats a range for a hunk header: counted from 1; the count is omitted for one line; an empty range names
 /// the line before it.
-fn span(range: &Range<usize>) -> String {
+fn format_range(range: &Range<usize>) -> String {
     match range.len() {
         0 => format!("{},0", range.start),
         1 => (range.start + 1).to_string(),
@@ -65,13 +74,13 @@ fn span(range: &Range<usize>) -> String {
 }
 
 /// Output that is truncated after a number of bytes and then only counts lines.
-struct Page {
+struct DiffOutput {
     text: String,
     max_bytes: usize,
     more: usize,
 }
 
-impl Page {
+impl DiffOutput {
     fn new(max_bytes: usize) -> Self {
         Self {
             text: String::new(),
@@ -80,20 +89,20 @@ impl Page {
         }
     }
 
-    fn lines(&mut self, mark: &str, source: &Lines<'_>, range: Range<usize>) {
+    fn push_lines(&mut self, mark: &str, source: &LineIndex<'_>, range: Range<usize>) {
         for index in range {
             let line = source.get(index..index + 1);
             match line.strip_suffix('\n') {
-                Some(line) => self.line(mark, line),
+                Some(line) => self.push_line(mark, line),
                 None => {
-                    self.line(mark, line);
-                    self.line("\\ ", "No newline at end of file");
+                    self.push_line(mark, line);
+                    self.push_line("\\ ", "No newline at end of file");
                 }
             }
         }
     }
 
-    fn line(&mut self, mark: &str, line: &str) {
+    fn push_line(&mut self, mark: &str, line: &str) {
         let length = self.text.len() + mark.len() + line.len() + 1;
         if self.more > 0 || length > self.max_bytes {
             self.more += 1;
@@ -120,22 +129,22 @@ mod tests {
 
     use super::*;
 
-    fn diff(old: &str, new: &str) -> String {
+    fn full_diff(old: &str, new: &str) -> String {
         unified_diff("a", "b", old, new, usize::MAX)
     }
 
     #[test]
-    fn it_looks_as_everywhere() {
-        assert_eq!(diff("x\n", "x\n"), "");
-        assert_eq!(diff("", "x\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
+    fn diff_has_the_standard_unified_format() {
+        assert_eq!(full_diff("x\n", "x\n"), "");
+        assert_eq!(full_diff("", "x\n"), "--- a\n+++ b\n@@ -0,0 +1 @@\n+x\n");
         assert_eq!(
-            diff("1\n2\n3\n4\n5\n6\n", "1\n2\n3\n4\nfive\n6"),
+            full_diff("1\n2\n3\n4\n5\n6\n", "1\n2\n3\n4\nfive\n6"),
             "--- a\n+++ b\n@@ -2,5 +2,5 @@\n 2\n 3\n 4\n-5\n-6\n+five\n+6\n\\ No newline at end of file\n"
         );
     }
 
     #[test]
-    fn a_long_one_is_cut_between_lines() {
+    fn long_diff_is_truncated_between_lines() {
         let new = "line\n".repeat(100);
         let cut = unified_diff("a", "b", "", &new, 60);
         assert_eq!(
@@ -145,7 +154,7 @@ mod tests {
     }
 
     /// Applies a diff, checking its context and removed lines against the old text.
-    fn patched(old: &str, diff: &str) -> String {
+    fn apply_patch(old: &str, diff: &str) -> String {
         let old: Vec<_> = old.split_inclusive('\n').collect();
         let (mut at, mut new) = (0, String::new());
         let mut lines = diff.split_inclusive('\n').skip(2).peekable();
@@ -179,19 +188,19 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn applied_it_gives_the_new_text(old in "([a-d]\r?\n){0,30}[ab]{0,2}", new in "([a-d]\r?\n){0,30}[ab]{0,2}") {
-            prop_assert_eq!(patched(&old, &diff(&old, &new)), new);
+        fn applied_diff_gives_the_new_text(old in "([a-d]\r?\n){0,30}[ab]{0,2}", new in "([a-d]\r?\n){0,30}[ab]{0,2}") {
+            prop_assert_eq!(apply_patch(&old, &full_diff(&old, &new)), new);
         }
 
         #[test]
-        fn a_small_change_shows_little(at in 0_usize..200, text in "[a-z]{1,5}\n") {
+        fn small_change_gives_a_small_diff(at in 0_usize..200, text in "[a-z]{1,5}\n") {
             let mut lines: Vec<_> = (0..200).map(|line| format!("{line}\n")).collect();
             let old = lines.concat();
             lines[at] = text;
             let new = lines.concat();
-            let diff = diff(&old, &new);
+            let diff = full_diff(&old, &new);
             prop_assert!(diff.lines().count() <= 2 + 1 + 8);
-            prop_assert_eq!(patched(&old, &diff), new);
+            prop_assert_eq!(apply_patch(&old, &diff), new);
         }
     }
 }

@@ -1,30 +1,31 @@
-//! Escaping of names and titles in a line of Markdown, so that they survive a round trip exactly.
+//! Escapes names, titles and descriptions for one line of a decision or milestone, so that polis parses them
+//! back exactly.
 //!
-//! A character that would be interpreted is written as a numeric character reference (`&#x2C;` for a comma),
-//! which CommonMark renders as the character itself.
+//! The caller decides which characters are special in its format, such as the comma in a list of names. Each
+//! is written as a numeric character reference (`&#x2C;`), which CommonMark renders as the character itself.
 
 /// Escapes every character for which `special` returns true, given its position.
-pub(super) fn escape(text: &str, special: impl Fn(usize, char) -> bool) -> String {
-    let mut written = String::with_capacity(text.len());
+pub(super) fn escape_characters(text: &str, special: impl Fn(usize, char) -> bool) -> String {
+    let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
         let looks_escaped = text[at..].starts_with("&#");
         if looks_escaped || special(at, c) {
-            written.push_str(&format!("&#x{:X};", u32::from(c)));
+            escaped.push_str(&format!("&#x{:X};", u32::from(c)));
         } else {
-            written.push(c);
+            escaped.push(c);
         }
     }
-    written
+    escaped
 }
 
 /// Decodes an escaped text.
-pub(super) fn unescape(text: &str) -> String {
+pub(super) fn unescape_characters(text: &str) -> String {
     let mut read = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("&#x") {
         read.push_str(&rest[..at]);
         rest = &rest[at..];
-        let Some((c, length)) = reference(rest) else {
+        let Some((c, length)) = parse_character_reference(rest) else {
             read.push_str("&#x");
             rest = &rest[3..];
             continue;
@@ -36,8 +37,9 @@ pub(super) fn unescape(text: &str) -> String {
     read
 }
 
-/// Parses a character reference at the start of a text. Returns the character and the length of the reference.
-fn reference(text: &str) -> Option<(char, usize)> {
+/// Parses a character reference at the start of a text. Returns the character and the length of the
+/// reference.
+fn parse_character_reference(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix("&#x")?;
     let end = digits.bytes().take(7).position(|byte| byte == b';')?;
     let code = digits.get(..end)?;
@@ -49,7 +51,7 @@ fn reference(text: &str) -> Option<(char, usize)> {
 }
 
 /// Returns whether a text is an unfilled template placeholder, such as `{timestamp}`.
-pub(super) fn is_unfilled(text: &str) -> bool {
+pub(super) fn is_unfilled_placeholder(text: &str) -> bool {
     let inner = text
         .trim()
         .strip_prefix('{')
@@ -64,18 +66,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_special_looks_different() {
-        assert_eq!(escape("R&D, 中", |_, c| c == ','), "R&D&#x2C; 中");
+    fn only_special_characters_are_escaped() {
         assert_eq!(
-            unescape("R&D&#x2C; &#xZZ; &#x; &#x110000;"),
+            escape_characters("R&D, 中", |_, c| c == ','),
+            "R&D&#x2C; 中"
+        );
+        assert_eq!(
+            unescape_characters("R&D&#x2C; &#xZZ; &#x; &#x110000;"),
             "R&D, &#xZZ; &#x; &#x110000;"
         );
     }
 
     proptest! {
         #[test]
-        fn what_is_escaped_comes_back(text in "(&#x|&|#|;|,|2C|\\PC){0,12}") {
-            prop_assert_eq!(unescape(&escape(&text, |at, c| at == 0 || c == ',')), text);
+        fn escaped_text_round_trips(text in "(&#x|&|#|;|,|2C|\\PC){0,12}") {
+            prop_assert_eq!(unescape_characters(&escape_characters(&text, |at, c| at == 0 || c == ',')), text);
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Three-way merge of board texts, with conflict markers.
 //!
-//! A writer that read an older version can have its change merged into the current text, line by line.
+//! A writer that read an older version can have its change merged into the current text, line by line
+//! ([`three_way_merge`]). Text with conflict markers that were not resolved is detected by
+//! [`has_new_conflict_markers`].
 
-use super::line_changes::{Change, Lines, changes};
+use super::line_changes::{LineChange, LineIndex, diff_lines};
 
 /// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeResult {
     /// Both changes were applied.
     Clean(String),
     /// Both sides changed the same lines: the text with conflict markers.
     Conflict(String),
 }
 
-/// Conflict markers.
-const MARKS: [&str; 4] = [
+/// The lines before, between and after the three texts of a conflict.
+const CONFLICT_MARKERS: [&str; 4] = [
     "<<<<<<< yours",
     "||||||| base",
     "=======",
@@ -23,9 +25,9 @@ const MARKS: [&str; 4] = [
 
 /// Returns whether a text has more conflict markers than `before`. The middle marker is also a setext heading
 /// underline, so it counts only if the text came from a conflict.
-pub fn has_marks(text: &str, before: &str, from_conflict: bool) -> bool {
+pub fn has_new_conflict_markers(text: &str, before: &str, from_conflict: bool) -> bool {
     let count = |text: &str, mark: &str| text.lines().filter(|line| *line == mark).count();
-    MARKS
+    CONFLICT_MARKERS
         .iter()
         .filter(|mark| from_conflict || **mark != "=======")
         .any(|mark| count(text, mark) > count(before, mark))
@@ -36,50 +38,50 @@ pub fn has_marks(text: &str, before: &str, from_conflict: bool) -> bool {
 /// Lines that both sides changed conflict, unless both changes are equal. So do additions at the edge of a
 /// change on the other side, because their order is undefined. Adjacent lines of which each side changed one,
 /// line for line, do not conflict: two agents ticking two items of a list.
-pub fn merge(base: &str, current: &str, yours: &str) -> Merged {
+pub fn three_way_merge(base: &str, current: &str, yours: &str) -> MergeResult {
     if current == yours || base == yours {
-        return Merged::Clean(current.to_owned());
+        return MergeResult::Clean(current.to_owned());
     }
     if base == current {
-        return Merged::Clean(yours.to_owned());
+        return MergeResult::Clean(yours.to_owned());
     }
-    let mut weave = Weave {
-        base: Lines::of(base),
-        current: Side::of(base, current),
-        yours: Side::of(base, yours),
+    let mut weave = MergeBuilder {
+        base: LineIndex::new(base),
+        current: MergeSide::new(base, current),
+        yours: MergeSide::new(base, yours),
         at: 0,
         text: String::with_capacity(current.len().max(yours.len())),
         conflict: false,
     };
     weave.run();
     if weave.conflict {
-        Merged::Conflict(weave.text)
+        MergeResult::Conflict(weave.text)
     } else {
-        Merged::Clean(weave.text)
+        MergeResult::Clean(weave.text)
     }
 }
 
 /// One of the two new texts, with its remaining changes.
-struct Side<'t> {
-    lines: Lines<'t>,
-    changes: std::iter::Peekable<std::vec::IntoIter<Change>>,
+struct MergeSide<'t> {
+    lines: LineIndex<'t>,
+    changes: std::iter::Peekable<std::vec::IntoIter<LineChange>>,
 }
 
-impl<'t> Side<'t> {
-    fn of(base: &str, text: &'t str) -> Self {
+impl<'t> MergeSide<'t> {
+    fn new(base: &str, text: &'t str) -> Self {
         Self {
-            lines: Lines::of(text),
-            changes: changes(base, text).into_iter().peekable(),
+            lines: LineIndex::new(text),
+            changes: diff_lines(base, text).into_iter().peekable(),
         }
     }
 
-    fn text_of(&self, change: &Change) -> &'t str {
+    fn changed_text(&self, change: &LineChange) -> &'t str {
         self.lines.get(change.new.clone())
     }
 
     /// Merges the next change into `mine` if it clashes with `other`. Returns whether it did.
-    fn extend(&mut self, mine: &mut Change, other: &Change) -> bool {
-        let Some(next) = self.changes.next_if(|next| clash(next, other)) else {
+    fn extend_if_clashing(&mut self, mine: &mut LineChange, other: &LineChange) -> bool {
+        let Some(next) = self.changes.next_if(|next| changes_clash(next, other)) else {
             return false;
         };
         mine.old.end = next.old.end;
@@ -88,71 +90,77 @@ impl<'t> Side<'t> {
     }
 }
 
-struct Weave<'t> {
-    base: Lines<'t>,
-    current: Side<'t>,
-    yours: Side<'t>,
+struct MergeBuilder<'t> {
+    base: LineIndex<'t>,
+    current: MergeSide<'t>,
+    yours: MergeSide<'t>,
     /// Number of base lines already processed.
     at: usize,
     text: String,
     conflict: bool,
 }
 
-impl Weave<'_> {
+impl MergeBuilder<'_> {
     fn run(&mut self) {
         loop {
             match (self.current.changes.peek(), self.yours.changes.peek()) {
-                (Some(theirs), Some(mine)) if clash(theirs, mine) => self.join(),
-                (Some(theirs), Some(mine)) if theirs.old.start < mine.old.start => {
-                    self.take_current();
+                (Some(theirs), Some(mine)) if changes_clash(theirs, mine) => {
+                    self.combine_clashing_changes();
                 }
-                (_, Some(_)) => self.take_yours(),
-                (Some(_), None) => self.take_current(),
+                (Some(theirs), Some(mine)) if theirs.old.start < mine.old.start => {
+                    self.apply_current_change();
+                }
+                (_, Some(_)) => self.apply_your_change(),
+                (Some(_), None) => self.apply_current_change(),
                 (None, None) => break,
             }
         }
-        self.copy_to(self.base.count());
+        self.copy_base_up_to(self.base.count());
     }
 
-    /// Copies unchanged lines.
-    fn copy_to(&mut self, line: usize) {
+    /// Copies the base lines up to `line`, which are unchanged.
+    fn copy_base_up_to(&mut self, line: usize) {
         self.text.push_str(self.base.get(self.at..line));
         self.at = line;
     }
 
-    fn take_current(&mut self) {
+    fn apply_current_change(&mut self) {
         if let Some(change) = self.current.changes.next() {
-            let text = self.current.text_of(&change);
-            self.put(&change, text);
+            let text = self.current.changed_text(&change);
+            self.push_change(&change, text);
         }
     }
 
-    fn take_yours(&mut self) {
+    fn apply_your_change(&mut self) {
         if let Some(change) = self.yours.changes.next() {
-            let text = self.yours.text_of(&change);
-            self.put(&change, text);
+            let text = self.yours.changed_text(&change);
+            self.push_change(&change, text);
         }
     }
 
-    fn put(&mut self, change: &Change, text: &str) {
-        self.copy_to(change.old.start);
+    fn push_change(&mut self, change: &LineChange, text: &str) {
+        self.copy_base_up_to(change.old.start);
         self.text.push_str(text);
         self.at = change.old.end;
     }
 
     /// Combines the next changes of both sides, and all changes that clash with them in turn.
-    fn join(&mut self) {
+    fn combine_clashing_changes(&mut self) {
         let (Some(mut theirs), Some(mut mine)) =
             (self.current.changes.next(), self.yours.changes.next())
         else {
             return;
         };
-        let same = |a: &Change, b: &Change| a.old == b.old;
-        if same(&theirs, &mine) && self.current.text_of(&theirs) == self.yours.text_of(&mine) {
-            let text = self.current.text_of(&theirs);
-            return self.put(&theirs, text);
+        let same = |a: &LineChange, b: &LineChange| a.old == b.old;
+        if same(&theirs, &mine)
+            && self.current.changed_text(&theirs) == self.yours.changed_text(&mine)
+        {
+            let text = self.current.changed_text(&theirs);
+            return self.push_change(&theirs, text);
         }
-        while self.current.extend(&mut theirs, &mine) || self.yours.extend(&mut mine, &theirs) {}
+        while self.current.extend_if_clashing(&mut theirs, &mine)
+            || self.yours.extend_if_clashing(&mut mine, &theirs)
+        {}
         let start = theirs.old.start.min(mine.old.start);
         let end = theirs.old.end.max(mine.old.end);
         for change in [&mut theirs, &mut mine] {
@@ -160,19 +168,22 @@ impl Weave<'_> {
             change.new.end += end - change.old.end;
             change.old = start..end;
         }
-        let (current, yours) = (self.current.text_of(&theirs), self.yours.text_of(&mine));
+        let (current, yours) = (
+            self.current.changed_text(&theirs),
+            self.yours.changed_text(&mine),
+        );
         if current == yours {
-            return self.put(&theirs, current);
+            return self.push_change(&theirs, current);
         }
-        self.copy_to(start);
+        self.copy_base_up_to(start);
         let base = self.base.get(start..end);
-        self.mark(yours, base, current);
+        self.push_conflict(yours, base, current);
         self.at = end;
     }
 
-    fn mark(&mut self, yours: &str, base: &str, current: &str) {
+    fn push_conflict(&mut self, yours: &str, base: &str, current: &str) {
         self.conflict = true;
-        for (marker, text) in MARKS.into_iter().zip([yours, base, current, ""]) {
+        for (marker, text) in CONFLICT_MARKERS.into_iter().zip([yours, base, current, ""]) {
             self.text.push_str(marker);
             self.text.push('\n');
             self.text.push_str(text);
@@ -184,10 +195,10 @@ impl Weave<'_> {
 }
 
 /// Returns whether two changes of the base are incompatible.
-fn clash(one: &Change, two: &Change) -> bool {
+fn changes_clash(one: &LineChange, two: &LineChange) -> bool {
     let overlap = one.old.start < two.old.end && two.old.start < one.old.end;
     let touch = one.old.start <= two.old.end && two.old.start <= one.old.end;
-    let line_for_line = |change: &Change| change.old.len() == change.new.len();
+    let line_for_line = |change: &LineChange| change.old.len() == change.new.len();
     overlap || (touch && !(line_for_line(one) && line_for_line(two)))
 }
 
@@ -197,17 +208,17 @@ mod tests {
 
     use super::*;
 
-    fn clean(base: &str, current: &str, yours: &str) -> Option<String> {
-        match merge(base, current, yours) {
-            Merged::Clean(text) => Some(text),
-            Merged::Conflict(_) => None,
+    fn clean_merge(base: &str, current: &str, yours: &str) -> Option<String> {
+        match three_way_merge(base, current, yours) {
+            MergeResult::Clean(text) => Some(text),
+            MergeResult::Conflict(_) => None,
         }
     }
 
     #[test]
-    fn marks_are_known_until_all_of_them_are_gone() {
-        let Merged::Conflict(text) = merge("1\n", "theirs\n", "mine\n") else {
-            panic!("both changed the line");
+    fn conflict_markers_are_detected_until_all_are_removed() {
+        let MergeResult::Conflict(text) = three_way_merge("1\n", "theirs\n", "mine\n") else {
+            panic!("expected a conflict");
         };
         let cases = [
             (text.clone(), "theirs\n", true, true),
@@ -219,12 +230,16 @@ mod tests {
             ("> >>>>>>> current\n".to_owned(), "", true, false),
         ];
         for (text, before, conflict, marked) in cases {
-            assert_eq!(has_marks(&text, before, conflict), marked, "{text}");
+            assert_eq!(
+                has_new_conflict_markers(&text, before, conflict),
+                marked,
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn what_merges_and_what_conflicts() {
+    fn merge_result_for_each_case() {
         let cases = [
             (
                 "1\n2\n3\n",
@@ -267,7 +282,7 @@ mod tests {
         ];
         for (base, current, yours, expected) in cases {
             assert_eq!(
-                clean(base, current, yours).as_deref(),
+                clean_merge(base, current, yours).as_deref(),
                 expected,
                 "{base:?} {current:?} {yours:?}"
             );
@@ -275,10 +290,10 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_shows_all_three() {
+    fn conflict_shows_yours_base_and_current() {
         assert_eq!(
-            merge("1\n2\n3\n4\n5", "1\n2\n3\n4\nfive", "one\n2\n3\n4\n5\n"),
-            Merged::Conflict(
+            three_way_merge("1\n2\n3\n4\n5", "1\n2\n3\n4\nfive", "one\n2\n3\n4\n5\n"),
+            MergeResult::Conflict(
                 "one\n2\n3\n4\n<<<<<<< yours\n5\n||||||| base\n5\n=======\nfive\n>>>>>>> current\n"
                     .to_owned()
             )
@@ -286,7 +301,7 @@ mod tests {
     }
 
     /// Lines that all differ, so that it is unambiguous which one was changed.
-    fn numbered(edits: &[(usize, String)]) -> String {
+    fn numbered_lines(edits: &[(usize, String)]) -> String {
         (0..40)
             .map(|line| match edits.iter().find(|(at, _)| *at == line) {
                 Some((_, text)) => text.clone(),
@@ -299,34 +314,34 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn changes_apart_from_each_other_are_both_made(
+        fn separate_changes_are_both_applied(
             edits in prop::collection::vec((any::<bool>(), "([a-z]{0,3}\n){0,3}"), 20)
         ) {
             // At most every other line is changed, so that an unchanged line is between any two changes.
-            let of = |side: bool| -> Vec<_> {
+            let edits_of = |side: bool| -> Vec<_> {
                 let numbered = edits.iter().enumerate();
                 numbered.filter(|(_, (mine, _))| *mine == side).map(|(n, (_, text))| (2 * n, text.clone())).collect()
             };
-            let (mine, theirs) = (of(true), of(false));
+            let (mine, theirs) = (edits_of(true), edits_of(false));
             let all = [mine.clone(), theirs.clone()].concat();
-            let (base, current, yours) = (numbered(&[]), numbered(&theirs), numbered(&mine));
-            prop_assert_eq!(clean(&base, &current, &yours), Some(numbered(&all)));
-            prop_assert_eq!(clean(&base, &yours, &current), Some(numbered(&all)));
+            let (base, current, yours) = (numbered_lines(&[]), numbered_lines(&theirs), numbered_lines(&mine));
+            prop_assert_eq!(clean_merge(&base, &current, &yours), Some(numbered_lines(&all)));
+            prop_assert_eq!(clean_merge(&base, &yours, &current), Some(numbered_lines(&all)));
         }
 
         #[test]
-        fn sides_are_alike_and_no_change_is_none(base in "([a-d]\n){0,12}[ab]?", one in "([a-d]\n){0,12}[ab]?", two in "([a-d]\n){0,12}[ab]?") {
-            prop_assert_eq!(clean(&base, &base, &one), Some(one.clone()));
-            prop_assert_eq!(clean(&base, &one, &base), Some(one.clone()));
-            prop_assert_eq!(clean(&base, &one, &one), Some(one.clone()));
-            prop_assert_eq!(clean(&base, &one, &two), clean(&base, &two, &one));
+        fn merge_is_symmetric_and_keeps_single_changes(base in "([a-d]\n){0,12}[ab]?", one in "([a-d]\n){0,12}[ab]?", two in "([a-d]\n){0,12}[ab]?") {
+            prop_assert_eq!(clean_merge(&base, &base, &one), Some(one.clone()));
+            prop_assert_eq!(clean_merge(&base, &one, &base), Some(one.clone()));
+            prop_assert_eq!(clean_merge(&base, &one, &one), Some(one.clone()));
+            prop_assert_eq!(clean_merge(&base, &one, &two), clean_merge(&base, &two, &one));
         }
 
         #[test]
-        fn a_conflict_holds_every_line_of_both(base in "([a-d]\n){0,12}", one in "([a-d]\n){0,12}", two in "([a-d]\n){0,12}") {
-            if let Merged::Conflict(text) = merge(&base, &one, &two) {
+        fn conflict_contains_every_added_line(base in "([a-d]\n){0,12}", one in "([a-d]\n){0,12}", two in "([a-d]\n){0,12}") {
+            if let MergeResult::Conflict(text) = three_way_merge(&base, &one, &two) {
                 let added = |side: &str| -> Vec<String> {
-                    changes(&base, side).into_iter().map(|change| Lines::of(side).get(change.new).to_owned()).collect()
+                    diff_lines(&base, side).into_iter().map(|change| LineIndex::new(side).get(change.new).to_owned()).collect()
                 };
                 for added in [added(&one), added(&two)].concat() {
                     prop_assert!(text.contains(&added), "{:?} of {:?}", added, text);

@@ -1,10 +1,12 @@
-//! A splice: the replacement of one byte range of a text.
+//! Text splices: the replacement of one byte range of a text. [`TextSplice::from_change`] computes the smallest
+//! one, on character boundaries; [`TextSplice::apply`] applies it.
 //!
-//! Edits of boards are expressed as splices, so that a small change of a large board is stored as a small row.
+//! Edits of a part of a board (section, milestone, decision) return a splice. `write_rules` decides whether the
+//! splice or the whole new text is stored: the splice only if the board is large.
 
 /// A byte range to remove from a text, and the text to insert there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Splice {
+pub struct TextSplice {
     /// Where the change begins, in bytes.
     pub start: usize,
     /// Number of bytes to remove.
@@ -13,15 +15,15 @@ pub struct Splice {
     pub text: String,
 }
 
-impl Splice {
+impl TextSplice {
     /// Returns the smallest splice that turns `old`, which begins at `start`, into `new`.
-    pub fn between(start: usize, old: &str, new: &str) -> Self {
-        let mut head = common(old.bytes(), new.bytes());
+    pub fn from_change(start: usize, old: &str, new: &str) -> Self {
+        let mut head = common_prefix_length(old.bytes(), new.bytes());
         while !(old.is_char_boundary(head) && new.is_char_boundary(head)) {
             head -= 1;
         }
         let (old, new) = (&old[head..], &new[head..]);
-        let mut tail = common(old.bytes().rev(), new.bytes().rev());
+        let mut tail = common_prefix_length(old.bytes().rev(), new.bytes().rev());
         while !(old.is_char_boundary(old.len() - tail) && new.is_char_boundary(new.len() - tail)) {
             tail -= 1;
         }
@@ -47,7 +49,7 @@ impl Splice {
     }
 }
 
-fn common(old: impl Iterator<Item = u8>, new: impl Iterator<Item = u8>) -> usize {
+fn common_prefix_length(old: impl Iterator<Item = u8>, new: impl Iterator<Item = u8>) -> usize {
     old.zip(new).take_while(|(old, new)| old == new).count()
 }
 
@@ -58,19 +60,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_change_is_the_smallest() {
-        let splice = Splice::between(10, "aXb", "aYYb");
+    fn splice_is_minimal() {
+        let splice = TextSplice::from_change(10, "aXb", "aYYb");
         assert_eq!((splice.start, splice.removed, &*splice.text), (11, 1, "YY"));
-        assert!(Splice::between(3, "板", "板").is_empty());
+        assert!(TextSplice::from_change(3, "板", "板").is_empty());
         // The two share their first byte, but no character.
-        assert_eq!(Splice::between(0, "板", "枿").text, "枿");
+        assert_eq!(TextSplice::from_change(0, "板", "枿").text, "枿");
     }
 
     proptest! {
         #[test]
-        fn it_makes_the_one_into_the_other(before in "[ab板枿]{0,3}", old in "[ab板枿é]{0,6}", new in "[ab板枿é]{0,6}", after in "[ab]{0,3}") {
+        fn applied_splice_gives_new_text(before in "[ab板枿]{0,3}", old in "[ab板枿é]{0,6}", new in "[ab板枿é]{0,6}", after in "[ab]{0,3}") {
             let text = format!("{before}{old}{after}");
-            let splice = Splice::between(before.len(), &old, &new);
+            let splice = TextSplice::from_change(before.len(), &old, &new);
             prop_assert_eq!(splice.apply(&text), format!("{before}{new}{after}"));
             prop_assert_eq!(splice.is_empty(), old == new);
         }

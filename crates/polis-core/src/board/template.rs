@@ -1,4 +1,4 @@
-//! Templates: the initial text of a board, filled in from the registry.
+//! Whiteboard templates: render the initial text of a whiteboard from the registry of agents.
 //!
 //! There is one template for the global board and one for the boards of a layer, in both languages of
 //! [`template_text`](super::template_text).
@@ -6,19 +6,19 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::template_text::{Language, Word, heading, label, value};
-use crate::agent::{Agent, Layer};
-use crate::time::Timestamp;
+use super::template_text::{ContentLanguage, TemplateTerm, heading, label, value};
+use crate::agent::{Agent, AgentLayer};
+use crate::timestamp::Timestamp;
 
 /// Author in a new board's change log: the board was created automatically, not by an agent.
-const CREATOR: &str = "polis";
+const BOARD_CREATOR: &str = "polis";
 
 /// Values that a template is filled in with.
 #[derive(Debug, Clone, Copy)]
-pub struct TemplateFacts<'a> {
+pub struct TemplateValues<'a> {
     /// The language to write in.
-    pub language: Language,
-    /// The project's name.
+    pub language: ContentLanguage,
+    /// Name of the project, for the title of the global board.
     pub project: &'a str,
     /// When the workspace was created.
     pub created: &'a Timestamp,
@@ -28,201 +28,224 @@ pub struct TemplateFacts<'a> {
 
 /// The board that a template is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TemplateOf<'a> {
-    /// The global board.
+pub enum TemplateBoard<'a> {
+    /// The global board, which lists the agents of all layers.
     Global,
     /// The board of the top layer.
     Top,
     /// The board of one role of the middle layer.
     Mid {
-        /// The role.
+        /// Role of the agents that own the board.
         role: &'a str,
     },
     /// The board of one agent of the bottom layer.
     Bottom {
-        /// The agent's id.
+        /// Id of the agent that owns the board.
         agent: &'a str,
     },
 }
 
-/// Returns the initial text of a board. It is deterministic: the same facts give the same text.
-pub fn template(board: TemplateOf<'_>, facts: &TemplateFacts<'_>) -> String {
-    let mut page = Page::new(facts.language);
+/// Returns the initial text of a board. It is deterministic: the same values give the same text.
+pub fn render_template(board: TemplateBoard<'_>, facts: &TemplateValues<'_>) -> String {
+    let mut page = TemplateWriter::new(facts.language);
     match board {
-        TemplateOf::Global => global(&mut page, facts),
-        TemplateOf::Top => {
-            let shared = heading::SHARED_BOARD.text(facts.language);
-            let owners = owners(facts, |agent| agent.layer == Layer::Top);
-            layer(&mut page, heading::TOP_LAYER, shared, &owners, facts);
+        TemplateBoard::Global => render_global(&mut page, facts),
+        TemplateBoard::Top => {
+            let shared = heading::SHARED_BOARD.in_language(facts.language);
+            let owners = board_owners(facts, |agent| agent.layer == AgentLayer::Top);
+            render_layer(&mut page, heading::TOP_LAYER, shared, &owners, facts);
         }
-        TemplateOf::Mid { role } => {
-            let owners = owners(facts, |agent| {
-                agent.layer == Layer::Mid && agent.role == role
+        TemplateBoard::Mid { role } => {
+            let owners = board_owners(facts, |agent| {
+                agent.layer == AgentLayer::Mid && agent.role == role
             });
-            layer(&mut page, heading::MID_LAYER, role, &owners, facts);
+            render_layer(&mut page, heading::MID_LAYER, role, &owners, facts);
         }
-        TemplateOf::Bottom { agent: id } => {
-            let owners = owners(facts, |agent| agent.id.as_str() == id);
-            layer(&mut page, heading::BOTTOM_LAYER, id, &owners, facts);
+        TemplateBoard::Bottom { agent: id } => {
+            let owners = board_owners(facts, |agent| agent.id.as_str() == id);
+            render_layer(&mut page, heading::BOTTOM_LAYER, id, &owners, facts);
         }
     }
     page.text
 }
 
-fn global(page: &mut Page, facts: &TemplateFacts<'_>) {
-    page.title(heading::GLOBAL_BOARD, facts.project);
-    page.section(heading::OVERVIEW);
-    page.field(label::TASK_ID, &plain(facts.project));
-    page.field(label::CREATED, facts.created.as_str());
-    page.field(label::MODE, value::AUTOMATIC.text(page.language));
-    page.field(label::STATE, value::IN_PROGRESS.text(page.language));
-    page.empty_section(heading::GOALS);
-    page.empty_section(heading::KEY_DECISIONS);
-    page.empty_section(heading::MILESTONES);
-    page.section(heading::TEAM);
-    for (level, (name, of)) in [
-        (heading::TOP_LAYER, Layer::Top),
-        (heading::MID_LAYER, Layer::Mid),
-        (heading::BOTTOM_LAYER, Layer::Bottom),
+fn render_global(page: &mut TemplateWriter, facts: &TemplateValues<'_>) {
+    page.push_title(heading::GLOBAL_BOARD, facts.project);
+    page.push_section(heading::OVERVIEW);
+    page.push_field(label::TASK_ID, &escape_name(facts.project));
+    page.push_field(label::CREATED, facts.created.as_str());
+    page.push_field(label::MODE, value::AUTOMATIC.in_language(page.language));
+    page.push_field(label::STATE, value::IN_PROGRESS.in_language(page.language));
+    page.push_empty_section(heading::GOALS);
+    page.push_empty_section(heading::KEY_DECISIONS);
+    page.push_empty_section(heading::MILESTONES);
+    page.push_section(heading::TEAM);
+    for (level, (name, layer)) in [
+        (heading::TOP_LAYER, AgentLayer::Top),
+        (heading::MID_LAYER, AgentLayer::Mid),
+        (heading::BOTTOM_LAYER, AgentLayer::Bottom),
     ]
     .into_iter()
     .enumerate()
     {
         if level > 0 {
-            page.line("");
+            page.push_line("");
         }
-        page.members(name, &owners(facts, |agent| agent.layer == of));
+        page.push_members(name, &board_owners(facts, |agent| agent.layer == layer));
     }
-    page.empty_section(heading::ISSUES);
-    page.section(heading::CHANGE_LOG);
-    let created = value::BOARD_CREATED.text(page.language);
-    page.line(&format!("- [{}] {CREATOR}: {created}", facts.created));
+    page.push_empty_section(heading::ISSUES);
+    page.push_section(heading::CHANGE_LOG);
+    let created = value::BOARD_CREATED.in_language(page.language);
+    page.push_line(&format!("- [{}] {BOARD_CREATOR}: {created}", facts.created));
 }
 
-fn layer(page: &mut Page, level: Word, of: &str, owners: &[&Agent], facts: &TemplateFacts<'_>) {
+fn render_layer(
+    page: &mut TemplateWriter,
+    level: TemplateTerm,
+    owner_name: &str,
+    owners: &[&Agent],
+    facts: &TemplateValues<'_>,
+) {
     let superiors = owners
         .iter()
         .filter_map(|agent| agent.supervisor.as_ref())
         .map(crate::AgentId::as_str);
-    let below = facts.agents.iter().filter(|agent| {
+    let subordinates = facts.agents.iter().filter(|agent| {
         let reports_here = |owner: &&Agent| agent.supervisor.as_ref() == Some(&owner.id);
         owners.iter().any(reports_here) && !owners.iter().any(|owner| owner.id == agent.id)
     });
-    page.title(level, of);
-    page.section(heading::PROFILE);
-    page.field(
+    page.push_title(level, owner_name);
+    page.push_section(heading::PROFILE);
+    page.push_field(
         label::AGENT_ID,
-        &listed(owners.iter().map(|a| a.id.as_str())),
+        &join_names(owners.iter().map(|a| a.id.as_str())),
     );
-    page.field(label::ROLE, &listed(owners.iter().map(|a| a.role.as_str())));
-    page.field(label::DUTIES, value::UNKNOWN.text(page.language));
-    page.field(label::SUPERVISOR, &listed(superiors));
-    page.field(label::SUBORDINATES, &listed(below.map(|a| a.id.as_str())));
-    page.empty_section(heading::CURRENT_TASKS);
-    page.empty_section(heading::NEGOTIATION);
-    page.empty_section(heading::KNOWLEDGE);
-    page.section(heading::EXECUTION_LOG);
-    let created = value::BOARD_CREATED.text(page.language);
-    page.line(&format!("- [{}] {created}", facts.created));
+    page.push_field(
+        label::ROLE,
+        &join_names(owners.iter().map(|a| a.role.as_str())),
+    );
+    page.push_field(label::DUTIES, value::UNKNOWN.in_language(page.language));
+    page.push_field(label::SUPERVISOR, &join_names(superiors));
+    page.push_field(
+        label::SUBORDINATES,
+        &join_names(subordinates.map(|a| a.id.as_str())),
+    );
+    page.push_empty_section(heading::CURRENT_TASKS);
+    page.push_empty_section(heading::NEGOTIATION);
+    page.push_empty_section(heading::KNOWLEDGE);
+    page.push_section(heading::EXECUTION_LOG);
+    let created = value::BOARD_CREATED.in_language(page.language);
+    page.push_line(&format!("- [{}] {created}", facts.created));
 }
 
 /// Returns the agents that own a board, sorted by name so that the order of the registry has no effect.
-fn owners<'a>(facts: &TemplateFacts<'a>, is_one: impl Fn(&Agent) -> bool) -> Vec<&'a Agent> {
+fn board_owners<'a>(facts: &TemplateValues<'a>, is_one: impl Fn(&Agent) -> bool) -> Vec<&'a Agent> {
     let mut found: Vec<_> = facts.agents.iter().filter(|agent| is_one(agent)).collect();
     found.sort_by(|a, b| a.id.cmp(&b.id));
     found
 }
 
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: BTreeSet<_> = names.collect();
     if names.is_empty() {
         return value::UNKNOWN.en.to_owned();
     }
-    let names: Vec<_> = names.into_iter().map(plain).collect();
+    let names: Vec<_> = names.into_iter().map(escape_name).collect();
     names.join(", ")
 }
 
-struct Page {
+struct TemplateWriter {
     text: String,
-    language: Language,
+    language: ContentLanguage,
 }
 
-impl Page {
-    fn new(language: Language) -> Self {
+impl TemplateWriter {
+    fn new(language: ContentLanguage) -> Self {
         Self {
             text: String::new(),
             language,
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn push_line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
-    fn title(&mut self, board: Word, of: &str) {
-        self.line(&format!("# {} - {}", board.text(self.language), plain(of)));
+    fn push_title(&mut self, board: TemplateTerm, name: &str) {
+        self.push_line(&format!(
+            "# {} - {}",
+            board.in_language(self.language),
+            escape_name(name)
+        ));
     }
 
-    fn section(&mut self, name: Word) {
-        self.line("");
-        self.line(&format!("## {}", name.text(self.language)));
+    fn push_section(&mut self, name: TemplateTerm) {
+        self.push_line("");
+        self.push_line(&format!("## {}", name.in_language(self.language)));
     }
 
-    fn empty_section(&mut self, name: Word) {
-        self.section(name);
-        self.line(value::NONE_YET.text(self.language));
+    fn push_empty_section(&mut self, name: TemplateTerm) {
+        self.push_section(name);
+        self.push_line(value::NONE_YET.in_language(self.language));
     }
 
-    fn field(&mut self, name: Word, value: &str) {
-        self.line(&format!("- **{}**: {value}", name.text(self.language)));
+    fn push_field(&mut self, name: TemplateTerm, value: &str) {
+        self.push_line(&format!(
+            "- **{}**: {value}",
+            name.in_language(self.language)
+        ));
     }
 
-    fn members(&mut self, layer: Word, agents: &[&Agent]) {
-        self.line(&format!(
+    fn push_members(&mut self, layer: TemplateTerm, agents: &[&Agent]) {
+        self.push_line(&format!(
             "### {} ({})",
-            layer.text(self.language),
+            layer.in_language(self.language),
             agents.len()
         ));
         for agent in agents {
-            self.line(&format!("- {}: {}", plain(&agent.name), plain(&agent.role)));
+            self.push_line(&format!(
+                "- {}: {}",
+                escape_name(&agent.name),
+                escape_name(&agent.role)
+            ));
         }
         if agents.is_empty() {
-            self.line(value::NONE_YET.text(self.language));
+            self.push_line(value::NONE_YET.in_language(self.language));
         }
     }
 }
 
 /// Escapes a name for Markdown, on one line.
-fn plain(name: &str) -> String {
-    let mut shown = String::with_capacity(name.len());
+fn escape_name(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
     for (at, c) in name.char_indices() {
         let opens_block = at == 0 && matches!(c, '#' | '-' | '+' | '>' | '~' | '=' | '|');
         // A heading drops trailing number signs.
         let closes_heading = c == '#' && name[at..].trim_matches('#').trim().is_empty();
         let means_something = matches!(c, '\\' | '`' | '*' | '<' | '[' | ']' | '&');
         if c.is_control() {
-            shown.push(' ');
+            escaped.push(' ');
             continue;
         }
         if opens_block || closes_heading || means_something {
-            shown.push('\\');
+            escaped.push('\\');
         }
-        shown.push(c);
+        escaped.push(c);
     }
-    numbered_apart(&shown)
+    escape_list_number(&escaped)
 }
 
 /// `1. x` would be a list; `1\. x` is a name.
-fn numbered_apart(name: &str) -> String {
+fn escape_list_number(name: &str) -> String {
     let rest = name.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &name[..name.len() - rest.len()];
     if digits.is_empty() || !rest.starts_with(['.', ')']) {
         return name.to_owned();
     }
-    let mut apart = String::with_capacity(name.len() + 1);
-    let _infallible = write!(apart, "{digits}\\{rest}");
-    apart
+    let mut escaped = String::with_capacity(name.len() + 1);
+    let _infallible = write!(escaped, "{digits}\\{rest}");
+    escaped
 }
 
 #[cfg(test)]
@@ -230,7 +253,7 @@ mod tests {
     use super::*;
     use crate::agent::AgentStatus;
 
-    fn agent(id: &str, role: &str, layer: Layer, supervisor: Option<&str>) -> Agent {
+    fn agent(id: &str, role: &str, layer: AgentLayer, supervisor: Option<&str>) -> Agent {
         Agent {
             id: id.parse().unwrap(),
             name: format!("{id}!"),
@@ -243,20 +266,24 @@ mod tests {
         }
     }
 
-    fn team() -> Vec<Agent> {
+    fn sample_team() -> Vec<Agent> {
         vec![
-            agent("dev-2", "backend-leader", Layer::Bottom, Some("arch")),
-            agent("dev-1", "backend-leader", Layer::Bottom, Some("arch")),
-            agent("arch", "architect", Layer::Mid, Some("lead")),
-            agent("lead", "team-lead", Layer::Top, None),
+            agent("dev-2", "backend-leader", AgentLayer::Bottom, Some("arch")),
+            agent("dev-1", "backend-leader", AgentLayer::Bottom, Some("arch")),
+            agent("arch", "architect", AgentLayer::Mid, Some("lead")),
+            agent("lead", "team-lead", AgentLayer::Top, None),
         ]
     }
 
-    fn write(board: TemplateOf<'_>, language: Language, agents: &[Agent]) -> String {
+    fn render_board(
+        board: TemplateBoard<'_>,
+        language: ContentLanguage,
+        agents: &[Agent],
+    ) -> String {
         let created = Timestamp::from_millis(0);
-        template(
+        render_template(
             board,
-            &TemplateFacts {
+            &TemplateValues {
                 language,
                 project: "demo",
                 created: &created,
@@ -266,8 +293,8 @@ mod tests {
     }
 
     #[test]
-    fn the_global_board_speaks_the_documents_words() {
-        let text = write(TemplateOf::Global, Language::Zh, &team());
+    fn global_board_uses_the_documented_terms() {
+        let text = render_board(TemplateBoard::Global, ContentLanguage::Zh, &sample_team());
         assert_eq!(
             text,
             "# 全局白板 - demo\n\n## 任务概述\n- **任务ID**: demo\n\
@@ -281,8 +308,12 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_board_names_its_owners_and_their_places() {
-        let text = write(TemplateOf::Mid { role: "architect" }, Language::En, &team());
+    fn layer_board_names_owners_supervisors_and_subordinates() {
+        let text = render_board(
+            TemplateBoard::Mid { role: "architect" },
+            ContentLanguage::En,
+            &sample_team(),
+        );
         assert_eq!(
             text,
             "# Mid layer - architect\n\n## Profile\n- **Agent ID**: arch\n- **Role**: architect\n\
@@ -294,27 +325,34 @@ mod tests {
     }
 
     #[test]
-    fn a_board_of_an_unknown_agent_says_so() {
-        let text = write(TemplateOf::Bottom { agent: "ghost" }, Language::Zh, &[]);
+    fn board_of_unknown_agent_has_placeholder_values() {
+        let text = render_board(
+            TemplateBoard::Bottom { agent: "ghost" },
+            ContentLanguage::Zh,
+            &[],
+        );
         assert!(text.starts_with("# 底层 - ghost\n\n## 基本信息\n- **Agent ID**: -\n"));
-        assert!(write(TemplateOf::Top, Language::Zh, &team()).contains("- **下级**: arch\n"));
+        assert!(
+            render_board(TemplateBoard::Top, ContentLanguage::Zh, &sample_team())
+                .contains("- **下级**: arch\n")
+        );
     }
 
     #[test]
-    fn the_order_of_the_registry_does_not_show() {
-        let mut reversed = team();
+    fn registry_order_does_not_affect_the_template() {
+        let mut reversed = sample_team();
         reversed.reverse();
-        for board in [TemplateOf::Global, TemplateOf::Top] {
+        for board in [TemplateBoard::Global, TemplateBoard::Top] {
             assert_eq!(
-                write(board, Language::En, &team()),
-                write(board, Language::En, &reversed)
+                render_board(board, ContentLanguage::En, &sample_team()),
+                render_board(board, ContentLanguage::En, &reversed)
             );
         }
     }
 
     #[test]
-    fn names_stay_names() {
-        for (name, shown) in [
+    fn names_are_escaped_for_markdown() {
+        for (name, escaped) in [
             ("# Boss", "\\# Boss"),
             ("C#", "C\\#"),
             ("a*b`c", "a\\*b\\`c"),
@@ -323,7 +361,7 @@ mod tests {
             ("two\nlines", "two lines"),
             ("程序员 7", "程序员 7"),
         ] {
-            assert_eq!(plain(name), shown);
+            assert_eq!(escape_name(name), escaped);
         }
     }
 }

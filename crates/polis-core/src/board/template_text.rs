@@ -1,22 +1,22 @@
-//! Bilingual vocabulary of the board templates: headings, labels, statuses and values.
+//! Bilingual vocabulary of the board templates (i18n): headings, labels, statuses and values.
 //!
-//! Boards are written in one language and parsed in either. Every rule that looks for a heading, a label or a
-//! status uses a [`Word`], never a literal text.
+//! Boards are written in one language ([`ContentLanguage`]) and parsed in either. Every rule that looks for a
+//! heading, a label or a status uses a [`TemplateTerm`], never a literal text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The language a board is written in.
+/// Language of boards and other generated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Language {
+pub enum ContentLanguage {
     /// English.
     En,
-    /// Chinese, the words of the source document.
+    /// Chinese, with the terms of the founding requirements.
     Zh,
 }
 
-impl Language {
+impl ContentLanguage {
     /// Returns the language as text.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,32 +33,32 @@ impl Language {
     }
 }
 
-/// One term of the templates.
+/// One term of the templates in both languages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word {
-    /// In Chinese, as in the source document.
+pub struct TemplateTerm {
+    /// In Chinese, as in the founding requirements.
     pub zh: &'static str,
-    /// In English.
+    /// In English, as in the templates.
     pub en: &'static str,
     /// Synonyms that people write; accepted on input, never written.
     pub also: &'static [&'static str],
 }
 
-impl Word {
+impl TemplateTerm {
     /// Returns the term in a language.
-    pub fn text(self, language: Language) -> &'static str {
+    pub fn in_language(self, language: ContentLanguage) -> &'static str {
         match language {
-            Language::En => self.en,
-            Language::Zh => self.zh,
+            ContentLanguage::En => self.en,
+            ContentLanguage::Zh => self.zh,
         }
     }
 
     /// Returns whether a text is this term, in either language; ASCII letters match case-insensitively.
-    pub fn is(self, text: &str) -> bool {
+    pub fn matches(self, text: &str) -> bool {
         [self.zh, self.en]
             .iter()
             .chain(self.also)
-            .any(|known| known.eq_ignore_ascii_case(text.trim()))
+            .any(|term| term.eq_ignore_ascii_case(text.trim()))
     }
 }
 
@@ -69,11 +69,11 @@ macro_rules! words {
         $(
             #[doc = $about]
             pub mod $group {
-                use super::Word;
+                use super::TemplateTerm;
 
                 $(
                     #[doc = concat!("`", $zh, "`, `", $en, "`")]
-                    pub const $name: Word = Word {
+                    pub const $name: TemplateTerm = TemplateTerm {
                         zh: $zh,
                         en: $en,
                         also: &[$($($also,)+)?],
@@ -81,14 +81,14 @@ macro_rules! words {
                 )+
 
                 /// All terms of the group.
-                pub const ALL: &[Word] = &[$($name,)+];
+                pub const ALL: &[TemplateTerm] = &[$($name,)+];
             }
         )+
     };
 }
 
 words! {
-    /// Headings.
+    /// Titles and section headings of boards.
     heading {
         GLOBAL_BOARD = "全局白板", "Global board";
         OVERVIEW = "任务概述", "Overview";
@@ -115,7 +115,7 @@ words! {
         TASK = "任务", "Task";
         NEGOTIATION = "协商记录", "Negotiation";
     }
-    /// Labels of fields.
+    /// Labels of the fields in templates and records.
     label {
         TASK_ID = "任务ID", "Task ID";
         CREATED = "创建时间", "Created";
@@ -163,9 +163,9 @@ words! {
     }
 }
 
-/// Returns the name of a template heading in the other language.
-pub fn other_name(name: &str) -> Option<&'static str> {
-    let word = heading::ALL.iter().find(|word| word.is(name))?;
+/// Returns the name of a template heading in the other language. Returns `None` for any other heading.
+pub fn translate_heading(name: &str) -> Option<&'static str> {
+    let word = heading::ALL.iter().find(|word| word.matches(name))?;
     Some(if word.zh == name.trim() {
         word.en
     } else {
@@ -175,7 +175,7 @@ pub fn other_name(name: &str) -> Option<&'static str> {
 
 /// Returns whether a line is the placeholder of an empty section.
 pub fn is_placeholder(line: &str) -> bool {
-    value::NONE_YET.is(line)
+    value::NONE_YET.matches(line)
 }
 
 #[cfg(test)]
@@ -185,17 +185,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_heading_has_another_name_and_leads_back() {
+    fn every_heading_translates_both_ways() {
         for word in heading::ALL {
-            assert_eq!(other_name(word.zh), Some(word.en));
-            assert_eq!(other_name(word.en), Some(word.zh));
+            assert_eq!(translate_heading(word.zh), Some(word.en));
+            assert_eq!(translate_heading(word.en), Some(word.zh));
         }
-        assert_eq!(other_name(" key DECISIONS "), Some("关键决策记录"));
-        assert_eq!(other_name("Anything else"), None);
+        assert_eq!(translate_heading(" key DECISIONS "), Some("关键决策记录"));
+        assert_eq!(translate_heading("Anything else"), None);
     }
 
     #[test]
-    fn no_word_of_a_group_reads_as_two() {
+    fn terms_of_a_group_are_unambiguous() {
         for group in [heading::ALL, record::ALL, label::ALL, status::ALL] {
             let mut seen = BTreeSet::new();
             for word in group {
@@ -205,16 +205,16 @@ mod tests {
                     .collect();
                 names.dedup();
                 for name in names {
-                    assert!(seen.insert(name.to_lowercase()), "{name} stands twice");
+                    assert!(seen.insert(name.to_lowercase()), "{name} occurs twice");
                 }
             }
         }
     }
 
     #[test]
-    fn languages_go_by_their_names() {
-        assert_eq!(Language::from_name("zh"), Some(Language::Zh));
-        assert_eq!(Language::from_name("en"), Some(Language::En));
-        assert_eq!(Language::from_name("de"), None);
+    fn languages_are_found_by_name() {
+        assert_eq!(ContentLanguage::from_name("zh"), Some(ContentLanguage::Zh));
+        assert_eq!(ContentLanguage::from_name("en"), Some(ContentLanguage::En));
+        assert_eq!(ContentLanguage::from_name("de"), None);
     }
 }

@@ -1,83 +1,83 @@
 //! Task briefs: the instructions that an agent gets when it is hired.
 //!
-//! All fields except the objective are optional. Models write a field as a text or as a list of texts, and both
-//! are accepted.
+//! All fields except the objective are optional. Models write a field other than the objective as a text or
+//! as a list of texts, and both are accepted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Refusal, SocietyRefusal};
 
-/// A task brief. It stands in every prompt of its agent, so nothing of it is ever forgotten.
+/// A task brief. It is part of every prompt of its agent, so compaction never drops it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskBrief {
-    /// What is to be reached.
+    /// Goal of the work.
     pub objective: String,
-    /// What limits the way there.
+    /// Constraints on the solution.
     #[serde(
         default,
-        deserialize_with = "texts",
+        deserialize_with = "deserialize_text_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub constraints: Vec<String>,
-    /// What there is to work with.
+    /// Available inputs.
     #[serde(
         default,
-        deserialize_with = "lines",
+        deserialize_with = "deserialize_joined_lines",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub inputs: String,
-    /// What is to be delivered.
+    /// Expected deliverables.
     #[serde(
         default,
-        deserialize_with = "lines",
+        deserialize_with = "deserialize_joined_lines",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub outputs: String,
-    /// How it is known to be done.
+    /// Criteria for completion.
     #[serde(
         default,
-        deserialize_with = "lines",
+        deserialize_with = "deserialize_joined_lines",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub completion_criteria: String,
-    /// Whom to work with: agents and what they do.
+    /// Agents to work with, and what they do.
     #[serde(
         default,
-        deserialize_with = "texts",
+        deserialize_with = "deserialize_text_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub collaborators: Vec<String>,
-    /// Where to read more: files, boards, artifacts.
+    /// Further reading: files, boards, artifacts.
     #[serde(
         default,
-        deserialize_with = "texts",
+        deserialize_with = "deserialize_text_list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub references: Vec<String>,
-    /// How urgent it is.
+    /// Priority of the work.
     #[serde(
         default,
-        deserialize_with = "lines",
+        deserialize_with = "deserialize_joined_lines",
         skip_serializing_if = "String::is_empty"
     )]
-    #[schemars(with = "Texts")]
+    #[schemars(with = "TextOrList")]
     pub priority: String,
 }
 
 /// Maximum size of a brief, in bytes of JSON.
-const MAX_BYTES: usize = 64 * 1024;
+const MAX_BRIEF_BYTES: usize = 64 * 1024;
 
 impl TaskBrief {
     /// Creates a brief that consists only of an objective.
-    pub fn of(objective: impl Into<String>) -> Self {
+    pub fn from_objective(objective: impl Into<String>) -> Self {
         Self {
             objective: objective.into(),
             ..Self::default()
@@ -87,18 +87,10 @@ impl TaskBrief {
     /// Fails with `invalid_brief` if the objective is empty or the brief is too long.
     pub fn check(&self) -> Result<(), Refusal> {
         if self.objective.trim().is_empty() {
-            return Err(Refusal::new(
-                Code::InvalidBrief,
-                "The brief does not say what is to be reached.",
-                "give an objective, and best also constraints, inputs, outputs and completionCriteria",
-            ));
+            return Err(Refusal::from(SocietyRefusal::BriefWithoutObjective));
         }
-        if serde_json::to_string(self).map_or(0, |text| text.len()) > MAX_BYTES {
-            return Err(Refusal::new(
-                Code::InvalidBrief,
-                "The brief is longer than 64 KiB.",
-                "put the long part where the new agent can read it (put_artifact, a file) and name it in references",
-            ));
+        if serde_json::to_string(self).map_or(0, |text| text.len()) > MAX_BRIEF_BYTES {
+            return Err(Refusal::from(SocietyRefusal::BriefTooLong));
         }
         Ok(())
     }
@@ -107,22 +99,26 @@ impl TaskBrief {
 /// A text or a list of texts: models write either.
 #[derive(Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a text or a list of texts")]
-enum Texts {
+enum TextOrList {
     One(String),
     Several(Vec<String>),
 }
 
-fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(match Texts::deserialize(deserializer)? {
-        Texts::One(text) if text.trim().is_empty() => Vec::new(),
-        Texts::One(text) => vec![text],
-        Texts::Several(texts) => texts,
+fn deserialize_text_list<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    Ok(match TextOrList::deserialize(deserializer)? {
+        TextOrList::One(text) if text.trim().is_empty() => Vec::new(),
+        TextOrList::One(text) => vec![text],
+        TextOrList::Several(texts) => texts,
     })
 }
 
 /// Deserializes a text, or a list of texts, which is joined with newlines.
-fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Ok(texts(deserializer)?.join("\n"))
+fn deserialize_joined_lines<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<String, D::Error> {
+    Ok(deserialize_text_list(deserializer)?.join("\n"))
 }
 
 #[cfg(test)]
@@ -130,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_lists_are_both_understood() {
+    fn brief_field_is_text_or_list() {
         let brief: TaskBrief = serde_json::from_str(
             r#"{"objective":"x","constraints":"one","inputs":["a","b"],"outputs":"c"}"#,
         )
@@ -144,9 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_has_an_objective() {
-        assert!(TaskBrief::of("x").check().is_ok());
-        assert!(TaskBrief::of(" ").check().is_err());
-        assert!(TaskBrief::of("x".repeat(MAX_BYTES)).check().is_err());
+    fn brief_without_objective_is_refused() {
+        assert!(TaskBrief::from_objective("x").check().is_ok());
+        assert!(TaskBrief::from_objective(" ").check().is_err());
+        assert!(
+            TaskBrief::from_objective("x".repeat(MAX_BRIEF_BYTES))
+                .check()
+                .is_err()
+        );
     }
 }

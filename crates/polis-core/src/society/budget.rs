@@ -1,17 +1,21 @@
-//! Budgets: hierarchical limits on tokens, money, turns and commands.
+//! Budgets: hierarchical limits on tokens, money, turns, commands and time. Pure decisions on accounts.
 //!
-//! Every member has an account, and a member with a limit bounds itself and all members below it. A member
-//! draws from the account above it in chunks that are large enough to avoid a write at every step. A drawn
-//! amount is reserved: no other member can spend it. So the sum of all draws never exceeds the limit, even
-//! after a crash. The unused rest is returned when a member is dismissed.
+//! A limit bounds its member and all members below it. Before it spends, a member draws from the accounts
+//! above it ([`draw_budget`]), up to the highest one with a limit, in chunks that save writes. A drawn amount
+//! is reserved: no other member can spend it, even after a crash. Spending may exceed the draw, because the
+//! length of an answer is not known before; the next draw, or settling, books the overdraft. So a limit stops
+//! further draws, but the last answers may exceed it. Settling ([`settle_accounts`]) also returns unused
+//! amounts, for example when a member is dismissed. Time limits need no account; see [`earliest_deadline`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An amount of everything that is counted.
+use crate::number::saturating_cast;
+
+/// An amount of each resource that budgets limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Amount {
+pub struct BudgetAmount {
     /// Tokens of prompts and answers.
     #[serde(skip_serializing_if = "is_zero")]
     pub tokens: u64,
@@ -28,20 +32,20 @@ pub struct Amount {
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks with a reference"
+    reason = "serde passes a reference"
 )]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What may be spent; what is left out is not limited.
+/// Limits of a budget; an absent field is not limited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct Limits {
+pub struct BudgetLimits {
     /// Tokens of prompts and answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Money, in millionths.
+    /// Money, in millionths of the currency of the prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub micros: Option<u64>,
     /// Answers of a model.
@@ -50,28 +54,29 @@ pub struct Limits {
     /// Commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commands: Option<u64>,
-    /// Milliseconds since its owner was hired.
+    /// Wall-clock time since its owner was hired, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
 }
 
-/// What a member may spend, has spent and has handed down.
+/// Budget account of a member: its limits, spending and draws.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Account {
-    /// Its own limit, for itself and everybody below it.
-    pub limits: Limits,
-    /// What it has drawn from above, over its whole life.
-    pub drawn: Amount,
-    /// What it has spent itself.
-    pub spent: Amount,
-    /// What those below it have drawn from it and not given back.
-    pub lent: Amount,
+pub struct BudgetAccount {
+    /// Limits of the member and all members below it.
+    pub limits: BudgetLimits,
+    /// Total amount drawn from the account above.
+    pub drawn: BudgetAmount,
+    /// Amount that the member itself has spent.
+    pub spent: BudgetAmount,
+    /// Amount that members below it have drawn and not returned.
+    #[serde(rename = "lent")]
+    pub drawn_by_children: BudgetAmount,
 }
 
 /// A resource that budgets limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Resource {
+pub enum BudgetResource {
     /// Tokens of prompts and answers.
     Tokens,
     /// Money.
@@ -82,64 +87,54 @@ pub enum Resource {
     Commands,
 }
 
-impl Resource {
+impl BudgetResource {
     /// All resources.
     pub const ALL: [Self; 4] = [Self::Tokens, Self::Micros, Self::Turns, Self::Commands];
-
-    /// Returns the resource's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tokens => "tokens",
-            Self::Micros => "money",
-            Self::Turns => "turns",
-            Self::Commands => "commands",
-        }
-    }
 }
 
-impl Amount {
+impl BudgetAmount {
     /// Returns the amount of one resource.
-    pub fn of(&self, what: Resource) -> u64 {
-        match what {
-            Resource::Tokens => self.tokens,
-            Resource::Micros => self.micros,
-            Resource::Turns => self.turns,
-            Resource::Commands => self.commands,
+    pub fn get(&self, resource: BudgetResource) -> u64 {
+        match resource {
+            BudgetResource::Tokens => self.tokens,
+            BudgetResource::Micros => self.micros,
+            BudgetResource::Turns => self.turns,
+            BudgetResource::Commands => self.commands,
         }
     }
 
-    fn slot(&mut self, what: Resource) -> &mut u64 {
-        match what {
-            Resource::Tokens => &mut self.tokens,
-            Resource::Micros => &mut self.micros,
-            Resource::Turns => &mut self.turns,
-            Resource::Commands => &mut self.commands,
+    fn get_mut(&mut self, resource: BudgetResource) -> &mut u64 {
+        match resource {
+            BudgetResource::Tokens => &mut self.tokens,
+            BudgetResource::Micros => &mut self.micros,
+            BudgetResource::Turns => &mut self.turns,
+            BudgetResource::Commands => &mut self.commands,
         }
     }
 
     /// Adds another amount.
     pub fn add(&mut self, other: &Self) {
-        for what in Resource::ALL {
-            let slot = self.slot(what);
-            *slot = slot.saturating_add(other.of(what));
+        for resource in BudgetResource::ALL {
+            let slot = self.get_mut(resource);
+            *slot = slot.saturating_add(other.get(resource));
         }
     }
 }
 
-impl Limits {
+impl BudgetLimits {
     /// Returns the limit of one resource.
-    pub fn of(&self, what: Resource) -> Option<u64> {
-        match what {
-            Resource::Tokens => self.tokens,
-            Resource::Micros => self.micros,
-            Resource::Turns => self.turns,
-            Resource::Commands => self.commands,
+    pub fn get(&self, resource: BudgetResource) -> Option<u64> {
+        match resource {
+            BudgetResource::Tokens => self.tokens,
+            BudgetResource::Micros => self.micros,
+            BudgetResource::Turns => self.turns,
+            BudgetResource::Commands => self.commands,
         }
     }
 
     /// Returns these limits, with missing ones taken from `other`.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub fn or_defaults(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.or(other.tokens),
             micros: self.micros.or(other.micros),
@@ -150,9 +145,9 @@ impl Limits {
     }
 }
 
-impl Account {
+impl BudgetAccount {
     /// Creates an account with its own limits.
-    pub fn with(limits: Limits) -> Self {
+    pub fn with_limits(limits: BudgetLimits) -> Self {
         Self {
             limits,
             ..Self::default()
@@ -161,39 +156,44 @@ impl Account {
 
     /// Records spending. It may exceed the drawn amount, because the length of an answer is not known in
     /// advance; the next draw makes up for it.
-    pub fn spend(&mut self, amount: &Amount) {
+    pub fn spend(&mut self, amount: &BudgetAmount) {
         self.spent.add(amount);
     }
 
     /// Returns the used amount: its own spending and what the members below it have drawn.
-    pub fn used(&self, what: Resource) -> u64 {
-        self.spent.of(what).saturating_add(self.lent.of(what))
+    pub fn used_amount(&self, resource: BudgetResource) -> u64 {
+        self.spent
+            .get(resource)
+            .saturating_add(self.drawn_by_children.get(resource))
     }
 
-    /// Returns the rest of its own limit.
-    pub fn left(&self, what: Resource) -> Option<u64> {
-        let limit = self.limits.of(what)?;
-        Some(limit.saturating_sub(self.used(what)))
+    /// Returns the rest of its own limit, or `None` if it has no limit.
+    pub fn remaining(&self, resource: BudgetResource) -> Option<u64> {
+        let limit = self.limits.get(resource)?;
+        Some(limit.saturating_sub(self.used_amount(resource)))
     }
 
     /// Returns the amount that is drawn but not used.
-    fn held(&self, what: Resource) -> u64 {
-        self.drawn.of(what).saturating_sub(self.used(what))
+    fn unused_draw(&self, resource: BudgetResource) -> u64 {
+        self.drawn
+            .get(resource)
+            .saturating_sub(self.used_amount(resource))
     }
 
     /// Returns the amount that is used but not drawn.
-    fn owed(&self, what: Resource) -> u64 {
-        self.used(what).saturating_sub(self.drawn.of(what))
+    fn overdraft(&self, resource: BudgetResource) -> u64 {
+        self.used_amount(resource)
+            .saturating_sub(self.drawn.get(resource))
     }
 
     /// Sets the drawn amount to the used amount and adjusts the account above: unused amounts are returned,
     /// overdrawn amounts are booked.
-    fn square(&mut self, above: Option<&mut Self>) {
-        let Some(above) = above else { return };
-        for what in Resource::ALL {
-            let (before, now) = (self.drawn.of(what), self.used(what));
-            *self.drawn.slot(what) = now;
-            let lent = above.lent.slot(what);
+    fn settle_with_parent(&mut self, parent: Option<&mut Self>) {
+        let Some(parent) = parent else { return };
+        for resource in BudgetResource::ALL {
+            let (before, now) = (self.drawn.get(resource), self.used_amount(resource));
+            *self.drawn.get_mut(resource) = now;
+            let lent = parent.drawn_by_children.get_mut(resource);
             *lent = lent.saturating_add(now).saturating_sub(before);
         }
     }
@@ -201,111 +201,133 @@ impl Account {
 
 /// An insufficient budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Short {
+pub struct InsufficientBudget {
     /// The exhausted resource.
-    pub what: Resource,
+    pub resource: BudgetResource,
     /// Index in the chain of the account whose limit is reached.
-    pub whose: usize,
-    /// The limit.
+    pub account_index: usize,
+    /// Limit of that account.
     pub limit: u64,
 }
 
-/// A draw beyond the required amount takes at most 1/`SHARE` of the rest, so that other members get a share
-/// too.
-const SHARE: u64 = 4;
+/// A draw beyond the required amount takes at most 1/`DRAW_DIVISOR` of the rest, so that other members get a
+/// share too.
+const DRAW_DIVISOR: u64 = 4;
 
-/// Draws budget so that the first account of the chain may spend `want`, and up to `chunk` if enough is left.
-/// The chain leads from a member up to `root`. Returns how many accounts of the chain have to be written: 0 if
-/// nothing changed.
+/// Draws budget so that the first account of the chain may spend `requested`, and up to `chunk` if enough is
+/// left. The chain leads from a member up to `root`. Returns how many accounts of the chain have to be
+/// written: 0 if nothing changed.
 ///
-/// Fails with [`Short`], without any change, if the budget is insufficient.
-pub fn draw(chain: &mut [Account], want: &Amount, chunk: &Amount) -> Result<usize, Short> {
-    let mut drawn = chain.to_vec();
-    let mut touched = 0;
-    for what in Resource::ALL {
-        touched = touched.max(draw_one(&mut drawn, what, want.of(what), chunk.of(what))?);
+/// Fails with [`InsufficientBudget`], without any change, if the budget is insufficient.
+pub fn draw_budget(
+    chain: &mut [BudgetAccount],
+    requested: &BudgetAmount,
+    chunk: &BudgetAmount,
+) -> Result<usize, InsufficientBudget> {
+    let mut updated = chain.to_vec();
+    let mut changed_count = 0;
+    for resource in BudgetResource::ALL {
+        changed_count = changed_count.max(draw_resource(
+            &mut updated,
+            resource,
+            requested.get(resource),
+            chunk.get(resource),
+        )?);
     }
-    chain.copy_from_slice(&drawn);
-    Ok(touched)
+    chain.copy_from_slice(&updated);
+    Ok(changed_count)
 }
 
-fn draw_one(chain: &mut [Account], what: Resource, want: u64, chunk: u64) -> Result<usize, Short> {
-    let Some(top) = chain.iter().rposition(|a| a.limits.of(what).is_some()) else {
+fn draw_resource(
+    chain: &mut [BudgetAccount],
+    resource: BudgetResource,
+    requested: u64,
+    chunk: u64,
+) -> Result<usize, InsufficientBudget> {
+    let Some(top) = chain.iter().rposition(|a| a.limits.get(resource).is_some()) else {
         return Ok(0);
     };
-    if want == 0 {
+    if requested == 0 {
         return Ok(0);
     }
-    let (mut room, mut whose) = (0, top);
+    let (mut available, mut limiting_index) = (0, top);
     for (at, account) in chain.iter().enumerate().take(top + 1).rev() {
         // What it could spend: what it holds, and what the account above could hand down.
-        let could = match at == top {
-            true => u64::MAX,
-            false => (account.held(what).saturating_add(room)).saturating_sub(account.owed(what)),
+        let obtainable = if at == top {
+            u64::MAX
+        } else {
+            (account.unused_draw(resource).saturating_add(available))
+                .saturating_sub(account.overdraft(resource))
         };
-        room = match account.left(what) {
-            Some(left) if left <= could => {
-                whose = at;
+        available = match account.remaining(resource) {
+            Some(left) if left <= obtainable => {
+                limiting_index = at;
                 left
             }
-            _ => could,
+            _ => obtainable,
         };
     }
-    if room < want {
-        let limit = chain.get(whose).and_then(|a| a.limits.of(what));
+    if available < requested {
+        let limit = chain
+            .get(limiting_index)
+            .and_then(|a| a.limits.get(resource));
         let limit = limit.unwrap_or_default();
-        return Err(Short { what, whose, limit });
+        return Err(InsufficientBudget {
+            resource,
+            account_index: limiting_index,
+            limit,
+        });
     }
-    let goal = want.max(chunk.min(room / SHARE));
-    let mut touched = 0;
-    let mut wanted = goal;
+    let goal = requested.max(chunk.min(available / DRAW_DIVISOR));
+    let mut changed_count = 0;
+    let mut pending = goal;
     for at in 0..top {
-        let Some([account, above]) = chain.get_mut(at..at + 2) else {
+        let Some([account, parent]) = chain.get_mut(at..at + 2) else {
             break;
         };
         // Only the first account draws in advance; those above it just hand the amount down.
-        let lack = account
-            .owed(what)
-            .saturating_add(wanted)
-            .saturating_sub(account.held(what));
-        if lack == 0 || (at == 0 && account.held(what) >= want) {
+        let shortfall = account
+            .overdraft(resource)
+            .saturating_add(pending)
+            .saturating_sub(account.unused_draw(resource));
+        if shortfall == 0 || (at == 0 && account.unused_draw(resource) >= requested) {
             break;
         }
-        let drawn = account.drawn.slot(what);
-        *drawn = drawn.saturating_add(lack);
-        let lent = above.lent.slot(what);
-        *lent = lent.saturating_add(lack);
-        touched = at + 2;
-        wanted = 0;
+        let drawn = account.drawn.get_mut(resource);
+        *drawn = drawn.saturating_add(shortfall);
+        let lent = parent.drawn_by_children.get_mut(resource);
+        *lent = lent.saturating_add(shortfall);
+        changed_count = at + 2;
+        pending = 0;
     }
-    Ok(touched)
+    Ok(changed_count)
 }
 
 /// A node in a tree of accounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Leaf {
+pub struct AccountNode {
     /// Index of its parent in the list.
-    pub above: Option<usize>,
-    /// Its depth below the top.
+    pub parent: Option<usize>,
+    /// Depth of the member below the top.
     pub depth: u32,
-    /// Its account.
-    pub account: Account,
+    /// Account of the member.
+    pub account: BudgetAccount,
 }
 
-/// Squares the accounts selected by `which` with their parents, deepest first: unused draws are returned,
-/// overdrawn amounts are booked. The total is preserved.
-pub fn square(tree: &mut [Leaf], which: impl Fn(usize) -> bool) {
-    let mut order: Vec<usize> = (0..tree.len()).filter(|at| which(*at)).collect();
+/// Settles the accounts for which `is_selected` returns true with their parents, deepest first: unused draws
+/// are returned, overdrawn amounts are booked. The total is preserved.
+pub fn settle_accounts(tree: &mut [AccountNode], is_selected: impl Fn(usize) -> bool) {
+    let mut order: Vec<usize> = (0..tree.len()).filter(|at| is_selected(*at)).collect();
     order.sort_by_key(|at| std::cmp::Reverse(tree.get(*at).map_or(0, |leaf| leaf.depth)));
     for at in order {
         let Some(mut account) = tree.get(at).map(|leaf| leaf.account) else {
             continue;
         };
-        let above = tree.get(at).and_then(|leaf| leaf.above);
-        let above = above.filter(|above| *above != at);
-        account.square(
-            above
-                .and_then(|above| tree.get_mut(above))
+        let parent = tree.get(at).and_then(|leaf| leaf.parent);
+        let parent = parent.filter(|parent| *parent != at);
+        account.settle_with_parent(
+            parent
+                .and_then(|parent| tree.get_mut(parent))
                 .map(|leaf| &mut leaf.account),
         );
         if let Some(leaf) = tree.get_mut(at) {
@@ -315,10 +337,11 @@ pub fn square(tree: &mut [Leaf], which: impl Fn(usize) -> bool) {
 }
 
 /// Returns the deadline of the first member of a chain (milliseconds): the earliest end of its own time limit
-/// and those above it. Each limit comes with the time its owner was hired.
-pub fn deadline(chain: impl IntoIterator<Item = (Limits, i64)>) -> Option<i64> {
+/// and those above it. Each limit comes with the time its owner was hired. Returns `None` if there is no time
+/// limit.
+pub fn earliest_deadline(chain: impl IntoIterator<Item = (BudgetLimits, i64)>) -> Option<i64> {
     let ends = chain.into_iter().filter_map(|(limits, from)| {
-        let wall = i64::try_from(limits.wall_ms?).unwrap_or(i64::MAX);
+        let wall = saturating_cast::<i64>(limits.wall_ms?);
         Some(from.saturating_add(wall))
     });
     ends.min()

@@ -1,58 +1,60 @@
-//! Hiring of agents: limits, naming, and the changeset of a hire.
+//! Hiring of agents for a run: checks the limits, names the new agent, and returns the changeset of the hire.
 //!
-//! Every hire rewrites the run's record at the revision it was decided on. So the limits of a run hold with any
-//! number of concurrent hires, and an agent that is dismissed concurrently cannot hire.
+//! [`decide_hire_agent`] checks a `spawn_agent` request; the hire that starts a run creates the run's record
+//! too. Every hire rewrites that record at the revision it was decided on. So the limits of a run hold with
+//! any number of concurrent hires, and an agent that is dismissed concurrently cannot hire.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::brief::TaskBrief;
-use super::budget::{Account, Limits};
+use super::budget::{BudgetAccount, BudgetLimits};
 use super::member::{self, Member, MemberState, MemberStatus};
-use super::name::{MemberKey, RunId};
-use super::role::SocietyRole;
 use super::run::{self, HireLimits, Run, RunStatus};
-use super::versioned::{self, Kept};
-use crate::agent::{Agent, AgentStatus, Layer, Registered};
+use super::run_id::{MemberKey, RunId};
+use super::society_role::SocietyRole;
+use super::versioned::{self, VersionedRecord};
+use crate::agent::{Agent, AgentLayer, AgentStatus, RegisteredAgent, agent_added_event};
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Expect, Write};
-use crate::event::{NewEvent, Subject, kind};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
+use crate::event::{EventPayload, EventSubject, MemberHiredEvent, NewEvent};
 use crate::id::AgentId;
-use crate::refusal::{Code, Refusal};
-use crate::refusal_serde::{maybe_object, object};
+use crate::number::saturating_cast;
+use crate::refusal::{Refusal, SocietyRefusal};
+use crate::refusal_serde::{deserialize_object, deserialize_optional_object};
 use crate::role::TEAM_LEAD;
-use crate::time::Timestamp;
-use crate::workspace::record::{self, Binding};
+use crate::timestamp::Timestamp;
+use crate::workspace::workspace_record::{self, WorkspaceBinding};
 
 /// Window of the hiring rate limit (milliseconds).
-const MINUTE: i64 = 60_000;
+const HIRE_RATE_WINDOW_MS: i64 = 60_000;
 /// Maximum length of the part of an agent's name that is derived from its role, in bytes.
-const MAX_SLUG: usize = 60;
+const MAX_SLUG_BYTES: usize = 60;
 
-/// The parameters of `spawn_agent`. Who hires is the caller.
+/// The parameters of `spawn_agent`. The caller is the hiring agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SpawnAgent {
-    /// The role's id, from create_role or find_role_by_name.
+pub struct SpawnAgentParams {
+    /// Id of the role, from create_role or find_role_by_name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_id: Option<String>,
-    /// Or the role's name.
+    /// Name of the role, instead of its id.
     #[serde(default, alias = "roleName", skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What it has to do.
+    /// Brief of the new agent: what it has to do.
     #[serde(alias = "brief", deserialize_with = "brief_or_text")]
-    #[schemars(with = "Given")]
+    #[schemars(with = "BriefOrText")]
     pub task_brief: TaskBrief,
-    /// What it is called; its id is made of this, or of its role.
+    /// Display name, from which the id is derived; default: the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it and those below it may spend, of what its parent may.
+    /// Budget of the agent and all agents below it, within its parent's budget.
     #[serde(
         default,
-        deserialize_with = "maybe_object",
+        deserialize_with = "deserialize_optional_object",
         skip_serializing_if = "Option::is_none"
     )]
-    pub budget: Option<Limits>,
+    pub budget: Option<BudgetLimits>,
 }
 
 /// A brief, or a text that is its objective.
@@ -61,105 +63,96 @@ pub struct SpawnAgent {
     untagged,
     expecting = "expected a brief: an object with objective, constraints, inputs, outputs, completionCriteria"
 )]
-enum Given {
+enum BriefOrText {
     Text(String),
-    Brief(#[serde(deserialize_with = "object")] TaskBrief),
+    Brief(#[serde(deserialize_with = "deserialize_object")] TaskBrief),
 }
 
 fn brief_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TaskBrief, D::Error> {
-    Ok(match Given::deserialize(deserializer)? {
-        Given::Text(objective) => TaskBrief::of(objective),
-        Given::Brief(brief) => brief,
+    Ok(match BriefOrText::deserialize(deserializer)? {
+        BriefOrText::Text(objective) => TaskBrief::from_objective(objective),
+        BriefOrText::Brief(brief) => brief,
     })
 }
 
-/// Who was hired.
+/// Result of `spawn_agent`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Hired {
-    /// Its name, for messages and for dismissing it.
+pub struct SpawnAgentResult {
+    /// Id of the new agent, for messages and for dismissing it.
     pub id: AgentId,
-    /// The role's name.
+    /// Name of its role.
     pub role: String,
-    /// The role's id.
+    /// Id of its role.
     pub role_id: String,
-    /// Who hired it.
+    /// The agent that hired it.
     pub parent_agent_id: AgentId,
     /// The run.
-    #[serde(rename = "taskId")]
+    #[serde(flatten, with = "crate::society::run_id_json")]
+    #[schemars(with = "crate::society::run_id_json::RunIdFields<RunId>")]
     pub run: RunId,
-    /// What to do now.
+    /// The next step.
+    // The operation adds it, in the language of the project.
     pub next: String,
 }
 
 /// The hiring agent.
 #[derive(Debug, Clone, Copy)]
-pub struct Parent<'a> {
+pub struct HiringAgent<'a> {
     /// Its identity in the run.
     pub member: &'a Member,
     /// Its state; `None` if this hire makes it the head of a new run.
-    pub state: Option<&'a Kept<MemberState>>,
+    pub state: Option<&'a VersionedRecord<MemberState>>,
     /// Its registry entry; `root` and the person have none.
-    pub entry: Option<&'a Registered>,
+    pub entry: Option<&'a RegisteredAgent>,
 }
 
-/// State that a hire is decided on.
+/// State that a hire is checked against.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct HireContext<'a> {
     /// The run; `None` if it is created by this hire.
-    pub run: Option<&'a Kept<Run>>,
-    /// The role.
+    pub run: Option<&'a VersionedRecord<Run>>,
+    /// Role of the new agent.
     pub role: &'a SocietyRole,
-    /// The hiring agent.
-    pub parent: Parent<'a>,
-    /// A name that was never used before.
-    pub id: &'a AgentId,
+    /// The agent that hires, which becomes the parent.
+    pub parent: HiringAgent<'a>,
+    /// Id of the new agent: a name that was never used before.
+    pub new_id: &'a AgentId,
     /// The directory that the new agent's workspace is bound to.
-    pub binding: Option<&'a Binding>,
+    pub binding: Option<&'a WorkspaceBinding>,
     /// Limits on hiring.
     pub limits: &'a HireLimits,
 }
 
-/// Data of the `society.hired` event.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'a> {
-    agent: &'a AgentId,
-    parent: &'a AgentId,
-    role: &'a str,
-    depth: u32,
-}
-
-/// Decides a hire. Fails if the brief is invalid, the run is stopped, the parent was dismissed, or a limit is
-/// reached.
-pub fn decide_hire(
-    params: &SpawnAgent,
+/// Checks a hire and returns the new agent's ids with the changeset. `new_run` is used if the hire creates
+/// the run. Fails if the brief or the name is invalid, the run is stopped, the parent was dismissed, or a
+/// limit is reached (`hire_limit`).
+pub fn decide_hire_agent(
+    params: &SpawnAgentParams,
     new_run: &Run,
-    known: Known<'_>,
+    context: HireContext<'_>,
     caller: &Caller,
     now: &Timestamp,
-) -> Result<(Hired, Changeset), Refusal> {
+) -> Result<(SpawnAgentResult, Changeset), Refusal> {
     params.task_brief.check()?;
-    let current = known.run.map_or(new_run, |run| &run.value);
+    let current = context.run.map_or(new_run, |run| &run.value);
     current.check_open()?;
-    let parent = known.parent.member;
-    let state = known.parent.state.map(|state| &state.value);
-    if state.is_some_and(|state| state.status == MemberStatus::Gone) {
-        return Err(Refusal::new(
-            Code::PermissionDenied,
-            format!("\"{}\" was dismissed and hires nobody.", parent.agent),
-            "nothing is left to do",
-        ));
+    let parent = context.parent.member;
+    let state = context.parent.state.map(|state| &state.value);
+    if state.is_some_and(|state| state.status == MemberStatus::Dismissed) {
+        return Err(Refusal::from(SocietyRefusal::DismissedCannotHire {
+            agent: parent.agent.clone(),
+        }));
     }
-    let millis = now.millis().unwrap_or(0);
-    check_limits(current, parent, state, known.limits, millis)?;
-    let name = display_name(params, known.id)?;
-    let entry = known.parent.entry.map(|found| &found.agent);
+    let millis = now.unix_millis();
+    check_limits(current, parent, state, context.limits, millis)?;
+    let name = display_name(params, context.new_id)?;
+    let entry = context.parent.entry.map(|found| &found.agent);
     let agent = Agent {
-        id: known.id.clone(),
+        id: context.new_id.clone(),
         name,
-        role: known.role.name.clone(),
-        layer: layer(&known.role.name, entry),
+        role: context.role.name.clone(),
+        layer: new_agent_layer(&context.role.name, entry),
         supervisor: (!parent.agent.is_user()).then(|| parent.agent.clone()),
         status: AgentStatus::Active,
         run: Some(current.id.clone()),
@@ -169,95 +162,93 @@ pub fn decide_hire(
     let new = Member {
         agent: agent.id.clone(),
         parent: Some(parent.agent.clone()),
-        role_id: Some(known.role.id.clone()),
-        role: known.role.name.clone(),
+        role_id: Some(context.role.id.clone()),
+        role: context.role.name.clone(),
         brief: params.task_brief.clone(),
         depth: parent.depth + 1,
         created_at: now.clone(),
         outside: false,
     };
-    let account = Account::with(params.budget.unwrap_or_default());
-    let told = Told {
-        agent: &agent.id,
-        parent: &parent.agent,
-        role: &agent.role,
+    let account = BudgetAccount::with_limits(params.budget.unwrap_or_default());
+    let data = MemberHiredEvent {
+        agent: agent.id.clone(),
+        parent: parent.agent.clone(),
+        role: agent.role.clone(),
         depth: new.depth,
     };
-    let mut changes = Changeset::by(caller, now.clone())
-        .write(Write::PutAgent {
-            expect: Expect::Absent,
+    let mut changes = Changeset::new(caller, now.clone())
+        .with_write(StoreWrite::PutAgent {
+            expect: WritePrecondition::Absent,
             agent: agent.clone(),
         })
-        .event(NewEvent::of(
-            kind::AGENT_ADDED,
-            Subject::Agent(agent.id.clone()),
-            &agent,
+        .with_event(agent_added_event(&agent))
+        .with_event(NewEvent::new(
+            EventSubject::Run(current.id.clone()),
+            EventPayload::SocietyHired(data),
         ))
-        .event(NewEvent::of(
-            kind::SOCIETY_HIRED,
-            Subject::Run(current.id.clone()),
-            &told,
+        .with_write(versioned::new_record_write(
+            member::member_record_name(&key),
+            &new,
         ))
-        .write(versioned::add(member::record_name(&key), &new))
-        .write(versioned::add(
-            member::state_name(&key),
+        .with_write(versioned::new_record_write(
+            member::member_state_record_name(&key),
             &MemberState::new(account),
         ));
-    changes.writes.extend(count(current, known.run, millis));
     changes
         .writes
-        .extend(beget(&current.id, &known.parent, &agent.id));
+        .extend(run_write(current, context.run, millis));
     changes
         .writes
-        .extend(known.parent.entry.map(Registered::touch));
-    let changes = record::assign(&agent, known.binding, changes)?;
-    let hired = Hired {
-        next: format!(
-            "{} waits for its first message: send_message to it.",
-            agent.id
-        ),
+        .extend(parent_writes(&current.id, &context.parent, &agent.id));
+    changes
+        .writes
+        .extend(context.parent.entry.map(RegisteredAgent::touch));
+    let changes = workspace_record::assign_workspace(&agent, context.binding, changes)?;
+    let result = SpawnAgentResult {
+        next: String::new(),
         id: agent.id,
-        role: known.role.name.clone(),
-        role_id: known.role.id.clone(),
+        role: context.role.name.clone(),
+        role_id: context.role.id.clone(),
         parent_agent_id: parent.agent.clone(),
         run: current.id.clone(),
     };
-    Ok((hired, changes))
+    Ok((result, changes))
 }
 
 /// Returns the write of the run with one more agent.
-fn count(current: &Run, kept: Option<&Kept<Run>>, now: i64) -> Option<Write> {
+fn run_write(current: &Run, stored: Option<&VersionedRecord<Run>>, now: i64) -> Option<StoreWrite> {
     let mut run = current.clone();
     if run.status == RunStatus::Done {
         run.reopen(RunStatus::Active, &Timestamp::from_millis(now));
     }
     run.agents = run.agents.saturating_add(1);
     run.hired = run.hired.saturating_add(1);
-    run.hired_at.retain(|at| *at > now.saturating_sub(MINUTE));
+    run.hired_at
+        .retain(|at| *at > now.saturating_sub(HIRE_RATE_WINDOW_MS));
     run.hired_at.push(now);
-    let name = run::record_name(&run.id);
-    Some(match kept {
-        Some(kept) => kept.put(name, &run),
-        None => versioned::add(name, &run),
+    let name = run::run_record_name(&run.id);
+    Some(match stored {
+        Some(stored) => stored.update_write(name, &run),
+        None => versioned::new_record_write(name, &run),
     })
 }
 
 /// Returns the writes of the parent with one more child. A parent that is not yet a member becomes one.
-fn beget(run: &RunId, parent: &Parent<'_>, child: &AgentId) -> Vec<Write> {
+fn parent_writes(run: &RunId, parent: &HiringAgent<'_>, child: &AgentId) -> Vec<StoreWrite> {
     let key = MemberKey::new(run.clone(), parent.member.agent.clone());
-    let name = member::state_name(&key);
+    let name = member::member_state_record_name(&key);
     match parent.state {
-        Some(kept) => {
-            let mut state = kept.value.clone();
+        Some(stored) => {
+            let mut state = stored.value.clone();
             state.children.push(child.clone());
-            vec![kept.put(name, &state)]
+            vec![stored.update_write(name, &state)]
         }
         None => {
-            let mut state = MemberState::new(Account::default());
+            let mut state = MemberState::new(BudgetAccount::default());
             state.children.push(child.clone());
             vec![
-                versioned::add(member::record_name(&key), parent.member),
-                versioned::add(name, &state),
+                versioned::new_record_write(member::member_record_name(&key), parent.member),
+                versioned::new_record_write(name, &state),
             ]
         }
     }
@@ -272,83 +263,69 @@ fn check_limits(
 ) -> Result<(), Refusal> {
     let only = state.and_then(|state| state.children.first());
     if let Some(only) = only.filter(|_| parent.agent.is_root()) {
-        return Err(limit(
-            format!("Root has one direct child in a run, and has hired \"{only}\"."),
-            format!(
-                "send \"{only}\" a message and let it hire, or dismiss it first with terminate_agent"
-            ),
-        ));
+        return Err(SocietyRefusal::RootHasChild {
+            child: only.clone(),
+        }
+        .into());
     }
     if parent.depth >= limits.depth {
-        return Err(limit(
-            format!(
-                "\"{}\" is {} levels below root, and the tree may be {} deep.",
-                parent.agent, parent.depth, limits.depth
-            ),
-            "do the work yourself, or ask who hired you to hire more",
-        ));
+        return Err(SocietyRefusal::TooDeep {
+            agent: parent.agent.clone(),
+            depth: parent.depth.into(),
+            maximum: limits.depth.into(),
+        }
+        .into());
     }
     if run.agents >= limits.agents {
-        return Err(limit(
-            format!("This run has {} agents, as many as it may.", run.agents),
-            "dismiss those who are done with terminate_agent, or give the work to one who is there",
-        ));
+        return Err(SocietyRefusal::TooManyAgents {
+            limit: limits.agents.into(),
+        }
+        .into());
     }
-    let since = now.saturating_sub(MINUTE);
-    let lately = run.hired_at.iter().filter(|at| **at > since);
-    if lately.count() >= usize::try_from(limits.a_minute).unwrap_or(usize::MAX) {
-        return Err(limit(
-            format!(
-                "{} agents were hired within a minute, as many as may be.",
-                limits.a_minute
-            ),
-            "go on with those you have, and hire later",
-        ));
+    let since = now.saturating_sub(HIRE_RATE_WINDOW_MS);
+    let recent = run.hired_at.iter().filter(|at| **at > since);
+    if recent.count() >= saturating_cast::<usize>(limits.per_minute) {
+        return Err(SocietyRefusal::HiringTooFast {
+            limit: limits.per_minute.into(),
+        }
+        .into());
     }
     Ok(())
 }
 
-fn limit(message: String, hint: impl Into<String>) -> Refusal {
-    Refusal::new(Code::HireLimit, message, hint)
-}
-
-fn display_name(params: &SpawnAgent, id: &AgentId) -> Result<String, Refusal> {
+fn display_name(params: &SpawnAgentParams, id: &AgentId) -> Result<String, Refusal> {
     let name = params.name.clone().unwrap_or_else(|| id.to_string());
     if name.trim().is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
-        return Err(Refusal::new(
-            Code::InvalidText,
-            "An agent's name is 1 to 200 characters without control characters.",
-            "shorten or clean the name, or leave it out",
-        ));
+        return Err(Refusal::from(SocietyRefusal::InvalidAgentName));
     }
     Ok(name)
 }
 
-/// Returns the layer of a new agent: one below its parent's, or `Top` or `Mid` for a team head, which plans and
-/// divides.
-fn layer(role: &str, parent: Option<&Agent>) -> Layer {
+/// Returns the layer of a new agent: one below its parent's, or `Top` or `Mid` for a team head, which plans
+/// and divides.
+fn new_agent_layer(role: &str, parent: Option<&Agent>) -> AgentLayer {
     match parent {
-        Some(agent) => agent.layer.below(),
-        None if role == TEAM_LEAD => Layer::Top,
-        None => Layer::Mid,
+        Some(agent) => agent.layer.lower_layer(),
+        None if role == TEAM_LEAD => AgentLayer::Top,
+        None => AgentLayer::Mid,
     }
 }
 
-/// Returns the id for a requested name, or `None` if it is not a valid id. Ids are lowercase, because some file
-/// systems are case-insensitive.
-pub fn wanted_name(name: &str) -> Option<AgentId> {
+/// Returns the id for a requested name, or `None` if it is not a valid id. Ids are lowercase, because some
+/// file systems are case-insensitive.
+pub fn requested_agent_id(name: &str) -> Option<AgentId> {
     let id: AgentId = name.trim().to_lowercase().parse().ok()?;
-    (!AgentId::FIXED.contains(&id.as_str())).then_some(id)
+    (!AgentId::RESERVED_NAMES.contains(&id.as_str())).then_some(id)
 }
 
 /// Returns the name of the `number`th agent of a role (or with the same requested name). It is built from the
-/// letters and digits of the role's name, so that people recognize the role.
-pub fn agent_name(role: &str, number: u64) -> AgentId {
+/// letters and digits of the role's name, so that people can tell the role.
+pub fn generate_agent_id(role: &str, number: u64) -> AgentId {
     let mut slug = String::new();
     for c in role.chars() {
         if c.is_alphanumeric() {
             let lower: String = c.to_lowercase().filter(|c| c.is_alphanumeric()).collect();
-            if slug.len() + lower.len() > MAX_SLUG {
+            if slug.len() + lower.len() > MAX_SLUG_BYTES {
                 break;
             }
             slug.push_str(&lower);

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::brief::TaskBrief;
-use super::budget::Account;
-use super::name::MemberKey;
+use super::budget::BudgetAccount;
+use super::run_id::MemberKey;
 use crate::id::AgentId;
 use crate::record::{RecordKind, RecordName};
-use crate::time::Timestamp;
+use crate::timestamp::Timestamp;
 
-/// Who a member is.
+/// Identity of a member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Member {
@@ -28,70 +28,70 @@ pub struct Member {
     pub role_id: Option<String>,
     /// Its role's name.
     pub role: String,
-    /// What it was told.
+    /// Its brief.
     pub brief: TaskBrief,
-    /// How far below `root` it is; `root` is 0.
+    /// Depth below `root`; that of `root` is 0.
     pub depth: u32,
     /// When it was hired.
     pub created_at: Timestamp,
-    /// Whether it thinks for itself, somewhere else: an agent outside of any run, or the person, that hired
-    /// somebody. Nobody drives such a member.
+    /// Whether it is an agent outside of any run, or the person, that hired the head of this run. polis does
+    /// not drive such a member with a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
 
-/// How a member stands.
+/// State of a member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberState {
-    /// What it does.
+    /// Status of the member.
     pub status: MemberStatus,
-    /// Why, if it is held up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    /// Reason, if it is paused, parked or waits for an approval.
+    #[serde(default, rename = "why", skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The number of the next turn of its conversation; the first is 0.
     pub next_turn: u64,
     /// The first turn that is still in its context.
-    #[serde(default)]
-    pub since: u64,
-    /// How many messages it has heard.
-    #[serde(default)]
-    pub heard: u64,
-    /// How many answers of a model it has kept, summaries too.
-    #[serde(default)]
-    pub answers: u64,
-    /// The outside call that was begun and whose result is not known yet: the id of the model's tool call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doing: Option<String>,
+    #[serde(default, rename = "since")]
+    pub first_context_turn: u64,
+    /// Number of messages it has read.
+    #[serde(default, rename = "heard")]
+    pub received_messages: u64,
+    /// Number of stored answers of a model, including summaries.
+    #[serde(default, rename = "answers")]
+    pub response_count: u64,
+    /// Id of the tool call with external effects that was started and has no result yet.
+    #[serde(default, rename = "doing", skip_serializing_if = "Option::is_none")]
+    pub running_call_id: Option<String>,
     /// The tool of that call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// What it may spend and has spent.
+    #[serde(default, rename = "tool", skip_serializing_if = "Option::is_none")]
+    pub running_tool: Option<String>,
+    /// Budget account of the member.
     #[serde(default)]
-    pub account: Account,
-    /// Tokens of its context when a model last said so.
+    pub account: BudgetAccount,
+    /// Size of its context in tokens, as last reported by a model.
     #[serde(default)]
     pub context_tokens: u64,
-    /// Whom it hired and has not dismissed.
+    /// Agents that it hired and that were not dismissed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<AgentId>,
-    /// Which worker drives it, if one does.
+    /// The worker that drives it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
 }
 
 impl MemberState {
     /// Creates the state of a newly hired member with this account.
-    pub fn new(account: Account) -> Self {
+    pub fn new(account: BudgetAccount) -> Self {
         Self {
             status: MemberStatus::Idle,
-            why: None,
+            reason: None,
             next_turn: 0,
-            since: 0,
-            heard: 0,
-            answers: 0,
-            doing: None,
-            tool: None,
+            first_context_turn: 0,
+            received_messages: 0,
+            response_count: 0,
+            running_call_id: None,
+            running_tool: None,
             account,
             context_tokens: 0,
             children: Vec::new(),
@@ -100,22 +100,24 @@ impl MemberState {
     }
 }
 
-/// What a member does.
+/// Status of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MemberStatus {
     /// Waits for a message.
     Idle,
-    /// Has something to go on with: a message it heard, a call to carry out, an answer to get.
+    /// Has work: a message to process, a call to run or an answer to get.
     Working,
-    /// Waits for a person to allow a call.
-    Asking,
-    /// A person, a budget or a repeated call holds it up; goes on when somebody says so.
+    /// Waits for a person to approve a call.
+    #[serde(rename = "asking")]
+    AwaitingApproval,
+    /// Paused by a person, an exhausted budget or a repeated call, until it is resumed.
     Paused,
-    /// Its model fails for good; goes on when somebody says so.
+    /// Stopped because its model fails permanently, until it is resumed.
     Parked,
-    /// Was dismissed.
-    Gone,
+    /// Dismissed.
+    #[serde(rename = "gone")]
+    Dismissed,
 }
 
 impl MemberStatus {
@@ -124,20 +126,20 @@ impl MemberStatus {
         match self {
             Self::Idle => "idle",
             Self::Working => "working",
-            Self::Asking => "asking",
+            Self::AwaitingApproval => "asking",
             Self::Paused => "paused",
             Self::Parked => "parked",
-            Self::Gone => "gone",
+            Self::Dismissed => "gone",
         }
     }
 }
 
 /// Returns the record name of a member's identity.
-pub fn record_name(member: &MemberKey) -> RecordName {
+pub fn member_record_name(member: &MemberKey) -> RecordName {
     RecordName::new(RecordKind::Member, member.to_string())
 }
 
 /// Returns the record name of a member's state.
-pub fn state_name(member: &MemberKey) -> RecordName {
+pub fn member_state_record_name(member: &MemberKey) -> RecordName {
     RecordName::new(RecordKind::MemberState, member.to_string())
 }

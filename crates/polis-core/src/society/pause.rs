@@ -1,76 +1,80 @@
-//! Pausing, resuming and finishing runs and members, and changing a member's budget.
+//! Status changes of a run and its members: pausing, resuming, finishing and reopening runs, pausing and
+//! resuming members. Also changes a member's budget limits.
 //!
-//! A pause or resumption applies to a run, a member, or a member with all its descendants.
+//! The person pauses or resumes a whole run (the members' states do not change) or chosen members. A run is
+//! finished and reopened by the runtime, in the name of the run's head.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{self, Limits};
-use super::dismiss::{Someone, leaves};
+use super::budget::{self, BudgetLimits};
+use super::dismiss::{MemberWithState, account_tree};
 use super::member::{self, MemberStatus};
-use super::name::{MemberKey, RunId};
 use super::run::{self, Run, RunStatus};
-use super::versioned::Kept;
+use super::run_id::{MemberKey, RunId};
+use super::versioned::VersionedRecord;
 use crate::caller::Caller;
 use crate::changeset::Changeset;
-use crate::event::{NewEvent, Subject, kind};
+use crate::event::{
+    BudgetChangedEvent, EventPayload, EventSubject, NewEvent, RunFinishedEvent, RunPausedEvent,
+};
 use crate::id::AgentId;
-use crate::time::Timestamp;
+use crate::timestamp::Timestamp;
 
-/// Whether to hold up or to go on.
+/// Whether to pause or to resume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Hold {
-    /// Nobody thinks until somebody says so.
+pub enum PauseOrResume {
+    /// Stop working until resumed.
     Pause,
-    /// Goes on; what failed for good is tried again.
+    /// Continue working; parked members retry their model.
     Resume,
 }
 
-/// Data of the `society.paused` and `society.resumed` events.
-#[derive(Debug, Serialize)]
-struct Told<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<&'a AgentId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a str>,
-}
-
-fn told(hold: Hold, run: &RunId, agent: Option<&AgentId>, why: Option<&str>) -> NewEvent {
-    let kind = match hold {
-        Hold::Pause => kind::SOCIETY_PAUSED,
-        Hold::Resume => kind::SOCIETY_RESUMED,
+fn pause_event(
+    action: PauseOrResume,
+    run: &RunId,
+    agent: Option<&AgentId>,
+    reason: Option<&str>,
+) -> NewEvent {
+    let data = RunPausedEvent {
+        agent: agent.cloned(),
+        reason: reason.map(ToOwned::to_owned),
     };
-    NewEvent::of(kind, Subject::Run(run.clone()), &Told { agent, why })
+    let payload = match action {
+        PauseOrResume::Pause => EventPayload::SocietyPaused(data),
+        PauseOrResume::Resume => EventPayload::SocietyResumed(data),
+    };
+    NewEvent::new(EventSubject::Run(run.clone()), payload)
 }
 
-/// Pauses or resumes a run. The states of its members do not change.
-pub fn hold_run(hold: Hold, run: &Kept<Run>, caller: &Caller, now: &Timestamp) -> (Run, Changeset) {
+/// Pauses or resumes a run. The states of its members do not change. Returns the run and the changeset, which
+/// is empty if nothing changed.
+pub fn pause_or_resume_run(
+    action: PauseOrResume,
+    run: &VersionedRecord<Run>,
+    caller: &Caller,
+    now: &Timestamp,
+) -> (Run, Changeset) {
     let mut new = run.value.clone();
-    let status = match hold {
-        Hold::Pause => RunStatus::Paused,
-        Hold::Resume => RunStatus::Active,
+    let status = match action {
+        PauseOrResume::Pause => RunStatus::Paused,
+        PauseOrResume::Resume => RunStatus::Active,
     };
     new.reopen(status, now);
-    let changes = Changeset::by(caller, now.clone());
+    let changes = Changeset::new(caller, now.clone());
     if new == run.value {
         return (new, changes);
     }
     let changes = changes
-        .write(run.put(run::record_name(&new.id), &new))
-        .event(told(hold, &new.id, None, None));
+        .with_write(run.update_write(run::run_record_name(&new.id), &new))
+        .with_event(pause_event(action, &new.id, None, None));
     (new, changes)
 }
 
-/// Data of the `society.finished` event.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FinishedEvent {
-    duration_ms: u64,
-}
-
-/// Creates an empty changeset whose actor is the head of the run: no person or member requested these changes.
-fn changes_by_head(run: &Run, now: &Timestamp) -> Changeset {
+/// Creates an empty changeset whose actor is the head of the run: no person or member requested these
+/// changes.
+fn changeset_by_head(run: &Run, now: &Timestamp) -> Changeset {
     Changeset {
         actor: run.head.clone(),
         at: now.clone(),
@@ -79,118 +83,121 @@ fn changes_by_head(run: &Run, now: &Timestamp) -> Changeset {
     }
 }
 
-/// Marks an active run as done. A run in any other state, or whose record is not at `revision`, is not changed.
-pub fn finish_run(run: &Kept<Run>, revision: u64, now: &Timestamp) -> (Run, Changeset) {
+/// Marks an active run as done. Returns the run and the changeset, which is empty if the run is in any other
+/// state or its record is not at `revision`.
+pub fn finish_run(run: &VersionedRecord<Run>, revision: u64, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
-    let changes = changes_by_head(&new, now);
+    let changes = changeset_by_head(&new, now);
     if new.status != RunStatus::Active || run.revision != revision {
         return (new, changes);
     }
-    new.end(RunStatus::Done, now);
-    let finished = FinishedEvent {
+    new.mark_ended(RunStatus::Done, now);
+    let data = RunFinishedEvent {
         duration_ms: new.duration_ms,
     };
-    let subject = Subject::Run(new.id.clone());
+    let subject = EventSubject::Run(new.id.clone());
     let changes = changes
-        .write(run.put(run::record_name(&new.id), &new))
-        .event(NewEvent::of(kind::SOCIETY_FINISHED, subject, &finished));
+        .with_write(run.update_write(run::run_record_name(&new.id), &new))
+        .with_event(NewEvent::new(subject, EventPayload::SocietyFinished(data)));
     (new, changes)
 }
 
-/// Makes a done run active again because a member has mail. A run in any other state is not changed.
-pub fn reopen_run(run: &Kept<Run>, now: &Timestamp) -> (Run, Changeset) {
+/// Makes a done run active again because a member has mail. Returns the run and the changeset, which is empty
+/// if the run is in any other state.
+pub fn reopen_run(run: &VersionedRecord<Run>, now: &Timestamp) -> (Run, Changeset) {
     let mut new = run.value.clone();
-    let changes = changes_by_head(&new, now);
+    let changes = changeset_by_head(&new, now);
     if new.status != RunStatus::Done {
         return (new, changes);
     }
     new.reopen(RunStatus::Active, now);
     let changes = changes
-        .write(run.put(run::record_name(&new.id), &new))
-        .event(told(Hold::Resume, &new.id, None, None));
+        .with_write(run.update_write(run::run_record_name(&new.id), &new))
+        .with_event(pause_event(PauseOrResume::Resume, &new.id, None, None));
     (new, changes)
 }
 
-/// Pauses or resumes members. Returns those whose status changed.
-pub fn hold_members(
-    hold: Hold,
+/// Pauses or resumes members. Returns those whose status changed, with the changeset.
+pub fn pause_or_resume_members(
+    action: PauseOrResume,
     run: &RunId,
-    members: &[&Someone],
-    why: Option<&str>,
+    members: &[&MemberWithState],
+    reason: Option<&str>,
     caller: &Caller,
     now: &Timestamp,
 ) -> (Vec<AgentId>, Changeset) {
-    let mut changes = Changeset::by(caller, now.clone());
-    let mut moved = Vec::new();
-    for one in members {
-        let mut state = one.state.value.clone();
-        match (hold, state.status) {
-            (Hold::Pause, MemberStatus::Idle | MemberStatus::Working | MemberStatus::Asking) => {
+    let mut changes = Changeset::new(caller, now.clone());
+    let mut changed = Vec::new();
+    for entry in members {
+        let mut state = entry.state.value.clone();
+        match (action, state.status) {
+            (
+                PauseOrResume::Pause,
+                MemberStatus::Idle | MemberStatus::Working | MemberStatus::AwaitingApproval,
+            ) => {
                 state.status = MemberStatus::Paused;
-                let by = || format!("held up by {}", caller.id);
-                state.why = Some(why.map_or_else(by, ToOwned::to_owned));
+                let default_reason = || format!("paused by {}", caller.id);
+                state.reason = Some(reason.map_or_else(default_reason, ToOwned::to_owned));
             }
-            (Hold::Resume, MemberStatus::Paused | MemberStatus::Parked) => {
+            (PauseOrResume::Resume, MemberStatus::Paused | MemberStatus::Parked) => {
                 state.status = MemberStatus::Working;
-                state.why = None;
+                state.reason = None;
             }
             _ => continue,
         }
-        let agent = &one.member.agent;
+        let agent = &entry.member.agent;
         let key = MemberKey::new(run.clone(), agent.clone());
+        changes.writes.push(
+            entry
+                .state
+                .update_write(member::member_state_record_name(&key), &state),
+        );
         changes
-            .writes
-            .push(one.state.put(member::state_name(&key), &state));
-        changes.events.push(told(hold, run, Some(agent), why));
-        moved.push(agent.clone());
+            .events
+            .push(pause_event(action, run, Some(agent), reason));
+        changed.push(agent.clone());
     }
-    (moved, changes)
+    (changed, changes)
 }
 
-/// Data of the `society.budget` event.
-#[derive(Debug, Serialize)]
-struct NewLimits<'a> {
-    agent: &'a AgentId,
-    limits: &'a Limits,
-}
-
-/// Sets a member's limits. Earlier spending of the member and its descendants counts, so the accounts below it
-/// are squared first.
-pub fn decide_budget(
+/// Returns the changeset that sets a member's limits. Earlier spending of the member and all members below it
+/// counts, so the accounts below it are settled first.
+pub fn decide_set_budget(
     agent: &AgentId,
-    limits: Limits,
+    limits: BudgetLimits,
     run: &RunId,
-    members: &[Someone],
+    members: &[MemberWithState],
     caller: &Caller,
     now: &Timestamp,
 ) -> Changeset {
-    let mut tree = leaves(members);
-    let below = super::dismiss::subtree_of_all(members, agent);
-    budget::square(&mut tree, |at| below.contains(&at));
-    let mut changes = Changeset::by(caller, now.clone());
-    for (one, leaf) in members.iter().zip(&tree) {
-        let mut state = one.state.value.clone();
+    let mut tree = account_tree(members);
+    let descendants = super::dismiss::descendant_indexes(members, agent);
+    budget::settle_accounts(&mut tree, |at| descendants.contains(&at));
+    let mut changes = Changeset::new(caller, now.clone());
+    for (entry, leaf) in members.iter().zip(&tree) {
+        let mut state = entry.state.value.clone();
         state.account = leaf.account;
-        if one.member.agent == *agent {
+        if entry.member.agent == *agent {
             state.account.limits = limits;
         }
-        if state != one.state.value {
-            let key = MemberKey::new(run.clone(), one.member.agent.clone());
-            changes
-                .writes
-                .push(one.state.put(member::state_name(&key), &state));
+        if state != entry.state.value {
+            let key = MemberKey::new(run.clone(), entry.member.agent.clone());
+            changes.writes.push(
+                entry
+                    .state
+                    .update_write(member::member_state_record_name(&key), &state),
+            );
         }
     }
     if changes.is_empty() {
         return changes;
     }
-    let told = NewLimits {
-        agent,
-        limits: &limits,
+    let data = BudgetChangedEvent {
+        agent: agent.clone(),
+        limits,
     };
-    changes.event(NewEvent::of(
-        kind::SOCIETY_BUDGET,
-        Subject::Run(run.clone()),
-        &told,
+    changes.with_event(NewEvent::new(
+        EventSubject::Run(run.clone()),
+        EventPayload::SocietyBudgetChanged(data),
     ))
 }

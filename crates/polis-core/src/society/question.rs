@@ -17,7 +17,7 @@ pub fn is_question(text: &str) -> bool {
 
 /// Returns whether a later message from the person to the asking member answers its question. A reply answers
 /// the message it names; a message that is not a reply answers all earlier questions of the member.
-pub fn answers(question: &Message, message: &Message) -> bool {
+pub fn answers_question(question: &Message, message: &Message) -> bool {
     message.from.is_user()
         && message.to == question.from
         && message.id > question.id
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_a_question_mark_is_a_question() {
+    fn line_ending_with_a_question_mark_is_a_question() {
         for (text, expected) in [
             ("Which language?", true),
             ("用什么语言？", true),
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_answers_one_question_and_any_other_message_all() {
+    fn reply_answers_one_question_and_other_message_answers_all() {
         let message = |id: u64, from: &str, to: &str, reply_to: Option<u64>| -> Message {
             serde_json::from_value(json!({
                 "id": id, "from": from, "to": to, "createdAt": "2026-01-01T00:00:00.000Z",
@@ -64,7 +64,10 @@ mod tests {
             (message(7, "user", "dev", None), false, false),
             (message(7, "dev", "arch", None), false, false),
         ] {
-            let answered = (answers(&first, &answer), answers(&second, &answer));
+            let answered = (
+                answers_question(&first, &answer),
+                answers_question(&second, &answer),
+            );
             assert_eq!(answered, (of_first, of_second), "{answer:?}");
         }
     }

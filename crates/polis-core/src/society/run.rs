@@ -1,24 +1,25 @@
 //! Runs of the society: one requirement, its status, its hiring limits and its duration.
 //!
-//! A run is active, paused, done or stopped. A done run can be resumed; a stopped one cannot.
+//! A run is active, paused, done or stopped. A done run can be reopened; a stopped one cannot.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::name::RunId;
+use super::run_id::RunId;
 use crate::id::AgentId;
 use crate::record::{RecordKind, RecordName};
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, SocietyRefusal};
+use crate::timestamp::Timestamp;
 
-/// A run.
+/// A run of the society.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Its name.
-    #[serde(rename = "taskId")]
+    /// Id of the run.
+    #[serde(flatten, with = "crate::society::run_id_json")]
+    #[schemars(with = "crate::society::run_id_json::RunIdFields<RunId>")]
     pub id: RunId,
-    /// What was asked for.
+    /// The requirement.
     pub requirement: String,
     /// The directory that becomes the workspace of root's child, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,34 +27,34 @@ pub struct Run {
     /// The team it was started with, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub team: Option<String>,
-    /// Who is at its top: `root`, or the agent outside of any run (or the person) that hires for itself.
+    /// The top of its tree: `root`, or an agent outside of any run (or the person) that hires for itself.
     #[serde(default = "AgentId::root", skip_serializing_if = "AgentId::is_root")]
     pub head: AgentId,
-    /// Tools that a person has to allow call by call, beyond those of the configuration.
+    /// Tools whose calls a person must approve, in addition to the configured ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approve: Vec<String>,
-    /// Whether it goes on.
+    /// Status of the run.
     pub status: RunStatus,
-    /// How many agents work for it now, `root` not counted.
+    /// Number of its current agents, excluding `root`.
     pub agents: u32,
-    /// How many were ever hired for it.
+    /// Number of agents ever hired for it.
     pub hired: u32,
-    /// When the newest of them were hired (milliseconds), as far back as the rate limit looks.
+    /// Times of the latest hires (milliseconds), within the window of the rate limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hired_at: Vec<i64>,
-    /// Who asked for it.
+    /// The agent or person that started it.
     #[serde(default = "AgentId::user")]
     pub created_by: AgentId,
-    /// When it began.
+    /// When it was started.
     pub created_at: Timestamp,
-    /// When it was resumed after it was done, the last time.
+    /// When it was last resumed after it was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// When it was done or stopped; absent while it is open.
+    /// When it ended (done or stopped); absent while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// How long it was open up to its last end (milliseconds). The time between an end and a resumption does not
-    /// count.
+    /// How long it was open up to its last end (milliseconds), excluding the time between an end and a
+    /// resumption.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duration_ms: u64,
 }
@@ -66,17 +67,17 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The state of a run.
+/// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// Its members think when there is something to think about.
+    /// Its members work whenever they have something to do.
     Active,
-    /// No member thinks until the run is resumed.
+    /// No member works until the run is resumed.
     Paused,
     /// All members are idle and nothing is open; a message to a member resumes it.
     Done,
-    /// It is over; all members were dismissed.
+    /// Ended for good; all members were dismissed.
     Stopped,
 }
 
@@ -88,7 +89,7 @@ pub struct HireLimits {
     /// Maximum number of agents in a run at the same time.
     pub agents: u32,
     /// Maximum number of hires per minute in a run.
-    pub a_minute: u32,
+    pub per_minute: u32,
 }
 
 impl Default for HireLimits {
@@ -96,7 +97,7 @@ impl Default for HireLimits {
         Self {
             depth: 5,
             agents: 50,
-            a_minute: 30,
+            per_minute: 30,
         }
     }
 }
@@ -115,7 +116,7 @@ impl RunStatus {
 
 impl Run {
     /// Creates a run that starts now.
-    pub fn new(id: RunId, requirement: String, by: &AgentId, now: &Timestamp) -> Self {
+    pub fn new(id: RunId, requirement: String, creator: &AgentId, now: &Timestamp) -> Self {
         Self {
             id,
             requirement,
@@ -127,7 +128,7 @@ impl Run {
             agents: 0,
             hired: 0,
             hired_at: Vec::new(),
-            created_by: by.clone(),
+            created_by: creator.clone(),
             created_at: now.clone(),
             resumed_at: None,
             ended_at: None,
@@ -137,15 +138,15 @@ impl Run {
 
     /// Ends the run as done or stopped, and sets its duration. A run that is already done and is then stopped
     /// keeps its end time.
-    pub fn end(&mut self, status: RunStatus, now: &Timestamp) {
+    pub fn mark_ended(&mut self, status: RunStatus, now: &Timestamp) {
         if self.is_open() {
-            self.duration_ms = self.duration_while_open(now.millis().unwrap_or(0));
+            self.duration_ms = self.duration_while_open(now.unix_millis());
             self.ended_at = Some(now.clone());
         }
         self.status = status;
     }
 
-    /// Reopens the run after it was done.
+    /// Sets the status to active or paused. A run that was done is open again from `now` on.
     pub fn reopen(&mut self, status: RunStatus, now: &Timestamp) {
         self.status = status;
         if self.ended_at.take().is_some() {
@@ -158,8 +159,8 @@ impl Run {
         matches!(self.status, RunStatus::Active | RunStatus::Paused)
     }
 
-    /// Returns how long it has been open (milliseconds), at a moment in milliseconds. `None` if it has ended and its end
-    /// is not known: runs that were stopped before ends were stored have none.
+    /// Returns how long it has been open at this time (both in milliseconds). Returns `None` if it has ended
+    /// at an unknown time: runs that were stopped before end times were stored have none.
     pub fn duration_at(&self, now: i64) -> Option<u64> {
         match &self.ended_at {
             Some(_) => Some(self.duration_ms),
@@ -179,38 +180,32 @@ impl Run {
         if self.status != RunStatus::Stopped {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::WrongState,
-            format!("Run \"{}\" is over; everybody was dismissed.", self.id),
-            "start a new one with `polis run`",
-        ))
+        Err(Refusal::from(SocietyRefusal::RunStopped {
+            run: self.id.to_string(),
+        }))
     }
 
-    /// Refuses to pause a run that is done: it would lose its end, and would have to be resumed before a message opens
-    /// it again.
+    /// Fails with `wrong_state` if the run is done. Pausing it would lose its end time, and the run would
+    /// have to be resumed before a message could reopen it.
     pub fn check_pausable(&self) -> Result<(), Refusal> {
         if self.status != RunStatus::Done {
             return Ok(());
         }
-        Err(Refusal::new(
-            Code::WrongState,
-            format!("Run \"{}\" is done; nothing in it can be paused.", self.id),
-            "write to one of its members if there is more to do, which opens it again",
-        ))
+        Err(Refusal::from(SocietyRefusal::RunDone {
+            run: self.id.to_string(),
+        }))
     }
 }
 
 /// Returns the refusal for a run that does not exist or is not visible to the caller.
-pub fn not_found(run: &RunId) -> Refusal {
-    Refusal::new(
-        Code::RunNotFound,
-        format!("There is no run \"{run}\"."),
-        "see the runs there are with `polis society ps`",
-    )
+pub fn run_not_found(run: &RunId) -> Refusal {
+    Refusal::from(SocietyRefusal::RunNotFound {
+        run: run.to_string(),
+    })
 }
 
 /// Returns the record name of a run.
-pub fn record_name(run: &RunId) -> RecordName {
+pub fn run_record_name(run: &RunId) -> RecordName {
     RecordName::new(RecordKind::Run, run.as_str())
 }
 
@@ -224,7 +219,7 @@ mod tests {
         let id = "r1".parse().unwrap();
         let mut run = Run::new(id, "paint".to_owned(), &AgentId::user(), &at(1_000));
         assert_eq!(run.duration_at(1_500), Some(500));
-        run.end(RunStatus::Done, &at(3_000));
+        run.mark_ended(RunStatus::Done, &at(3_000));
         assert_eq!(
             (run.duration_ms, run.duration_at(9_000)),
             (2_000, Some(2_000))
@@ -234,8 +229,8 @@ mod tests {
             (run.ended_at.as_ref(), run.duration_at(10_400)),
             (None, Some(2_400))
         );
-        run.end(RunStatus::Done, &at(11_000));
-        run.end(RunStatus::Stopped, &at(50_000));
+        run.mark_ended(RunStatus::Done, &at(11_000));
+        run.mark_ended(RunStatus::Stopped, &at(50_000));
         assert_eq!(
             (run.status, run.duration_ms, run.ended_at),
             (RunStatus::Stopped, 3_000, Some(at(11_000)))
@@ -250,7 +245,7 @@ mod tests {
         run.status = RunStatus::Stopped;
         assert_eq!(run.duration_at(9_000), None);
         // Stopping it again does not add an end time.
-        run.end(RunStatus::Stopped, &at(9_000));
+        run.mark_ended(RunStatus::Stopped, &at(9_000));
         assert_eq!((run.duration_ms, run.ended_at), (0, None));
     }
 }

@@ -1,120 +1,140 @@
-//! Conversations: append-only lists of turns.
+//! Conversation turns: the stored form of a member's conversation with its model, which is append-only.
 //!
-//! A turn is what one commit adds to a member's conversation. Messages are stored as the exact text sent to the
-//! model, so that a prompt is built by concatenating them.
+//! A turn is what one commit to the store adds to the conversation: one or more entries, each with messages
+//! read, a response of the model, the result of a tool call, a note of the runtime or a summary. An entry
+//! contains its message as the exact JSON text used in prompts, so that a prompt is built by concatenating
+//! the entries since the last summary.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::json::Raw;
+use crate::json::RawJson;
 
-/// What one commit adds to a conversation.
+/// The entries that one commit adds to a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Turn {
-    /// When (milliseconds).
+pub struct ConversationTurn {
+    /// Time of the turn (milliseconds).
     pub at: i64,
-    /// What was added, in order.
-    pub of: Vec<Entry>,
+    /// Added entries, in order.
+    #[serde(rename = "of")]
+    pub entries: Vec<ConversationEntry>,
 }
 
-/// One thing in a conversation.
+/// One entry of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum Entry {
-    /// Messages from its mailbox.
-    Heard {
-        /// Their numbers.
+pub enum ConversationEntry {
+    /// Messages read from the mailbox.
+    #[serde(rename = "heard")]
+    Received {
+        /// Numbers of the messages.
         ids: Vec<u64>,
-        /// As the model reads them (`role: user`).
+        /// The messages as sent to the model (`role: user`).
+        #[serde(rename = "m")]
         #[schemars(with = "serde_json::Value")]
-        m: Raw,
+        message: RawJson,
     },
-    /// What the model answered (`role: assistant`), with the calls it asks for.
-    Said {
+    /// Answer of the model (`role: assistant`), with its tool calls.
+    #[serde(rename = "said")]
+    Response {
         /// The answer.
+        #[serde(rename = "m")]
         #[schemars(with = "serde_json::Value")]
-        m: Raw,
-        /// What it took.
-        used: Used,
-        /// How many further calls it asked for that are not carried out, because they were too many.
+        message: RawJson,
+        /// Tokens, cost and time of the answer.
+        #[serde(rename = "used")]
+        usage: ModelUsage,
+        /// Number of further calls that were dropped because there were too many.
         #[serde(default, skip_serializing_if = "crate::society::turn::is_zero")]
         dropped: u64,
     },
-    /// What came of a call (`role: tool`).
-    Did {
+    /// Result of a call (`role: tool`).
+    #[serde(rename = "did")]
+    ToolResult {
         /// The result.
+        #[serde(rename = "m")]
         #[schemars(with = "serde_json::Value")]
-        m: Raw,
-        /// How it ended.
-        end: CallEnd,
-        /// How long it took (milliseconds).
+        message: RawJson,
+        /// Outcome of the call.
+        #[serde(rename = "end")]
+        outcome: CallOutcome,
+        /// Duration of the call (milliseconds).
         #[serde(default)]
         ms: u64,
     },
-    /// What the runtime tells the model (`role: user`).
-    Told {
+    /// Note of the runtime to the model (`role: user`).
+    #[serde(rename = "told")]
+    Note {
         /// The note.
+        #[serde(rename = "m")]
         #[schemars(with = "serde_json::Value")]
-        m: Raw,
+        message: RawJson,
     },
-    /// A summary of everything before, which leaves the context (`role: user`).
-    Summed {
+    /// Compaction: a summary that replaces all earlier entries in the context (`role: user`).
+    #[serde(rename = "summed")]
+    Summary {
         /// The summary.
+        #[serde(rename = "m")]
         #[schemars(with = "serde_json::Value")]
-        m: Raw,
-        /// What making it took.
-        used: Used,
+        message: RawJson,
+        /// Tokens, cost and time of the summary.
+        #[serde(rename = "used")]
+        usage: ModelUsage,
     },
 }
 
-/// What an answer took.
+/// Tokens, cost and time that an answer of a model used.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Used {
+pub struct ModelUsage {
     /// Tokens of the prompt.
     #[serde(rename = "in")]
     pub prompt: u64,
     /// Tokens of the answer.
     #[serde(rename = "out")]
-    pub answer: u64,
-    /// Whether these were estimated because the endpoint did not say.
+    pub response: u64,
+    /// Whether the tokens were estimated because the endpoint did not report them.
     #[serde(default, rename = "est", skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
-    /// Money, in millionths.
+    /// Cost, in millionths of the currency of the prices.
     #[serde(
         default,
         rename = "cost",
         skip_serializing_if = "crate::society::turn::is_zero"
     )]
     pub micros: u64,
-    /// How long it took (milliseconds).
+    /// Duration (milliseconds).
     #[serde(default)]
     pub ms: u64,
-    /// How often it was tried, if more than once.
-    #[serde(default, skip_serializing_if = "crate::society::turn::is_zero")]
-    pub tries: u64,
-    /// The model, if it is another than the turn's before.
+    /// Number of attempts, if more than one.
+    #[serde(
+        default,
+        rename = "tries",
+        skip_serializing_if = "crate::society::turn::is_zero"
+    )]
+    pub attempts: u64,
+    /// The model, if it differs from that of the previous turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
-    reason = "serde asks with a reference"
+    reason = "serde passes a reference"
 )]
 pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// How a call ended.
+/// Outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum CallEnd {
-    /// It was carried out.
+pub enum CallOutcome {
+    /// The call succeeded.
     Ok,
-    /// It was refused, or failed; the model was told why.
+    /// The call was refused or failed; the model got the reason.
     Failed,
-    /// The process ended while it was carried out; nobody knows how far it came.
+    /// The process ended during the call; the outcome is unknown.
     Interrupted,
-    /// A person did not allow it.
+    /// A person denied the call.
     Denied,
 }

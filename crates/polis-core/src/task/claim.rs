@@ -1,36 +1,38 @@
-//! Claiming, releasing and heartbeats of tasks.
+//! Task claims: claiming, releasing, and renewing the lease of a claim with heartbeats.
 //!
 //! A claim makes the caller the owner of a task and starts it, optionally with a lease that heartbeats renew.
 
-use crate::event::kind;
+use crate::number::saturating_cast;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::owner::{
-    already_claimed, check_force, check_holder, check_owner, not_holder, release, take,
+use super::ownership::{
+    already_claimed, check_force_assign, check_holder, check_new_owner, clear_owner,
+    not_task_holder, set_owner,
 };
-use super::transition::{blocked, start};
-use super::update::{Decided, Rules, check_version, seal};
-use super::{TaskRecord, TaskStatus, not_found};
-use crate::agent::Registered;
+use super::task_decision::{TaskDecision, TaskRules, check_task_version, finish_task_change};
+use super::transition::{start_task, task_blocked};
+use super::{TaskRecord, TaskStatus, task_not_found};
+use crate::agent::RegisteredAgent;
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Expect, Write};
-use crate::event::{NewEvent, Subject};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
+use crate::event::{EventPayload, EventSubject, NewEvent, TaskHeartbeatEvent};
 use crate::id::TaskId;
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, TaskRefusal};
+use crate::timestamp::Timestamp;
 
 /// The parameters of `TaskClaim`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TaskClaim {
-    /// The task; left out: the best ready one for the caller.
+pub struct TaskClaimParams {
+    /// The task to claim; default: the best ready one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
     /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
-    /// How long the claim holds, in milliseconds, unless you claim again; left out: until you release it.
+    /// Duration of the claim's lease, in milliseconds; claiming again renews it. Without a lease the claim
+    /// holds until it is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
     /// Claim across roles (team lead).
@@ -38,102 +40,109 @@ pub struct TaskClaim {
     pub force_assign: bool,
 }
 
-/// Decides a claim: the caller becomes the owner and the task is in progress, in one commit.
+/// Checks a claim and returns the task with the changeset: the caller becomes the owner and the task is in
+/// progress, in one commit. Fails if the caller may not claim the task, another agent holds it, or it is
+/// blocked, completed or deleted.
 ///
-/// Claiming a task that the caller already holds only renews the lease, so a retry is idempotent.
-pub fn decide_claim(
-    request: &TaskClaim,
+/// Claiming a task that the caller already works on only renews the lease, so a retry is idempotent.
+pub fn decide_claim_task(
+    request: &TaskClaimParams,
     current: &TaskRecord,
-    entry: Option<&Registered>,
-    rules: Rules<'_>,
+    entry: Option<&RegisteredAgent>,
+    rules: TaskRules<'_>,
     caller: &Caller,
     now: &Timestamp,
-) -> Result<Decided, Refusal> {
+) -> Result<TaskDecision, Refusal> {
     let task = &current.task;
     rules.policy.check_claim(caller, task.task_type)?;
-    check_version(task, request.expected_version)?;
-    let millis = now.millis().unwrap_or(0);
+    check_task_version(task, request.expected_version)?;
+    let millis = now.unix_millis();
     if task.status == TaskStatus::Deleted {
-        return Err(not_found(task.id));
+        return Err(task_not_found(task.id));
     }
-    let mine = task.owner == caller.id.as_str();
+    let is_owner = task.owner == caller.id.as_str();
     if !task.owner.is_empty()
-        && !mine
+        && !is_owner
         && !task.is_stale(millis)
         && task.status != TaskStatus::Completed
     {
         return Err(already_claimed(task));
     }
     if task.status == TaskStatus::Completed {
-        task.status.check_step(TaskStatus::InProgress, false)?;
+        task.status
+            .check_transition(TaskStatus::InProgress, false)?;
     }
-    check_force(request.force_assign, rules.policy, caller)?;
-    check_lease(request.lease_ms)?;
+    check_force_assign(request.force_assign, rules.policy, caller)?;
+    check_lease_length(request.lease_ms)?;
     let mut record = current.clone();
     let mut assignment = None;
-    if !mine || task.is_stale(millis) {
-        let taken = check_owner(task, &caller.id, entry, request.force_assign, caller)?;
-        take(&mut record, &taken, now);
-        assignment = Some(taken);
+    if !is_owner || task.is_stale(millis) {
+        let new_assignment =
+            check_new_owner(task, &caller.id, entry, request.force_assign, caller)?;
+        set_owner(&mut record, &new_assignment, now);
+        assignment = Some(new_assignment);
     }
     if task.status == TaskStatus::Pending {
-        start(&mut record, now)?;
+        start_task(&mut record, now)?;
     } else if task.owner.is_empty() && !current.is_unblocked() {
-        return Err(blocked(current));
+        return Err(task_blocked(current));
     }
     if let Some(lease) = request.lease_ms {
         set_lease(&mut record, lease, millis);
     }
-    let mut changes = Changeset::by(caller, now.clone());
+    let mut changes = Changeset::new(caller, now.clone());
     if assignment.is_some() {
-        changes.writes.extend(entry.map(Registered::touch));
+        changes.writes.extend(entry.map(RegisteredAgent::touch));
     }
     if record.task == *task {
-        return Ok(Decided { record, changes });
+        return Ok(TaskDecision { record, changes });
     }
-    Ok(seal(
+    Ok(finish_task_change(
         current,
         record,
         0,
-        kind::TASK_CLAIMED,
+        EventPayload::TaskClaimed,
         assignment,
         changes,
         now,
     ))
 }
 
-/// Decides a release. The task stays in progress and can be claimed by any agent with the required role.
-pub fn decide_release(
+/// Checks a release and returns the task without an owner, with the changeset. The task keeps its status and
+/// can be claimed by any agent with the required role. Fails if the caller neither holds the task nor may
+/// reassign it, or if it is completed or deleted.
+pub fn decide_release_task(
     current: &TaskRecord,
     expected_version: Option<u64>,
-    rules: Rules<'_>,
+    rules: TaskRules<'_>,
     caller: &Caller,
     now: &Timestamp,
-) -> Result<Decided, Refusal> {
+) -> Result<TaskDecision, Refusal> {
     let task = &current.task;
     rules.policy.check_update(caller, &task.owner)?;
-    check_version(task, expected_version)?;
+    check_task_version(task, expected_version)?;
     if task.status == TaskStatus::Deleted {
-        return Err(not_found(task.id));
+        return Err(task_not_found(task.id));
     }
-    let changes = Changeset::by(caller, now.clone());
+    let changes = Changeset::new(caller, now.clone());
     if task.owner.is_empty() {
-        return Ok(Decided {
+        return Ok(TaskDecision {
             record: current.clone(),
             changes,
         });
     }
     check_holder(task, rules.policy, caller)?;
     if task.status == TaskStatus::Completed {
-        task.status.check_step(TaskStatus::InProgress, false)?;
+        task.status
+            .check_transition(TaskStatus::InProgress, false)?;
     }
     let mut record = current.clone();
-    release(&mut record);
-    Ok(seal(
+    clear_owner(&mut record);
+    Ok(finish_task_change(
         current,
         record,
         0,
-        kind::TASK_RELEASED,
+        EventPayload::TaskReleased,
         None,
         changes,
         now,
@@ -141,71 +150,78 @@ pub fn decide_release(
 }
 
 /// Adds the release of a task whose owner is dismissed. The task keeps its status and can be claimed again.
-pub(crate) fn let_go(current: &TaskRecord, changes: Changeset, now: &Timestamp) -> Changeset {
+pub(crate) fn release_dismissed_task(
+    current: &TaskRecord,
+    changes: Changeset,
+    now: &Timestamp,
+) -> Changeset {
     let mut record = current.clone();
-    release(&mut record);
-    seal(current, record, 0, kind::TASK_RELEASED, None, changes, now).changes
+    clear_owner(&mut record);
+    finish_task_change(
+        current,
+        record,
+        0,
+        EventPayload::TaskReleased,
+        None,
+        changes,
+        now,
+    )
+    .changes
 }
 
-/// Decides a heartbeat: the lease is renewed from now. The version does not change, so that the version the
-/// owner has read stays current.
+/// Checks a heartbeat and returns the task with a lease renewed from now, with the changeset. The version
+/// does not change, so that the version the owner has read stays current. Fails with `not_owner` if the
+/// caller does not work on the task, and with `invalid_input` if there is no lease to renew.
 pub fn decide_heartbeat(
     current: &TaskRecord,
     lease_ms: Option<u64>,
     caller: &Caller,
     now: &Timestamp,
-) -> Result<Decided, Refusal> {
+) -> Result<TaskDecision, Refusal> {
     let task = &current.task;
     if task.status == TaskStatus::Deleted {
-        return Err(not_found(task.id));
+        return Err(task_not_found(task.id));
     }
     if task.owner != caller.id.as_str() || task.status != TaskStatus::InProgress {
-        return Err(not_holder(task, caller));
+        return Err(not_task_holder(task, caller));
     }
     let Some(lease) = lease_ms.or(task.lease_ms) else {
-        return Err(Refusal::new(
-            Code::InvalidInput,
-            format!("Task #{} has no lease to renew.", task.id),
-            format!("give one: `polis task heartbeat {} --lease 30m`", task.id),
-        ));
+        return Err(Refusal::from(TaskRefusal::NoLease { task: task.id }));
     };
-    check_lease(Some(lease))?;
+    check_lease_length(Some(lease))?;
     let mut record = current.clone();
-    set_lease(&mut record, lease, now.millis().unwrap_or(0));
+    set_lease(&mut record, lease, now.unix_millis());
     record.revision += 1;
-    let data = serde_json::json!({ "leaseExpiresAt": record.task.lease_expires_at });
-    let changes = Changeset::by(caller, now.clone())
-        .write(Write::PutTask {
-            expect: Expect::Revision(current.revision),
+    let data = TaskHeartbeatEvent {
+        lease_expires_at: record.task.lease_expires_at.clone(),
+    };
+    let changes = Changeset::new(caller, now.clone())
+        .with_write(StoreWrite::PutTask {
+            expect: WritePrecondition::Revision(current.revision),
             record: Box::new(record.clone()),
             blocker_change: 0,
         })
-        .event(NewEvent::of(
-            kind::TASK_HEARTBEAT,
-            Subject::Task(task.id),
-            &data,
+        .with_event(NewEvent::new(
+            EventSubject::Task(task.id),
+            EventPayload::TaskHeartbeat(data),
         ));
-    Ok(Decided { record, changes })
+    Ok(TaskDecision { record, changes })
 }
 
 /// Maximum lease: 366 days, in milliseconds.
-pub const MAX_LEASE_MS: u64 = 366 * 86_400_000;
+pub const MAX_TASK_LEASE_MS: u64 = 366 * 86_400_000;
 
-fn check_lease(lease_ms: Option<u64>) -> Result<(), Refusal> {
+fn check_lease_length(lease_ms: Option<u64>) -> Result<(), Refusal> {
     match lease_ms {
-        Some(lease) if !(1..=MAX_LEASE_MS).contains(&lease) => Err(Refusal::new(
-            Code::InvalidInput,
-            format!(
-                "A lease of {lease} ms is out of range; between 1 ms and 366 days is accepted."
-            ),
-            "give a shorter lease, and keep it alive with heartbeats",
-        )),
+        Some(lease) if !(1..=MAX_TASK_LEASE_MS).contains(&lease) => {
+            Err(Refusal::from(TaskRefusal::LeaseOutOfRange { lease }))
+        }
         _ => Ok(()),
     }
 }
 
 fn set_lease(record: &mut TaskRecord, lease_ms: u64, now: i64) {
-    let end = now.saturating_add(i64::try_from(lease_ms).unwrap_or(i64::MAX));
+    let end = now.saturating_add(saturating_cast::<i64>(lease_ms));
     record.task.lease_ms = Some(lease_ms);
     record.task.lease_expires_at = Some(Timestamp::from_millis(end));
 }

@@ -2,34 +2,34 @@
 //!
 //! The store numbers comments within their task.
 
-use crate::event::kind;
+use crate::refusal::{TaskRefusal, TextField};
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{TaskRecord, TaskStatus, not_found, text};
+use super::{TaskRecord, TaskStatus, task_not_found, text_limits};
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Write};
-use crate::event::{NewEvent, Subject};
+use crate::changeset::{Changeset, StoreWrite};
+use crate::event::{EventPayload, EventSubject, NewEvent, TaskCommentedEvent};
 use crate::id::{AgentId, TaskId};
-use crate::permission::Policy;
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::permission::PermissionPolicy;
+use crate::refusal::Refusal;
+use crate::timestamp::Timestamp;
 
 /// A comment on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
-    /// Its number within the task.
+    /// Number within the task.
     pub id: u64,
-    /// Who wrote it.
+    /// The author.
     pub author: String,
-    /// When.
+    /// When it was written.
     pub at: Timestamp,
-    /// What it says.
+    /// Text of the comment.
     pub body: String,
-    /// The comment it answers.
+    /// The comment it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<u64>,
     /// Agents it mentions as `@name`.
@@ -40,21 +40,21 @@ pub struct Comment {
 /// A comment that the store has not yet numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewComment {
-    /// The author.
+    /// Id of the agent or person that wrote it.
     pub author: String,
     /// When it was written.
     pub at: Timestamp,
-    /// Its text.
+    /// Text of the comment.
     pub body: String,
     /// The comment it replies to.
     pub reply_to: Option<u64>,
-    /// Agents it mentions.
+    /// Agents it mentions, as found by [`parse_mentions`].
     pub mentions: Vec<String>,
 }
 
 impl NewComment {
     /// Returns the comment with its number.
-    pub fn numbered(&self, id: u64) -> Comment {
+    pub fn with_id(&self, id: u64) -> Comment {
         Comment {
             id,
             author: self.author.clone(),
@@ -66,67 +66,62 @@ impl NewComment {
     }
 }
 
-/// Decides a comment. `last` is the highest comment number of the task.
-pub fn decide(
+/// Checks a comment and returns it with the changeset. `last` is the highest comment number of the task.
+/// Fails if the caller may not comment, the text is invalid, or the comment it replies to does not exist.
+pub fn decide_comment(
     current: &TaskRecord,
     body: &str,
     reply_to: Option<u64>,
     last: u64,
-    policy: &Policy,
+    policy: &PermissionPolicy,
     caller: &Caller,
     now: &Timestamp,
 ) -> Result<(NewComment, Changeset), Refusal> {
     let task = &current.task;
     if task.status == TaskStatus::Deleted {
-        return Err(not_found(task.id));
+        return Err(task_not_found(task.id));
     }
     policy.check_comment(caller, &task.owner)?;
     if body.trim().is_empty() {
-        return Err(Refusal::new(
-            Code::InvalidText,
-            "Invalid comment: it is empty.",
-            "say something",
-        ));
+        return Err(Refusal::from(TaskRefusal::EmptyComment));
     }
-    text::check_text("comment", body)?;
+    text_limits::check_text(TextField::Comment, body)?;
     if let Some(to) = reply_to
         && !(1..=last).contains(&to)
     {
-        return Err(no_comment(task.id, to));
+        return Err(comment_not_found(task.id, to));
     }
     let comment = NewComment {
         author: caller.id.to_string(),
         at: now.clone(),
         body: body.to_owned(),
         reply_to,
-        mentions: mentions(body),
+        mentions: parse_mentions(body),
     };
-    let data =
-        serde_json::json!({ "replyTo": reply_to, "mentions": comment.mentions, "body": body });
-    let changes = Changeset::by(caller, now.clone())
-        .write(Write::AddComment {
+    let data = TaskCommentedEvent {
+        body: body.to_owned(),
+        mentions: comment.mentions.clone(),
+        reply_to,
+    };
+    let changes = Changeset::new(caller, now.clone())
+        .with_write(StoreWrite::AddComment {
             task: task.id,
             comment: comment.clone(),
         })
-        .event(NewEvent::of(
-            kind::TASK_COMMENTED,
-            Subject::Task(task.id),
-            &data,
+        .with_event(NewEvent::new(
+            EventSubject::Task(task.id),
+            EventPayload::TaskCommented(data),
         ));
     Ok((comment, changes))
 }
 
 /// Returns the refusal for a comment that the task does not have.
-pub fn no_comment(task: TaskId, number: u64) -> Refusal {
-    Refusal::new(
-        Code::CommentNotFound,
-        format!("Comment {number} of task #{task} not found."),
-        format!("see its comments with `polis task comments {task}`"),
-    )
+pub fn comment_not_found(task: TaskId, number: u64) -> Refusal {
+    Refusal::from(TaskRefusal::CommentNotFound { number, task })
 }
 
 /// Returns the agents a text mentions: `@name` at the start of a word, without duplicates, sorted by name.
-pub fn mentions(text: &str) -> Vec<String> {
+pub fn parse_mentions(text: &str) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut before = ' ';
     for (at, c) in text.char_indices() {
@@ -151,12 +146,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mentions_are_names_not_addresses() {
+    fn mentions_are_agent_names_not_addresses() {
         assert_eq!(
-            mentions("@architect, see @backend-leader-2. @architect!"),
+            parse_mentions("@architect, see @backend-leader-2. @architect!"),
             ["architect", "backend-leader-2"]
         );
-        assert!(mentions("mail me@example.com or @ nobody").is_empty());
-        assert_eq!(mentions("请 @程序员 看一下"), ["程序员"]);
+        assert!(parse_mentions("mail me@example.com or @ nobody").is_empty());
+        assert_eq!(parse_mentions("请 @程序员 看一下"), ["程序员"]);
     }
 }

@@ -1,40 +1,40 @@
-//! Creation of tasks (004 §3), with the dependencies to existing tasks.
+//! Task creation: validates the request and links the new task to existing ones by dependencies.
 //!
 //! Checks permissions, texts, metadata, role and type of a request, and returns the new record with its
 //! changeset.
 
-use crate::event::kind;
+use crate::refusal::TextField;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::depend::{self, Edges, Neighbours};
-use super::{Task, TaskRecord, TaskStatus, TaskType, text};
+use super::dependency::{self, DependencyChange, DependencyNeighbours};
+use super::{Task, TaskRecord, TaskStatus, TaskType, text_limits};
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Expect, Write};
-use crate::event::{NewEvent, Subject};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
+use crate::event::{EventPayload, EventSubject, NewEvent, TaskSnapshotEvent};
 use crate::id::TaskId;
-use crate::json::{Fields, Raw};
-use crate::permission::{Permission, Policy};
+use crate::json::RawObject;
+use crate::permission::{Permission, PermissionPolicy};
 use crate::refusal::Refusal;
 use crate::role::RoleSet;
-use crate::time::Timestamp;
+use crate::timestamp::Timestamp;
 
 /// The parameters of `TaskCreate`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TaskCreate {
-    /// What is to be done, in one line.
+pub struct TaskCreateParams {
+    /// Summary of the work, in one line.
     pub subject: String,
-    /// What is to be done, at length.
+    /// Detailed description of the work.
     #[serde(default)]
     pub description: String,
-    /// What is shown while it is in progress, such as "Writing tests".
+    /// Text shown while the task is in progress, such as "Writing tests".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// Any JSON object; priority is critical, high, normal or low.
+    /// Any JSON object. Its `priority` may be critical, high, normal or low.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Fields>,
-    /// The role that its owner must have, such as backend-leader.
+    pub metadata: Option<RawObject>,
+    /// Role that the owner must have, such as backend-leader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_role: Option<String>,
     /// The type of work.
@@ -49,41 +49,42 @@ pub struct TaskCreate {
     pub add_blocked_by: Vec<TaskId>,
 }
 
-impl TaskCreate {
+impl TaskCreateParams {
     /// Returns the requested dependencies.
-    pub fn edges(&self) -> Edges<'_> {
-        Edges {
+    pub fn dependency_change(&self) -> DependencyChange<'_> {
+        DependencyChange {
             add_blocks: &self.add_blocks,
             add_blocked_by: &self.add_blocked_by,
-            ..Edges::default()
+            ..DependencyChange::default()
         }
     }
 }
 
-/// Decides a creation.
+/// Checks a request to create a task and returns the record with the changeset. Fails if the caller may not
+/// create tasks or a field is invalid.
 ///
 /// Without a `number` the store assigns the next one. A task created with dependencies needs its number in
 /// advance, because the other tasks refer to it, so the operation reserves one.
-pub fn decide(
-    request: &TaskCreate,
+pub fn decide_create_task(
+    request: &TaskCreateParams,
     number: Option<TaskId>,
-    neighbours: &Neighbours,
+    neighbours: &DependencyNeighbours,
     roles: &RoleSet,
-    policy: &Policy,
+    policy: &PermissionPolicy,
     caller: &Caller,
     now: &Timestamp,
 ) -> Result<(TaskRecord, Changeset), Refusal> {
     policy.check(caller, Permission::CreateTasks)?;
-    text::check_line("subject", &request.subject)?;
-    text::check_text("description", &request.description)?;
+    text_limits::check_line(TextField::Subject, &request.subject)?;
+    text_limits::check_text(TextField::Description, &request.description)?;
     if let Some(form) = &request.active_form {
-        text::check_line("activeForm", form)?;
+        text_limits::check_line(TextField::ActiveForm, form)?;
     }
     if let Some(metadata) = &request.metadata {
-        text::check_metadata(metadata)?;
+        text_limits::check_metadata(metadata)?;
     }
     if let Some(role) = &request.required_role {
-        roles.check_required(role)?;
+        roles.check_required_role(role)?;
     }
     let task_type = request
         .task_type
@@ -111,7 +112,7 @@ pub fn decide(
         lease_ms: None,
         lease_expires_at: None,
         approval: None,
-        extra: Fields::default(),
+        extra: RawObject::default(),
     };
     let mut record = TaskRecord {
         task,
@@ -119,33 +120,34 @@ pub fn decide(
         owner_role: None,
         open_blockers: 0,
     };
-    let wired = depend::wire(&record, request.edges(), neighbours, false, now)?;
-    record.task.blocks.clone_from(&wired.blocks);
-    record.task.blocked_by.clone_from(&wired.blocked_by);
-    record.open_blockers = u32::try_from(wired.blocker_change).unwrap_or(0);
+    let dependencies = dependency::decide_dependencies(
+        &record,
+        request.dependency_change(),
+        neighbours,
+        false,
+        now,
+    )?;
+    record.task.blocks.clone_from(&dependencies.blocks);
+    record.task.blocked_by.clone_from(&dependencies.blocked_by);
+    record.open_blockers = u32::try_from(dependencies.blocker_change).unwrap_or(0);
     let boxed = Box::new(record.clone());
-    let changes = Changeset::by(caller, now.clone());
+    let changes = Changeset::new(caller, now.clone());
     let mut changes = match number {
-        None => changes.write(Write::CreateTask(boxed)),
+        None => changes.with_write(StoreWrite::CreateTask(boxed)),
         Some(_) => {
-            let put = Write::PutTask {
-                expect: Expect::Absent,
+            let write = StoreWrite::PutTask {
+                expect: WritePrecondition::Absent,
                 record: boxed,
-                blocker_change: wired.blocker_change,
+                blocker_change: dependencies.blocker_change,
             };
-            changes.write(put)
+            changes.with_write(write)
         }
     };
-    let subject = number.map_or(Subject::CreatedTask, Subject::Task);
-    // The event's subject identifies the task; its number may not be known yet.
-    let mut content: Fields = Raw::of(&record.task)
-        .ok()
-        .and_then(|raw| raw.to())
-        .unwrap_or_default();
-    content.take("id");
+    let subject = number.map_or(EventSubject::CreatedTask, EventSubject::Task);
+    let snapshot = Box::new(TaskSnapshotEvent::from_new_task(&record.task));
     changes
         .events
-        .push(NewEvent::of(kind::TASK_CREATED, subject, &content));
-    wired.add_to(&mut changes);
+        .push(NewEvent::new(subject, EventPayload::TaskCreated(snapshot)));
+    dependencies.add_to(&mut changes);
     Ok((record, changes))
 }

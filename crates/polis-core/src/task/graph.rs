@@ -9,25 +9,25 @@ use super::TaskStatus;
 use crate::id::TaskId;
 
 /// Maximum indentation of the text graph, in characters.
-const MAX_INDENT: usize = 90;
+const MAX_INDENT_CHARS: usize = 90;
 
 /// A task in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
-    /// Its number.
+pub struct DependencyNode {
+    /// Number of the task.
     pub id: TaskId,
-    /// Its subject.
+    /// Subject, shown as the label.
     pub subject: String,
-    /// Its status.
+    /// Status, shown as a mark or color.
     pub status: TaskStatus,
-    /// Its owner.
+    /// Owner; empty if it has none.
     pub owner: String,
     /// Tasks that wait for it.
     pub blocks: Vec<TaskId>,
 }
 
-impl Node {
-    fn mark(&self) -> char {
+impl DependencyNode {
+    fn status_mark(&self) -> char {
         match self.status {
             TaskStatus::Pending => '☐',
             TaskStatus::InProgress => '▶',
@@ -39,29 +39,30 @@ impl Node {
 
 /// A set of tasks and the edges among them.
 #[derive(Debug, Clone, Default)]
-pub struct Graph(BTreeMap<TaskId, Node>);
+pub struct DependencyGraph(BTreeMap<TaskId, DependencyNode>);
 
-impl FromIterator<Node> for Graph {
-    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
+impl FromIterator<DependencyNode> for DependencyGraph {
+    fn from_iter<I: IntoIterator<Item = DependencyNode>>(nodes: I) -> Self {
         let mut all: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.id, node)).collect();
-        let known: BTreeSet<TaskId> = all.keys().copied().collect();
+        let existing: BTreeSet<TaskId> = all.keys().copied().collect();
         for node in all.values_mut() {
-            node.blocks.retain(|id| known.contains(id));
+            node.blocks.retain(|id| existing.contains(id));
         }
         Self(all)
     }
 }
 
-impl Graph {
-    /// Renders a forest: under each task those that wait for it. A task that was already shown is only named.
-    pub fn to_text(&self) -> String {
+impl DependencyGraph {
+    /// Renders a forest: under each task those that wait for it. A task that was already shown is only
+    /// referred to, by the text that `render_reference` returns for it.
+    pub fn to_text(&self, render_reference: impl Fn(TaskId) -> String) -> String {
         let waiting: BTreeSet<TaskId> = self
             .0
             .values()
             .flat_map(|node| node.blocks.iter().copied())
             .collect();
         let mut out = String::new();
-        let mut shown = BTreeSet::new();
+        let mut printed = BTreeSet::new();
         // Depth-first with an explicit stack, because a chain may be longer than the call stack allows.
         let mut stack: Vec<(TaskId, String, String)> = self
             .0
@@ -70,7 +71,7 @@ impl Graph {
             .filter(|id| !waiting.contains(id))
             .map(|&id| (id, String::new(), String::new()))
             .collect();
-        while let Some((id, lead, below)) = stack.pop() {
+        while let Some((id, prefix, child_prefix)) = stack.pop() {
             let Some(node) = self.0.get(&id) else {
                 continue;
             };
@@ -79,23 +80,29 @@ impl Graph {
             } else {
                 format!(" @{}", node.owner)
             };
-            if !shown.insert(id) {
-                let _ = writeln!(out, "{lead}{} #{id} (above)", node.mark());
+            if !printed.insert(id) {
+                let (mark, reference) = (node.status_mark(), render_reference(id));
+                let _ = writeln!(out, "{prefix}{mark} {reference}");
                 continue;
             }
-            let _ = writeln!(out, "{lead}{} #{id} {}{owner}", node.mark(), node.subject);
+            let _ = writeln!(
+                out,
+                "{prefix}{} #{id} {}{owner}",
+                node.status_mark(),
+                node.subject
+            );
             for (n, &child) in node.blocks.iter().enumerate().rev() {
                 let last = n + 1 == node.blocks.len();
                 // Beyond a maximum width the indentation no longer grows, so that a long chain fits on the
                 // screen.
-                let deeper = match (below.chars().count() < MAX_INDENT, last) {
-                    (false, _) => below.clone(),
-                    (true, true) => format!("{below}   "),
-                    (true, false) => format!("{below}│  "),
+                let deeper = match (child_prefix.chars().count() < MAX_INDENT_CHARS, last) {
+                    (false, _) => child_prefix.clone(),
+                    (true, true) => format!("{child_prefix}   "),
+                    (true, false) => format!("{child_prefix}│  "),
                 };
                 stack.push((
                     child,
-                    format!("{below}{}", if last { "└─ " } else { "├─ " }),
+                    format!("{child_prefix}{}", if last { "└─ " } else { "├─ " }),
                     deeper,
                 ));
             }
@@ -103,7 +110,7 @@ impl Graph {
         out
     }
 
-    /// Renders Graphviz DOT.
+    /// Renders the graph in Graphviz DOT.
     pub fn to_dot(&self) -> String {
         let mut out =
             "digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=rounded];\n".to_owned();
@@ -117,14 +124,14 @@ impl Graph {
                 node.status.as_str()
             );
         }
-        self.each_edge(|from, to| {
+        self.for_each_edge(|from, to| {
             let _ = writeln!(out, "  t{from} -> t{to};");
         });
         out.push_str("}\n");
         out
     }
 
-    /// Renders a Mermaid graph.
+    /// Renders the graph in Mermaid.
     pub fn to_mermaid(&self) -> String {
         let mut out = "graph LR\n".to_owned();
         for node in self.0.values() {
@@ -143,17 +150,17 @@ impl Graph {
                 node.status.as_str()
             );
         }
-        self.each_edge(|from, to| {
+        self.for_each_edge(|from, to| {
             let _ = writeln!(out, "  t{from} --> t{to}");
         });
         out.push_str("  classDef completed fill:#d3f9d8\n  classDef in_progress fill:#fff3bf\n");
         out
     }
 
-    fn each_edge(&self, mut tell: impl FnMut(TaskId, TaskId)) {
+    fn for_each_edge(&self, mut visit: impl FnMut(TaskId, TaskId)) {
         for node in self.0.values() {
             for &to in &node.blocks {
-                tell(node.id, to);
+                visit(node.id, to);
             }
         }
     }
@@ -163,8 +170,8 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn node(n: u64, subject: &str, status: TaskStatus, blocks: &[u64]) -> Node {
-        Node {
+    fn test_node(n: u64, subject: &str, status: TaskStatus, blocks: &[u64]) -> DependencyNode {
+        DependencyNode {
             id: TaskId::new(n).unwrap(),
             subject: subject.to_owned(),
             status,
@@ -173,19 +180,19 @@ mod tests {
         }
     }
 
-    fn diamond() -> Graph {
+    fn diamond_graph() -> DependencyGraph {
         [
-            node(1, "调研 \"x\"", TaskStatus::Completed, &[2, 3]),
-            node(2, "API", TaskStatus::InProgress, &[4]),
-            node(3, "UI", TaskStatus::Pending, &[4]),
-            node(4, "ship", TaskStatus::Pending, &[99]),
+            test_node(1, "调研 \"x\"", TaskStatus::Completed, &[2, 3]),
+            test_node(2, "API", TaskStatus::InProgress, &[4]),
+            test_node(3, "UI", TaskStatus::Pending, &[4]),
+            test_node(4, "ship", TaskStatus::Pending, &[99]),
         ]
         .into_iter()
         .collect()
     }
 
     #[test]
-    fn text_shows_each_task_once() {
+    fn text_graph_shows_each_task_once() {
         let expected = "\
 ✓ #1 调研 \"x\"
 ├─ ▶ #2 API
@@ -193,19 +200,20 @@ mod tests {
 └─ ☐ #3 UI
    └─ ☐ #4 (above)
 ";
-        assert_eq!(diamond().to_text(), expected);
+        let text = diamond_graph().to_text(|id| format!("#{id} (above)"));
+        assert_eq!(text, expected);
     }
 
     #[test]
-    fn dot_and_mermaid_escape_their_quotes() {
+    fn dot_and_mermaid_escape_quotes() {
         assert!(
-            diamond()
+            diamond_graph()
                 .to_dot()
                 .contains(r##"t1 [label="#1 调研 \"x\"\ncompleted"];"##)
         );
-        assert!(diamond().to_dot().contains("t2 -> t4;"));
+        assert!(diamond_graph().to_dot().contains("t2 -> t4;"));
         assert!(
-            diamond()
+            diamond_graph()
                 .to_mermaid()
                 .contains(r##"t1["#35;1 调研 #quot;x#quot;"]:::completed"##)
         );

@@ -1,174 +1,132 @@
-//! Task history: the data of `task.*` events, and the history of a task reconstructed from them.
+//! Task history: the history of a task, reconstructed from its events.
 //!
-//! Events record only the new values of the changed fields. [`Fold`] replays them and adds the values before
-//! each change.
+//! Events record only the new values of the changed fields. [`HistoryReplay`] replays them and adds the
+//! values before each change.
 
 use std::collections::HashSet;
 
-use crate::event::kind;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::Task;
-use crate::event::Event;
+use crate::event::{Event, EventKind, EventPayload, TaskRefusedEvent};
 use crate::id::TaskId;
-use crate::json::{Fields, Raw};
-use crate::time::Timestamp;
+use crate::json::{RawJson, RawObject};
+use crate::timestamp::Timestamp;
 
-/// Assignment of an owner, as recorded for the statistics.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Assignment {
-    /// The new owner.
-    pub owner: String,
-    /// Its role.
-    pub owner_role: String,
-    /// The role the task requires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub required_role: Option<String>,
-    /// Whether the two roles match; a task without a required role matches every role.
-    pub matched: bool,
-    /// Whether it was forced.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub forced: bool,
+/// One entry of a task's history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TaskHistoryEntry {
+    /// Position in the log.
+    pub seq: u64,
+    /// Time of the event.
+    pub at: Timestamp,
+    /// The agent or person that made the change.
+    pub actor: String,
+    /// Kind of event, such as `task.claimed`.
+    pub kind: String,
+    /// The task's version after the change, if it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Changed fields.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<TaskFieldChange>,
+    /// Event data that is not a change of a field.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub data: Option<RawJson>,
 }
 
-/// Data of a `task.*` event that changed a task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Changed {
-    /// The version after the change.
-    pub version: u64,
-    /// The changed fields with their new values; null if removed.
-    pub changes: Fields,
-    /// The new owner, if it changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub assignment: Option<Assignment>,
-    /// For a completion: how long the work took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<i64>,
-    /// For a completion: the task's type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_type: Option<String>,
-}
+impl TaskHistoryEntry {
+    /// Returns the kind of the event; `None` if it is the kind of a newer version of polis.
+    pub fn known_kind(&self) -> Option<EventKind> {
+        EventKind::from_name(&self.kind)
+    }
 
-impl Changed {
-    /// Returns the difference between two states of a task.
-    pub fn between(before: &Task, after: &Task) -> Self {
-        Self {
-            version: after.version,
-            changes: after.changes_since(before),
-            assignment: None,
-            duration_ms: None,
-            task_type: None,
+    /// Returns the refused attempt that this entry records, if it records one.
+    pub fn refusal(&self) -> Option<TaskRefusedEvent> {
+        match EventPayload::parse(self.known_kind()?, self.data.as_ref()?)? {
+            EventPayload::TaskRefused(refusal) => Some(refusal),
+            _ => None,
         }
     }
 }
 
-/// Data of a `task.refused` event: a refused operation that changed nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
-    /// The operation, such as `update`.
-    pub op: String,
-    /// The refusal code.
-    pub code: String,
-}
-
-/// One line of a task's history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct HistoryEntry {
-    /// Its place in the log.
-    pub seq: u64,
-    /// When.
-    pub at: Timestamp,
-    /// Who.
-    pub actor: String,
-    /// What happened.
-    pub kind: String,
-    /// The task's version afterwards, if it changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<u64>,
-    /// What changed, field by field.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<FieldChange>,
-    /// Particulars that are not a change of a field.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
-    pub data: Option<Raw>,
-}
-
 /// A field's value before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FieldChange {
-    /// The field.
+pub struct TaskFieldChange {
+    /// Name of the field.
     pub field: String,
-    /// Its value before; null if it had none.
+    /// Value before the change; null if it had none.
     #[schemars(with = "serde_json::Value")]
-    pub from: Option<Raw>,
-    /// Its value after; null if it has none.
+    pub from: Option<RawJson>,
+    /// Value after the change; null if it has none.
     #[schemars(with = "serde_json::Value")]
-    pub to: Option<Raw>,
-    /// Whether the field is a long list, of which `from` has only what was taken out and `to` only what was
-    /// put in.
+    pub to: Option<RawJson>,
+    /// Whether the field is a long list, of which `from` contains only the removed elements and `to` only the
+    /// added ones.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub partly: bool,
+    #[serde(rename = "partly")]
+    pub is_truncated: bool,
 }
 
-/// Maximum length of a list that is shown completely; of a longer one only additions and removals are shown. A
-/// task that many others wait for changes with each of them, so complete lists would make its history grow
+/// Maximum length of a list that is shown completely; of a longer one only additions and removals are shown.
+/// A task that many others wait for changes with each of them, so complete lists would make its history grow
 /// quadratically.
-pub const WHOLE_LIST: usize = 100;
+pub const MAX_WHOLE_LIST: usize = 100;
 
-impl FieldChange {
+impl TaskFieldChange {
     /// Creates the change of a field; for a long list, only its additions and removals.
-    fn of(field: &str, from: Option<Raw>, to: Option<Raw>) -> Self {
-        let told = matches!(field, "blocks" | "blockedBy")
-            .then(|| Some((difference(from.as_ref()?, to.as_ref()?)?, true)));
-        let ((from, to), partly) = told.flatten().unwrap_or(((from, to), false));
+    fn new(field: &str, from: Option<RawJson>, to: Option<RawJson>) -> Self {
+        let difference = matches!(field, "blocks" | "blockedBy")
+            .then(|| Some((list_difference(from.as_ref()?, to.as_ref()?)?, true)));
+        let ((from, to), partly) = difference.flatten().unwrap_or(((from, to), false));
         Self {
             field: field.to_owned(),
             from,
             to,
-            partly,
+            is_truncated: partly,
         }
     }
 }
 
 /// Returns the elements removed from a list and those added to it. Returns `None` if both lists are short.
-fn difference(from: &Raw, to: &Raw) -> Option<(Option<Raw>, Option<Raw>)> {
-    let (before, after) = (from.to::<Vec<TaskId>>()?, to.to::<Vec<TaskId>>()?);
-    if before.len().max(after.len()) <= WHOLE_LIST {
+fn list_difference(from: &RawJson, to: &RawJson) -> Option<(Option<RawJson>, Option<RawJson>)> {
+    let (before, after) = (
+        from.parse_as::<Vec<TaskId>>()?,
+        to.parse_as::<Vec<TaskId>>()?,
+    );
+    if before.len().max(after.len()) <= MAX_WHOLE_LIST {
         return None;
     }
     let without = |all: &[TaskId], others: &[TaskId]| {
         let others: HashSet<&TaskId> = others.iter().collect();
         let left: Vec<&TaskId> = all.iter().filter(|id| !others.contains(id)).collect();
-        Raw::of(&left).ok()
+        RawJson::from_value(&left).ok()
     };
     Some((without(&before, &after), without(&after, &before)))
 }
 
 /// Replays a task's events, oldest first, into its history with values before and after.
-pub fn history(events: &[Event]) -> Vec<HistoryEntry> {
-    let mut fold = Fold::default();
-    events.iter().map(|event| fold.take(event)).collect()
+pub fn replay_history(events: &[Event]) -> Vec<TaskHistoryEntry> {
+    let mut fold = HistoryReplay::default();
+    events.iter().map(|event| fold.add_event(event)).collect()
 }
 
-/// Incremental form of [`history`], for a history that is too long to hold in memory.
+/// Incremental form of [`replay_history`], for a history that is too long to hold in memory.
 #[derive(Debug, Default)]
-pub struct Fold {
-    state: Fields,
+pub struct HistoryReplay {
+    state: RawObject,
 }
 
-impl Fold {
+impl HistoryReplay {
     /// Returns the history entry of the next event.
-    pub fn take(&mut self, event: &Event) -> HistoryEntry {
-        entry(event, &mut self.state)
+    pub fn add_event(&mut self, event: &Event) -> TaskHistoryEntry {
+        history_entry(event, &mut self.state)
     }
 }
 
-fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
-    let mut entry = HistoryEntry {
+fn history_entry(event: &Event, state: &mut RawObject) -> TaskHistoryEntry {
+    let mut entry = TaskHistoryEntry {
         seq: event.seq,
         at: event.at.clone(),
         actor: event.actor.clone(),
@@ -177,32 +135,35 @@ fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
         changes: Vec::new(),
         data: None,
     };
-    let whole = matches!(
-        event.kind.as_str(),
-        kind::TASK_CREATED | kind::TASK_IMPORTED
-    );
-    let (version, changes) = if whole {
-        let mut all: Fields = event.data.to().unwrap_or_default();
-        let version = all.take("version").and_then(|v| v.to::<u64>());
-        for technical in ["id", "createdAt", "updatedAt"] {
-            all.take(technical);
+    let (version, changes) = match event.payload() {
+        Some(EventPayload::TaskCreated(created) | EventPayload::TaskImported(created)) => {
+            (created.version(), created.into_changeable_fields())
         }
-        (version, all)
-    } else if let Some(changed) = event.data.to::<Changed>() {
-        (Some(changed.version), changed.changes)
-    } else {
-        entry.data = Some(event.data.clone());
-        return entry;
+        Some(
+            EventPayload::TaskUpdated(changed)
+            | EventPayload::TaskLinked(changed)
+            | EventPayload::TaskClaimed(changed)
+            | EventPayload::TaskStarted(changed)
+            | EventPayload::TaskReleased(changed)
+            | EventPayload::TaskCompleted(changed)
+            | EventPayload::TaskDeleted(changed)
+            | EventPayload::TaskApproved(changed),
+        ) => (changed.version, changed.changes),
+        // Comments, heartbeats, refusals, and events of a newer version change no field that is replayed.
+        _ => {
+            entry.data = Some(event.data.clone());
+            return entry;
+        }
     };
-    entry.version = version;
+    entry.version = Some(version);
     for (field, value) in changes.iter() {
         let from = state.get(field).cloned();
         let to = (!value.is_null()).then(|| value.clone());
         if from != to {
-            entry.changes.push(FieldChange::of(field, from, to));
+            entry.changes.push(TaskFieldChange::new(field, from, to));
         }
     }
-    state.merge(&changes);
+    state.merge_patch(&changes);
     entry
 }
 
@@ -210,35 +171,35 @@ fn entry(event: &Event, state: &mut Fields) -> HistoryEntry {
 mod tests {
     use super::*;
 
-    fn linked(seq: u64, blocks: &[u64]) -> Event {
+    fn linked_event(seq: u64, blocks: &[u64]) -> Event {
         let ids: Vec<String> = blocks.iter().map(u64::to_string).collect();
         let data = serde_json::json!({ "version": seq, "changes": { "blocks": ids } });
         Event {
             seq,
             at: Timestamp::from_millis(0),
             actor: "ada".to_owned(),
-            kind: kind::TASK_LINKED.to_owned(),
+            kind: EventKind::TaskLinked.as_str().to_owned(),
             subject: "task/1".to_owned(),
-            data: Raw::of(&data).unwrap(),
+            data: RawJson::from_value(&data).unwrap(),
         }
     }
 
     #[test]
-    fn a_long_list_is_told_by_what_was_put_in_and_taken_out() {
-        let many: Vec<u64> = (2..500).collect();
-        let more: Vec<u64> = (3..501).collect();
-        let told = history(&[
-            linked(1, &[2]),
-            linked(2, &[2, 3]),
-            linked(3, &many),
-            linked(4, &more),
+    fn long_list_shows_only_additions_and_removals() {
+        let old_ids: Vec<u64> = (2..500).collect();
+        let new_ids: Vec<u64> = (3..501).collect();
+        let history = replay_history(&[
+            linked_event(1, &[2]),
+            linked_event(2, &[2, 3]),
+            linked_event(3, &old_ids),
+            linked_event(4, &new_ids),
         ]);
-        let text = |raw: &Option<Raw>| raw.as_ref().map(|raw| raw.text().to_owned());
-        let short = &told[1].changes[0];
-        assert!(!short.partly);
+        let text = |raw: &Option<RawJson>| raw.as_ref().map(|raw| raw.as_str().to_owned());
+        let short = &history[1].changes[0];
+        assert!(!short.is_truncated);
         assert_eq!(text(&short.to).unwrap(), r#"["2","3"]"#);
-        let long = &told[3].changes[0];
-        assert!(long.partly);
+        let long = &history[3].changes[0];
+        assert!(long.is_truncated);
         assert_eq!(text(&long.from).unwrap(), r#"["2"]"#);
         assert_eq!(text(&long.to).unwrap(), r#"["500"]"#);
     }

@@ -1,42 +1,43 @@
-//! Tasks: the record, its state machine, and the rules for changing it, one file per rule.
+//! Tasks: the record, its state machine, and the rules for changing it.
 //!
-//! Each `decide` function checks a request against the current record and returns the new record with its
-//! changeset.
+//! Each `decide_*` function checks a request, against the current record if there is one, and returns the
+//! result with the writes for it. [`task_decision`] has the types and checks that most of them share. Other
+//! modules only read: [`graph`], [`history`], [`recommendation`], [`stats`], [`task_search`] and
+//! [`time_tracking`]. [`task_files`] imports tasks.
 
-pub mod approve;
 pub mod claim;
 pub mod comment;
 pub mod create;
-pub mod depend;
+pub mod dependency;
 pub mod graph;
 pub mod history;
-mod owner;
-pub mod recommend;
-pub mod record;
-pub mod search;
+mod ownership;
+pub mod recommendation;
 pub mod stats;
 pub mod status;
+pub mod task_approval;
+pub mod task_decision;
+mod task_field;
 pub mod task_files;
+pub mod task_record;
+pub mod task_search;
 pub mod task_type;
-pub mod text;
+pub mod text_limits;
 pub mod time_tracking;
 mod transition;
 pub mod update;
 
 pub use comment::{Comment, NewComment};
-pub use owner::fits_role;
-pub use record::{Approval, Task, TaskRecord, TaskSummary};
+pub use ownership::has_required_role;
 pub use status::TaskStatus;
+pub use task_field::TaskField;
+pub use task_record::{Task, TaskApproval, TaskRecord, TaskSummary};
 pub use task_type::TaskType;
 
 use crate::id::TaskId;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Refusal, TaskRefusal};
 
 /// Returns the refusal for an unknown task.
-pub fn not_found(id: TaskId) -> Refusal {
-    Refusal::new(
-        Code::TaskNotFound,
-        format!("Task #{id} not found."),
-        "run `polis task list` to see the tasks there are",
-    )
+pub fn task_not_found(id: TaskId) -> Refusal {
+    Refusal::from(TaskRefusal::NotFound { id })
 }

@@ -1,126 +1,139 @@
-//! Success statistics of 004 §9.1, computed from the commit log.
+//! Task statistics: role match, conflict and cross-role rates and durations, computed from the event log.
 //!
-//! They are exact, because every assignment, update and refusal is an event, and per period, because events
-//! have a time. A rate is a percentage, and null if its denominator is zero.
+//! They implement the success metrics of requirement 004 (docs/requirements.md). [`StatisticsCounter`] counts
+//! the events of one period. The figures are exact, because every assignment, update and refusal is an event.
+//! A rate is a percentage, and null if its denominator is zero.
 
-use crate::event::kind;
+use crate::number::saturating_cast;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::history::{Changed, Refused};
-use crate::event::Event;
-use crate::time::Timestamp;
+use crate::event::{Event, EventArea, EventKind, EventPayload, TaskChangedEvent};
+use crate::timestamp::Timestamp;
 
-/// The figures of one period.
+/// Task statistics of one period.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Figures {
+pub struct TaskStatistics {
     /// Assigned tasks whose owner has the required role (or that require none), in percent.
     pub role_match_rate: Option<f64>,
-    /// Refused for a version conflict, of all attempts to update, in percent.
+    /// Updates refused because of a version conflict, in percent of all attempted updates.
     pub conflict_rate: Option<f64>,
     /// Assigned tasks whose owner has another role than the required one, in percent.
     pub cross_role_rate: Option<f64>,
-    /// Refused because the state machine has no such step.
+    /// Updates refused because the state machine does not allow the transition.
     pub invalid_transitions: u64,
-    /// Tasks created (imported ones too).
+    /// Tasks created, including imported ones.
     pub created: u64,
     /// Tasks completed.
     pub completed: u64,
     /// Tasks deleted.
     pub deleted: u64,
-    /// Tasks that were given an owner.
+    /// Tasks assigned to an owner.
     pub assigned: u64,
-    /// Of those, with the required role.
+    /// Assigned tasks whose owner has the required role.
     pub matched: u64,
-    /// Of those, with another role.
+    /// Assigned tasks whose owner has another role.
     pub cross_role: u64,
-    /// Updates carried out: field changes, claims, releases, completions, deletions, approvals.
+    /// Successful updates: field changes, claims, releases, completions, deletions, approvals.
     pub updates: u64,
-    /// Updates refused, for whatever reason.
+    /// Refused updates.
     pub refused: u64,
-    /// Of those, for a version conflict.
+    /// Updates refused because of a version conflict.
     pub version_conflicts: u64,
-    /// Refusals by code.
+    /// Number of refusals, by code.
     pub refusals: BTreeMap<String, u64>,
-    /// Mean time from beginning to completion.
+    /// Mean time from start to completion.
     pub average_duration_ms: Option<f64>,
-    /// The same by type of task.
+    /// Mean time from start to completion, by task type.
     pub average_duration_ms_by_type: BTreeMap<String, f64>,
 }
 
-/// A period and its figures.
+/// A period and its statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Period {
-    /// Where it begins.
+pub struct StatisticsPeriod {
+    /// Start of the period.
     pub from: Timestamp,
-    /// Its figures.
+    /// Statistics of the period.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: TaskStatistics,
 }
 
 /// Accumulates the events of one period.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
-    figures: Figures,
+pub struct StatisticsCounter {
+    figures: TaskStatistics,
     /// For each task, whether its last assignment matched the required role.
     assignments: BTreeMap<String, bool>,
     /// Count and total of completed tasks' durations, by type.
     durations: BTreeMap<String, (u64, i64)>,
 }
 
-impl Tally {
-    /// Adds an event.
-    pub fn add(&mut self, event: &Event) {
-        let figures = &mut self.figures;
-        match event.kind.as_str() {
-            kind::TASK_CREATED | kind::TASK_IMPORTED => figures.created += 1,
-            kind::TASK_REFUSED => {
-                if let Some(refused) = event.data.to::<Refused>() {
-                    figures.refused += 1;
-                    match refused.code.as_str() {
-                        "version_mismatch" => figures.version_conflicts += 1,
-                        "invalid_transition" => figures.invalid_transitions += 1,
-                        _ => {}
-                    }
-                    *figures.refusals.entry(refused.code).or_default() += 1;
-                }
-            }
+impl StatisticsCounter {
+    /// Counts an event. Ignores events that do not concern tasks, and those that this version cannot read.
+    pub fn add_event(&mut self, event: &Event) {
+        match event.known_kind() {
+            Some(EventKind::TaskCreated | EventKind::TaskImported) => self.figures.created += 1,
             // The task at the other end of a new dependency changes too, but no caller updated it.
-            kind::TASK_LINKED => {}
-            kind if kind.starts_with("task.") => {
-                let Some(changed) = event.data.to::<Changed>() else {
-                    return;
-                };
-                figures.updates += 1;
-                match kind {
-                    kind::TASK_COMPLETED => figures.completed += 1,
-                    kind::TASK_DELETED => figures.deleted += 1,
-                    _ => {}
-                }
-                if let Some(assignment) = &changed.assignment {
-                    self.assignments
-                        .insert(event.subject.clone(), assignment.matched);
-                }
-                if let Some(ms) = changed.duration_ms {
-                    let slot = self
-                        .durations
-                        .entry(changed.task_type.unwrap_or_default())
-                        .or_default();
-                    slot.0 += 1;
-                    slot.1 += ms;
-                }
-            }
+            Some(EventKind::TaskLinked) => {}
+            Some(kind) if kind.area() == EventArea::Task => self.add_attempt(event),
             _ => {}
         }
     }
 
+    /// Counts an update or a refused update.
+    fn add_attempt(&mut self, event: &Event) {
+        match event.payload() {
+            Some(EventPayload::TaskRefused(refusal)) => {
+                self.figures.refused += 1;
+                match refusal.code.as_str() {
+                    "version_mismatch" => self.figures.version_conflicts += 1,
+                    "invalid_transition" => self.figures.invalid_transitions += 1,
+                    _ => {}
+                }
+                *self.figures.refusals.entry(refusal.code).or_default() += 1;
+            }
+            Some(EventPayload::TaskCompleted(changed)) => {
+                self.figures.completed += 1;
+                self.add_update(&event.subject, changed);
+            }
+            Some(EventPayload::TaskDeleted(changed)) => {
+                self.figures.deleted += 1;
+                self.add_update(&event.subject, changed);
+            }
+            Some(
+                EventPayload::TaskUpdated(changed)
+                | EventPayload::TaskClaimed(changed)
+                | EventPayload::TaskStarted(changed)
+                | EventPayload::TaskReleased(changed)
+                | EventPayload::TaskApproved(changed),
+            ) => self.add_update(&event.subject, changed),
+            // Comments and renewed leases.
+            _ => {}
+        }
+    }
+
+    fn add_update(&mut self, task: &str, changed: TaskChangedEvent) {
+        self.figures.updates += 1;
+        if let Some(assignment) = &changed.assignment {
+            self.assignments.insert(task.to_owned(), assignment.matched);
+        }
+        if let Some(ms) = changed.duration_ms {
+            let slot = self
+                .durations
+                .entry(changed.task_type.unwrap_or_default())
+                .or_default();
+            slot.0 += 1;
+            slot.1 += ms;
+        }
+    }
+
     /// Returns the statistics of the added events.
-    pub fn figures(&self) -> Figures {
+    pub fn statistics(&self) -> TaskStatistics {
         let mut figures = self.figures.clone();
-        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let count = |n: usize| saturating_cast::<u64>(n);
         figures.assigned = count(self.assignments.len());
         figures.matched = count(
             self.assignments
@@ -129,27 +142,27 @@ impl Tally {
                 .count(),
         );
         figures.cross_role = figures.assigned - figures.matched;
-        figures.role_match_rate = percent(figures.matched, figures.assigned);
-        figures.cross_role_rate = percent(figures.cross_role, figures.assigned);
+        figures.role_match_rate = percentage(figures.matched, figures.assigned);
+        figures.cross_role_rate = percentage(figures.cross_role, figures.assigned);
         figures.conflict_rate =
-            percent(figures.version_conflicts, figures.updates + figures.refused);
+            percentage(figures.version_conflicts, figures.updates + figures.refused);
         let (n, total) = self
             .durations
             .values()
             .fold((0, 0), |(n, t), (m, u)| (n + m, t + u));
-        figures.average_duration_ms = mean(total, n);
+        figures.average_duration_ms = mean_of(total, n);
         figures.average_duration_ms_by_type = self
             .durations
             .iter()
             .filter(|(name, _)| !name.is_empty())
-            .filter_map(|(name, (n, total))| Some((name.clone(), mean(*total, *n)?)))
+            .filter_map(|(name, (n, total))| Some((name.clone(), mean_of(*total, *n)?)))
             .collect();
         figures
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-fn percent(part: u64, whole: u64) -> Option<f64> {
+fn percentage(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
 
@@ -157,6 +170,6 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
     clippy::cast_precision_loss,
     reason = "milliseconds of work stay far below 2^52"
 )]
-fn mean(total: i64, n: u64) -> Option<f64> {
+fn mean_of(total: i64, n: u64) -> Option<f64> {
     (n > 0).then(|| total as f64 / n as f64)
 }

@@ -1,26 +1,26 @@
-//! The task state machine: four states and a transition table.
+//! The task state machine: four statuses and a transition table.
 //!
 //! [`TRANSITIONS`] lists every allowed transition and the callers that may make it. Blockers and approval are
-//! checked in `step`.
+//! checked in `transition`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::id::quoted;
-use crate::refusal::{Code, Refusal};
-use crate::refusal_serde::from_text;
+use crate::id::quote_untrusted;
+use crate::refusal::{Refusal, TaskRefusal};
+use crate::refusal_serde::deserialize_from_text;
 
-/// Where a task stands.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Being worked on.
+    /// An agent works on it, or it was released.
     InProgress,
-    /// Done.
+    /// Finished.
     Completed,
-    /// Gone from lists; the end.
+    /// Removed from lists; final.
     Deleted,
 }
 
@@ -28,27 +28,27 @@ use TaskStatus::{Completed, Deleted, InProgress, Pending};
 
 /// Callers that may make a transition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
-    /// All callers.
+pub enum TransitionCallers {
+    /// Every caller that may update the task.
     Anyone,
-    /// The team lead and the person.
+    /// Callers that may delete completed tasks: by default, the team lead and the person.
     Lead,
 }
 
 /// All allowed transitions. Any other is forbidden.
-pub const TRANSITIONS: [(TaskStatus, TaskStatus, Who); 5] = [
-    (Pending, InProgress, Who::Anyone),
-    (Pending, Deleted, Who::Anyone),
-    (InProgress, Completed, Who::Anyone),
-    (InProgress, Deleted, Who::Anyone),
-    (Completed, Deleted, Who::Lead),
+pub const TRANSITIONS: [(TaskStatus, TaskStatus, TransitionCallers); 5] = [
+    (Pending, InProgress, TransitionCallers::Anyone),
+    (Pending, Deleted, TransitionCallers::Anyone),
+    (InProgress, Completed, TransitionCallers::Anyone),
+    (InProgress, Deleted, TransitionCallers::Anyone),
+    (Completed, Deleted, TransitionCallers::Lead),
 ];
 
 impl TaskStatus {
-    /// All states.
+    /// All statuses, in the order of the work.
     pub const ALL: [Self; 4] = [Pending, InProgress, Completed, Deleted];
 
-    /// Returns the state as text.
+    /// Returns the status as text.
     pub fn as_str(self) -> &'static str {
         match self {
             Pending => "pending",
@@ -58,35 +58,31 @@ impl TaskStatus {
         }
     }
 
-    /// Returns the state with this name, if it exists.
+    /// Returns the status with this name, if it exists.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.as_str() == name)
     }
 
-    /// Parses a state. Fails with `invalid_status`, listing the valid states.
+    /// Parses a status. Fails with `invalid_status`, listing the valid ones.
     pub fn parse(name: &str) -> Result<Self, Refusal> {
         Self::from_name(name).ok_or_else(|| {
-            Refusal::new(
-                Code::InvalidStatus,
-                format!(
-                    "Invalid status: {}. Valid: pending, in_progress, completed, deleted.",
-                    quoted(name)
-                ),
-                "use one of the valid states",
-            )
+            Refusal::from(TaskRefusal::InvalidStatus {
+                name: quote_untrusted(name),
+            })
         })
     }
 
-    /// Returns whether a task in this state no longer blocks others.
-    pub fn is_settled(self) -> bool {
+    /// Returns whether a task of this status no longer blocks others.
+    pub fn is_finished(self) -> bool {
         matches!(self, Completed | Deleted)
     }
 
-    /// Fails if the transition is not in the table or not allowed for this caller.
-    pub fn check_step(self, to: Self, lead: bool) -> Result<(), Refusal> {
+    /// Fails with `invalid_transition` if the table does not allow the transition, or only for callers that
+    /// may delete completed tasks. `lead` means that the caller may.
+    pub fn check_transition(self, to: Self, lead: bool) -> Result<(), Refusal> {
         let allowed = TRANSITIONS
             .iter()
-            .any(|&(a, b, who)| a == self && b == to && (lead || who == Who::Anyone));
+            .any(|&(a, b, who)| a == self && b == to && (lead || who == TransitionCallers::Anyone));
         if allowed {
             return Ok(());
         }
@@ -95,30 +91,43 @@ impl TaskStatus {
             .iter()
             .map(|(_, b, _)| format!("\"{}\"", b.as_str()))
             .collect();
-        let lead_only = !next.is_empty() && next.iter().all(|(.., who)| *who == Who::Lead);
-        Err(Refusal::new(
-            Code::InvalidTransition,
-            format!(
-                "Invalid status transition: \"{}\" -> \"{}\".\nAllowed transitions from \"{}\": [{}]{}.",
-                self.as_str(),
-                to.as_str(),
-                self.as_str(),
-                names.join(", "),
-                if lead_only { " (team-lead only)" } else { "" }
-            ),
-            match (self, to) {
-                (Pending, Completed) => "start it first: claim it or set its status to in_progress",
-                (InProgress, Pending) => "to give it back, release it: set its owner to \"\"",
-                (Completed, Deleted) => "ask the team lead to delete it",
-                _ => "create a new task for further work",
+        let lead_only =
+            !next.is_empty() && next.iter().all(|(.., who)| *who == TransitionCallers::Lead);
+        let allowed = names.join(", ");
+        let (from, to_name) = (self.as_str().to_owned(), to.as_str().to_owned());
+        Err(match (self, to) {
+            (Pending, Completed) => TaskRefusal::TransitionStartFirst {
+                from,
+                to: to_name,
+                allowed,
+                lead_only,
             },
-        ))
+            (InProgress, Pending) => TaskRefusal::TransitionReleaseInstead {
+                from,
+                to: to_name,
+                allowed,
+                lead_only,
+            },
+            (Completed, Deleted) => TaskRefusal::TransitionAskLeadToDelete {
+                from,
+                to: to_name,
+                allowed,
+                lead_only,
+            },
+            _ => TaskRefusal::TransitionCreateNew {
+                from,
+                to: to_name,
+                allowed,
+                lead_only,
+            },
+        }
+        .into())
     }
 }
 
 impl<'de> Deserialize<'de> for TaskStatus {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_text(deserializer, Self::parse)
+        deserialize_from_text(deserializer, Self::parse)
     }
 }
 
@@ -127,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_the_matrix_of_the_document() {
+    fn transition_table_matches_the_documented_matrix() {
         for from in TaskStatus::ALL {
             for to in TaskStatus::ALL {
                 let anyone = matches!(
@@ -136,33 +145,16 @@ mod tests {
                 );
                 let lead = anyone || (from, to) == (Completed, Deleted);
                 assert_eq!(
-                    from.check_step(to, false).is_ok(),
+                    from.check_transition(to, false).is_ok(),
                     anyone,
                     "{from:?} {to:?}"
                 );
-                assert_eq!(from.check_step(to, true).is_ok(), lead, "{from:?} {to:?}");
+                assert_eq!(
+                    from.check_transition(to, true).is_ok(),
+                    lead,
+                    "{from:?} {to:?}"
+                );
             }
         }
-    }
-
-    #[test]
-    fn refusals_speak_the_documents_words() {
-        assert_eq!(
-            Completed.check_step(Pending, false).unwrap_err().message,
-            "Invalid status transition: \"completed\" -> \"pending\".\n\
-             Allowed transitions from \"completed\": [\"deleted\"] (team-lead only)."
-        );
-        assert_eq!(
-            InProgress.check_step(Pending, true).unwrap_err().message,
-            "Invalid status transition: \"in_progress\" -> \"pending\".\n\
-             Allowed transitions from \"in_progress\": [\"completed\", \"deleted\"]."
-        );
-        assert!(
-            Deleted
-                .check_step(Pending, true)
-                .unwrap_err()
-                .message
-                .ends_with("from \"deleted\": [].")
-        );
     }
 }

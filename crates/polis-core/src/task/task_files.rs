@@ -1,267 +1,292 @@
-//! Import of task files: one `N.json` for each task, in the format of Claude Code and the source documents.
+//! Import of task files: one `N.json` for each task, in the format of Claude Code and requirement 004.
 //!
-//! Parsing repairs input that has one reasonable interpretation (§2.3) and reports every repair. Unknown
-//! fields, and fields with unusable values, are preserved unchanged and written again on export.
+//! [`parse_task`] reads one file, [`reconcile_outlines`] makes the numbers and dependencies of all files
+//! consistent. Both repair input that has one reasonable interpretation, and report every repair. Unknown
+//! fields, and optional fields with unusable values, are preserved unchanged and written again on export.
 
 use std::collections::{HashMap, HashSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::{Approval, Comment, Task, TaskStatus, TaskType, text};
+use super::{Comment, Task, TaskApproval, TaskStatus, TaskType, text_limits};
 use crate::id::TaskId;
-use crate::json::{Fields, MAX_DEPTH, Raw};
-use crate::time::Timestamp;
+use crate::json::{MAX_JSON_DEPTH, RawJson, RawObject};
+use crate::number::saturating_cast;
+use crate::refusal::{TaskFileProblem, TextField};
+use crate::timestamp::Timestamp;
 
 /// Maximum task number and version in a task file: the largest integer that JavaScript represents exactly,
 /// which leaves room in our columns for later numbers.
-pub const MAX_NUMBER: u64 = (1 << 53) - 1;
+pub const MAX_TASK_NUMBER: u64 = (1 << 53) - 1;
 
 /// A task read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadTask {
-    /// The task.
+pub struct ParsedTask {
+    /// The task, without its comments.
     pub task: Task,
     /// Comments contained in the file.
     pub comments: Vec<Comment>,
     /// Repairs that were necessary.
-    pub repairs: Vec<String>,
+    pub repairs: Vec<TaskFileProblem>,
 }
 
-/// Parses a task from its fields. `number` is the one in its file name.
-pub fn read_task(mut fields: Fields, number: Option<TaskId>) -> Result<ReadTask, String> {
+/// Parses a task from its fields. `number` is the one in its file name. Fails with the problem that cannot be
+/// repaired.
+pub fn parse_task(
+    mut fields: RawObject,
+    number: Option<TaskId>,
+) -> Result<ParsedTask, TaskFileProblem> {
     let mut repairs = Vec::new();
     let depth = fields.depth() + 1;
-    if depth > MAX_DEPTH {
-        return Err(format!(
-            "nested {depth} deep; at most {MAX_DEPTH} is accepted"
-        ));
+    if depth > MAX_JSON_DEPTH {
+        return Err(TaskFileProblem::NestedTooDeeply {
+            depth,
+            max_depth: MAX_JSON_DEPTH,
+        });
     }
-    if fields.has_half_character() {
-        return Err("a text holds half a character (a lone surrogate)".to_owned());
+    if fields.has_unpaired_surrogate() {
+        return Err(TaskFileProblem::UnpairedSurrogate);
     }
     // Fields that are computed when a task is shown are not part of it.
-    for shown in ["stale", "unblocked"] {
-        fields.take(shown);
+    for computed in ["stale", "unblocked"] {
+        fields.remove(computed);
     }
-    let id = read_id(&mut fields, number, &mut repairs)?;
-    let subject = required_text(&mut fields, "subject")?;
-    let description = match fields.take("description") {
+    let id = take_task_id(&mut fields, number, &mut repairs)?;
+    let subject = take_required_text(&mut fields, "subject")?;
+    let description = match fields.remove("description") {
         None => String::new(),
         Some(raw) if raw.is_null() => String::new(),
-        Some(raw) => raw.to::<String>().ok_or("description is not a text")?,
+        Some(raw) => raw
+            .parse_as::<String>()
+            .ok_or_else(|| not_a_text("description"))?,
     };
-    let status = match fields.take("status") {
+    let status = match fields.remove("status") {
         None => {
-            repairs.push("no status: taken as pending".to_owned());
+            repairs.push(TaskFileProblem::StatusAdded);
             TaskStatus::Pending
         }
-        Some(raw) => raw
-            .to::<TaskStatus>()
-            .ok_or_else(|| format!("unknown status {}", shown(&raw)))?,
+        Some(raw) => {
+            raw.parse_as::<TaskStatus>()
+                .ok_or_else(|| TaskFileProblem::UnknownStatus {
+                    value: shorten_json(&raw),
+                })?
+        }
     };
-    let owner = always(&mut fields, "owner", &mut repairs).unwrap_or_default();
-    let required_role =
-        optional::<String>(&mut fields, "requiredRole", &mut repairs).filter(|r| !r.is_empty());
+    let owner = take_required_field(&mut fields, "owner", &mut repairs).unwrap_or_default();
+    let required_role = take_optional_field::<String>(&mut fields, "requiredRole", &mut repairs)
+        .filter(|r| !r.is_empty());
     let texts = [&subject, &description, &owner];
     if texts
         .into_iter()
         .chain(&required_role)
         .any(|text| text.contains('\0'))
     {
-        return Err("a text contains NUL".to_owned());
+        return Err(TaskFileProblem::ContainsNul);
     }
-    if let Err(refusal) = text::check_line("subject", &subject)
-        .and_then(|()| text::check_text("description", &description))
+    if text_limits::check_line(TextField::Subject, &subject)
+        .and_then(|()| text_limits::check_text(TextField::Description, &description))
+        .is_err()
     {
-        repairs.push(format!("{} Kept all the same.", refusal.message));
+        repairs.push(TaskFileProblem::TextsTooLong);
     }
-    let blocks = read_ids(&mut fields, "blocks", &mut repairs);
-    let blocked_by = read_ids(&mut fields, "blockedBy", &mut repairs);
-    let version = always::<u64>(&mut fields, "version", &mut repairs).unwrap_or(1);
-    if !(1..=MAX_NUMBER).contains(&version) {
-        return Err(format!("the version {version} is out of range"));
+    let blocks = take_task_ids(&mut fields, "blocks", &mut repairs);
+    let blocked_by = take_task_ids(&mut fields, "blockedBy", &mut repairs);
+    let version = take_required_field::<u64>(&mut fields, "version", &mut repairs).unwrap_or(1);
+    if !(1..=MAX_TASK_NUMBER).contains(&version) {
+        return Err(TaskFileProblem::VersionOutOfRange { version });
     }
-    if id.number() > MAX_NUMBER {
-        return Err(format!("the id {id} is out of range"));
+    if id.number() > MAX_TASK_NUMBER {
+        return Err(TaskFileProblem::IdOutOfRange { id });
     }
-    let comments =
-        optional::<Vec<Comment>>(&mut fields, "comments", &mut repairs).unwrap_or_default();
+    let comments = take_optional_field::<Vec<Comment>>(&mut fields, "comments", &mut repairs)
+        .unwrap_or_default();
     let task = Task {
         id,
         subject,
         description,
-        active_form: optional(&mut fields, "activeForm", &mut repairs),
+        active_form: take_optional_field(&mut fields, "activeForm", &mut repairs),
         status,
         owner,
-        metadata: optional(&mut fields, "metadata", &mut repairs),
+        metadata: take_optional_field(&mut fields, "metadata", &mut repairs),
         blocks,
         blocked_by,
-        created_at: read_time(&mut fields, "createdAt", &mut repairs),
-        updated_at: read_time(&mut fields, "updatedAt", &mut repairs),
+        created_at: take_timestamp(&mut fields, "createdAt", &mut repairs),
+        updated_at: take_timestamp(&mut fields, "updatedAt", &mut repairs),
         required_role,
         version,
-        task_type: optional::<TaskType>(&mut fields, "taskType", &mut repairs),
-        claimed_at: read_time(&mut fields, "claimedAt", &mut repairs),
-        started_at: read_time(&mut fields, "startedAt", &mut repairs),
-        completed_at: read_time(&mut fields, "completedAt", &mut repairs),
-        lease_ms: optional(&mut fields, "leaseMs", &mut repairs),
-        lease_expires_at: read_time(&mut fields, "leaseExpiresAt", &mut repairs),
-        approval: optional::<Approval>(&mut fields, "approval", &mut repairs),
+        task_type: take_optional_field::<TaskType>(&mut fields, "taskType", &mut repairs),
+        claimed_at: take_timestamp(&mut fields, "claimedAt", &mut repairs),
+        started_at: take_timestamp(&mut fields, "startedAt", &mut repairs),
+        completed_at: take_timestamp(&mut fields, "completedAt", &mut repairs),
+        lease_ms: take_optional_field(&mut fields, "leaseMs", &mut repairs),
+        lease_expires_at: take_timestamp(&mut fields, "leaseExpiresAt", &mut repairs),
+        approval: take_optional_field::<TaskApproval>(&mut fields, "approval", &mut repairs),
         extra: fields,
     };
-    Ok(ReadTask {
+    Ok(ParsedTask {
         task,
         comments,
         repairs,
     })
 }
 
-fn read_id(
-    fields: &mut Fields,
+fn take_task_id(
+    fields: &mut RawObject,
     number: Option<TaskId>,
-    repairs: &mut Vec<String>,
-) -> Result<TaskId, String> {
-    let Some(raw) = fields.take("id") else {
-        let id = number.ok_or("no id")?;
-        repairs.push(format!("no id: taken from the file name, {id}"));
+    repairs: &mut Vec<TaskFileProblem>,
+) -> Result<TaskId, TaskFileProblem> {
+    let Some(raw) = fields.remove("id") else {
+        let id = number.ok_or_else(|| missing_field("id"))?;
+        repairs.push(TaskFileProblem::IdFromFileName { id });
         return Ok(id);
     };
-    if let Some(id) = raw.to::<TaskId>() {
-        if let Some(named) = number.filter(|named| *named != id) {
-            repairs.push(format!(
-                "the file is named {named} but holds the id {id}, which counts"
-            ));
+    if let Some(id) = raw.parse_as::<TaskId>() {
+        if let Some(file_id) = number.filter(|file_id| *file_id != id) {
+            repairs.push(TaskFileProblem::OtherIdInName { file_id, id });
         }
         return Ok(id);
     }
-    let text = raw.to::<String>().unwrap_or_else(|| raw.text().to_owned());
+    let text = raw
+        .parse_as::<String>()
+        .unwrap_or_else(|| raw.as_str().to_owned());
     let digits = text.trim_start_matches('0');
-    let id: TaskId = digits
-        .parse()
-        .map_err(|_| format!("the id {} is not a decimal number", shown(&raw)))?;
-    repairs.push(format!("the id {} is written as \"{id}\"", shown(&raw)));
+    let value = shorten_json(&raw);
+    let Ok(id) = digits.parse::<TaskId>() else {
+        return Err(TaskFileProblem::IdNotANumber { value });
+    };
+    repairs.push(TaskFileProblem::IdNormalized { value, id });
     Ok(id)
 }
 
-fn required_text(fields: &mut Fields, key: &str) -> Result<String, String> {
-    let raw = fields.take(key).ok_or_else(|| format!("no {key}"))?;
-    raw.to::<String>()
-        .ok_or_else(|| format!("{key} is not a text"))
+fn take_required_text(fields: &mut RawObject, key: &str) -> Result<String, TaskFileProblem> {
+    let raw = fields.remove(key).ok_or_else(|| missing_field(key))?;
+    raw.parse_as::<String>().ok_or_else(|| not_a_text(key))
+}
+
+fn missing_field(key: &str) -> TaskFileProblem {
+    TaskFileProblem::FieldMissing {
+        key: key.to_owned(),
+    }
+}
+
+fn not_a_text(key: &str) -> TaskFileProblem {
+    TaskFileProblem::FieldNotAText {
+        key: key.to_owned(),
+    }
 }
 
 /// Reads a field that every task has. A value of the wrong type is dropped, because it cannot be kept in
 /// addition to the field.
-fn always<T: serde::de::DeserializeOwned>(
-    fields: &mut Fields,
+fn take_required_field<T: serde::de::DeserializeOwned>(
+    fields: &mut RawObject,
     key: &str,
-    repairs: &mut Vec<String>,
+    repairs: &mut Vec<TaskFileProblem>,
 ) -> Option<T> {
-    let raw = fields.take(key).filter(|raw| !raw.is_null())?;
-    let value = serde_json::from_str(raw.text()).ok();
+    let raw = fields.remove(key).filter(|raw| !raw.is_null())?;
+    let value = serde_json::from_str(raw.as_str()).ok();
     if value.is_none() {
-        repairs.push(format!("{key} {} cannot be used; dropped", shown(&raw)));
+        repairs.push(TaskFileProblem::ValueDropped {
+            key: key.to_owned(),
+            value: shorten_json(&raw),
+        });
     }
     value
 }
 
 /// Reads an optional field. A value of the wrong type is kept as it is and reported.
-fn optional<T: serde::de::DeserializeOwned>(
-    fields: &mut Fields,
+fn take_optional_field<T: serde::de::DeserializeOwned>(
+    fields: &mut RawObject,
     key: &str,
-    repairs: &mut Vec<String>,
+    repairs: &mut Vec<TaskFileProblem>,
 ) -> Option<T> {
     // A null means no value, and is exported again unchanged.
     let raw = fields.get(key).filter(|raw| !raw.is_null())?;
-    if let Ok(value) = serde_json::from_str(raw.text()) {
-        fields.take(key);
+    if let Ok(value) = serde_json::from_str(raw.as_str()) {
+        fields.remove(key);
         return Some(value);
     }
-    repairs.push(format!("{key} {} is kept but cannot be used", shown(raw)));
+    repairs.push(TaskFileProblem::ValueKept {
+        key: key.to_owned(),
+        value: shorten_json(raw),
+    });
     None
 }
 
-fn read_time(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Option<Timestamp> {
+fn take_timestamp(
+    fields: &mut RawObject,
+    key: &str,
+    repairs: &mut Vec<TaskFileProblem>,
+) -> Option<Timestamp> {
     let text: String = fields
         .get(key)
         .filter(|raw| !raw.is_null())?
-        .to()
+        .parse_as()
         .unwrap_or_default();
     let time = Timestamp::parse(&text);
     if time.is_some() {
-        fields.take(key);
+        fields.remove(key);
     } else {
-        repairs.push(format!("{key} is kept but is no ISO 8601 time"));
+        repairs.push(TaskFileProblem::TimeKept {
+            key: key.to_owned(),
+        });
     }
     time
 }
 
-fn read_ids(fields: &mut Fields, key: &str, repairs: &mut Vec<String>) -> Vec<TaskId> {
-    let Some(raw) = fields.take(key) else {
+fn take_task_ids(
+    fields: &mut RawObject,
+    key: &str,
+    repairs: &mut Vec<TaskFileProblem>,
+) -> Vec<TaskId> {
+    let Some(raw) = fields.remove(key) else {
         return Vec::new();
     };
     let mut ids = Vec::new();
     let mut seen = HashSet::new();
-    let entries = raw.to::<Vec<Raw>>().unwrap_or_else(|| {
+    let entries = raw.parse_as::<Vec<RawJson>>().unwrap_or_else(|| {
         if !raw.is_null() {
-            repairs.push(format!("{key} {} is not a list; dropped", shown(&raw)));
+            repairs.push(TaskFileProblem::ListDropped {
+                key: key.to_owned(),
+                value: shorten_json(&raw),
+            });
         }
         Vec::new()
     });
     for entry in entries {
         let text = entry
-            .to::<String>()
-            .unwrap_or_else(|| entry.text().to_owned());
+            .parse_as::<String>()
+            .unwrap_or_else(|| entry.as_str().to_owned());
         match text.parse::<TaskId>() {
-            Ok(id) if !seen.insert(id) => repairs.push(format!("{key} named {id} twice")),
+            Ok(id) if !seen.insert(id) => repairs.push(TaskFileProblem::EntryTwice {
+                key: key.to_owned(),
+                id,
+            }),
             Ok(id) => ids.push(id),
-            Err(_) => repairs.push(format!(
-                "{key} named {}, which is no task id; dropped",
-                shown(&entry)
-            )),
+            Err(_) => repairs.push(TaskFileProblem::EntryNotAnId {
+                key: key.to_owned(),
+                value: shorten_json(&entry),
+            }),
         }
     }
     ids
 }
 
-fn shown(raw: &Raw) -> String {
-    let mut text: String = raw.text().chars().take(60).collect();
-    if text.len() < raw.text().len() {
+fn shorten_json(raw: &RawJson) -> String {
+    let mut text: String = raw.as_str().chars().take(60).collect();
+    if text.len() < raw.as_str().len() {
         text.push('…');
     }
     text
 }
 
-/// What was mended in an import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Repair {
-    /// The file.
-    pub file: String,
-    /// The task.
-    pub id: TaskId,
-    /// What was mended.
-    pub what: String,
-}
-
-/// What was left out of an import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Skip {
-    /// The file.
-    pub file: String,
-    /// Why.
-    pub why: String,
-}
-
-/// The data of each task that an import needs to reconcile all of them; small, so that a hundred thousand fit
-/// in memory.
+/// The data of a task that an import needs to reconcile all of them; small, so that a hundred thousand fit in
+/// memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outline {
-    /// Index of its file in the list.
+pub struct ImportOutline {
+    /// Index of its file in the import's list of files.
     pub file: u32,
-    /// The number it will get.
+    /// Number that the task will get.
     pub id: TaskId,
     /// Whether it no longer blocks others.
-    pub settled: bool,
+    pub is_finished: bool,
     /// Tasks that wait for it.
     pub blocks: Vec<TaskId>,
     /// Tasks it waits for.
@@ -271,27 +296,21 @@ pub struct Outline {
 /// Makes numbers unique, makes edges two-sided, removes edges to unknown tasks and breaks cycles, and reports
 /// the changes.
 ///
-/// `above` is the highest number assigned before; `name` returns the file name of an outline. Deterministic:
-/// the same files give the same result, so that an import can be repeated.
-pub fn reconcile(
-    outlines: &mut [Outline],
-    above: u64,
-    name: &dyn Fn(&Outline) -> String,
-    repairs: &mut Vec<Repair>,
+/// `minimum` is the highest number assigned before; `name` returns the file name of an outline; `report`
+/// receives the changes.
+/// Deterministic: the same files give the same result, so that an import can be repeated.
+pub fn reconcile_outlines(
+    outlines: &mut [ImportOutline],
+    minimum: u64,
+    name: &dyn Fn(&ImportOutline) -> String,
+    report: &mut dyn FnMut(&ImportOutline, TaskFileProblem),
 ) {
-    number_once(outlines, above, name, repairs);
+    deduplicate_numbers(outlines, minimum, name, report);
     let at: HashMap<TaskId, usize> = outlines
         .iter()
         .enumerate()
         .map(|(n, o)| (o.id, n))
         .collect();
-    let mut tell = |o: &Outline, what: String| {
-        repairs.push(Repair {
-            file: name(o),
-            id: o.id,
-            what,
-        });
-    };
     for outline in outlines.iter_mut() {
         let id = outline.id;
         for field in ["blocks", "blockedBy"] {
@@ -300,17 +319,18 @@ pub fn reconcile(
             } else {
                 &mut outline.blocked_by
             };
-            let (known, dropped): (Vec<_>, Vec<_>) = list
+            let (existing, dropped): (Vec<_>, Vec<_>) = list
                 .iter()
                 .partition(|other| **other != id && at.contains_key(other));
-            *list = known;
+            *list = existing;
             for other in dropped {
-                let why = if other == id {
-                    "itself"
+                let key = field.to_owned();
+                let problem = if other == id {
+                    TaskFileProblem::EntryIsItself { key, id: other }
                 } else {
-                    "a task that is not there"
+                    TaskFileProblem::EntryUnknown { key, id: other }
                 };
-                tell(outline, format!("{field} named {other}, {why}; dropped"));
+                report(outline, problem);
             }
         }
     }
@@ -328,53 +348,51 @@ pub fn reconcile(
             }
         }
     }
-    for (n, waits, other) in missing {
+    for (n, is_blocked, other) in missing {
         let outline = &mut outlines[n];
-        let (list, field) = if waits {
+        let (list, field) = if is_blocked {
             (&mut outline.blocked_by, "blockedBy")
         } else {
             (&mut outline.blocks, "blocks")
         };
         if !list.contains(&other) {
             list.push(other);
-            tell(
-                outline,
-                format!("{field} lacked {other}, which named this task; added"),
-            );
+            let problem = TaskFileProblem::EntryAdded {
+                key: field.to_owned(),
+                id: other,
+            };
+            report(outline, problem);
         }
     }
-    for (from, to) in closing_edges(outlines, &at) {
+    for (from, to) in cycle_closing_edges(outlines, &at) {
         let (a, b) = (at[&from], at[&to]);
         outlines[a].blocks.retain(|id| *id != to);
         outlines[b].blocked_by.retain(|id| *id != from);
-        tell(
-            &outlines[b],
-            format!("blockedBy named {from}, which closes a circle; dropped on both sides"),
-        );
+        report(&outlines[b], TaskFileProblem::EntryClosesCycle { id: from });
     }
 }
 
 /// Assigns new numbers, above all others, to the second and later tasks with the same number.
-fn number_once(
-    outlines: &mut [Outline],
-    above: u64,
-    name: &dyn Fn(&Outline) -> String,
-    repairs: &mut Vec<Repair>,
+fn deduplicate_numbers(
+    outlines: &mut [ImportOutline],
+    minimum: u64,
+    name: &dyn Fn(&ImportOutline) -> String,
+    report: &mut dyn FnMut(&ImportOutline, TaskFileProblem),
 ) {
     let largest = outlines.iter().map(|o| o.id.number()).max().unwrap_or(0);
-    let mut next = largest.max(above);
+    let mut next = largest.max(minimum);
     // The file named after the number keeps it.
-    let keeper = |o: &Outline| name(o) == format!("{}.json", o.id);
-    let mut taken: HashMap<TaskId, usize> = HashMap::with_capacity(outlines.len());
+    let has_own_name = |o: &ImportOutline| name(o) == format!("{}.json", o.id);
+    let mut owners: HashMap<TaskId, usize> = HashMap::with_capacity(outlines.len());
     for n in 0..outlines.len() {
-        let held = *taken.entry(outlines[n].id).or_insert(n);
-        if held != n && !keeper(&outlines[held]) && keeper(&outlines[n]) {
-            taken.insert(outlines[n].id, n);
+        let first = *owners.entry(outlines[n].id).or_insert(n);
+        if first != n && !has_own_name(&outlines[first]) && has_own_name(&outlines[n]) {
+            owners.insert(outlines[n].id, n);
         }
     }
     for (n, outline) in outlines.iter_mut().enumerate() {
         let old = outline.id;
-        if taken.get(&old) == Some(&n) {
+        if owners.get(&old) == Some(&n) {
             continue;
         }
         next += 1;
@@ -382,46 +400,45 @@ fn number_once(
             continue;
         };
         outline.id = id;
-        repairs.push(Repair {
-            file: name(outline),
-            id,
-            what: format!("the number {old} was given twice; this task is now {id}"),
-        });
+        report(outline, TaskFileProblem::NumberUsedTwice { old, id });
     }
 }
 
 /// Returns edges whose removal breaks all cycles; a depth-first search without recursion.
-fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(TaskId, TaskId)> {
+fn cycle_closing_edges(
+    outlines: &[ImportOutline],
+    at: &HashMap<TaskId, usize>,
+) -> Vec<(TaskId, TaskId)> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Mark {
-        New,
+    enum VisitState {
+        Unvisited,
         Open,
         Done,
     }
-    let mut marks = vec![Mark::New; outlines.len()];
+    let mut marks = vec![VisitState::Unvisited; outlines.len()];
     let mut closing = Vec::new();
     for root in 0..outlines.len() {
-        if marks[root] != Mark::New {
+        if marks[root] != VisitState::Unvisited {
             continue;
         }
-        marks[root] = Mark::Open;
+        marks[root] = VisitState::Open;
         let mut stack = vec![(root, 0_usize)];
         while let Some((node, edge)) = stack.last_mut() {
             let from = &outlines[*node];
             let Some(to) = from.blocks.get(*edge) else {
-                marks[*node] = Mark::Done;
+                marks[*node] = VisitState::Done;
                 stack.pop();
                 continue;
             };
             *edge += 1;
             let next = at[to];
             match marks[next] {
-                Mark::New => {
-                    marks[next] = Mark::Open;
+                VisitState::Unvisited => {
+                    marks[next] = VisitState::Open;
                     stack.push((next, 0));
                 }
-                Mark::Open => closing.push((from.id, *to)),
-                Mark::Done => {}
+                VisitState::Open => closing.push((from.id, *to)),
+                VisitState::Done => {}
             }
         }
     }
@@ -429,11 +446,11 @@ fn closing_edges(outlines: &[Outline], at: &HashMap<TaskId, usize>) -> Vec<(Task
 }
 
 /// Returns the number of open blockers of each task, in order. All tasks must be known.
-pub fn open_blockers(outlines: &[Outline]) -> Vec<u32> {
-    let settled: HashMap<TaskId, bool> = outlines.iter().map(|o| (o.id, o.settled)).collect();
+pub fn count_open_blockers(outlines: &[ImportOutline]) -> Vec<u32> {
+    let settled: HashMap<TaskId, bool> = outlines.iter().map(|o| (o.id, o.is_finished)).collect();
     let open = |id: &&TaskId| settled.get(id) == Some(&false);
     outlines
         .iter()
-        .map(|o| u32::try_from(o.blocked_by.iter().filter(open).count()).unwrap_or(u32::MAX))
+        .map(|o| saturating_cast::<u32>(o.blocked_by.iter().filter(open).count()))
         .collect()
 }

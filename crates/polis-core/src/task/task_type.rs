@@ -1,21 +1,21 @@
-//! Task types, as listed in the source documents.
+//! Task types: the fifteen types of work of requirement 004 (docs/requirements.md).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::id::quoted;
-use crate::refusal::{Code, Refusal};
-use crate::refusal_serde::from_text;
+use crate::id::quote_untrusted;
+use crate::refusal::{Refusal, TaskRefusal};
+use crate::refusal_serde::deserialize_from_text;
 
 macro_rules! task_types {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)+) => {
-        /// What sort of work a task is.
+        /// Type of work of a task.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum TaskType { $($(#[$doc])* $name,)+ }
 
         impl TaskType {
-            /// All types, in the order of the source documents.
+            /// All types, in the order of the requirement.
             pub const ALL: &[Self] = &[$(Self::$name,)+];
 
             /// Returns the type as text.
@@ -27,35 +27,35 @@ macro_rules! task_types {
 }
 
 task_types! {
-    /// 需求分析
+    /// Requirements analysis.
     RequirementAnalysis = "requirement_analysis";
-    /// 技术调研
+    /// Technical research.
     TechResearch = "tech_research";
-    /// 架构设计
+    /// Architecture design.
     ArchitectureDesign = "architecture_design";
-    /// API 设计
+    /// API design.
     ApiDesign = "api_design";
-    /// UI/UX 设计
+    /// UI and UX design.
     UiDesign = "ui_design";
-    /// 后端实现
+    /// Backend implementation.
     BackendImplementation = "backend_implementation";
-    /// 前端实现
+    /// Frontend implementation.
     FrontendImplementation = "frontend_implementation";
-    /// 客户端实现
+    /// Client implementation.
     ClientImplementation = "client_implementation";
-    /// 测试
+    /// Testing.
     Testing = "testing";
-    /// 部署
+    /// Deployment.
     Deployment = "deployment";
-    /// 文档编写
+    /// Documentation.
     Documentation = "documentation";
-    /// 代码审查
+    /// Code review.
     CodeReview = "code_review";
-    /// Bug 修复
+    /// Bug fix.
     BugFix = "bug_fix";
-    /// 性能优化
+    /// Performance optimization.
     Optimization = "optimization";
-    /// 其他
+    /// Other work.
     Other = "other";
 }
 
@@ -69,31 +69,27 @@ impl TaskType {
     pub fn parse(name: &str) -> Result<Self, Refusal> {
         Self::from_name(name).ok_or_else(|| {
             let all: Vec<_> = Self::ALL.iter().map(|t| t.as_str()).collect();
-            Refusal::new(
-                Code::InvalidTaskType,
-                format!(
-                    "Invalid taskType: {}. Valid types: {}.",
-                    quoted(name),
-                    all.join(", ")
-                ),
-                "use one of the valid types, or leave the type out",
-            )
+            Refusal::from(TaskRefusal::InvalidType {
+                name: quote_untrusted(name),
+                types: all.iter().map(ToString::to_string).collect(),
+            })
         })
     }
 }
 
 impl<'de> Deserialize<'de> for TaskType {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_text(deserializer, Self::parse)
+        deserialize_from_text(deserializer, Self::parse)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RefusalCode;
 
     #[test]
-    fn names_in_json_and_in_text_agree() {
+    fn json_and_text_names_agree() {
         for t in TaskType::ALL {
             assert_eq!(
                 serde_json::to_string(t).unwrap(),
@@ -104,7 +100,7 @@ mod tests {
         assert_eq!(TaskType::ALL.len(), 15);
         assert_eq!(
             TaskType::parse("magic").unwrap_err().code,
-            Code::InvalidTaskType
+            RefusalCode::InvalidTaskType
         );
     }
 }

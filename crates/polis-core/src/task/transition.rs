@@ -1,17 +1,23 @@
-//! State transitions of tasks (004 §5.2.3): the transition table, open blockers, and required approval.
+//! Status transitions of a task: changes the status in its record, or refuses. The rules for updates and claims
+//! call this and return the record in a changeset.
+//!
+//! The transition must be in the transition table (module `status`); deleting a completed task needs a
+//! permission. A task with open blockers cannot be started. Completing ends the lease. A task whose type needs
+//! approval cannot be completed without one; a caller who may approve gives it by completing the task.
 
-use super::update::Rules;
-use super::{Approval, TaskRecord, TaskStatus, TaskType};
+use super::task_decision::TaskRules;
+use super::{TaskApproval, TaskRecord, TaskStatus, TaskType};
 use crate::caller::Caller;
 use crate::permission::Permission;
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, TaskRefusal};
+use crate::timestamp::Timestamp;
 
-/// Changes the state if the transition table, the dependencies and the approval rule allow it (§5.2.3).
-pub(super) fn step(
+/// Changes the status if the transition table, the dependencies and the approval rule allow it. Fails with
+/// `invalid_transition`, `task_blocked` or `approval_required`.
+pub(super) fn apply_transition(
     record: &mut TaskRecord,
     to: TaskStatus,
-    rules: Rules<'_>,
+    rules: TaskRules<'_>,
     caller: &Caller,
     now: &Timestamp,
 ) -> Result<(), Refusal> {
@@ -19,15 +25,15 @@ pub(super) fn step(
     if from == to {
         return Ok(());
     }
-    from.check_step(
+    from.check_transition(
         to,
         rules
             .policy
             .allows(caller, Permission::DeleteCompletedTasks),
     )?;
     match to {
-        TaskStatus::InProgress => start(record, now),
-        TaskStatus::Completed => complete(record, rules, caller, now),
+        TaskStatus::InProgress => start_task(record, now),
+        TaskStatus::Completed => complete_task(record, rules, caller, now),
         TaskStatus::Pending | TaskStatus::Deleted => {
             record.task.status = to;
             Ok(())
@@ -36,9 +42,9 @@ pub(super) fn step(
 }
 
 /// Starts a task. Fails with `task_blocked` if a blocker is open.
-pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refusal> {
+pub(super) fn start_task(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refusal> {
     if !record.is_unblocked() {
-        return Err(blocked(record));
+        return Err(task_blocked(record));
     }
     record.task.status = TaskStatus::InProgress;
     record.task.started_at.get_or_insert_with(|| now.clone());
@@ -46,28 +52,23 @@ pub(super) fn start(record: &mut TaskRecord, now: &Timestamp) -> Result<(), Refu
 }
 
 /// Returns the refusal for a blocked task.
-pub(super) fn blocked(record: &TaskRecord) -> Refusal {
-    let waits: Vec<_> = record
+pub(super) fn task_blocked(record: &TaskRecord) -> Refusal {
+    let blockers: Vec<_> = record
         .task
         .blocked_by
         .iter()
         .map(|id| format!("#{id}"))
         .collect();
-    Refusal::new(
-        Code::TaskBlocked,
-        format!(
-            "Task #{} is blocked: {} of the tasks it waits for ({}) not completed.",
-            record.task.id,
-            record.open_blockers,
-            waits.join(", ")
-        ),
-        "complete those first; `polis task ready` lists what can be started",
-    )
+    Refusal::from(TaskRefusal::Blocked {
+        task: record.task.id,
+        open: record.open_blockers,
+        blockers,
+    })
 }
 
-fn complete(
+fn complete_task(
     record: &mut TaskRecord,
-    rules: Rules<'_>,
+    rules: TaskRules<'_>,
     caller: &Caller,
     now: &Timestamp,
 ) -> Result<(), Refusal> {
@@ -77,21 +78,17 @@ fn complete(
         .is_some_and(|t| rules.approval_required.contains(&t));
     if needs && record.task.approval.is_none() {
         if !rules.policy.allows(caller, Permission::ApproveTasks) {
-            return Err(Refusal::new(
-                Code::ApprovalRequired,
-                format!(
-                    "Task #{} is of type \"{}\" and needs approval before it is completed.",
-                    record.task.id,
-                    record.task.task_type.map_or("", TaskType::as_str)
-                ),
-                format!(
-                    "ask the team lead to run `polis task approve {}`, then complete it",
-                    record.task.id
-                ),
-            ));
+            return Err(Refusal::from(TaskRefusal::ApprovalRequired {
+                task: record.task.id,
+                task_type: record
+                    .task
+                    .task_type
+                    .map_or("", TaskType::as_str)
+                    .to_string(),
+            }));
         }
         // A caller with the permission to approve implicitly approves the task by completing it.
-        record.task.approval = Some(Approval {
+        record.task.approval = Some(TaskApproval {
             by: caller.id.clone(),
             at: now.clone(),
             note: None,

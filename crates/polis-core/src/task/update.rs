@@ -1,31 +1,34 @@
-//! Update of tasks (004 §5), all or nothing: the order of the checks, version checks, and plain fields.
+//! Task updates: checks a `TaskUpdate` request and returns the changed task. One change that is not allowed
+//! refuses the whole request.
 //!
-//! Ownership is in `owner`, state transitions in `step`, dependencies in `depend`.
+//! [`decide_update_task`] defines the order of the checks, compares the expected version (optimistic
+//! concurrency control) and sets the plain fields. Ownership is in `ownership`, status transitions in
+//! `transition`, dependencies in `dependency`.
 
-use crate::event::kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::depend::{self, Edges, Neighbours};
-use super::history::{Assignment, Changed};
-use super::owner::{assign, check_tenure};
-use super::transition::step;
-use super::{Task, TaskRecord, TaskStatus, TaskType, not_found, text};
-use crate::agent::Registered;
+use super::dependency::{self, DependencyChange, DependencyNeighbours};
+use super::ownership::{assign_owner, check_lease_holder};
+use super::task_decision::{
+    TaskDecision, TaskRules, check_task_version, finish_task_change, task_change_payload,
+};
+use super::transition::apply_transition;
+use super::{Task, TaskRecord, TaskStatus, TaskType, task_not_found, text_limits};
+use crate::agent::RegisteredAgent;
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Expect, Write};
-use crate::event::{NewEvent, Subject};
+use crate::changeset::{Changeset, StoreWrite};
 use crate::id::{AgentId, TaskId};
-use crate::json::Fields;
-use crate::permission::{Permission, Policy};
-use crate::refusal::{Code, Refusal};
-use crate::role::RoleSet;
-use crate::time::Timestamp;
+use crate::json::RawObject;
+use crate::permission::{Permission, PermissionPolicy};
+use crate::refusal::Refusal;
+use crate::refusal::{TaskRefusal, TextField};
+use crate::timestamp::Timestamp;
 
 /// The parameters of `TaskUpdate`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TaskUpdate {
+pub struct TaskUpdateParams {
     /// The task's number.
     pub task_id: TaskId,
     /// The new status.
@@ -37,7 +40,7 @@ pub struct TaskUpdate {
     /// The new description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is shown while it is in progress.
+    /// Text shown while the task is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
     /// The new owner; empty releases the task.
@@ -45,7 +48,7 @@ pub struct TaskUpdate {
     pub owner: Option<String>,
     /// Metadata to merge in; a null removes its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Fields>,
+    pub metadata: Option<RawObject>,
     /// Tasks that wait for this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocks: Vec<TaskId>,
@@ -72,9 +75,9 @@ pub struct TaskUpdate {
     pub force_assign: bool,
 }
 
-impl TaskUpdate {
+impl TaskUpdateParams {
     /// Creates a request without any change.
-    pub fn of(task_id: TaskId) -> Self {
+    pub fn new(task_id: TaskId) -> Self {
         Self {
             task_id,
             status: None,
@@ -102,8 +105,8 @@ impl TaskUpdate {
     }
 
     /// Returns the requested changes of dependencies.
-    pub fn edges(&self) -> Edges<'_> {
-        Edges {
+    pub fn dependency_change(&self) -> DependencyChange<'_> {
+        DependencyChange {
             add_blocks: &self.add_blocks,
             add_blocked_by: &self.add_blocked_by,
             remove_blocks: &self.remove_blocks,
@@ -112,220 +115,141 @@ impl TaskUpdate {
     }
 }
 
-/// Rules configured for an installation.
+/// State that an update is checked against, in addition to the task.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
-    /// Its roles.
-    pub roles: &'a RoleSet,
-    /// Its permissions.
-    pub policy: &'a Policy,
-    /// Task types whose completion needs approval.
-    pub approval_required: &'a [TaskType],
-}
-
-/// State that a decision needs in addition to the task.
-#[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct TaskUpdateContext<'a> {
     /// The registry entry of the new owner, if the request names one and it is registered.
-    pub new_owner: Option<&'a Registered>,
+    pub new_owner: Option<&'a RegisteredAgent>,
     /// The relevant part of the graph, if edges change.
-    pub neighbours: &'a Neighbours,
+    pub neighbours: &'a DependencyNeighbours,
 }
 
-/// The result of a decision: the new task record, and the changeset to commit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decided {
-    /// The task after the change.
-    pub record: TaskRecord,
-    /// Empty if the request changes nothing.
-    pub changes: Changeset,
-}
-
-/// Decides an update.
-pub fn decide(
-    request: &TaskUpdate,
+/// Checks an update and returns the task with the changeset. Fails with `invalid_input` if the request names
+/// no field, or with the refusal of the first check that fails.
+pub fn decide_update_task(
+    request: &TaskUpdateParams,
     current: &TaskRecord,
-    near: Surroundings<'_>,
-    rules: Rules<'_>,
+    context: TaskUpdateContext<'_>,
+    rules: TaskRules<'_>,
     caller: &Caller,
     now: &Timestamp,
-) -> Result<Decided, Refusal> {
+) -> Result<TaskDecision, Refusal> {
     let before = &current.task;
-    let asks = TaskUpdate {
+    let requested = TaskUpdateParams {
         expected_version: None,
         force_assign: false,
         ..request.clone()
     };
-    if asks == TaskUpdate::of(request.task_id) {
-        return Err(Refusal::new(
-            Code::InvalidInput,
-            format!(
-                "Nothing to update: the request names no field of task #{}.",
-                before.id
-            ),
-            "give at least one field, for example a status or an owner",
-        ));
+    if requested == TaskUpdateParams::new(request.task_id) {
+        return Err(Refusal::from(TaskRefusal::NothingToUpdate {
+            task: before.id,
+        }));
     }
-    check_permission(request, before, rules.policy, caller)?;
-    check_version(before, request.expected_version)?;
+    check_update_permission(request, before, rules.policy, caller)?;
+    check_task_version(before, request.expected_version)?;
     if before.status == TaskStatus::Deleted
         && request.status.is_none_or(|s| s == TaskStatus::Deleted)
     {
-        return Err(not_found(before.id));
+        return Err(task_not_found(before.id));
     }
-    check_tenure(request, before, rules.policy, caller)?;
-    check_texts(request)?;
+    check_lease_holder(request, before, rules.policy, caller)?;
+    check_update_texts(request)?;
     let mut record = current.clone();
-    let assignment = assign(
+    let assignment = assign_owner(
         request,
         &mut record,
-        near.new_owner,
+        context.new_owner,
         rules.policy,
         caller,
         now,
     )?;
-    edit(request, &mut record.task, rules, caller)?;
-    let settles = request.status.is_some_and(TaskStatus::is_settled) && !before.status.is_settled();
-    let wired = depend::wire(current, request.edges(), near.neighbours, settles, now)?;
-    record.task.blocks.clone_from(&wired.blocks);
-    record.task.blocked_by.clone_from(&wired.blocked_by);
-    let blocker_change = wired.blocker_change;
+    apply_plain_fields(request, &mut record.task, rules, caller)?;
+    let settles =
+        request.status.is_some_and(TaskStatus::is_finished) && !before.status.is_finished();
+    let dependencies = dependency::decide_dependencies(
+        current,
+        request.dependency_change(),
+        context.neighbours,
+        settles,
+        now,
+    )?;
+    record.task.blocks.clone_from(&dependencies.blocks);
+    record.task.blocked_by.clone_from(&dependencies.blocked_by);
+    let blocker_change = dependencies.blocker_change;
     record.open_blockers =
         u32::try_from(i64::from(record.open_blockers) + blocker_change).unwrap_or(0);
-    let mut changes = Changeset::by(caller, now.clone());
+    let mut changes = Changeset::new(caller, now.clone());
     if assignment.is_some() {
-        changes.writes.extend(near.new_owner.map(Registered::touch));
+        changes
+            .writes
+            .extend(context.new_owner.map(RegisteredAgent::touch));
     }
     if let Some(to) = request.status {
-        step(&mut record, to, rules, caller, now)?;
+        apply_transition(&mut record, to, rules, caller, now)?;
     }
     let mut dependents = record.task.blocks.clone();
     dependents.retain(|id| before.blocks.contains(id));
     if settles && !dependents.is_empty() {
-        changes.writes.push(Write::SettleBlocker { dependents });
+        changes.writes.push(StoreWrite::CloseBlocker { dependents });
     }
-    let kind = event_kind(before, &record.task);
-    let mut decided = seal(
+    let payload = task_change_payload(before, &record.task);
+    let mut decision = finish_task_change(
         current,
         record,
         blocker_change,
-        kind,
+        payload,
         assignment,
         changes,
         now,
     );
-    wired.add_to(&mut decided.changes);
-    Ok(decided)
+    dependencies.add_to(&mut decision.changes);
+    Ok(decision)
 }
 
-/// Finishes a change: increments the version, sets the timestamp, and adds the record and the event.
-pub(super) fn seal(
-    current: &TaskRecord,
-    mut record: TaskRecord,
-    blocker_change: i64,
-    kind: &'static str,
-    assignment: Option<Assignment>,
-    mut changes: Changeset,
-    now: &Timestamp,
-) -> Decided {
-    record.task.version = current.task.version + 1;
-    record.task.updated_at = Some(now.clone());
-    record.revision = current.revision + 1;
-    record.task.drop_shadowed();
-    let mut data = Changed::between(&current.task, &record.task);
-    data.assignment = assignment;
-    if kind == kind::TASK_COMPLETED {
-        data.duration_ms = record.task.duration_ms();
-        data.task_type = record.task.task_type.map(|t| t.as_str().to_owned());
-    }
-    changes
-        .events
-        .insert(0, NewEvent::of(kind, Subject::Task(record.task.id), &data));
-    changes.writes.insert(
-        0,
-        Write::PutTask {
-            expect: Expect::Revision(current.revision),
-            record: Box::new(record.clone()),
-            blocker_change,
-        },
-    );
-    Decided { record, changes }
-}
-
-fn event_kind(before: &Task, after: &Task) -> &'static str {
-    match after.status {
-        TaskStatus::Completed if before.status != TaskStatus::Completed => kind::TASK_COMPLETED,
-        TaskStatus::Deleted => kind::TASK_DELETED,
-        _ if before.owner != after.owner && after.owner.is_empty() => kind::TASK_RELEASED,
-        _ if before.owner != after.owner => kind::TASK_CLAIMED,
-        TaskStatus::InProgress if before.status == TaskStatus::Pending => kind::TASK_STARTED,
-        TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Completed => kind::TASK_UPDATED,
-    }
-}
-
-/// Fails with `version_mismatch` if the caller read a version other than the current one (§5.2.1).
-pub fn check_version(task: &Task, expected: Option<u64>) -> Result<(), Refusal> {
-    match expected {
-        Some(expected) if expected != task.version => Err(Refusal::new(
-            Code::VersionMismatch,
-            format!(
-                "Task version mismatch. Expected: {expected}, Current: {}.\n\
-                 Another agent has modified this task. Please refresh and retry.",
-                task.version
-            ),
-            format!(
-                "read it again with `polis task get {}` and retry with its version",
-                task.id
-            ),
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// Checks permissions: a caller that only takes the task for itself needs the permission to claim, any other
-/// the permission to update.
-fn check_permission(
-    request: &TaskUpdate,
+/// Checks permissions: to become the owner, a caller needs the permission to claim; for any other change, the
+/// permission to update.
+fn check_update_permission(
+    request: &TaskUpdateParams,
     task: &Task,
-    policy: &Policy,
+    policy: &PermissionPolicy,
     caller: &Caller,
 ) -> Result<(), Refusal> {
-    let takes =
+    let is_claim =
         request.owner.as_deref() == Some(caller.id.as_str()) && task.owner != caller.id.as_str();
-    if takes {
+    if is_claim {
         policy.check_claim(caller, task.task_type)?;
-        let only = TaskUpdate {
+        let only = TaskUpdateParams {
             status: request.status.filter(|&s| s != TaskStatus::InProgress),
             owner: None,
             expected_version: None,
             force_assign: false,
             ..request.clone()
         };
-        if only == TaskUpdate::of(request.task_id) {
+        if only == TaskUpdateParams::new(request.task_id) {
             return Ok(());
         }
     }
     policy.check_update(caller, &task.owner)
 }
 
-fn check_texts(request: &TaskUpdate) -> Result<(), Refusal> {
+fn check_update_texts(request: &TaskUpdateParams) -> Result<(), Refusal> {
     if let Some(subject) = &request.subject {
-        text::check_line("subject", subject)?;
+        text_limits::check_line(TextField::Subject, subject)?;
     }
     if let Some(description) = &request.description {
-        text::check_text("description", description)?;
+        text_limits::check_text(TextField::Description, description)?;
     }
     match request.active_form.as_deref() {
         Some("") | None => Ok(()),
-        Some(form) => text::check_line("activeForm", form),
+        Some(form) => text_limits::check_line(TextField::ActiveForm, form),
     }
 }
 
-/// Sets the plain fields.
-fn edit(
-    request: &TaskUpdate,
+/// Sets the fields that are neither the owner, the status nor dependencies.
+fn apply_plain_fields(
+    request: &TaskUpdateParams,
     task: &mut Task,
-    rules: Rules<'_>,
+    rules: TaskRules<'_>,
     caller: &Caller,
 ) -> Result<(), Refusal> {
     if let Some(subject) = &request.subject {
@@ -339,8 +263,8 @@ fn edit(
     }
     if let Some(patch) = &request.metadata {
         let mut metadata = task.metadata.take().unwrap_or_default();
-        metadata.merge(patch);
-        text::check_metadata(&metadata)?;
+        metadata.merge_patch(patch);
+        text_limits::check_metadata(&metadata)?;
         task.metadata = Some(metadata).filter(|m| !m.is_empty());
     }
     if request.required_role.is_some() || request.task_type.is_some() {
@@ -348,7 +272,7 @@ fn edit(
     }
     if let Some(role) = &request.required_role {
         if !role.is_empty() {
-            rules.roles.check_required(role)?;
+            rules.roles.check_required_role(role)?;
         }
         task.required_role = Some(role.clone()).filter(|r| !r.is_empty());
     }

@@ -1,31 +1,33 @@
-//! API tokens: authentication of agents and the person over a network.
+//! API tokens: authentication of agents and the person over a network, and browser sessions.
 //!
 //! A token's text is `polis_ID_SECRET`. Only a hash of the secret is stored, so that a stolen store gives no
-//! access. It needs no salt, because the secret is random and long. The operations store and look up tokens.
+//! access. It needs no salt, because the secret is random and long. [`ApiToken::accepts`] checks a presented
+//! token; the operations store and look up tokens.
 
-mod scope;
 mod sign_in;
+mod token_scope;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use scope::{Access, Area, Scopes};
 pub use sign_in::{
-    KEY_LIFE_MS, SESSION_LIFE_MS, SignIn, decide_enter, decide_leave, decide_offer, decide_session,
-    used_up,
+    BROWSER_SESSION_LIFETIME_MS, SIGN_IN_KEY_LIFETIME_MS, SignInKey, decide_create_sign_in_key,
+    decide_sign_in_with_key, decide_sign_in_with_token, decide_sign_out, invalid_sign_in_key,
 };
+pub use token_scope::{AccessLevel, OperationArea, TokenScopes};
 
-use crate::caller::{Caller, Standing};
-use crate::changeset::{Changeset, Expect, Write};
+use crate::caller::{Caller, CallerKind};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
 use crate::digest;
-use crate::event::{NewEvent, Subject, kind};
-use crate::id::{AgentId, quoted};
+use crate::event::{EventPayload, EventSubject, NewEvent, TokenEvent};
+use crate::id::{AgentId, quote_untrusted};
+use crate::json::to_json_text;
 use crate::record::{RecordBody, RecordKind, RecordName};
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, TokenRefusal};
+use crate::timestamp::Timestamp;
 
 /// Prefix of every token, so that people and secret scanners recognize one.
-const PREFIX: &str = "polis_";
+const TOKEN_PREFIX: &str = "polis_";
 /// Number of hexadecimal digits in an id.
 const ID_DIGITS: usize = 12;
 /// Number of hexadecimal digits in a secret.
@@ -34,23 +36,23 @@ const SECRET_DIGITS: usize = 64;
 /// A token as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Token {
-    /// Its id.
+pub struct ApiToken {
+    /// Public part of the token's text, by which it is found.
     pub id: String,
     /// The agent it authenticates; `user` for the person.
     pub agent: AgentId,
     /// SHA-256 of its secret.
     pub hash: String,
-    /// Its scopes.
-    pub scopes: Scopes,
+    /// What the token gives access to.
+    pub scopes: TokenScopes,
     /// When it was issued.
     pub created_at: Timestamp,
-    /// Who issued it.
+    /// The agent or person that issued it.
     pub created_by: AgentId,
-    /// When it expires.
+    /// When it expires, if ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When it was revoked, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
     /// Whether it is a browser session, which is valid for web pages only.
@@ -58,67 +60,69 @@ pub struct Token {
     pub session: bool,
     /// The token that the session was started with. The session is valid only as long as that token is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun_with: Option<String>,
+    #[serde(rename = "begunWith")]
+    pub parent_token_id: Option<String>,
 }
 
-/// A token as it is shown: without its hash.
+/// A token as shown to callers: without its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenView {
-    /// Its id.
+    /// Id of the token.
     pub id: String,
-    /// Who may act with it.
+    /// The agent it authenticates.
     pub agent: AgentId,
-    /// What it is good for.
-    pub scopes: Scopes,
-    /// Whether it counts now.
+    /// Scopes of the token.
+    pub scopes: TokenScopes,
+    /// Whether the token is valid now.
     pub status: TokenStatus,
     /// When it was issued.
     pub created_at: Timestamp,
-    /// By whom.
+    /// The caller that issued it.
     pub created_by: AgentId,
-    /// When it ends by itself.
+    /// When it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Whether it is a browser's session.
+    /// Whether it is a browser session.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub session: bool,
-    /// The token the session was begun with, if it was one.
+    /// The token that the session was started with, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub begun_with: Option<String>,
+    #[serde(rename = "begunWith")]
+    pub parent_token_id: Option<String>,
 }
 
-/// Whether a token counts.
+/// Whether a token is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenStatus {
-    /// It does.
+    /// The token is valid.
     Active,
-    /// Its time is up.
+    /// The token has expired.
     Expired,
-    /// It was taken back.
+    /// The token was revoked.
     Revoked,
 }
 
-impl Token {
-    /// Returns whether it is valid at this time (milliseconds).
+impl ApiToken {
+    /// Returns whether it is active, expired or revoked at this time (milliseconds).
     pub fn status(&self, now: i64) -> TokenStatus {
         if self.revoked_at.is_some() {
             return TokenStatus::Revoked;
         }
         // An expiry time that cannot be parsed counts as expired.
-        let ended = |end: &Timestamp| end.millis().is_none_or(|end| end <= now);
-        if self.expires_at.as_ref().is_some_and(ended) {
+        let is_past = |end: &Timestamp| end.millis().is_none_or(|end| end <= now);
+        if self.expires_at.as_ref().is_some_and(is_past) {
             return TokenStatus::Expired;
         }
         TokenStatus::Active
     }
 
     /// Returns the token without its hash.
-    pub fn view(self, now: i64) -> TokenView {
+    pub fn into_view(self, now: i64) -> TokenView {
         TokenView {
             status: self.status(now),
             id: self.id,
@@ -129,47 +133,50 @@ impl Token {
             expires_at: self.expires_at,
             revoked_at: self.revoked_at,
             session: self.session,
-            begun_with: self.begun_with,
+            parent_token_id: self.parent_token_id,
         }
     }
 
     /// Returns whether `secret` is correct and the token is active. The secret is compared in constant time.
-    pub fn admits(&self, secret: &Secret, now: i64) -> bool {
-        let right = same(digest::of(&secret.secret).as_bytes(), self.hash.as_bytes());
+    pub fn accepts(&self, secret: &TokenSecret, now: i64) -> bool {
+        let right = constant_time_eq(
+            digest::sha256_hex(&secret.secret).as_bytes(),
+            self.hash.as_bytes(),
+        );
         right && self.status(now) == TokenStatus::Active
     }
 
-    fn name(&self) -> RecordName {
+    fn record_name(&self) -> RecordName {
         RecordName::new(RecordKind::Token, &self.id)
     }
 
-    fn put(&self, expect: Expect) -> Write {
-        Write::PutRecord {
-            name: self.name(),
+    fn to_write(&self, expect: WritePrecondition) -> StoreWrite {
+        StoreWrite::PutRecord {
+            name: self.record_name(),
             expect,
             expires_at: None,
-            body: RecordBody::Text(serde_json::to_string(self).unwrap_or_default()),
+            body: RecordBody::Text(to_json_text(self)),
         }
     }
 }
 
 /// A parsed token text. It is never printed: its `Debug` output omits the secret.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret {
-    /// The token's id.
+pub struct TokenSecret {
+    /// Public part of the token's text.
     pub id: String,
     secret: String,
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for TokenSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Secret")
+        f.debug_struct("TokenSecret")
             .field("id", &self.id)
             .finish_non_exhaustive()
     }
 }
 
-impl Secret {
+impl TokenSecret {
     /// Creates a token text from at least 76 random hexadecimal digits. Returns `None` if there are too few.
     pub fn from_random(digits: &str) -> Option<Self> {
         let (secret, rest) = digits.split_at_checked(SECRET_DIGITS)?;
@@ -182,9 +189,10 @@ impl Secret {
 
     /// Parses a token text. Returns `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
-        let (id, secret) = text.strip_prefix(PREFIX)?.split_once('_')?;
-        let digits =
-            |text: &str, many| text.len() == many && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let (id, secret) = text.strip_prefix(TOKEN_PREFIX)?.split_once('_')?;
+        let digits = |text: &str, length| {
+            text.len() == length && text.bytes().all(|b| b.is_ascii_hexdigit())
+        };
         (digits(id, ID_DIGITS) && digits(secret, SECRET_DIGITS)).then(|| Self {
             id: id.to_owned(),
             secret: secret.to_owned(),
@@ -193,191 +201,182 @@ impl Secret {
 
     /// Parses the key of a sign-in link: id and secret without prefix and separator. Returns `None` if it is
     /// malformed.
-    pub fn parse_key(text: &str) -> Option<Self> {
+    pub fn parse_sign_in_key(text: &str) -> Option<Self> {
         let (id, secret) = text.split_at_checked(ID_DIGITS)?;
-        Self::parse(&format!("{PREFIX}{id}_{secret}"))
+        Self::parse(&format!("{TOKEN_PREFIX}{id}_{secret}"))
     }
 
     /// Returns the text of a sign-in link's key.
-    pub fn key(&self) -> String {
+    pub fn sign_in_key(&self) -> String {
         format!("{}{}", self.id, self.secret)
     }
 
     /// Returns the token text, which is shown once.
-    pub fn text(&self) -> String {
-        format!("{PREFIX}{}_{}", self.id, self.secret)
+    pub fn token_text(&self) -> String {
+        format!("{TOKEN_PREFIX}{}_{}", self.id, self.secret)
     }
 }
 
 /// Parameters of a new token.
 #[derive(Debug, Clone)]
-pub struct TokenIssue {
+pub struct TokenIssueParams {
     /// The agent it is for.
     pub agent: AgentId,
-    /// Its scopes.
-    pub scopes: Scopes,
-    /// Its lifetime in milliseconds; unlimited if absent.
+    /// What the token will give access to.
+    pub scopes: TokenScopes,
+    /// Lifetime in milliseconds; unlimited if absent.
     pub expires_in_ms: Option<i64>,
 }
 
-/// Decides the issue of a token. Only the person may issue one, because an issuer can act as any agent.
-pub fn decide_issue(
-    params: &TokenIssue,
-    secret: &Secret,
-    by: &Caller,
+/// Checks the issue of a token and returns the token with the changeset. Fails with `permission_denied`
+/// unless the caller is the person, because an issuer can act as any agent.
+pub fn decide_issue_token(
+    params: &TokenIssueParams,
+    secret: &TokenSecret,
+    caller: &Caller,
     now: i64,
-) -> Result<(Token, Changeset), Refusal> {
-    only_the_person(by)?;
+) -> Result<(ApiToken, Changeset), Refusal> {
+    require_person(caller)?;
     if params.expires_in_ms.is_some_and(|ms| ms <= 0) {
-        return Err(Refusal::new(
-            Code::InvalidInput,
-            "The token would be over before it begins.",
-            "give --expires a time from now, such as 30d",
-        ));
+        return Err(Refusal::from(TokenRefusal::ExpiresNow));
     }
     let at = Timestamp::from_millis(now);
     let end = params
         .expires_in_ms
         .map(|ms| Timestamp::from_millis(now.saturating_add(ms)));
-    let token = Token {
+    let token = ApiToken {
         id: secret.id.clone(),
         agent: params.agent.clone(),
-        hash: digest::of(&secret.secret),
+        hash: digest::sha256_hex(&secret.secret),
         scopes: params.scopes.clone(),
         created_at: at.clone(),
-        created_by: by.id.clone(),
+        created_by: caller.id.clone(),
         expires_at: end,
         revoked_at: None,
         session: false,
-        begun_with: None,
+        parent_token_id: None,
     };
-    let changes = Changeset::by(by, at)
-        .write(token.put(Expect::Absent))
-        .event(told(kind::TOKEN_ISSUED, &token));
+    let changes = Changeset::new(caller, at)
+        .with_write(token.to_write(WritePrecondition::Absent))
+        .with_event(token_event(EventPayload::TokenIssued, &token));
     Ok((token, changes))
 }
 
-/// Decides the revocation of a token. A token that is already revoked is not changed.
-pub fn decide_revoke(
-    token: &Token,
+/// Checks the revocation of a token and returns the token with the changeset. A token that is already revoked
+/// is not changed. Fails with `permission_denied` unless the caller is the person.
+pub fn decide_revoke_token(
+    token: &ApiToken,
     revision: u64,
-    by: &Caller,
+    caller: &Caller,
     now: i64,
-) -> Result<(Token, Changeset), Refusal> {
-    only_the_person(by)?;
-    Ok(take_back(token, revision, by, now))
+) -> Result<(ApiToken, Changeset), Refusal> {
+    require_person(caller)?;
+    Ok(revoke_token(token, revision, caller, now))
 }
 
-fn take_back(token: &Token, revision: u64, by: &Caller, now: i64) -> (Token, Changeset) {
+fn revoke_token(
+    token: &ApiToken,
+    revision: u64,
+    caller: &Caller,
+    now: i64,
+) -> (ApiToken, Changeset) {
     let at = Timestamp::from_millis(now);
     let mut token = token.clone();
-    let mut changes = Changeset::by(by, at.clone());
+    let mut changes = Changeset::new(caller, at.clone());
     if token.revoked_at.is_none() {
         token.revoked_at = Some(at);
         changes = changes
-            .write(token.put(Expect::Revision(revision)))
-            .event(told(kind::TOKEN_REVOKED, &token));
+            .with_write(token.to_write(WritePrecondition::Revision(revision)))
+            .with_event(token_event(EventPayload::TokenRevoked, &token));
     }
     (token, changes)
 }
 
 /// Returns the refusal for an unknown token.
-pub fn not_found(id: &str) -> Refusal {
-    Refusal::new(
-        Code::TokenNotFound,
-        format!("There is no token {}.", quoted(id)),
-        "run `polis agent token list` to see the tokens there are",
-    )
+pub fn token_not_found(id: &str) -> Refusal {
+    Refusal::from(TokenRefusal::NotFound {
+        id: quote_untrusted(id),
+    })
 }
 
 /// Returns the refusal for every invalid token. It does not reveal what is wrong with it.
-pub fn unauthorized() -> Refusal {
-    Refusal::new(
-        Code::Unauthorized,
-        "A valid token is needed.",
-        "send `Authorization: Bearer TOKEN`; the person who runs polis issues one with `polis agent token issue AGENT`",
-    )
+pub fn unauthorized_refusal() -> Refusal {
+    Refusal::from(TokenRefusal::Required)
 }
 
-fn only_the_person(by: &Caller) -> Result<(), Refusal> {
-    if by.standing == Standing::Human {
+fn require_person(caller: &Caller) -> Result<(), Refusal> {
+    if caller.kind == CallerKind::Person {
         return Ok(());
     }
-    Err(Refusal::new(
-        Code::PermissionDenied,
-        "Permission denied: only the person may issue, see and revoke tokens.",
-        "ask the person who runs this polis",
-    ))
+    Err(Refusal::from(TokenRefusal::OnlyPersonManages))
 }
 
-/// Fails with `permission_denied` if the caller may not see tokens.
-pub fn check_list(by: &Caller) -> Result<(), Refusal> {
-    only_the_person(by)
+/// Fails with `permission_denied` unless the caller is the person, who alone may see tokens.
+pub fn check_may_list_tokens(caller: &Caller) -> Result<(), Refusal> {
+    require_person(caller)
 }
 
-fn told(kind: &'static str, token: &Token) -> NewEvent {
-    #[derive(Serialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Told<'a> {
-        token: &'a str,
-        scopes: &'a Scopes,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        expires_at: Option<&'a Timestamp>,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        session: bool,
-    }
-    let data = Told {
-        token: &token.id,
-        scopes: &token.scopes,
-        expires_at: token.expires_at.as_ref(),
+fn token_event(payload: fn(TokenEvent) -> EventPayload, token: &ApiToken) -> NewEvent {
+    let data = TokenEvent {
+        token: token.id.clone(),
+        scopes: token.scopes.clone(),
+        expires_at: token.expires_at.clone(),
         session: token.session,
     };
-    NewEvent::of(kind, Subject::Agent(token.agent.clone()), &data)
+    NewEvent::new(EventSubject::Agent(token.agent.clone()), payload(data))
 }
 
 /// Compares in constant time (for inputs of the same length).
-fn same(a: &[u8], b: &[u8]) -> bool {
-    let differences = a.iter().zip(b).fold(0, |seen, (x, y)| seen | (x ^ y));
+fn constant_time_eq(a: &[u8], b: &[u8]) -> bool {
+    let differences = a
+        .iter()
+        .zip(b)
+        .fold(0, |difference, (x, y)| difference | (x ^ y));
     a.len() == b.len() && std::hint::black_box(differences) == 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RefusalCode;
 
-    fn person() -> Caller {
+    fn person_caller() -> Caller {
         Caller::resolve(AgentId::user(), None).unwrap()
     }
 
-    fn issue(expires_in_ms: Option<i64>) -> (Secret, Token) {
-        let secret = Secret::from_random(&"0123456789abcdef".repeat(5)).unwrap();
-        let params = TokenIssue {
+    fn issue_token(expires_in_ms: Option<i64>) -> (TokenSecret, ApiToken) {
+        let secret = TokenSecret::from_random(&"0123456789abcdef".repeat(5)).unwrap();
+        let params = TokenIssueParams {
             agent: "a".parse().unwrap(),
-            scopes: Scopes::all(),
+            scopes: TokenScopes::all(),
             expires_in_ms,
         };
-        let (token, changes) = decide_issue(&params, &secret, &person(), 1_000).unwrap();
+        let (token, changes) =
+            decide_issue_token(&params, &secret, &person_caller(), 1_000).unwrap();
         assert_eq!(changes.writes.len(), 1);
         assert!(!format!("{changes:?}").contains(&secret.secret));
         (secret, token)
     }
 
     #[test]
-    fn a_token_admits_its_secret_until_it_ends() {
-        let (secret, token) = issue(Some(500));
-        assert_eq!(Secret::parse(&secret.text()), Some(secret.clone()));
-        assert!(token.admits(&secret, 1_499));
-        assert!(!token.admits(&secret, 1_500));
-        let other = Secret {
+    fn token_accepts_its_secret_until_expiry_or_revocation() {
+        let (secret, token) = issue_token(Some(500));
+        assert_eq!(
+            TokenSecret::parse(&secret.token_text()),
+            Some(secret.clone())
+        );
+        assert!(token.accepts(&secret, 1_499));
+        assert!(!token.accepts(&secret, 1_500));
+        let other = TokenSecret {
             secret: "0".repeat(64),
             ..secret.clone()
         };
-        assert!(!token.admits(&other, 1_000));
-        let (revoked, changes) = decide_revoke(&token, 1, &person(), 1_200).unwrap();
-        assert!(!revoked.admits(&secret, 1_201));
+        assert!(!token.accepts(&other, 1_000));
+        let (revoked, changes) = decide_revoke_token(&token, 1, &person_caller(), 1_200).unwrap();
+        assert!(!revoked.accepts(&secret, 1_201));
         assert!(!changes.is_empty());
         assert!(
-            decide_revoke(&revoked, 2, &person(), 1_300)
+            decide_revoke_token(&revoked, 2, &person_caller(), 1_300)
                 .unwrap()
                 .1
                 .is_empty()
@@ -385,26 +384,28 @@ mod tests {
     }
 
     #[test]
-    fn only_the_person_issues() {
+    fn token_issue_by_agent_is_refused() {
         let agent = Caller::resolve("a".parse().unwrap(), None).unwrap();
-        let (secret, token) = issue(None);
-        let params = TokenIssue {
+        let (secret, token) = issue_token(None);
+        let params = TokenIssueParams {
             agent: "b".parse().unwrap(),
-            scopes: Scopes::all(),
+            scopes: TokenScopes::all(),
             expires_in_ms: None,
         };
         assert_eq!(
-            decide_issue(&params, &secret, &agent, 0).unwrap_err().code,
-            Code::PermissionDenied
+            decide_issue_token(&params, &secret, &agent, 0)
+                .unwrap_err()
+                .code,
+            RefusalCode::PermissionDenied
         );
         assert_eq!(
-            decide_revoke(&token, 1, &agent, 0).unwrap_err().code,
-            Code::PermissionDenied
+            decide_revoke_token(&token, 1, &agent, 0).unwrap_err().code,
+            RefusalCode::PermissionDenied
         );
     }
 
     #[test]
-    fn what_is_no_token_is_none() {
+    fn malformed_token_is_rejected() {
         for bad in [
             "",
             "polis_",
@@ -413,7 +414,7 @@ mod tests {
             "polis_0123456789ab_",
             &"x".repeat(10_000),
         ] {
-            assert_eq!(Secret::parse(bad), None, "{bad}");
+            assert_eq!(TokenSecret::parse(bad), None, "{bad}");
         }
     }
 }

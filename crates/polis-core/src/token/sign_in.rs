@@ -1,31 +1,35 @@
-//! Browser sign-in: starts a session with a one-time, short-lived key or with a token.
+//! Browser sign-in: creates a one-time, short-lived key, starts a session with a key or a token, and ends it.
 //!
 //! A session is an ordinary token, marked as valid for web pages only. The key is stored like a token, as a
-//! hash. The commit that issues the session deletes the key, so that if the same key is used twice, the second
-//! use is refused.
+//! hash. The commit that issues the session deletes the key, so that if the same key is used twice, the
+//! second use is refused.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Scopes, Secret, Token, only_the_person, same, take_back, told, unauthorized};
+use super::{
+    ApiToken, TokenScopes, TokenSecret, constant_time_eq, require_person, revoke_token,
+    token_event, unauthorized_refusal,
+};
 use crate::caller::Caller;
-use crate::changeset::{Changeset, Expect, Write};
+use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
 use crate::digest;
-use crate::event::kind;
+use crate::event::EventPayload;
 use crate::id::AgentId;
+use crate::json::to_json_text;
 use crate::record::{RecordBody, RecordKind, RecordName};
-use crate::refusal::{Code, Refusal};
-use crate::time::Timestamp;
+use crate::refusal::{Refusal, TokenRefusal};
+use crate::timestamp::Timestamp;
 
 /// Lifetime of a key: ten minutes.
-pub const KEY_LIFE_MS: i64 = 10 * 60_000;
+pub const SIGN_IN_KEY_LIFETIME_MS: i64 = 10 * 60_000;
 /// Lifetime of a session: thirty days.
-pub const SESSION_LIFE_MS: i64 = 30 * 86_400_000;
+pub const BROWSER_SESSION_LIFETIME_MS: i64 = 30 * 86_400_000;
 
 /// A sign-in key as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SignIn {
-    /// Its id.
+pub struct SignInKey {
+    /// Public part of the key, by which it is found.
     pub id: String,
     /// The agent whose session it starts.
     pub agent: AgentId,
@@ -35,198 +39,220 @@ pub struct SignIn {
     pub expires_at: Timestamp,
 }
 
-impl SignIn {
+impl SignInKey {
     /// Returns the record name of a key.
-    pub fn record(id: &str) -> RecordName {
+    pub fn record_name(id: &str) -> RecordName {
         RecordName::new(RecordKind::SignIn, id)
     }
 
-    /// Returns whether `key` has the right secret and has not expired. The secret is compared in constant time.
-    fn admits(&self, key: &Secret, now: i64) -> bool {
-        let right = same(digest::of(&key.secret).as_bytes(), self.hash.as_bytes());
-        let good = self.expires_at.millis().is_some_and(|end| now < end);
-        right && good
+    /// Returns whether `key` has the right secret and has not expired. The secret is compared in constant
+    /// time.
+    fn accepts(&self, key: &TokenSecret, now: i64) -> bool {
+        let matches = constant_time_eq(
+            digest::sha256_hex(&key.secret).as_bytes(),
+            self.hash.as_bytes(),
+        );
+        let unexpired = self.expires_at.millis().is_some_and(|end| now < end);
+        matches && unexpired
     }
 }
 
-/// Creates a sign-in key for the person's session. Only the person may, because the holder of a key can act as
-/// the person. Expired keys are deleted in the same commit.
-pub fn decide_offer(key: &Secret, by: &Caller, now: i64) -> Result<(SignIn, Changeset), Refusal> {
-    only_the_person(by)?;
-    let end = now.saturating_add(KEY_LIFE_MS);
-    let offer = SignIn {
+/// Creates a sign-in key for the person's session. Fails with `permission_denied` for any other caller,
+/// because the holder of a key can act as the person. Expired keys are deleted in the same commit.
+pub fn decide_create_sign_in_key(
+    key: &TokenSecret,
+    caller: &Caller,
+    now: i64,
+) -> Result<(SignInKey, Changeset), Refusal> {
+    require_person(caller)?;
+    let end = now.saturating_add(SIGN_IN_KEY_LIFETIME_MS);
+    let sign_in_key = SignInKey {
         id: key.id.clone(),
-        agent: by.id.clone(),
-        hash: digest::of(&key.secret),
+        agent: caller.id.clone(),
+        hash: digest::sha256_hex(&key.secret),
         expires_at: Timestamp::from_millis(end),
     };
-    let changes = Changeset::by(by, Timestamp::from_millis(now))
-        .write(Write::ForgetRecords {
+    let changes = Changeset::new(caller, Timestamp::from_millis(now))
+        .with_write(StoreWrite::DeleteExpiredRecords {
             kind: RecordKind::SignIn,
             before: now,
         })
-        .write(Write::PutRecord {
-            name: SignIn::record(&offer.id),
-            expect: Expect::Absent,
+        .with_write(StoreWrite::PutRecord {
+            name: SignInKey::record_name(&sign_in_key.id),
+            expect: WritePrecondition::Absent,
             expires_at: Some(end),
-            body: RecordBody::Text(serde_json::to_string(&offer).unwrap_or_default()),
+            body: RecordBody::Text(to_json_text(&sign_in_key)),
         });
-    Ok((offer, changes))
+    Ok((sign_in_key, changes))
 }
 
-/// Exchanges a key for a session. `by` is the agent that the key was created for.
-pub fn decide_enter(
-    offer: &SignIn,
+/// Exchanges a key for a session. `caller` must be the agent that the key was created for. Fails with
+/// [`invalid_sign_in_key`].
+pub fn decide_sign_in_with_key(
+    sign_in_key: &SignInKey,
     revision: u64,
-    key: &Secret,
-    session: &Secret,
-    by: &Caller,
+    key: &TokenSecret,
+    session: &TokenSecret,
+    caller: &Caller,
     now: i64,
-) -> Result<(Token, Changeset), Refusal> {
-    if !offer.admits(key, now) || by.id != offer.agent {
-        return Err(used_up());
+) -> Result<(ApiToken, Changeset), Refusal> {
+    if !sign_in_key.accepts(key, now) || caller.id != sign_in_key.agent {
+        return Err(invalid_sign_in_key());
     }
-    let end = now.saturating_add(SESSION_LIFE_MS);
-    let token = begin(session, by, Scopes::all(), end, None, now);
-    let changes = Changeset::by(by, token.created_at.clone())
-        .write(Write::DeleteRecord {
-            name: SignIn::record(&offer.id),
-            expect: Expect::Revision(revision),
+    let end = now.saturating_add(BROWSER_SESSION_LIFETIME_MS);
+    let token = new_session_token(session, caller, TokenScopes::all(), end, None, now);
+    let changes = Changeset::new(caller, token.created_at.clone())
+        .with_write(StoreWrite::DeleteRecord {
+            name: SignInKey::record_name(&sign_in_key.id),
+            expect: WritePrecondition::Revision(revision),
         })
-        .write(token.put(Expect::Absent))
-        .event(told(kind::TOKEN_ISSUED, &token));
+        .with_write(token.to_write(WritePrecondition::Absent))
+        .with_event(token_event(EventPayload::TokenIssued, &token));
     Ok((token, changes))
 }
 
-/// Starts a session with a token: for the same agent, with the same scopes, and not beyond the token's expiry.
-/// A session cannot start another session.
-pub fn decide_session(
-    with: &Token,
-    session: &Secret,
-    by: &Caller,
+/// Starts a session with a token: for the same agent, with the same scopes, and not beyond the token's
+/// expiry. A session cannot start another session. Fails with `unauthorized`.
+pub fn decide_sign_in_with_token(
+    token_used: &ApiToken,
+    session: &TokenSecret,
+    caller: &Caller,
     now: i64,
-) -> Result<(Token, Changeset), Refusal> {
-    if with.session || by.id != with.agent {
-        return Err(unauthorized());
+) -> Result<(ApiToken, Changeset), Refusal> {
+    if token_used.session || caller.id != token_used.agent {
+        return Err(unauthorized_refusal());
     }
-    let usual = now.saturating_add(SESSION_LIFE_MS);
-    let end = with.expires_at.as_ref().and_then(Timestamp::millis);
-    let end = end.map_or(usual, |end| end.min(usual));
-    let token = begin(session, by, with.scopes.clone(), end, Some(&with.id), now);
-    let changes = Changeset::by(by, token.created_at.clone())
-        .write(token.put(Expect::Absent))
-        .event(told(kind::TOKEN_ISSUED, &token));
+    let default_end = now.saturating_add(BROWSER_SESSION_LIFETIME_MS);
+    let end = token_used.expires_at.as_ref().and_then(Timestamp::millis);
+    let end = end.map_or(default_end, |end| end.min(default_end));
+    let token = new_session_token(
+        session,
+        caller,
+        token_used.scopes.clone(),
+        end,
+        Some(&token_used.id),
+        now,
+    );
+    let changes = Changeset::new(caller, token.created_at.clone())
+        .with_write(token.to_write(WritePrecondition::Absent))
+        .with_event(token_event(EventPayload::TokenIssued, &token));
     Ok((token, changes))
 }
 
-/// Ends a session. Only the session's own agent may; no other permission is needed.
-pub fn decide_leave(
-    session: &Token,
+/// Ends a session. Fails with `unauthorized` unless the caller is the session's own agent; no other
+/// permission is needed.
+pub fn decide_sign_out(
+    session: &ApiToken,
     revision: u64,
-    by: &Caller,
+    caller: &Caller,
     now: i64,
-) -> Result<(Token, Changeset), Refusal> {
-    if !session.session || session.agent != by.id {
-        return Err(unauthorized());
+) -> Result<(ApiToken, Changeset), Refusal> {
+    if !session.session || session.agent != caller.id {
+        return Err(unauthorized_refusal());
     }
-    Ok(take_back(session, revision, by, now))
+    Ok(revoke_token(session, revision, caller, now))
 }
 
-fn begin(
-    secret: &Secret,
-    by: &Caller,
-    scopes: Scopes,
+fn new_session_token(
+    secret: &TokenSecret,
+    caller: &Caller,
+    scopes: TokenScopes,
     end: i64,
-    with: Option<&str>,
+    begun_with: Option<&str>,
     now: i64,
-) -> Token {
-    Token {
+) -> ApiToken {
+    ApiToken {
         id: secret.id.clone(),
-        agent: by.id.clone(),
-        hash: digest::of(&secret.secret),
+        agent: caller.id.clone(),
+        hash: digest::sha256_hex(&secret.secret),
         scopes,
         created_at: Timestamp::from_millis(now),
-        created_by: by.id.clone(),
+        created_by: caller.id.clone(),
         expires_at: Some(Timestamp::from_millis(end)),
         revoked_at: None,
         session: true,
-        begun_with: with.map(str::to_owned),
+        parent_token_id: begun_with.map(str::to_owned),
     }
 }
 
 /// Returns the refusal for every invalid key. It does not reveal what is wrong with it.
-pub fn used_up() -> Refusal {
-    Refusal::new(
-        Code::Unauthorized,
-        "This link does not count: it was used, its time is up, or it is cut off.",
-        "run `polis open` for a new one",
-    )
+pub fn invalid_sign_in_key() -> Refusal {
+    Refusal::from(TokenRefusal::SignInLinkInvalid)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RefusalCode;
 
-    fn person() -> Caller {
+    fn person_caller() -> Caller {
         Caller::resolve(AgentId::user(), None).unwrap()
     }
 
-    fn secret(digit: &str) -> Secret {
-        Secret::from_random(&digit.repeat(96)).unwrap()
+    fn test_secret(digit: &str) -> TokenSecret {
+        TokenSecret::from_random(&digit.repeat(96)).unwrap()
     }
 
     #[test]
-    fn a_key_is_good_for_one_session_of_the_person() {
-        let key = secret("a");
-        assert_eq!(Secret::parse_key(&key.key()), Some(key.clone()));
-        let (offer, changes) = decide_offer(&key, &person(), 1_000).unwrap();
-        assert!(changes.events.is_empty(), "an offer is nobody's business");
+    fn sign_in_key_starts_one_session() {
+        let key = test_secret("a");
+        assert_eq!(
+            TokenSecret::parse_sign_in_key(&key.sign_in_key()),
+            Some(key.clone())
+        );
+        let (created, changes) = decide_create_sign_in_key(&key, &person_caller(), 1_000).unwrap();
+        assert!(changes.events.is_empty(), "creating a key is not logged");
         assert!(!format!("{changes:?}").contains(&key.secret));
-        let enter = |key: &Secret, now| decide_enter(&offer, 3, key, &secret("b"), &person(), now);
-        let (session, changes) = enter(&key, 2_000).unwrap();
+        let sign_in = |key: &TokenSecret, now| {
+            decide_sign_in_with_key(&created, 3, key, &test_secret("b"), &person_caller(), now)
+        };
+        let (session, changes) = sign_in(&key, 2_000).unwrap();
         assert!(session.session);
-        assert_eq!(session.scopes, Scopes::all());
-        let removed = Write::DeleteRecord {
-            name: SignIn::record(&offer.id),
-            expect: Expect::Revision(3),
+        assert_eq!(session.scopes, TokenScopes::all());
+        let removed = StoreWrite::DeleteRecord {
+            name: SignInKey::record_name(&created.id),
+            expect: WritePrecondition::Revision(3),
         };
         assert!(changes.writes.contains(&removed));
-        assert!(enter(&secret("c"), 2_000).is_err());
-        assert!(enter(&key, 1_000 + KEY_LIFE_MS).is_err());
+        assert!(sign_in(&test_secret("c"), 2_000).is_err());
+        assert!(sign_in(&key, 1_000 + SIGN_IN_KEY_LIFETIME_MS).is_err());
     }
 
     #[test]
-    fn only_the_person_offers_a_key() {
+    fn sign_in_key_for_agent_is_refused() {
         let agent = Caller::resolve("a".parse().unwrap(), None).unwrap();
-        let refused = decide_offer(&secret("a"), &agent, 0).unwrap_err();
-        assert_eq!(refused.code, Code::PermissionDenied);
+        let refused = decide_create_sign_in_key(&test_secret("a"), &agent, 0).unwrap_err();
+        assert_eq!(refused.code, RefusalCode::PermissionDenied);
     }
 
     #[test]
-    fn a_session_is_worth_what_its_token_is() {
+    fn session_has_the_scopes_and_expiry_of_its_token() {
         let agent = Caller::resolve("a".parse().unwrap(), None).unwrap();
-        let with = Token {
+        let with = ApiToken {
             session: false,
             scopes: "tasks:read".parse().unwrap(),
             expires_at: Some(Timestamp::from_millis(5_000)),
-            ..begin(&secret("a"), &agent, Scopes::all(), 0, None, 0)
+            ..new_session_token(&test_secret("a"), &agent, TokenScopes::all(), 0, None, 0)
         };
-        let (session, _) = decide_session(&with, &secret("b"), &agent, 1_000).unwrap();
+        let (session, _) =
+            decide_sign_in_with_token(&with, &test_secret("b"), &agent, 1_000).unwrap();
         assert_eq!(session.scopes, with.scopes);
         assert_eq!(session.expires_at, with.expires_at);
-        assert_eq!(session.begun_with.as_deref(), Some(with.id.as_str()));
-        assert!(decide_session(&session, &secret("c"), &agent, 1_000).is_err());
-        assert!(decide_session(&with, &secret("c"), &person(), 1_000).is_err());
-        let (left, changes) = decide_leave(&session, 1, &agent, 2_000).unwrap();
+        assert_eq!(session.parent_token_id.as_deref(), Some(with.id.as_str()));
+        assert!(decide_sign_in_with_token(&session, &test_secret("c"), &agent, 1_000).is_err());
+        assert!(
+            decide_sign_in_with_token(&with, &test_secret("c"), &person_caller(), 1_000).is_err()
+        );
+        let (left, changes) = decide_sign_out(&session, 1, &agent, 2_000).unwrap();
         assert!(left.revoked_at.is_some() && !changes.is_empty());
-        assert!(decide_leave(&with, 1, &agent, 2_000).is_err());
-        assert!(decide_leave(&session, 1, &person(), 2_000).is_err());
+        assert!(decide_sign_out(&with, 1, &agent, 2_000).is_err());
+        assert!(decide_sign_out(&session, 1, &person_caller(), 2_000).is_err());
     }
 
     #[test]
-    fn what_is_no_key_is_none() {
+    fn malformed_sign_in_key_is_rejected() {
         for bad in ["", "abc", &"x".repeat(76), &"a".repeat(77), "字字字字字字"] {
-            assert_eq!(Secret::parse_key(bad), None, "{bad}");
+            assert_eq!(TokenSecret::parse_sign_in_key(bad), None, "{bad}");
         }
     }
 }

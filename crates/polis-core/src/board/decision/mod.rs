@@ -1,38 +1,41 @@
-//! Decisions: records on a board that agents sign, veto and appeal.
+//! Board decisions: records on a board that agents propose, sign, veto and appeal.
 //!
-//! The board's text is the only storage of a decision. [`decisions`] parses the records, the rules
-//! ([`propose`], [`sign`], [`veto`], [`appeal`]) return the new record, and [`insert_decision`] and
-//! [`replace_decision`] write it back without changing other lines.
+//! The board's text is the only storage of a decision. [`parse_decisions`] parses the records. The voting
+//! rules ([`propose_decision`], [`sign_decision`], [`veto_decision`], [`appeal_decision`]) return the new
+//! record, and [`insert_decision`] and [`replace_decision`] write it back without changing other lines.
 
-mod edit;
-mod record;
-mod rules;
+mod record_edit;
+mod record_format;
 #[cfg(test)]
 mod tests;
+mod voting;
 
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use edit::{find_decision, insert_decision, next_id, replace_decision};
-pub use record::{decisions, render};
-pub use rules::{By, Electorate, Proposal, Quorum, appeal, propose, sign, veto};
+pub use record_edit::{find_decision, insert_decision, next_decision_id, replace_decision};
+pub use record_format::{parse_decisions, render_decision};
+pub use voting::{
+    DecisionProposal, Electorate, Quorum, Voter, appeal_decision, propose_decision, sign_decision,
+    veto_decision,
+};
 
-use super::template_text::{Word, status, value};
+use super::template_text::{TemplateTerm, status, value};
 
-/// How far a decision has come.
+/// Status of a decision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionStatus {
-    /// Waits for signatures.
+    /// Open for signatures.
     #[default]
     Pending,
-    /// Signed by enough; final.
+    /// Has the required signatures; final.
     Approved,
     /// Vetoed.
     Rejected,
-    /// Vetoed, and voted on again.
+    /// Appealed after a veto; open for a second vote.
     Appealing,
 }
 
@@ -54,7 +57,7 @@ impl DecisionStatus {
         }
     }
 
-    fn word(self) -> Word {
+    fn template_term(self) -> TemplateTerm {
         match self {
             Self::Pending => status::PENDING,
             Self::Approved => status::APPROVED,
@@ -65,39 +68,39 @@ impl DecisionStatus {
 
     /// Parses a status line. Surrounding markup and a remark in brackets after it are ignored. A text that
     /// names no status, such as the template's unfilled choice, is pending.
-    fn read(line: &str) -> Self {
+    fn parse_line(line: &str) -> Self {
         let word = line.split(['(', '（']).find(|part| !part.trim().is_empty());
         let word = word
             .unwrap_or_default()
             .trim_matches(|c: char| !c.is_alphanumeric());
         Self::ALL
             .into_iter()
-            .find(|status| status.word().is(word))
+            .find(|status| status.template_term().matches(word))
             .unwrap_or_default()
     }
 }
 
-/// What is decided; a milestone needs more signatures.
+/// Kind of decision. A milestone needs more signatures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
-    /// Anything.
+    /// An ordinary decision.
     #[default]
     Decision,
-    /// That a milestone is reached.
+    /// Declares a milestone reached.
     Milestone,
 }
 
 impl DecisionKind {
     #[expect(
         clippy::trivially_copy_pass_by_ref,
-        reason = "the signature serde asks for"
+        reason = "serde requires this signature"
     )]
     fn is_plain(&self) -> bool {
         *self == Self::Decision
     }
 
-    fn word(self) -> Word {
+    fn template_term(self) -> TemplateTerm {
         match self {
             Self::Decision => value::KIND_DECISION,
             Self::Milestone => value::KIND_MILESTONE,
@@ -105,86 +108,86 @@ impl DecisionKind {
     }
 }
 
-/// One decision as its record on the board says it.
+/// A decision, as parsed from its record on the board.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Decision {
-    /// What stands behind `#` in its heading.
+pub struct BoardDecision {
+    /// Id: the text after `#` in its heading.
     pub id: String,
-    /// When it was proposed, in the record's own words.
+    /// When it was proposed, as written in the record.
     pub time: String,
-    /// Who proposed it.
+    /// The agent that proposed it.
     pub proposer: String,
-    /// What is decided, as Markdown.
+    /// Content of the decision, as Markdown.
     pub content: String,
-    /// Who signed it.
+    /// Agents that signed it.
     pub signers: Vec<String>,
-    /// How far it has come.
+    /// Status of the decision.
     pub status: DecisionStatus,
-    /// What is decided.
+    /// Kind of decision.
     #[serde(default, skip_serializing_if = "DecisionKind::is_plain")]
     pub kind: DecisionKind,
     /// The milestone it declares reached, by its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milestone: Option<String>,
-    /// Who vetoed it.
+    /// Agents that vetoed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vetoed_by: Vec<String>,
-    /// Why it was vetoed, as Markdown.
+    /// Reason of the veto, as Markdown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who asked for a second vote.
+    /// The agent that appealed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub appealed_by: Option<String>,
 }
 
-impl Decision {
+impl BoardDecision {
     /// Returns the decision in normal form, which a record preserves exactly.
     ///
-    /// Texts are trimmed, their lines end with a line feed, and control characters other than line feed and tab
-    /// are removed. Names, times and titles are one trimmed line. Lists contain no duplicates and no empty
-    /// names. An optional field without content is absent. A decision that names a milestone is of the
+    /// Texts are trimmed, their lines end with a line feed, and control characters other than line feed and
+    /// tab are removed. Names, times and titles are one trimmed line. Lists contain no duplicates and no
+    /// empty names. An optional field without content is absent. A decision that names a milestone is of the
     /// milestone kind.
     #[must_use]
-    pub fn normal(self) -> Self {
-        let one = |text: Option<String>| {
-            text.map(|text| normal_line(&text))
+    pub fn normalize(self) -> Self {
+        let normalize_optional = |text: Option<String>| {
+            text.map(|text| normalize_line(&text))
                 .filter(|text| !text.is_empty())
         };
-        let milestone = one(self.milestone);
+        let milestone = normalize_optional(self.milestone);
         Self {
             id: self.id,
-            time: normal_line(&self.time),
-            proposer: normal_line(&self.proposer),
-            content: normal_text(&self.content),
-            signers: normal_names(&self.signers),
+            time: normalize_line(&self.time),
+            proposer: normalize_line(&self.proposer),
+            content: normalize_text(&self.content),
+            signers: normalize_names(&self.signers),
             status: self.status,
             kind: match milestone {
                 Some(_) => DecisionKind::Milestone,
                 None => self.kind,
             },
             milestone,
-            vetoed_by: normal_names(&self.vetoed_by),
+            vetoed_by: normalize_names(&self.vetoed_by),
             reason: self
                 .reason
-                .map(|text| normal_text(&text))
+                .map(|text| normalize_text(&text))
                 .filter(|text| !text.is_empty()),
-            appealed_by: one(self.appealed_by),
+            appealed_by: normalize_optional(self.appealed_by),
         }
     }
 }
 
-fn normal_text(text: &str) -> String {
+fn normalize_text(text: &str) -> String {
     let lines = text.replace("\r\n", "\n").replace('\r', "\n");
-    let kept: String = lines
+    let cleaned: String = lines
         .chars()
         .filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
-    kept.trim().to_owned()
+    cleaned.trim().to_owned()
 }
 
 /// Returns the text as one trimmed line: control characters become spaces.
-pub(super) fn normal_line(text: &str) -> String {
+pub(super) fn normalize_line(text: &str) -> String {
     let line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -192,9 +195,9 @@ pub(super) fn normal_line(text: &str) -> String {
     line.trim().to_owned()
 }
 
-fn normal_names(names: &[String]) -> Vec<String> {
+fn normalize_names(names: &[String]) -> Vec<String> {
     let mut seen = HashSet::with_capacity(names.len());
-    let names = names.iter().map(|name| normal_line(name));
+    let names = names.iter().map(|name| normalize_line(name));
     names
         .filter(|name| !name.is_empty() && seen.insert(name.clone()))
         .collect()

@@ -1,23 +1,23 @@
 //! Outline of a Markdown text: its sections according to CommonMark.
 //!
-//! A line scanner (`scan`) classifies unambiguous lines itself and runs a full parser (`ask`) on the ranges it
-//! cannot decide. So a long text costs little more than finding its line ends, and the result is still the
-//! parser's.
+//! A line scanner (`heading_scanner`) classifies unambiguous lines itself and runs a full parser
+//! (`commonmark`) on the ranges it cannot decide. So a long text costs little more than finding its line
+//! ends, and the result is still the parser's.
 
 mod commonmark;
-mod scan;
+mod heading_scanner;
+mod heading_title;
 #[cfg(test)]
 pub(crate) mod tests;
-mod title;
 
 use std::ops::Range;
 
-pub(crate) use title::plain_title;
+pub(crate) use heading_title::plain_title;
 
 /// A heading at document level, and the extent of its section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// 1 to 6.
+    /// Heading level, 1 to 6.
     pub level: u8,
     /// The heading's plain text: without inline markup, entities decoded, trimmed.
     pub title: String,
@@ -30,19 +30,19 @@ pub struct Section {
 
 impl Section {
     /// Returns the bytes below the heading, including subsections.
-    pub fn body(&self) -> Range<usize> {
+    pub fn body_range(&self) -> Range<usize> {
         self.heading.end..self.end
     }
 
     /// Returns the bytes of the heading and everything below it.
-    pub fn whole(&self) -> Range<usize> {
+    pub fn full_range(&self) -> Range<usize> {
         self.heading.start..self.end
     }
 }
 
 /// The sections of a text, in order. Headings inside quotes and lists are not included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Outline {
+pub struct SectionOutline {
     /// In order of their headings.
     pub sections: Vec<Section>,
 }
@@ -50,22 +50,25 @@ pub struct Outline {
 /// Finds the sections of a text.
 ///
 /// Front matter (from a first line `---` to a line `---` or `...`) and a byte order mark are skipped.
-pub fn outline(text: &str) -> Outline {
-    outline_from(text, front_matter_end(text))
+pub fn parse_outline(text: &str) -> SectionOutline {
+    parse_outline_from(text, front_matter_end(text))
 }
 
 /// Finds the sections from a position where no Markdown block is open, such as a heading.
-pub(crate) fn outline_from(text: &str, start: usize) -> Outline {
-    let mut sections = scan::headings(text, start);
-    set_ends(&mut sections, text.len());
-    Outline { sections }
+pub(crate) fn parse_outline_from(text: &str, start: usize) -> SectionOutline {
+    let mut sections = heading_scanner::scan_headings(text, start);
+    set_section_ends(&mut sections, text.len());
+    SectionOutline { sections }
 }
 
 /// Returns a digest of a section's bytes, heading and body: a version of the section alone.
 ///
 /// It is 64-bit FNV-1a in hexadecimal: it detects changes, but is not cryptographic.
 pub fn section_digest(text: &str, section: &Section) -> String {
-    let bytes = text.as_bytes().get(section.whole()).unwrap_or_default();
+    let bytes = text
+        .as_bytes()
+        .get(section.full_range())
+        .unwrap_or_default();
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -73,7 +76,7 @@ pub fn section_digest(text: &str, section: &Section) -> String {
 }
 
 /// Sets the end of each section: a heading ends all open sections of the same or a deeper level.
-fn set_ends(sections: &mut [Section], text_end: usize) {
+fn set_section_ends(sections: &mut [Section], text_end: usize) {
     let mut open: Vec<usize> = Vec::new();
     for index in 0..sections.len() {
         let Some((level, start)) = sections.get(index).map(|s| (s.level, s.heading.start)) else {

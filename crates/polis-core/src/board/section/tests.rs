@@ -5,15 +5,15 @@ use proptest::prelude::*;
 use super::*;
 
 /// Returns the outline that the parser finds in the whole text.
-fn reference(text: &str) -> Outline {
+fn reference_outline(text: &str) -> SectionOutline {
     let start = front_matter_end(text);
-    let mut sections: Vec<_> = commonmark::headings(&text[start..])
+    let mut sections: Vec<_> = commonmark::parse_headings(&text[start..])
         .into_iter()
         .map(|(level, range)| {
             let heading = start + range.start..start + range.end;
             Section {
                 level,
-                title: title::title_of(&text[heading.clone()]),
+                title: heading_title::heading_title(&text[heading.clone()]),
                 end: heading.end,
                 heading,
             }
@@ -27,7 +27,7 @@ fn reference(text: &str) -> Outline {
             .find(|next| next.level <= level)
             .map_or(text.len(), |next| next.heading.start);
     }
-    Outline { sections }
+    SectionOutline { sections }
 }
 
 /// Fragments that begin, end or disturb blocks. They are joined without a separator, so that lines form at
@@ -138,7 +138,7 @@ const FRAGMENTS: &[&str] = &[
     "!",
 ];
 
-pub(crate) fn nasty() -> impl Strategy<Value = String> {
+pub(crate) fn hostile_markdown() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(FRAGMENTS), 0..24).prop_map(|parts| parts.concat())
 }
 
@@ -146,20 +146,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_scanner_answers_what_the_parser_would(text in nasty()) {
-        prop_assert_eq!(outline(&text), reference(&text));
+    fn scanner_agrees_with_the_parser(text in hostile_markdown()) {
+        prop_assert_eq!(parse_outline(&text), reference_outline(&text));
     }
 
     #[test]
-    fn lone_returns_are_line_ends_too(text in nasty()) {
+    fn lone_carriage_returns_end_lines(text in hostile_markdown()) {
         let text = text.replace("\n\n", "\r");
-        prop_assert_eq!(outline(&text), reference(&text));
+        prop_assert_eq!(parse_outline(&text), reference_outline(&text));
     }
 }
 
-fn titles(text: &str) -> Vec<(u8, String)> {
-    let outline = outline(text);
-    assert_eq!(outline, reference(text), "{text:?}");
+fn section_titles(text: &str) -> Vec<(u8, String)> {
+    let outline = parse_outline(text);
+    assert_eq!(outline, reference_outline(text), "{text:?}");
     outline
         .sections
         .into_iter()
@@ -168,7 +168,7 @@ fn titles(text: &str) -> Vec<(u8, String)> {
 }
 
 #[test]
-fn headings_of_all_shapes() {
+fn headings_of_all_kinds_are_found() {
     let cases: &[(&str, &[(u8, &str)])] = &[
         ("", &[]),
         ("no heading\n", &[]),
@@ -210,7 +210,7 @@ fn headings_of_all_shapes() {
         ("a\r# b\rc\r---\r", &[(1, "b"), (2, "c")]),
     ];
     for (text, expected) in cases {
-        let found = titles(text);
+        let found = section_titles(text);
         let found: Vec<_> = found
             .iter()
             .map(|(level, title)| (*level, title.as_str()))
@@ -220,12 +220,12 @@ fn headings_of_all_shapes() {
 }
 
 #[test]
-fn ranges_cover_whole_lines_and_deeper_sections() {
+fn section_ranges_cover_whole_lines_and_subsections() {
     let text = "x\n\n  # a \r\n1\n### b\n2\n## c\n3\n\nd\ne\n---\n4\n# f";
-    let parts: Vec<_> = outline(text)
+    let parts: Vec<_> = parse_outline(text)
         .sections
         .iter()
-        .map(|s| (&text[s.heading.clone()], &text[s.body()]))
+        .map(|s| (&text[s.heading.clone()], &text[s.body_range()]))
         .collect();
     assert_eq!(
         parts,
@@ -240,8 +240,8 @@ fn ranges_cover_whole_lines_and_deeper_sections() {
 }
 
 #[test]
-fn a_digest_is_of_the_section_alone() {
-    let digest = |text: &str| section_digest(text, &outline(text).sections[0]);
+fn digest_depends_only_on_the_section() {
+    let digest = |text: &str| section_digest(text, &parse_outline(text).sections[0]);
     assert_eq!(digest("## a\n1\n## b\n"), digest("x\n## a\n1\n## c\n2\n"));
     assert_ne!(digest("## a\n1\n"), digest("## a\n2\n"));
     assert_eq!(digest("# a"), "cc5ace17d39b98b5");
@@ -249,7 +249,7 @@ fn a_digest_is_of_the_section_alone() {
 
 /// With a quadratic algorithm these would not finish.
 #[test]
-fn hostile_texts_take_linear_time() {
+fn hostile_texts_are_scanned_in_linear_time() {
     const SIZE: usize = 1 << 19;
     let nested: String = (0..1000)
         .map(|depth| " ".repeat(2 * depth) + "- a\n")
@@ -295,7 +295,7 @@ fn hostile_texts_take_linear_time() {
         &nested,
     ] {
         let text = unit.repeat(SIZE / unit.len());
-        assert!(outline(&text).sections.len() <= SIZE, "{unit:?}");
+        assert!(parse_outline(&text).sections.len() <= SIZE, "{unit:?}");
     }
     for (deep, lines) in [
         ("- ", "a\n"),
@@ -305,16 +305,19 @@ fn hostile_texts_take_linear_time() {
         ("- ", "\n---\n"),
     ] {
         let text = ["<b>\n\n", &deep.repeat(SIZE / 4), &lines.repeat(SIZE / 4)].concat();
-        assert!(outline(&text).sections.len() <= SIZE, "{deep:?}");
+        assert!(parse_outline(&text).sections.len() <= SIZE, "{deep:?}");
     }
 }
 
 #[test]
-fn deep_nesting_is_cut_without_losing_headings() {
+fn deep_nesting_is_limited_without_losing_headings() {
     let text = format!(
         "<b>\n\n{}a\n# b\n{}\n# c\n",
         "> ".repeat(1000),
         "- ".repeat(1000)
     );
-    assert_eq!(titles(&text), [(1, "b".to_owned()), (1, "c".to_owned())]);
+    assert_eq!(
+        section_titles(&text),
+        [(1, "b".to_owned()), (1, "c".to_owned())]
+    );
 }

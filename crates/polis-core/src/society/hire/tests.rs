@@ -3,9 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::society::role;
+use crate::RefusalCode;
+use crate::event::EventKind;
+use crate::society::society_role;
 
-fn time() -> Timestamp {
+fn test_time() -> Timestamp {
     Timestamp::from_millis(1_000_000)
 }
 
@@ -21,23 +23,23 @@ fn member(name: &str, depth: u32) -> Member {
         role: "x".to_owned(),
         brief: TaskBrief::default(),
         depth,
-        created_at: time(),
+        created_at: test_time(),
         outside: false,
     }
 }
 
-fn a_role() -> SocietyRole {
-    let asked = role::CreateRole {
+fn test_role() -> SocietyRole {
+    let params = society_role::CreateRoleParams {
         name: "程序员".to_owned(),
         role_prompt: "p".to_owned(),
         tools: None,
         model: None,
         approve: None,
     };
-    role::make(&asked, &AgentId::root(), &time()).unwrap()
+    society_role::create_role(&params, &AgentId::root(), &test_time()).unwrap()
 }
 
-struct Case {
+struct HireCase {
     parent: Member,
     state: MemberState,
     run: Run,
@@ -45,69 +47,69 @@ struct Case {
     brief: &'static str,
 }
 
-impl Case {
-    fn of(parent: &str, depth: u32) -> Self {
+impl HireCase {
+    fn new(parent: &str, depth: u32) -> Self {
         Self {
             parent: member(parent, depth),
-            state: MemberState::new(Account::default()),
+            state: MemberState::new(BudgetAccount::default()),
             run: Run::new(
                 "r".parse().unwrap(),
                 "x".to_owned(),
                 &AgentId::user(),
-                &time(),
+                &test_time(),
             ),
             limits: HireLimits {
                 depth: 3,
                 agents: 4,
-                a_minute: 2,
+                per_minute: 2,
             },
             brief: "do it",
         }
     }
 
-    fn decide(&self) -> Result<(Hired, Changeset), Refusal> {
-        let params = SpawnAgent {
-            task_brief: TaskBrief::of(self.brief),
-            ..SpawnAgent::default()
+    fn decide(&self) -> Result<(SpawnAgentResult, Changeset), Refusal> {
+        let params = SpawnAgentParams {
+            task_brief: TaskBrief::from_objective(self.brief),
+            ..SpawnAgentParams::default()
         };
-        let run = Kept {
+        let run = VersionedRecord {
             value: self.run.clone(),
             revision: 3,
         };
-        let state = Kept {
+        let state = VersionedRecord {
             value: self.state.clone(),
             revision: 5,
         };
-        let known = Known {
+        let context = HireContext {
             run: Some(&run),
-            role: &a_role(),
-            parent: Parent {
+            role: &test_role(),
+            parent: HiringAgent {
                 member: &self.parent,
                 state: Some(&state),
                 entry: None,
             },
-            id: &agent_name("程序员", 7),
+            new_id: &generate_agent_id("程序员", 7),
             binding: None,
             limits: &self.limits,
         };
-        let by = caller(self.parent.agent.as_str());
-        decide_hire(&params, &self.run, known, &by, &time())
+        let hirer = caller(self.parent.agent.as_str());
+        decide_hire_agent(&params, &self.run, context, &hirer, &test_time())
     }
 }
 
 #[test]
-fn limits_hold() {
+fn hire_beyond_a_limit_is_refused() {
     let now = 1_000_000;
-    type Change = fn(&mut Case);
-    let table: [(&str, u32, Change, Option<Code>); 10] = [
+    type Change = fn(&mut HireCase);
+    let table: [(&str, u32, Change, Option<RefusalCode>); 10] = [
         ("root", 0, |_| {}, None),
         ("boss", 2, |_| {}, None),
-        ("boss", 3, |_| {}, Some(Code::HireLimit)),
+        ("boss", 3, |_| {}, Some(RefusalCode::HireLimit)),
         (
             "root",
             0,
             |case| case.state.children.push(AgentId::user()),
-            Some(Code::HireLimit),
+            Some(RefusalCode::HireLimit),
         ),
         (
             "boss",
@@ -115,12 +117,17 @@ fn limits_hold() {
             |case| case.state.children.push(AgentId::user()),
             None,
         ),
-        ("boss", 1, |case| case.run.agents = 4, Some(Code::HireLimit)),
+        (
+            "boss",
+            1,
+            |case| case.run.agents = 4,
+            Some(RefusalCode::HireLimit),
+        ),
         (
             "boss",
             1,
             |case| case.run.hired_at = vec![999_000, 999_500],
-            Some(Code::HireLimit),
+            Some(RefusalCode::HireLimit),
         ),
         (
             "boss",
@@ -132,46 +139,58 @@ fn limits_hold() {
             "boss",
             1,
             |case| case.run.status = RunStatus::Stopped,
-            Some(Code::WrongState),
+            Some(RefusalCode::WrongState),
         ),
-        ("boss", 1, |case| case.brief = " ", Some(Code::InvalidBrief)),
+        (
+            "boss",
+            1,
+            |case| case.brief = " ",
+            Some(RefusalCode::InvalidBrief),
+        ),
     ];
-    for (n, (parent, depth, change, refused)) in table.into_iter().enumerate() {
-        let mut case = Case::of(parent, depth);
+    for (n, (parent, depth, change, expected)) in table.into_iter().enumerate() {
+        let mut case = HireCase::new(parent, depth);
         change(&mut case);
-        let came = case.decide();
-        assert_eq!(came.as_ref().err().map(|r| r.code), refused, "row {n}");
-        if let Ok((_, changes)) = came {
-            let name = run::record_name(&case.run.id);
-            let run: Run = serde_json::from_str(changes.text_of(&name).unwrap()).unwrap();
+        let result = case.decide();
+        assert_eq!(result.as_ref().err().map(|r| r.code), expected, "row {n}");
+        if let Ok((_, changes)) = result {
+            let name = run::run_record_name(&case.run.id);
+            let run: Run = serde_json::from_str(changes.record_text(&name).unwrap()).unwrap();
             assert_eq!(
                 (run.agents, run.hired),
                 (case.run.agents + 1, case.run.hired + 1)
             );
-            assert!(run.hired_at.iter().all(|at| *at > now - MINUTE), "row {n}");
+            assert!(
+                run.hired_at
+                    .iter()
+                    .all(|at| *at > now - HIRE_RATE_WINDOW_MS),
+                "row {n}"
+            );
         }
     }
-    let mut gone = Case::of("boss", 1);
-    gone.state.status = MemberStatus::Gone;
-    assert_eq!(gone.decide().unwrap_err().code, Code::PermissionDenied);
+    let mut dismissed = HireCase::new("boss", 1);
+    dismissed.state.status = MemberStatus::Dismissed;
+    assert_eq!(
+        dismissed.decide().unwrap_err().code,
+        RefusalCode::PermissionDenied
+    );
 }
 
 #[test]
-fn one_commit_holds_all_of_it() {
-    let (hired, changes) = Case::of("root", 0).decide().unwrap();
+fn hire_is_one_commit() {
+    let (hired, changes) = HireCase::new("root", 0).decide().unwrap();
     assert_eq!(hired.id.as_str(), "程序员-7");
-    assert!(hired.next.contains("send_message"), "{}", hired.next);
-    let kinds: Vec<&str> = changes.events.iter().map(|event| event.kind).collect();
+    let kinds: Vec<EventKind> = changes.events.iter().map(NewEvent::kind).collect();
     assert_eq!(
         kinds,
         [
-            kind::AGENT_ADDED,
-            kind::SOCIETY_HIRED,
-            kind::WORKSPACE_ASSIGNED
+            EventKind::AgentAdded,
+            EventKind::SocietyHired,
+            EventKind::WorkspaceAssigned
         ]
     );
     let agents = changes.writes.iter().filter_map(|write| match write {
-        Write::PutAgent { agent, .. } => Some(agent),
+        StoreWrite::PutAgent { agent, .. } => Some(agent),
         _ => None,
     });
     let agents: Vec<&Agent> = agents.collect();
@@ -180,21 +199,23 @@ fn one_commit_holds_all_of_it() {
     assert_eq!(agents[0].run.as_ref().map(RunId::as_str), Some("r"));
     for name in ["r/程序员-7", "r/root"] {
         let key: MemberKey = name.parse().unwrap();
-        let text = changes.text_of(&member::state_name(&key)).unwrap();
+        let text = changes
+            .record_text(&member::member_state_record_name(&key))
+            .unwrap();
         let state: MemberState = serde_json::from_str(text).unwrap();
         assert_eq!(state.children.is_empty(), name != "r/root");
     }
     // An agent that is not a direct child of root works in the workspace of its ancestors.
-    let (_, below) = Case::of("boss", 1).decide().unwrap();
-    let has = below
+    let (_, child_changes) = HireCase::new("boss", 1).decide().unwrap();
+    let has_workspace = child_changes
         .events
         .iter()
-        .any(|e| e.kind == kind::WORKSPACE_ASSIGNED);
-    assert!(!has);
+        .any(|e| e.kind() == EventKind::WorkspaceAssigned);
+    assert!(!has_workspace);
 }
 
 #[test]
-fn names_tell_the_role() {
+fn generated_ids_contain_the_role() {
     for (role, name) in [
         ("程序员", "程序员-1"),
         ("Back End  Developer!", "back-end-developer-1"),
@@ -202,22 +223,25 @@ fn names_tell_the_role() {
         ("a.b_c", "a-b-c-1"),
         ("-x-", "x-1"),
     ] {
-        assert_eq!(agent_name(role, 1).as_str(), name);
+        assert_eq!(generate_agent_id(role, 1).as_str(), name);
     }
-    assert_eq!(wanted_name(" Lexer-Dev ").unwrap().as_str(), "lexer-dev");
+    assert_eq!(
+        requested_agent_id(" Lexer-Dev ").unwrap().as_str(),
+        "lexer-dev"
+    );
     for bad in ["", "two words", "root", "User", "../x"] {
-        assert_eq!(wanted_name(bad), None, "{bad}");
+        assert_eq!(requested_agent_id(bad), None, "{bad}");
     }
 }
 
 #[test]
-fn briefs_come_in_several_shapes() {
-    for given in [
+fn brief_variants_are_parsed() {
+    for json in [
         r#"{"roleId":"r","taskBrief":{"objective":"x"}}"#,
         r#"{"roleName":"r","taskBrief":"x"}"#,
         r#"{"role":"r","brief":{"objective":"x","constraints":"one"}}"#,
     ] {
-        let params: SpawnAgent = serde_json::from_str(given).unwrap();
+        let params: SpawnAgentParams = serde_json::from_str(json).unwrap();
         assert_eq!(params.task_brief.objective, "x");
     }
     for bad in [
@@ -226,7 +250,10 @@ fn briefs_come_in_several_shapes() {
         r#"{"roleId":"r","taskBrief":{"objective":"x","goal":"y"}}"#,
         r#"{"taskBrief":"x","budget":[1]}"#,
     ] {
-        assert!(serde_json::from_str::<SpawnAgent>(bad).is_err(), "{bad}");
+        assert!(
+            serde_json::from_str::<SpawnAgentParams>(bad).is_err(),
+            "{bad}"
+        );
     }
 }
 
@@ -234,9 +261,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn every_role_gives_sound_and_distinct_names(role in "\\PC{0,120}", a in 1u64..10_000, b in 1u64..10_000) {
-        let (first, second) = (agent_name(&role, a), agent_name(&role, b));
-        prop_assert!(!AgentId::FIXED.contains(&first.as_str()), "{}", first);
+    fn every_role_gives_valid_and_distinct_ids(role in "\\PC{0,120}", a in 1u64..10_000, b in 1u64..10_000) {
+        let (first, second) = (generate_agent_id(&role, a), generate_agent_id(&role, b));
+        prop_assert!(!AgentId::RESERVED_NAMES.contains(&first.as_str()), "{}", first);
         prop_assert_eq!(first == second, a == b);
         prop_assert!(first.as_str().ends_with(&format!("-{a}")), "{}", first);
     }

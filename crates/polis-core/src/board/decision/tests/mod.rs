@@ -5,43 +5,43 @@ mod voting;
 use proptest::prelude::*;
 
 use super::*;
-use crate::board::milestone::{add, milestones};
-use crate::board::template_text::Language;
-use crate::board::{TemplateFacts, TemplateOf, template};
-use crate::refusal::Code;
-use crate::time::Timestamp;
+use crate::board::milestone::{add_milestone, parse_milestones};
+use crate::board::template_text::ContentLanguage;
+use crate::board::{TemplateBoard, TemplateValues, render_template};
+use crate::refusal::RefusalCode;
+use crate::timestamp::Timestamp;
 
-fn names(names: &[&str]) -> Vec<String> {
+fn to_strings(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-fn sample() -> Decision {
-    Decision {
+fn sample_decision() -> BoardDecision {
+    BoardDecision {
         id: "7".to_owned(),
         time: "2026-02-15T00:00:00.000Z".to_owned(),
         proposer: "lead".to_owned(),
         content: "采用 Rust\n\n- 快\n- 稳".to_owned(),
-        signers: names(&["lead", "arch"]),
+        signers: to_strings(&["lead", "arch"]),
         status: DecisionStatus::Approved,
-        ..Decision::default()
+        ..BoardDecision::default()
     }
 }
 
 #[test]
-fn the_record_is_the_templates() {
+fn rendered_record_matches_the_template() {
     assert_eq!(
-        render(&sample(), Language::Zh),
+        render_decision(&sample_decision(), ContentLanguage::Zh),
         "### 决策 #7\n- **时间**: 2026-02-15T00:00:00.000Z\n- **提议者**: lead\n\
          - **内容**: 采用 Rust\n\n  - 快\n  - 稳\n- **签字方**: lead, arch\n- **状态**: 已批准\n"
     );
-    let pending = Decision {
+    let pending = BoardDecision {
         id: "1".to_owned(),
         content: "```\ncode\n```".to_owned(),
         milestone: Some("M1".to_owned()),
-        ..Decision::default()
+        ..BoardDecision::default()
     };
     assert_eq!(
-        render(&pending, Language::En),
+        render_decision(&pending, ContentLanguage::En),
         "### Decision #1\n- **Time**: -\n- **Proposer**: -\n- **Content**:\n  ```\n  code\n  ```\n\
          - **Signers**: (none yet)\n- **Status**: Pending\n- **Kind**: Milestone\n\
          - **Milestone**: M1\n"
@@ -49,28 +49,31 @@ fn the_record_is_the_templates() {
 }
 
 #[test]
-fn json_is_the_contract() {
+fn decision_json_has_the_documented_fields() {
     assert_eq!(
-        serde_json::to_value(sample()).unwrap(),
+        serde_json::to_value(sample_decision()).unwrap(),
         serde_json::json!({
             "id": "7", "time": "2026-02-15T00:00:00.000Z", "proposer": "lead",
             "content": "采用 Rust\n\n- 快\n- 稳", "signers": ["lead", "arch"], "status": "approved"
         })
     );
-    let vetoed = Decision {
+    let vetoed = BoardDecision {
         status: DecisionStatus::Rejected,
         kind: DecisionKind::Milestone,
-        vetoed_by: names(&["qa"]),
-        ..sample()
+        vetoed_by: to_strings(&["qa"]),
+        ..sample_decision()
     };
     let json = serde_json::to_value(&vetoed).unwrap();
     assert_eq!(json["vetoedBy"], serde_json::json!(["qa"]));
     assert_eq!(json["kind"], "milestone");
-    assert_eq!(serde_json::from_value::<Decision>(json).unwrap(), vetoed);
+    assert_eq!(
+        serde_json::from_value::<BoardDecision>(json).unwrap(),
+        vetoed
+    );
 }
 
 #[test]
-fn people_write_records_in_many_ways() {
+fn record_variants_are_parsed() {
     let text = "# B\n\n#### key decisions\n\nIntro.\n\n##### Decision #D-1: Use Rust\n\
                 * Time: today\n+ __Proposer__：alice\n- **Content:**\n    one\n\n    two\n  \n\
                 - **Signed by**:\n  - alice\n  - bob\n- **Note**: mine\n- **Status**: ✅ accepted (2/2)\n\
@@ -78,30 +81,30 @@ fn people_write_records_in_many_ways() {
                 - **签字方**：a，b、c / d\n- **状态**: 已批准 / 被否决 / 申诉中\n- **状态**: 已批准\n\
                 ###### below\n- **内容**: not mine\n\n##### Other\n- **Time**: x\n\
                 ##### 决策 #{id}\n- **时间**: {timestamp}\n\n# Elsewhere\n## 决策 #3\n";
-    let found = decisions(text);
+    let found = parse_decisions(text);
     assert_eq!(
         found,
         [
-            Decision {
+            BoardDecision {
                 id: "D-1".to_owned(),
                 time: "today".to_owned(),
                 proposer: "alice".to_owned(),
                 content: "one\n\ntwo".to_owned(),
-                signers: names(&["alice", "bob"]),
+                signers: to_strings(&["alice", "bob"]),
                 status: DecisionStatus::Approved,
-                ..Decision::default()
+                ..BoardDecision::default()
             },
-            Decision {
+            BoardDecision {
                 id: "2".to_owned(),
-                signers: names(&["a", "b", "c", "d"]),
-                ..Decision::default()
+                signers: to_strings(&["a", "b", "c", "d"]),
+                ..BoardDecision::default()
             },
         ]
     );
 }
 
 #[test]
-fn statuses_are_read_as_people_say_them() {
+fn status_synonyms_are_parsed() {
     for (line, status) in [
         ("已批准", DecisionStatus::Approved),
         ("**APPROVED**", DecisionStatus::Approved),
@@ -114,17 +117,17 @@ fn statuses_are_read_as_people_say_them() {
         ("whatever", DecisionStatus::Pending),
         ("", DecisionStatus::Pending),
     ] {
-        assert_eq!(DecisionStatus::read(line), status, "{line}");
+        assert_eq!(DecisionStatus::parse_line(line), status, "{line}");
     }
 }
 
 #[test]
-fn a_new_record_takes_its_place() {
-    let decision = Decision {
+fn new_record_is_inserted_in_its_section() {
+    let decision = BoardDecision {
         content: "x".to_owned(),
-        ..sample()
+        ..sample_decision()
     };
-    let record = render(&decision, Language::Zh);
+    let record = render_decision(&decision, ContentLanguage::Zh);
     for (before, after) in [
         (
             "# B\n\n## 关键决策记录\n（暂无）\n\n## 里程碑\n",
@@ -145,49 +148,51 @@ fn a_new_record_takes_its_place() {
             format!("## 关键决策记录\n{record}\n# B\n\n<!-- open\n"),
         ),
     ] {
-        let splice = insert_decision(before, &decision, Language::Zh);
+        let splice = insert_decision(before, &decision, ContentLanguage::Zh);
         assert_eq!(splice.apply(before), after);
     }
 }
 
 #[test]
-fn the_template_holds_none_and_takes_the_first_of_each() {
+fn template_is_empty_and_accepts_first_decision_and_milestone() {
     let unfilled = "## 关键决策记录\n### 决策 #{id}\n- **时间**: {timestamp}\n\
                     - **状态**: 已批准 / 被否决 / 申诉中\n\n## 里程碑\n\
                     - [ ] 里程碑1: {description}\n- [x] 里程碑3: {description} (已完成)\n";
-    assert!(decisions(unfilled).is_empty());
-    assert!(milestones(unfilled).is_empty());
-    for language in [Language::En, Language::Zh] {
-        let facts = TemplateFacts {
+    assert!(parse_decisions(unfilled).is_empty());
+    assert!(parse_milestones(unfilled).is_empty());
+    for language in [ContentLanguage::En, ContentLanguage::Zh] {
+        let facts = TemplateValues {
             language,
             project: "demo",
             created: &Timestamp::from_millis(0),
             agents: &[],
         };
-        let text = template(TemplateOf::Global, &facts);
-        assert!(decisions(&text).is_empty());
-        let text = insert_decision(&text, &sample(), language).apply(&text);
-        let text = add(&text, "M1", "first", language).unwrap().apply(&text);
-        assert_eq!(decisions(&text), [sample()]);
-        assert_eq!(milestones(&text).len(), 1);
+        let text = render_template(TemplateBoard::Global, &facts);
+        assert!(parse_decisions(&text).is_empty());
+        let text = insert_decision(&text, &sample_decision(), language).apply(&text);
+        let text = add_milestone(&text, "M1", "first", language)
+            .unwrap()
+            .apply(&text);
+        assert_eq!(parse_decisions(&text), [sample_decision()]);
+        assert_eq!(parse_milestones(&text).len(), 1);
         // The goals, the issues and the three layers are still empty.
-        let left = text.matches(value::NONE_YET.text(language)).count();
+        let left = text.matches(value::NONE_YET.in_language(language)).count();
         assert_eq!(left, 5, "{text}");
     }
 }
 
 #[test]
-fn ids_count_up() {
-    assert_eq!(next_id(""), 1);
+fn next_id_is_highest_plus_one() {
+    assert_eq!(next_decision_id(""), 1);
     let text = "## Key decisions\n### Decision #9\n### Decision #x\n### Decision #3\n";
-    assert_eq!(next_id(text), 10);
+    assert_eq!(next_decision_id(text), 10);
     assert_eq!(find_decision(text, "#x").unwrap().id, "x");
     let refusal = find_decision(text, "4").unwrap_err();
-    assert_eq!(refusal.code, Code::DecisionNotFound);
+    assert_eq!(refusal.code, RefusalCode::DecisionNotFound);
 }
 
 #[test]
-fn a_change_leaves_what_people_added() {
+fn replaced_record_keeps_text_added_by_hand() {
     let text = "## 关键决策记录\r\n### 决策 #7: 标题\r\n*   时间：昨天\r\n* 备注: 我的\r\n\
                 * **签字方**: a\r\n懒行\r\n\r\n说明。\r\n\r\n### 决策 #8\r\n";
     let mut decision = find_decision(text, "7").unwrap();
@@ -202,17 +207,17 @@ fn a_change_leaves_what_people_added() {
     assert_eq!(find_decision(&changed, "7").unwrap(), decision);
     assert_eq!(
         replace_decision(&changed, &decision).unwrap(),
-        crate::board::Splice::default()
+        crate::board::TextSplice::default()
     );
     decision.id = "9".to_owned();
     assert!(replace_decision(text, &decision).is_err());
 }
 
 #[test]
-fn a_bare_heading_gets_its_fields() {
+fn record_without_fields_gets_all_fields() {
     let text = "## Key decisions\n### Decision #1\nSetext\n---\n";
     let mut decision = find_decision("## Key decisions\n### Decision #1", "1").unwrap();
-    decision.signers = names(&["a"]);
+    decision.signers = to_strings(&["a"]);
     decision.status = DecisionStatus::Approved;
     let changed = replace_decision(text, &decision).unwrap().apply(text);
     assert_eq!(
@@ -282,16 +287,16 @@ prop_compose! {
         vetoed_by in prop::collection::vec(hostile_name(), 0..3),
         reason in prop::option::of(hostile_text()),
         appealed_by in prop::option::of(hostile_name()),
-    ) -> Decision {
-        Decision {
+    ) -> BoardDecision {
+        BoardDecision {
             id, time, proposer, content, signers, status, kind, milestone, vetoed_by, reason,
             appealed_by,
         }
     }
 }
 
-fn any_language() -> impl Strategy<Value = Language> {
-    prop::sample::select(vec![Language::En, Language::Zh])
+fn any_language() -> impl Strategy<Value = ContentLanguage> {
+    prop::sample::select(vec![ContentLanguage::En, ContentLanguage::Zh])
 }
 
 /// A board that was edited by hand.
@@ -322,23 +327,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn what_is_written_is_read(decision in any_decision(), language in any_language()) {
+    fn rendered_decision_round_trips(decision in any_decision(), language in any_language()) {
         let text = format!(
             "# B\n\n## 关键决策记录\n{}\n## 里程碑\n",
-            render(&decision, language)
+            render_decision(&decision, language)
         );
-        prop_assert_eq!(decisions(&text), [decision.normal()], "{}", text);
-        prop_assert_eq!(crate::board::outline(&text).sections.len(), 4);
+        prop_assert_eq!(parse_decisions(&text), [decision.normalize()], "{}", text);
+        prop_assert_eq!(crate::board::parse_outline(&text).sections.len(), 4);
     }
 
     #[test]
-    fn the_normal_form_is_stable(decision in any_decision()) {
-        let normal = decision.normal();
-        prop_assert_eq!(normal.clone().normal(), normal);
+    fn normalize_is_idempotent(decision in any_decision()) {
+        let normal = decision.normalize();
+        prop_assert_eq!(normal.clone().normalize(), normal);
     }
 
     #[test]
-    fn an_inserted_record_is_there_and_the_rest_as_it_was(
+    fn inserted_record_is_parsed_and_other_text_is_unchanged(
         board in any_board(),
         mut decision in any_decision(),
         language in any_language(),
@@ -346,11 +351,11 @@ proptest! {
         decision.id = "77".to_owned();
         let splice = insert_decision(&board, &decision, language);
         let changed = splice.apply(&board);
-        let mut found = decisions(&changed);
-        let mine = found.iter().position(|one| one.id == "77");
-        prop_assert!(mine.is_some(), "{:?}", changed);
-        prop_assert_eq!(found.remove(mine.unwrap()), decision.normal());
-        for other in decisions(&board) {
+        let mut found = parse_decisions(&changed);
+        let position = found.iter().position(|decision_record| decision_record.id == "77");
+        prop_assert!(position.is_some(), "{:?}", changed);
+        prop_assert_eq!(found.remove(position.unwrap()), decision.normalize());
+        for other in parse_decisions(&board) {
             prop_assert!(found.contains(&other), "{:?} in {:?}", other, changed);
         }
         let removed = &board[splice.start..splice.start + splice.removed];
@@ -358,7 +363,7 @@ proptest! {
     }
 
     #[test]
-    fn a_replaced_record_says_the_new_and_others_stay(
+    fn replaced_record_is_parsed_and_others_are_unchanged(
         board in any_board(),
         mut before in any_decision(),
         mut after in any_decision(),
@@ -369,16 +374,16 @@ proptest! {
         let board = insert_decision(&board, &before, language).apply(&board);
         let splice = replace_decision(&board, &after).unwrap();
         let changed = splice.apply(&board);
-        let expected: Vec<_> = decisions(&board)
+        let expected: Vec<_> = parse_decisions(&board)
             .into_iter()
-            .map(|one| if one.id == "77" { after.clone().normal() } else { one })
+            .map(|one| if one.id == "77" { after.clone().normalize() } else { one })
             .collect();
-        prop_assert_eq!(decisions(&changed), expected, "{:?}", changed);
+        prop_assert_eq!(parse_decisions(&changed), expected, "{:?}", changed);
     }
 
     #[test]
-    fn reading_never_fails(text in "(\\PC|\n|\r|\t|- \\*\\*状态\\*\\*|:|## 关键决策记录\n|### 决策 #1\n){0,40}") {
-        let _ = decisions(&text);
-        let _ = next_id(&text);
+    fn parsing_arbitrary_text_never_panics(text in "(\\PC|\n|\r|\t|- \\*\\*状态\\*\\*|:|## 关键决策记录\n|### 决策 #1\n){0,40}") {
+        let _ = parse_decisions(&text);
+        let _ = next_decision_id(&text);
     }
 }

@@ -1,21 +1,21 @@
-//! Tests of signatures, vetoes and appeals.
+//! Tests of the voting rules of decisions: signatures, vetoes, appeals and the quorum.
 
 use super::*;
 
-fn council() -> Vec<String> {
-    names(&["a", "b", "c"])
+fn three_signers() -> Vec<String> {
+    to_strings(&["a", "b", "c"])
 }
 
-fn proposed(kind: DecisionKind) -> Decision {
-    let proposal = Proposal {
+fn proposed_decision(kind: DecisionKind) -> BoardDecision {
+    let proposal = DecisionProposal {
         content: "x",
         kind,
         milestone: None,
     };
-    propose(&proposal, 1, By::Agent("m"), &Timestamp::from_millis(0)).unwrap()
+    propose_decision(&proposal, 1, Voter::Agent("m"), &Timestamp::from_millis(0)).unwrap()
 }
 
-fn electorate(signers: &[String]) -> Electorate<'_> {
+fn default_electorate(signers: &[String]) -> Electorate<'_> {
     Electorate {
         signers,
         quorum: Quorum::default(),
@@ -23,125 +23,139 @@ fn electorate(signers: &[String]) -> Electorate<'_> {
 }
 
 #[test]
-fn the_quorum_approves_and_that_is_final() {
-    let council = council();
-    let all = electorate(&council);
-    let one = sign(&proposed(DecisionKind::Decision), By::Agent("a"), &all).unwrap();
+fn quorum_approves_and_approval_is_final() {
+    let council = three_signers();
+    let all = default_electorate(&council);
+    let one = sign_decision(
+        &proposed_decision(DecisionKind::Decision),
+        Voter::Agent("a"),
+        &all,
+    )
+    .unwrap();
     assert_eq!(one.status, DecisionStatus::Pending);
-    assert_eq!(sign(&one, By::Agent("a"), &all).unwrap(), one);
-    let two = sign(&one, By::Agent("b"), &all).unwrap();
+    assert_eq!(sign_decision(&one, Voter::Agent("a"), &all).unwrap(), one);
+    let two = sign_decision(&one, Voter::Agent("b"), &all).unwrap();
     assert_eq!(two.status, DecisionStatus::Approved);
-    assert_eq!(sign(&two, By::Agent("b"), &all).unwrap(), two);
+    assert_eq!(sign_decision(&two, Voter::Agent("b"), &all).unwrap(), two);
     for refused in [
-        sign(&two, By::Agent("c"), &all),
-        veto(&two, By::Person, &all, "no"),
-        appeal(&two, By::Agent("m"), &all),
+        sign_decision(&two, Voter::Agent("c"), &all),
+        veto_decision(&two, Voter::Person, &all, "no"),
+        appeal_decision(&two, Voter::Agent("m"), &all),
     ] {
-        assert_eq!(refused.unwrap_err().code, Code::DecisionClosed);
+        assert_eq!(refused.unwrap_err().code, RefusalCode::DecisionClosed);
     }
     assert_eq!(
-        sign(&one, By::Agent("m"), &all).unwrap_err().code,
-        Code::NotASigner
+        sign_decision(&one, Voter::Agent("m"), &all)
+            .unwrap_err()
+            .code,
+        RefusalCode::NotASigner
     );
 }
 
 #[test]
-fn a_milestone_takes_more_and_a_small_council_the_person_too() {
-    let council = council();
-    let milestone = proposed(DecisionKind::Milestone);
-    let two = sign(&milestone, By::Agent("a"), &electorate(&council)).unwrap();
-    let two = sign(&two, By::Agent("b"), &electorate(&council)).unwrap();
+fn milestone_needs_more_signatures_and_few_signers_need_the_person() {
+    let council = three_signers();
+    let milestone = proposed_decision(DecisionKind::Milestone);
+    let two = sign_decision(&milestone, Voter::Agent("a"), &default_electorate(&council)).unwrap();
+    let two = sign_decision(&two, Voter::Agent("b"), &default_electorate(&council)).unwrap();
     assert_eq!(two.status, DecisionStatus::Pending);
-    let three = sign(&two, By::Person, &electorate(&council)).unwrap();
+    let three = sign_decision(&two, Voter::Person, &default_electorate(&council)).unwrap();
     assert_eq!(three.status, DecisionStatus::Approved);
-    let alone = names(&["a"]);
-    let signed = sign(&milestone, By::Agent("a"), &electorate(&alone)).unwrap();
+    let alone = to_strings(&["a"]);
+    let signed = sign_decision(&milestone, Voter::Agent("a"), &default_electorate(&alone)).unwrap();
     assert_eq!(signed.status, DecisionStatus::Pending);
-    let signed = sign(&signed, By::Person, &electorate(&alone)).unwrap();
+    let signed = sign_decision(&signed, Voter::Person, &default_electorate(&alone)).unwrap();
     assert_eq!(signed.status, DecisionStatus::Approved);
-    let signed = sign(&milestone, By::Person, &electorate(&[])).unwrap();
+    let signed = sign_decision(&milestone, Voter::Person, &default_electorate(&[])).unwrap();
     assert_eq!(signed.status, DecisionStatus::Approved);
 }
 
 #[test]
-fn an_appeal_is_a_second_vote() {
-    let council = council();
-    let all = electorate(&council);
-    let signed = sign(&proposed(DecisionKind::Decision), By::Agent("a"), &all).unwrap();
-    let rejected = veto(&signed, By::Agent("b"), &all, "too dear").unwrap();
+fn appeal_starts_a_second_vote() {
+    let council = three_signers();
+    let all = default_electorate(&council);
+    let signed = sign_decision(
+        &proposed_decision(DecisionKind::Decision),
+        Voter::Agent("a"),
+        &all,
+    )
+    .unwrap();
+    let rejected = veto_decision(&signed, Voter::Agent("b"), &all, "too dear").unwrap();
     assert_eq!(rejected.status, DecisionStatus::Rejected);
     assert_eq!(rejected.reason.as_deref(), Some("too dear"));
     assert_eq!(
-        appeal(&rejected, By::Agent("x"), &all).unwrap_err().code,
-        Code::NotASigner
+        appeal_decision(&rejected, Voter::Agent("x"), &all)
+            .unwrap_err()
+            .code,
+        RefusalCode::NotASigner
     );
-    let appealed = appeal(&rejected, By::Agent("m"), &all).unwrap();
+    let appealed = appeal_decision(&rejected, Voter::Agent("m"), &all).unwrap();
     assert_eq!(appealed.appealed_by.as_deref(), Some("m"));
-    let approved = sign(&appealed, By::Agent("b"), &all).unwrap();
+    let approved = sign_decision(&appealed, Voter::Agent("b"), &all).unwrap();
     assert_eq!(approved.status, DecisionStatus::Approved);
     assert!(approved.vetoed_by.is_empty());
-    let vetoed = veto(&appealed, By::Agent("c"), &all, "still").unwrap();
+    let vetoed = veto_decision(&appealed, Voter::Agent("c"), &all, "still").unwrap();
     assert_eq!(vetoed.status, DecisionStatus::Rejected);
     assert_eq!(vetoed.reason.as_deref(), Some("too dear\n\nstill"));
-    let by_owner = veto(&appealed, By::Person, &all, "").unwrap();
+    let by_owner = veto_decision(&appealed, Voter::Person, &all, "").unwrap();
     assert_eq!(by_owner.status, DecisionStatus::Rejected);
 }
 
 #[test]
-fn one_veto_of_four_does_not_end_an_appeal() {
-    let council = names(&["a", "b", "c", "d"]);
-    let all = electorate(&council);
-    let decision = proposed(DecisionKind::Decision);
-    let rejected = veto(&decision, By::Agent("a"), &all, "no").unwrap();
-    let appealed = appeal(&rejected, By::Agent("b"), &all).unwrap();
-    let still = veto(&appealed, By::Agent("b"), &all, "no").unwrap();
-    assert_eq!(still.status, DecisionStatus::Appealing);
-    let over = veto(&still, By::Agent("c"), &all, "no").unwrap();
-    assert_eq!(over.status, DecisionStatus::Rejected);
+fn one_veto_of_four_does_not_reject_an_appeal() {
+    let council = to_strings(&["a", "b", "c", "d"]);
+    let all = default_electorate(&council);
+    let decision = proposed_decision(DecisionKind::Decision);
+    let rejected = veto_decision(&decision, Voter::Agent("a"), &all, "no").unwrap();
+    let appealed = appeal_decision(&rejected, Voter::Agent("b"), &all).unwrap();
+    let vetoed_once = veto_decision(&appealed, Voter::Agent("b"), &all, "no").unwrap();
+    assert_eq!(vetoed_once.status, DecisionStatus::Appealing);
+    let vetoed_twice = veto_decision(&vetoed_once, Voter::Agent("c"), &all, "no").unwrap();
+    assert_eq!(vetoed_twice.status, DecisionStatus::Rejected);
 }
 
 #[test]
-fn a_name_typed_by_hand_is_no_signature() {
-    let council = council();
-    let forged = Decision {
-        signers: names(&["x", "y"]),
-        ..proposed(DecisionKind::Decision)
+fn name_of_non_signer_is_not_counted() {
+    let council = three_signers();
+    let forged = BoardDecision {
+        signers: to_strings(&["x", "y"]),
+        ..proposed_decision(DecisionKind::Decision)
     };
-    let signed = sign(&forged, By::Agent("a"), &electorate(&council)).unwrap();
+    let signed = sign_decision(&forged, Voter::Agent("a"), &default_electorate(&council)).unwrap();
     assert_eq!(signed.status, DecisionStatus::Pending);
 }
 
 /// Checks the invariants of a decision after any sequence of votes.
-fn check_legal(decision: &Decision, all: &Electorate<'_>) {
+fn check_legal(decision: &BoardDecision, all: &Electorate<'_>) {
     let both = decision
         .signers
         .iter()
         .any(|name| decision.vetoed_by.contains(name));
     assert!(!both, "a signature and a veto of one: {decision:?}");
-    let needed = (all.quorum.appeal_signatures as usize)
+    let required = (all.quorum.appeal_signatures as usize)
         .min(all.quorum.signatures as usize)
         .min(all.quorum.milestone_signatures as usize)
         .min(all.signers.len() + 1)
         .max(1);
     match decision.status {
         DecisionStatus::Pending => assert!(decision.vetoed_by.is_empty()),
-        DecisionStatus::Approved => assert!(decision.signers.len() >= needed),
+        DecisionStatus::Approved => assert!(decision.signers.len() >= required),
         DecisionStatus::Rejected => assert!(!decision.vetoed_by.is_empty()),
         DecisionStatus::Appealing => assert!(decision.appealed_by.is_some()),
     }
-    assert_eq!(decision.clone().normal(), *decision);
+    assert_eq!(decision.clone().normalize(), *decision);
 }
 
 proptest! {
     #[test]
-    fn no_sequence_of_acts_leads_astray(
+    fn every_sequence_of_votes_keeps_the_decision_legal(
         acts in prop::collection::vec((0..3_u8, 0..7_usize), 0..30),
         council in 0..5_usize,
         quorum in (0..5_u32, 0..5_u32, 0..5_u32),
         kind in prop::sample::select(vec![DecisionKind::Decision, DecisionKind::Milestone]),
     ) {
-        let everybody = ["a", "b", "c", "d", "e", "m"];
-        let signers = names(&everybody[..council]);
+        let voters = ["a", "b", "c", "d", "e", "m"];
+        let signers = to_strings(&voters[..council]);
         let all = Electorate {
             signers: &signers,
             quorum: Quorum {
@@ -150,27 +164,27 @@ proptest! {
                 appeal_signatures: quorum.2,
             },
         };
-        let mut decision = proposed(kind);
-        for (act, who) in acts {
-            let by = everybody.get(who).map_or(By::Person, |name| By::Agent(name));
+        let mut decision = proposed_decision(kind);
+        for (act, voter_index) in acts {
+            let voter = voters.get(voter_index).map_or(Voter::Person, |name| Voter::Agent(name));
             let result = match act {
-                0 => sign(&decision, by, &all),
-                1 => veto(&decision, by, &all, "no"),
-                _ => appeal(&decision, by, &all),
+                0 => sign_decision(&decision, voter, &all),
+                1 => veto_decision(&decision, voter, &all, "no"),
+                _ => appeal_decision(&decision, voter, &all),
             };
             let Ok(next) = result else { continue };
             check_legal(&next, &all);
-            let stepped = (decision.status, next.status);
-            let legal = stepped.0 == stepped.1 || matches!(stepped,
+            let transition = (decision.status, next.status);
+            let legal = transition.0 == transition.1 || matches!(transition,
                 (DecisionStatus::Pending, DecisionStatus::Approved | DecisionStatus::Rejected)
                 | (DecisionStatus::Rejected, DecisionStatus::Appealing)
                 | (DecisionStatus::Appealing, DecisionStatus::Approved | DecisionStatus::Rejected));
-            prop_assert!(legal, "{:?}", stepped);
+            prop_assert!(legal, "{:?}", transition);
             if decision.status == DecisionStatus::Approved {
                 prop_assert_eq!(&next, &decision);
             }
             if act == 0 {
-                prop_assert_eq!(&sign(&next, by, &all).unwrap(), &next);
+                prop_assert_eq!(&sign_decision(&next, voter, &all).unwrap(), &next);
             }
             decision = next;
         }
