@@ -1,89 +1,132 @@
-//! Implementation of the file and terminal ports that refuses every call with `NotInitialized`.
+//! Implementation of the file and terminal ports without a directory: every call that can fail is refused
+//! with `NotInitialized`.
 //!
-//! [`Polis::new`](crate::Polis::new) starts with it, so that callers that need no files do not have to choose a
-//! directory.
+//! [`App::new`](crate::App::new) starts with it, so that callers that need no files do not have to choose
+//! a directory.
 
-use polis_core::Code;
-use polis_core::workspace::command::CommandRun;
-use polis_core::workspace::file::{
-    DeleteFile, Done, EditFile, Edited, FileContent, FileList, ListFiles, MakeDir, MoveFile,
-    ReadFile, SearchFiles, SearchResult, WorkspaceInfo, WriteFile, Written,
+use std::sync::Arc;
+
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_outcome::CommandOutcome;
+use polis_core::workspace::file_tools::{
+    DeleteFileParams, EditFileParams, EditFileResult, FileContent, FileList, FileOperationResult,
+    FileSearchResult, ListFilesParams, MakeDirParams, MoveFileParams, ReadFileParams,
+    SearchFilesParams, WorkspaceInfo, WriteFileParams, WriteFileResult,
 };
 
-use crate::port::{CommandOrder, Files, PortError, PortFuture, SandboxReport, Site, Terminal};
+use crate::port::{
+    OutputWatcher, PortError, PortFuture, SandboxReport, SandboxedTerminal, WorkspaceFileAccess,
+    WorkspaceLocation,
+};
+use crate::refusal_tables::OperationRefusal;
 
-/// Null implementation of [`Files`] and [`Terminal`].
+/// Null implementation of [`WorkspaceFileAccess`] and [`SandboxedTerminal`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWorkspaces;
 
-fn none<'a, T: Send + 'a>() -> PortFuture<'a, T> {
-    Box::pin(std::future::ready(Err(PortError::new(
-        Code::NotInitialized,
-        "There is no directory here that workspaces could be in.",
-        "run `polis init` in your project, or name its directory with --dir",
+fn not_initialized<'a, T: Send + 'a>() -> PortFuture<'a, T> {
+    Box::pin(std::future::ready(Err(PortError::from(
+        OperationRefusal::NoProjectDirectory,
     ))))
 }
 
-impl Files for NoWorkspaces {
+impl WorkspaceFileAccess for NoWorkspaces {
     fn resolve<'a>(&'a self, _: &'a str) -> PortFuture<'a, String> {
-        none()
+        not_initialized()
     }
 
     fn bind<'a>(&'a self, _: &'a str) -> PortFuture<'a, String> {
-        none()
+        not_initialized()
     }
 
-    fn exists<'a>(&'a self, _: &'a Site) -> PortFuture<'a, bool> {
-        none()
+    fn exists<'a>(&'a self, _: &'a WorkspaceLocation) -> PortFuture<'a, bool> {
+        not_initialized()
     }
 
-    fn location(&self, site: &Site) -> String {
-        site.bound.clone().unwrap_or_default()
+    fn location(&self, location: &WorkspaceLocation) -> String {
+        location.bound_directory.clone().unwrap_or_default()
     }
 
-    fn read<'a>(&'a self, _: &'a Site, _: &'a ReadFile) -> PortFuture<'a, FileContent> {
-        none()
+    fn read<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a ReadFileParams,
+    ) -> PortFuture<'a, FileContent> {
+        not_initialized()
     }
 
-    fn write<'a>(&'a self, _: &'a Site, _: &'a WriteFile) -> PortFuture<'a, Written> {
-        none()
+    fn write<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a WriteFileParams,
+    ) -> PortFuture<'a, WriteFileResult> {
+        not_initialized()
     }
 
-    fn edit<'a>(&'a self, _: &'a Site, _: &'a EditFile) -> PortFuture<'a, Edited> {
-        none()
+    fn edit<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a EditFileParams,
+    ) -> PortFuture<'a, EditFileResult> {
+        not_initialized()
     }
 
-    fn delete<'a>(&'a self, _: &'a Site, _: &'a DeleteFile) -> PortFuture<'a, Done> {
-        none()
+    fn delete<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a DeleteFileParams,
+    ) -> PortFuture<'a, FileOperationResult> {
+        not_initialized()
     }
 
-    fn rename<'a>(&'a self, _: &'a Site, _: &'a MoveFile) -> PortFuture<'a, Done> {
-        none()
+    fn rename<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a MoveFileParams,
+    ) -> PortFuture<'a, FileOperationResult> {
+        not_initialized()
     }
 
-    fn make_dir<'a>(&'a self, _: &'a Site, _: &'a MakeDir) -> PortFuture<'a, Done> {
-        none()
+    fn make_dir<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a MakeDirParams,
+    ) -> PortFuture<'a, FileOperationResult> {
+        not_initialized()
     }
 
-    fn list<'a>(&'a self, _: &'a Site, _: &'a ListFiles) -> PortFuture<'a, FileList> {
-        none()
+    fn list<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a ListFilesParams,
+    ) -> PortFuture<'a, FileList> {
+        not_initialized()
     }
 
-    fn info<'a>(&'a self, _: &'a Site) -> PortFuture<'a, WorkspaceInfo> {
-        none()
+    fn info<'a>(&'a self, _: &'a WorkspaceLocation) -> PortFuture<'a, WorkspaceInfo> {
+        not_initialized()
     }
 
-    fn search<'a>(&'a self, _: &'a Site, _: &'a SearchFiles) -> PortFuture<'a, SearchResult> {
-        none()
+    fn search<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: &'a SearchFilesParams,
+    ) -> PortFuture<'a, FileSearchResult> {
+        not_initialized()
     }
 }
 
-impl Terminal for NoWorkspaces {
-    fn run<'a>(&'a self, _: &'a Site, _: CommandOrder) -> PortFuture<'a, CommandRun> {
-        none()
+impl SandboxedTerminal for NoWorkspaces {
+    fn run<'a>(
+        &'a self,
+        _: &'a WorkspaceLocation,
+        _: CommandRequest,
+        _: Arc<dyn OutputWatcher>,
+    ) -> PortFuture<'a, CommandOutcome> {
+        not_initialized()
     }
 
     fn report(&self) -> PortFuture<'_, SandboxReport> {
-        none()
+        not_initialized()
     }
 }

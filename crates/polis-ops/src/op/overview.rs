@@ -1,44 +1,45 @@
 //! Operation that counts tasks by status, active agents, and events.
 
 use polis_core::AgentStatus;
+use polis_core::number::saturating_cast;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::request::Request;
 
-/// Counts.
+/// Counts of tasks, agents and events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Overview {
-    /// Tasks not begun.
+pub struct OverviewCounts {
+    /// Pending tasks.
     pub pending: u64,
-    /// Tasks being worked on.
+    /// Tasks in progress.
     pub in_progress: u64,
-    /// Tasks done.
+    /// Completed tasks.
     pub completed: u64,
-    /// Tasks deleted.
+    /// Deleted tasks.
     pub deleted: u64,
-    /// Agents that may act.
+    /// Active agents.
     pub agents: u64,
     /// Events in the log.
     pub events: u64,
 }
 
 /// Counts tasks, agents and events.
-pub async fn overview(polis: &Polis) -> Result<Overview, OpError> {
-    let tasks = polis.store.count_tasks().await?;
-    let agents = polis.store.agents().await?;
+pub async fn get_overview(request: &Request) -> Result<OverviewCounts, OpError> {
+    let tasks = request.app.store.count_tasks_by_status().await?;
+    let agents = request.app.store.agents().await?;
     let active = agents
         .iter()
         .filter(|a| a.status == AgentStatus::Active)
         .count();
-    Ok(Overview {
+    Ok(OverviewCounts {
         pending: tasks.pending,
         in_progress: tasks.in_progress,
         completed: tasks.completed,
         deleted: tasks.deleted,
-        agents: u64::try_from(active).unwrap_or(u64::MAX),
-        events: polis.store.last_sequence().await?,
+        agents: saturating_cast::<u64>(active),
+        events: request.app.store.last_sequence().await?,
     })
 }

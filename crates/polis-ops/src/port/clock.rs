@@ -1,4 +1,4 @@
-//! Port for the current time and for sleeping.
+//! Port [`Clock`]: the current time, and sleeping.
 
 use std::pin::Pin;
 use std::time::Duration;

@@ -1,63 +1,79 @@
 //! Error type of the ports: a failure of the store, the disk or the network.
 
-use polis_core::{Code, Details, Refusal};
+use polis_core::refusal::Reason;
+use polis_core::{Refusal, RefusalCode, RefusalDetails};
+use polis_i18n::{RefusalText, Surface, UiLanguage, render_reason};
+
+use crate::refusal_tables::PortFailure;
 
 /// Failure of a port.
 ///
-/// The message is for the caller. The source, with its paths and addresses, is only for the operator's log.
+/// The reason is for the caller. The source, with its paths and addresses, is only for the operator's log.
 #[derive(Debug, thiserror::Error)]
-#[error("{message}")]
+#[error("{reason}")]
 pub struct PortError {
     /// Machine-readable error code.
-    pub code: Code,
-    /// Message for people.
-    pub message: String,
-    /// Suggested next step.
-    pub hint: String,
+    pub code: RefusalCode,
+    /// What failed and the next step, as data.
+    pub reason: Reason,
     /// Further machine-readable details.
-    pub details: Option<Box<Details>>,
+    pub details: Option<Box<RefusalDetails>>,
     /// Cause, for the operator.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 impl PortError {
-    /// Creates an error with a message and a next step.
-    pub fn new(code: Code, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            hint: hint.into(),
-            details: None,
-            source: None,
-        }
-    }
-
     /// Adds the cause.
     #[must_use]
-    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn with_source(
+        mut self,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Creates an unexpected internal error.
+    /// Creates an unexpected internal error. `activity` is what failed.
     pub fn internal(
-        what: &str,
+        activity: &str,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self::new(
-            Code::Internal,
-            format!("{what} failed."),
-            "run `polis doctor`; with --verbose the cause is shown",
-        )
-        .because(source)
+        Self::from(PortFailure::InternalError {
+            activity: activity.to_owned(),
+        })
+        .with_source(source)
+    }
+
+    /// Renders the message and the hint for a surface.
+    pub fn render(&self, surface: Surface, lang: UiLanguage) -> RefusalText {
+        render_reason(&self.reason, surface, lang)
+    }
+
+    /// Returns the same error without its cause, for each further request that it affects.
+    #[must_use]
+    pub fn without_source(&self) -> Self {
+        Self {
+            code: self.code,
+            reason: self.reason.clone(),
+            details: self.details.clone(),
+            source: None,
+        }
     }
 }
 
-impl From<Refusal> for PortError {
-    fn from(refusal: Refusal) -> Self {
-        let mut error = Self::new(refusal.code, refusal.message, refusal.hint);
-        error.details = refusal.details;
-        error
+/// Refusals, and variants of the tables of refusals, are failures if a port reports them.
+impl<T> From<T> for PortError
+where
+    Refusal: From<T>,
+{
+    fn from(refusal: T) -> Self {
+        let refusal = Refusal::from(refusal);
+        Self {
+            code: refusal.code,
+            reason: refusal.reason,
+            details: refusal.details,
+            source: None,
+        }
     }
 }

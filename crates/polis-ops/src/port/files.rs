@@ -1,65 +1,99 @@
-//! Port for confined access to the files of workspaces.
+//! Port [`WorkspaceFileAccess`]: confined access to the files of workspaces.
 
 use polis_core::AgentId;
-use polis_core::workspace::file::{
-    DeleteFile, Done, EditFile, Edited, FileContent, FileList, ListFiles, MakeDir, MoveFile,
-    ReadFile, SearchFiles, SearchResult, WorkspaceInfo, WriteFile, Written,
+use polis_core::workspace::file_tools::{
+    DeleteFileParams, EditFileParams, EditFileResult, FileContent, FileList, FileOperationResult,
+    FileSearchResult, ListFilesParams, MakeDirParams, MoveFileParams, ReadFileParams,
+    SearchFilesParams, WorkspaceInfo, WriteFileParams, WriteFileResult,
 };
 
 use super::PortFuture;
 
 /// Location of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
+pub struct WorkspaceLocation {
     /// The agent it belongs to; the default directory is named after it.
-    pub workspace: AgentId,
+    pub owner: AgentId,
     /// The directory it is bound to; the default directory if `None`.
-    pub bound: Option<String>,
+    pub bound_directory: Option<String>,
 }
 
 /// Confined access to the files of a workspace.
 ///
-/// No path leads out of the workspace, regardless of its spelling and of any symbolic links. No error message contains
-/// an absolute path.
-pub trait Files: Send + Sync + std::fmt::Debug {
+/// No path leads out of the workspace, regardless of its spelling and of any symbolic links. No error message
+/// contains an absolute path.
+pub trait WorkspaceFileAccess: Send + Sync + std::fmt::Debug {
     /// Returns a directory as [`bind`](Self::bind) would, without creating it; fails in the same cases.
     fn resolve<'a>(&'a self, directory: &'a str) -> PortFuture<'a, String>;
 
-    /// Returns a directory in the form in which it is bound: created if missing, canonical and absolute. Fails if it is
-    /// not writable, or is or contains polis's own data directory.
+    /// Returns a directory in the form in which it is bound: created if missing, canonical and absolute.
+    /// Fails if it is not writable, or is or contains polis's own data directory.
     fn bind<'a>(&'a self, directory: &'a str) -> PortFuture<'a, String>;
 
     /// Returns whether the workspace's directory exists; a default one is created by the first write.
-    fn exists<'a>(&'a self, site: &'a Site) -> PortFuture<'a, bool>;
+    fn exists<'a>(&'a self, location: &'a WorkspaceLocation) -> PortFuture<'a, bool>;
 
     /// Returns the absolute location of the workspace, for people who own the machine.
-    fn location(&self, site: &Site) -> String;
+    fn location(&self, location: &WorkspaceLocation) -> String;
 
     /// Returns a file's content.
-    fn read<'a>(&'a self, site: &'a Site, ask: &'a ReadFile) -> PortFuture<'a, FileContent>;
+    fn read<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a ReadFileParams,
+    ) -> PortFuture<'a, FileContent>;
 
     /// Writes a file atomically and durably; creates missing parent directories.
-    fn write<'a>(&'a self, site: &'a Site, ask: &'a WriteFile) -> PortFuture<'a, Written>;
+    fn write<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a WriteFileParams,
+    ) -> PortFuture<'a, WriteFileResult>;
 
     /// Replaces text in a file, with the guarantees of `write`.
-    fn edit<'a>(&'a self, site: &'a Site, ask: &'a EditFile) -> PortFuture<'a, Edited>;
+    fn edit<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a EditFileParams,
+    ) -> PortFuture<'a, EditFileResult>;
 
     /// Deletes a file or directory; a symbolic link is deleted, never its target.
-    fn delete<'a>(&'a self, site: &'a Site, ask: &'a DeleteFile) -> PortFuture<'a, Done>;
+    fn delete<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a DeleteFileParams,
+    ) -> PortFuture<'a, FileOperationResult>;
 
     /// Moves a file or directory within the workspace.
-    fn rename<'a>(&'a self, site: &'a Site, ask: &'a MoveFile) -> PortFuture<'a, Done>;
+    fn rename<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a MoveFileParams,
+    ) -> PortFuture<'a, FileOperationResult>;
 
     /// Creates a directory and its missing parents; succeeds if it exists.
-    fn make_dir<'a>(&'a self, site: &'a Site, ask: &'a MakeDir) -> PortFuture<'a, Done>;
+    fn make_dir<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a MakeDirParams,
+    ) -> PortFuture<'a, FileOperationResult>;
 
-    /// Lists a directory's entries by name, starting after a cursor, at most as many as the request's limit. Response
-    /// and memory use are bounded regardless of the size of the tree. A workspace that was never written to is empty.
-    fn list<'a>(&'a self, site: &'a Site, ask: &'a ListFiles) -> PortFuture<'a, FileList>;
+    /// Lists a directory's entries by name, starting after a cursor, at most as many as the request's limit.
+    /// Response and memory use are bounded regardless of the size of the tree. A workspace that was never
+    /// written to is empty.
+    fn list<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a ListFilesParams,
+    ) -> PortFuture<'a, FileList>;
 
     /// Returns a summary of the workspace's contents.
-    fn info<'a>(&'a self, site: &'a Site) -> PortFuture<'a, WorkspaceInfo>;
+    fn info<'a>(&'a self, location: &'a WorkspaceLocation) -> PortFuture<'a, WorkspaceInfo>;
 
     /// Returns the matching lines of files.
-    fn search<'a>(&'a self, site: &'a Site, ask: &'a SearchFiles) -> PortFuture<'a, SearchResult>;
+    fn search<'a>(
+        &'a self,
+        location: &'a WorkspaceLocation,
+        params: &'a SearchFilesParams,
+    ) -> PortFuture<'a, FileSearchResult>;
 }

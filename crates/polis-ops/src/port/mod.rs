@@ -1,44 +1,37 @@
-//! Ports: the interfaces that operations need from outside, implemented by adapters. They cover the store (one write
-//! port and several read ports), workspace files, the sandboxed terminal, processes, randomness and time.
+//! Ports: the interfaces that operations need from outside, implemented by adapters. They cover the store
+//! ([`Store`]: one write port and several read ports), workspace files, task files for import and export, the
+//! sandboxed terminal, processes, randomness and time.
 //!
-//! The traits are object-safe and have no default bodies, so an adapter cannot inherit a wrong result. Each guarantee
-//! in the documentation has a test with its name in `polis_testkit::conformance`, which runs against every store.
+//! The traits are object-safe and have no default bodies, so an adapter cannot inherit a wrong result. The
+//! guarantees of the store ports are tested by `polis_testkit::conformance` against every store; the crash
+//! tests of the stores add those that need a killed process.
 
-mod agents;
-mod boards;
 mod clock;
 mod error;
-mod events;
 mod files;
-mod ledger;
-mod messages;
 mod processes;
 mod random;
-mod records;
+mod store;
 mod task_files;
-mod tasks;
 mod terminal;
-mod turns;
-mod workspaces;
 
 use std::pin::Pin;
 
-pub use agents::Agents;
-pub use boards::{BoardState, BoardText, Boards, Held, Noticed};
 pub use clock::Clock;
 pub use error::PortError;
-pub use events::{EventQuery, Events};
-pub use files::{Files, Site};
-pub use ledger::{ChangesetSource, Ledger, Outcome, Receipt};
-pub use messages::{Mailbox, MailboxQuery, Messages, PersonMailQuery};
-pub use processes::Processes;
-pub use random::Chance;
-pub use records::Records;
+pub use files::{WorkspaceFileAccess, WorkspaceLocation};
+pub use processes::ProcessInspector;
+pub use random::RandomSource;
+pub use store::{
+    AgentReader, BoardFileChange, BoardFileGuard, BoardReader, BoardState, BoardText,
+    CandidateQuery, ChangesetSource, CommentQuery, CommitOutcome, EventLogQuery, EventLogReader,
+    Ledger, MailboxKey, MailboxQuery, MessageReader, PersonMailQuery, Receipt, RecordReader,
+    StatusCounts, StoredTurn, TaskQuery, TaskReader, TurnReader, WorkspaceReader,
+};
 pub use task_files::{TaskFile, TaskFileSink, TaskFiles};
-pub use tasks::{CandidateQuery, CommentQuery, StatusCounts, TaskQuery, Tasks};
-pub use terminal::{CommandOrder, OutputWatcher, SandboxLayer, SandboxReport, Stream, Terminal};
-pub use turns::{StoredTurn, Turns};
-pub use workspaces::Workspaces;
+pub use terminal::{
+    OutputWatcher, SandboxLayer, SandboxLayerDetail, SandboxReport, SandboxedTerminal,
+};
 
 /// Future returned by a port's method.
 pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
@@ -46,14 +39,14 @@ pub type PortFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> +
 /// All store ports together.
 pub trait Store:
     Ledger
-    + Tasks
-    + Agents
-    + Workspaces
-    + Boards
-    + Records
-    + Messages
-    + Turns
-    + Events
+    + TaskReader
+    + AgentReader
+    + WorkspaceReader
+    + BoardReader
+    + RecordReader
+    + MessageReader
+    + TurnReader
+    + EventLogReader
     + Send
     + Sync
     + std::fmt::Debug
@@ -62,14 +55,14 @@ pub trait Store:
 
 impl<T> Store for T where
     T: Ledger
-        + Tasks
-        + Agents
-        + Workspaces
-        + Boards
-        + Records
-        + Messages
-        + Turns
-        + Events
+        + TaskReader
+        + AgentReader
+        + WorkspaceReader
+        + BoardReader
+        + RecordReader
+        + MessageReader
+        + TurnReader
+        + EventLogReader
         + Send
         + Sync
         + std::fmt::Debug

@@ -1,7 +1,7 @@
-//! Port for random tokens.
+//! Port [`RandomSource`]: random tokens, from which lock tokens, secrets and generated names are made.
 
 /// Source of unguessable random tokens.
-pub trait Chance: Send + Sync + std::fmt::Debug {
+pub trait RandomSource: Send + Sync + std::fmt::Debug {
     /// Returns a new unique token: 32 hexadecimal digits.
-    fn token(&self) -> String;
+    fn random_token(&self) -> String;
 }

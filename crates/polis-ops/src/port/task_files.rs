@@ -1,6 +1,8 @@
-//! Ports for task files: the source of an import and the target of an export.
+//! Ports for task files: [`TaskFiles`], the source of an import, and [`TaskFileSink`], the target of an
+//! export.
 
 use polis_core::TaskId;
+use polis_core::refusal::TaskFileProblem;
 
 use super::PortError;
 
@@ -19,7 +21,7 @@ pub trait TaskFiles: Send + Sync {
     fn list(&self) -> Result<Vec<TaskFile>, PortError>;
 
     /// Returns a file's text; the inner error is the reason why this file cannot be read.
-    fn read(&self, file: &TaskFile) -> Result<Result<String, String>, PortError>;
+    fn read(&self, file: &TaskFile) -> Result<Result<String, TaskFileProblem>, PortError>;
 
     /// Returns the highest number that was ever assigned there, if it is recorded.
     fn highest_number(&self) -> Option<u64>;

@@ -1,27 +1,29 @@
-//! Effect of a tool, and the MCP annotations (hints) by which clients decide whether to ask a person.
+//! Effect of a tool on stored data, and the MCP annotations (hints) by which clients decide whether to ask a
+//! person. The hints follow from the effect, from other properties of the tool, and for commands from whether
+//! they have network access.
 //!
-//! Every tool has all four hints: a client assumes the worst case for a missing hint, and some clients (Codex) then
-//! refuse the tool if no person can be asked. The hints are truthful; [`REASONS`] gives the reason where the tool's
-//! name does not make it obvious.
+//! Every tool has all four hints: a client assumes the worst case for a missing hint, and some clients
+//! (Codex) then refuse the tool if no person can be asked. The hints are truthful; [`HINT_REASONS`] gives the
+//! reason where the tool's name does not make it obvious.
 
 use serde_json::{Value, json};
 
-use super::{Installation, Tool};
+use super::{Tool, ToolSchemaSettings};
 
 /// Effect of a tool on stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub enum ToolEffect {
     /// Reads only.
-    Look,
-    /// Adds data, or changes it without loss: the previous state stays readable in a history, or the change can be
-    /// undone.
-    Add,
+    ReadOnly,
+    /// Adds data, or changes it without loss: the previous state stays readable in a history, or the change
+    /// can be undone.
+    Additive,
     /// May permanently replace or remove data.
-    Change,
+    Destructive,
 }
 
 /// Reasons for a tool's hints, where they are not obvious from what it does.
-const REASONS: &[(&str, &str)] = &[
+const HINT_REASONS: &[(&str, &str)] = &[
     (
         "TaskUpdate",
         "Every earlier value stays in the task's history; `deleted` is a status, and the task can still be read.",
@@ -32,7 +34,7 @@ const REASONS: &[(&str, &str)] = &[
     ),
     (
         "whiteboard_write",
-        "The text it replaces stays in the board's history, and `whiteboard_restore` brings it back; history keeps 10 \
+        "The replaced text stays in the board's history, and `whiteboard_restore` restores it; the history keeps 10 \
          versions unless configured otherwise.",
     ),
     (
@@ -41,11 +43,11 @@ const REASONS: &[(&str, &str)] = &[
     ),
     (
         "whiteboard_restore",
-        "It makes a new version; the one before it stays in the board's history.",
+        "It creates a new version; the previous one stays in the board's history.",
     ),
     (
         "blackboard_write",
-        "The text it replaces stays in the file's history, as with boards.",
+        "The replaced text stays in the file's history, as with boards.",
     ),
     (
         "check_messages",
@@ -53,9 +55,9 @@ const REASONS: &[(&str, &str)] = &[
     ),
     (
         "write_file",
-        "A file that was there is replaced, and no copy of it is kept.",
+        "An existing file is replaced, and no copy of it is kept.",
     ),
-    ("edit_file", "The text it replaces is kept nowhere."),
+    ("edit_file", "No copy of the replaced text is kept."),
     ("delete_file", "No copy of the file is kept."),
     (
         "move_file",
@@ -63,30 +65,30 @@ const REASONS: &[(&str, &str)] = &[
     ),
     (
         "run_command",
-        "A command may delete the files of its workspace. The sandbox gives it no network unless the configuration says \
-         `network = \"on\"`; then it is of the open world.",
+        "A command may delete files of its workspace. The sandbox has no network access unless the configuration sets \
+         `network = \"on\"`; only then is the tool open-world.",
     ),
-    ("retire_agent", "A retired name is not given out again."),
+    ("retire_agent", "A retired agent's name is not reused."),
     (
         "terminate_agent",
-        "A dismissed agent does not come back, and its unread messages are dropped.",
+        "A dismissal cannot be undone, and the agent's unread messages are dropped.",
     ),
     (
         "stop_run",
-        "A run that was ended is not resumed, and unread messages are dropped.",
+        "A stopped run cannot be resumed, and unread messages are dropped.",
     ),
-    ("pause_society", "`resume_society` takes it back."),
+    ("pause_society", "`resume_society` undoes it."),
     (
         "set_budget",
-        "It replaces the limits that were set; they are not kept.",
+        "It replaces the previous limits, which are not kept.",
     ),
     (
         "decide_approval",
-        "It adds a decision; the call that waits is kept with it.",
+        "It adds a decision to the stored approval.",
     ),
     (
         "add_webhook",
-        "Events are sent to an address outside of polis from then on.",
+        "From then on events are sent to a URL outside polis.",
     ),
     ("remove_webhook", "The webhook's secret is lost with it."),
 ];
@@ -94,23 +96,24 @@ const REASONS: &[(&str, &str)] = &[
 impl Tool {
     /// Returns the reason for its hints, where they are not obvious.
     pub fn effect_reason(&self) -> Option<&'static str> {
-        let found = REASONS.iter().find(|(name, _)| *name == self.name);
+        let found = HINT_REASONS.iter().find(|(name, _)| *name == self.name);
         found.map(|(_, reason)| *reason)
     }
 
     /// Returns the MCP annotations.
-    pub fn hints(&self, installation: Installation<'_>) -> Value {
+    pub fn annotations(&self, installation: ToolSchemaSettings<'_>) -> Value {
         json!({
-            "readOnlyHint": self.effect == Effect::Look,
-            "destructiveHint": self.effect == Effect::Change,
-            "idempotentHint": self.effect == Effect::Look || self.idempotent,
-            "openWorldHint": self.open_world || (self.runs_commands() && installation.network),
+            "readOnlyHint": self.effect == ToolEffect::ReadOnly,
+            "destructiveHint": self.effect == ToolEffect::Destructive,
+            "idempotentHint": self.effect == ToolEffect::ReadOnly || self.idempotent,
+            "openWorldHint": self.open_world || (self.runs_commands() && installation.has_network),
         })
     }
 
     /// Returns whether the tool runs commands.
     pub fn runs_commands(&self) -> bool {
-        self.area == polis_core::token::Area::Commands && self.effect != Effect::Look
+        self.area == polis_core::token::OperationArea::Commands
+            && self.effect != ToolEffect::ReadOnly
     }
 }
 
@@ -120,8 +123,8 @@ mod tests {
     use crate::tool::TOOLS;
 
     #[test]
-    fn reasons_are_of_tools_that_exist() {
-        for (name, _) in REASONS {
+    fn every_hint_reason_names_an_existing_tool() {
+        for (name, _) in HINT_REASONS {
             assert!(Tool::find(name).is_ok(), "{name}");
         }
     }
@@ -129,8 +132,8 @@ mod tests {
     #[test]
     fn destructive_and_open_world_tools_have_a_reason() {
         for tool in TOOLS {
-            let hints = tool.hints(Installation {
-                network: true,
+            let hints = tool.annotations(ToolSchemaSettings {
+                has_network: true,
                 roles: None,
             });
             let grave = hints["destructiveHint"] == true || hints["openWorldHint"] == true;

@@ -4,7 +4,7 @@ use polis_core::Timestamp;
 use serde_json::{Map, Value};
 
 /// Returns why an instance does not match a schema, or `None` if it does.
-pub(crate) fn fault(schema: &Value, instance: &Value) -> Option<String> {
+pub(crate) fn find_violation(schema: &Value, instance: &Value) -> Option<String> {
     let schema = match schema {
         Value::Bool(true) => return None,
         Value::Bool(false) => return Some("nothing is allowed here".to_owned()),
@@ -13,15 +13,15 @@ pub(crate) fn fault(schema: &Value, instance: &Value) -> Option<String> {
     };
     schema
         .iter()
-        .find_map(|(keyword, wanted)| judge(schema, keyword, wanted, instance))
+        .find_map(|(keyword, wanted)| check_keyword(schema, keyword, wanted, instance))
 }
 
 /// Returns whether an instance matches a schema.
-pub(crate) fn accepts(schema: &Value, instance: &Value) -> bool {
-    fault(schema, instance).is_none()
+pub(crate) fn is_valid(schema: &Value, instance: &Value) -> bool {
+    find_violation(schema, instance).is_none()
 }
 
-fn judge(
+fn check_keyword(
     schema: &Map<String, Value>,
     keyword: &str,
     wanted: &Value,
@@ -31,18 +31,18 @@ fn judge(
     match keyword {
         "title" | "description" | "default" => None,
         "type" => match wanted {
-            Value::Array(types) => unless(types.iter().any(|t| is_a(instance, t))),
-            one => unless(is_a(instance, one)),
+            Value::Array(types) => unless(types.iter().any(|t| has_type(instance, t))),
+            one => unless(has_type(instance, one)),
         },
         "const" => unless(instance == wanted),
         "enum" => unless(wanted.as_array().unwrap().contains(instance)),
         "anyOf" => {
             let choices = wanted.as_array().unwrap();
-            unless(choices.iter().any(|choice| accepts(choice, instance)))
+            unless(choices.iter().any(|choice| is_valid(choice, instance)))
         }
         "oneOf" => {
             let choices = wanted.as_array().unwrap();
-            let matching = choices.iter().filter(|choice| accepts(choice, instance));
+            let matching = choices.iter().filter(|choice| is_valid(choice, instance));
             unless(matching.count() == 1)
         }
         "minimum" | "maximum" => {
@@ -82,7 +82,7 @@ fn judge(
             let members = instance.as_object()?;
             let known = wanted.as_object().unwrap();
             known.iter().find_map(|(name, schema)| {
-                let found = fault(schema, members.get(name)?)?;
+                let found = find_violation(schema, members.get(name)?)?;
                 Some(format!("{name}: {found}"))
             })
         }
@@ -93,17 +93,19 @@ fn judge(
             members
                 .iter()
                 .filter(|(name, _)| !known(name))
-                .find_map(|(name, value)| Some(format!("{name}: {}", fault(wanted, value)?)))
+                .find_map(|(name, value)| {
+                    Some(format!("{name}: {}", find_violation(wanted, value)?))
+                })
         }
         "items" => instance
             .as_array()?
             .iter()
-            .find_map(|one| fault(wanted, one)),
+            .find_map(|one| find_violation(wanted, one)),
         other => panic!("a keyword this checker does not know: {other}"),
     }
 }
 
-fn is_a(instance: &Value, wanted: &Value) -> bool {
+fn has_type(instance: &Value, wanted: &Value) -> bool {
     match wanted.as_str().unwrap() {
         "null" => instance.is_null(),
         "boolean" => instance.is_boolean(),

@@ -1,55 +1,61 @@
-//! Reads a member's conversation page by page: incoming messages, the model's answers, its tool calls with their
-//! results, and the tokens and time they cost. The stored messages of the model API become entries for display.
+//! Reads a member's conversation page by page ([`read_conversation`]): incoming messages, the model's
+//! responses, its tool calls with their results, and the tokens and time they cost. The stored messages of
+//! the model API become entries for display.
 
-use polis_core::society::turn::{CallEnd, Entry, Turn, Used};
+use polis_core::society::turn::{CallOutcome, ConversationEntry, ConversationTurn, ModelUsage};
 use polis_core::society::{MemberKey, RunId};
-use polis_core::{AgentId, Code, Raw, Timestamp};
+use polis_core::{AgentId, RawJson, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_steer, no_member};
+use super::{check_may_steer, member_not_found};
 use crate::error::OpError;
-use crate::polis::Polis;
+use crate::op::society::load_member;
+use crate::op::society::load_members;
+use crate::op::society::resolve_member_run;
 use crate::port::{PortError, StoredTurn};
+use crate::refusal_tables::OperationRefusal;
+use crate::request::Request;
 
 /// Maximum number of turns per page.
-const MAX_PAGE: u32 = 200;
+const MAX_PAGE_SIZE: u32 = 200;
 /// Number of turns per page if the request sets no limit.
-const USUAL_PAGE: u32 = 20;
+const DEFAULT_PAGE_SIZE: u32 = 20;
 
-/// The parameters of reading a conversation.
+/// Parameters of `read_conversation`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ReadConversation {
-    /// Whose.
+pub struct ReadConversationParams {
+    /// The member.
     pub agent_id: AgentId,
-    /// The run; needed for `root`, who is in every run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<RunId>,
-    /// From this turn on; the newest turns if left out.
+    /// The run; required for `root`, since every run has one.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "taskId")]
+    pub run_id: Option<RunId>,
+    /// First turn; default: the newest turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<u64>,
-    /// At most so many turns; 20 if left out, 200 at most.
+    /// Maximum number of turns; default: 20, up to 200.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// A part of a conversation.
+/// A page of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Conversation {
+pub struct ConversationPage {
     /// The run.
-    #[serde(rename = "taskId")]
+    #[serde(flatten, with = "polis_core::society::run_id_json")]
+    #[schemars(with = "polis_core::society::run_id_json::RunIdFields<RunId>")]
     pub run: RunId,
-    /// Whose.
+    /// The member.
     pub agent_id: AgentId,
-    /// How many turns it has.
+    /// Total number of turns.
     pub total: u64,
-    /// The first turn that is still in its context; what was before is summed up.
+    /// First turn that is still in the model's context; earlier turns were compacted into a summary.
     pub since: u64,
-    /// The turns, by number.
+    /// The turns, ordered by number.
     pub turns: Vec<TurnView>,
-    /// Where the next page begins; left out at the end.
+    /// Cursor of the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -59,102 +65,109 @@ pub struct Conversation {
 pub struct TurnView {
     /// Its number.
     pub turn: u64,
-    /// When.
+    /// When it was committed.
     pub at: Timestamp,
-    /// What was said and done.
-    pub said: Vec<Spoken>,
+    /// Its entries.
+    #[serde(rename = "said")]
+    pub entries: Vec<TurnEntry>,
 }
 
-/// Something said or done.
+/// An entry of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub enum Spoken {
+pub enum TurnEntry {
     /// Messages from its mailbox.
-    Heard {
+    #[serde(rename = "heard")]
+    Received {
         /// Their numbers.
         messages: Vec<u64>,
-        /// As the model read them.
+        /// Their text as the model received it.
         text: String,
     },
-    /// What the model answered.
+    /// An answer of the model.
     #[serde(rename_all = "camelCase")]
-    Said {
-        /// What it said.
+    #[serde(rename = "said")]
+    Response {
+        /// Text of the answer.
         text: String,
-        /// The calls it asked for.
+        /// Tool calls that it requested.
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        calls: Vec<ToolCall>,
-        /// What it took.
+        calls: Vec<TurnToolCall>,
+        /// Tokens and time used.
         #[serde(flatten)]
-        used: Used,
+        usage: ModelUsage,
     },
-    /// What came of a call.
+    /// Result of a tool call.
     #[serde(rename_all = "camelCase")]
-    Did {
-        /// Which call.
+    #[serde(rename = "did")]
+    ToolResult {
+        /// Id of the call.
         #[serde(skip_serializing_if = "String::is_empty")]
         call: String,
-        /// What the model was told.
+        /// The result as the model received it.
         text: String,
-        /// How it ended.
-        end: CallEnd,
-        /// How long it took (milliseconds).
+        /// Outcome of the call.
+        #[serde(rename = "end")]
+        outcome: CallOutcome,
+        /// Duration in milliseconds.
         ms: u64,
     },
-    /// What the runtime told the model.
-    Told {
-        /// The note.
+    /// A note from the runtime to the model.
+    #[serde(rename = "told")]
+    Note {
+        /// Text of the note.
         text: String,
     },
-    /// A summary of everything before.
-    Summed {
+    /// A summary of all earlier turns (compaction).
+    #[serde(rename = "summed")]
+    Summary {
         /// The summary.
         text: String,
-        /// What making it took.
+        /// Tokens and time used for the summary.
         #[serde(flatten)]
-        used: Used,
+        usage: ModelUsage,
     },
 }
 
-/// A call that a model asked for.
+/// A tool call requested by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ToolCall {
+pub struct TurnToolCall {
     /// Its id.
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// What it was called with, as the model wrote it.
+    /// The arguments, exactly as the model wrote them.
     pub arguments: String,
 }
 
 /// The displayed fields of a prompt message; all other fields are ignored.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Said {
+struct DisplayedMessage {
     content: Option<serde_json::Value>,
-    tool_calls: Vec<Call>,
+    tool_calls: Vec<DisplayedToolCall>,
     tool_call_id: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Call {
+struct DisplayedToolCall {
     id: String,
-    function: Function,
+    function: DisplayedFunction,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Function {
+struct DisplayedFunction {
     name: String,
     arguments: String,
 }
 
-impl Said {
-    fn of(raw: &Raw) -> Self {
+impl DisplayedMessage {
+    fn from_raw(raw: &RawJson) -> Self {
         // Anything that is not a message of this form is shown verbatim.
-        raw.to().unwrap_or_else(|| Self {
-            content: Some(serde_json::Value::String(raw.text().to_owned())),
+        raw.parse_as().unwrap_or_else(|| Self {
+            content: Some(serde_json::Value::String(raw.as_str().to_owned())),
             ..Self::default()
         })
     }
@@ -173,94 +186,92 @@ impl Said {
     }
 }
 
-fn spoken(entry: Entry) -> Spoken {
+fn turn_entry(entry: ConversationEntry) -> TurnEntry {
     match entry {
-        Entry::Heard { ids, m } => Spoken::Heard {
+        ConversationEntry::Received { ids, message } => TurnEntry::Received {
             messages: ids,
-            text: Said::of(&m).text(),
+            text: DisplayedMessage::from_raw(&message).text(),
         },
-        Entry::Said { m, used, .. } => {
-            let said = Said::of(&m);
-            Spoken::Said {
-                text: said.text(),
-                calls: (said.tool_calls.into_iter())
-                    .map(|call| ToolCall {
+        ConversationEntry::Response { message, usage, .. } => {
+            let message = DisplayedMessage::from_raw(&message);
+            TurnEntry::Response {
+                text: message.text(),
+                calls: (message.tool_calls.into_iter())
+                    .map(|call| TurnToolCall {
                         id: call.id,
                         tool: call.function.name,
                         arguments: call.function.arguments,
                     })
                     .collect(),
-                used,
+                usage,
             }
         }
-        Entry::Did { m, end, ms } => {
-            let said = Said::of(&m);
-            Spoken::Did {
-                text: said.text(),
-                call: said.tool_call_id,
-                end,
+        ConversationEntry::ToolResult {
+            message,
+            outcome,
+            ms,
+        } => {
+            let message = DisplayedMessage::from_raw(&message);
+            TurnEntry::ToolResult {
+                text: message.text(),
+                call: message.tool_call_id,
+                outcome,
                 ms,
             }
         }
-        Entry::Told { m } => Spoken::Told {
-            text: Said::of(&m).text(),
+        ConversationEntry::Note { message } => TurnEntry::Note {
+            text: DisplayedMessage::from_raw(&message).text(),
         },
-        Entry::Summed { m, used } => Spoken::Summed {
-            text: Said::of(&m).text(),
-            used,
+        ConversationEntry::Summary { message, usage } => TurnEntry::Summary {
+            text: DisplayedMessage::from_raw(&message).text(),
+            usage,
         },
     }
 }
 
-/// Returns a page of a member's conversation. Readable by the member itself, the person, the agent that started the
-/// run, and the members above it.
+/// Returns a page of a member's conversation. Readable by the member itself, the person, the agent that
+/// started the run, and the members above it.
 pub async fn read_conversation(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &ReadConversation,
-) -> Result<Conversation, OpError> {
-    let caller = polis.caller(caller).await?;
+    request: &Request,
+    params: &ReadConversationParams,
+) -> Result<ConversationPage, OpError> {
+    let caller = request.resolve_caller().await?;
     let agent = &params.agent_id;
-    let run = polis
-        .run_of(&caller, agent, params.task_id.as_ref())
-        .await?;
+    let run = resolve_member_run(request, &caller, agent, params.run_id.as_ref()).await?;
     let run = run.value;
     if caller.id != *agent {
-        let everybody = polis.everybody(&run.id).await?;
-        check_steer(&caller, &run, &everybody, agent)?;
+        let members = load_members(&request.app, &run.id).await?;
+        check_may_steer(&caller, &run, &members, agent)?;
     }
     let key = MemberKey::new(run.id.clone(), agent.clone());
-    let one = polis.somebody(&key).await?;
-    let one = one.ok_or_else(|| no_member(agent))?.state.value;
-    let limit = params.limit.unwrap_or(USUAL_PAGE).clamp(1, MAX_PAGE);
+    let state = load_member(&request.app, &key).await?;
+    let state = state.ok_or_else(|| member_not_found(agent))?.state.value;
+    let limit = params
+        .limit
+        .unwrap_or(DEFAULT_PAGE_SIZE)
+        .clamp(1, MAX_PAGE_SIZE);
     let found = match params.from {
-        Some(from) => polis.store.turns(&key, from, limit).await?,
-        None => polis.store.last_turns(&key, limit).await?,
+        Some(from) => request.app.store.turns(&key, from, limit).await?,
+        None => request.app.store.last_turns(&key, limit).await?,
     };
-    let turns = found.iter().map(view).collect::<Result<Vec<_>, _>>()?;
+    let turns = found.iter().map(turn_view).collect::<Result<Vec<_>, _>>()?;
     let after = turns.last().map(|turn| turn.turn + 1);
-    Ok(Conversation {
+    Ok(ConversationPage {
         run: run.id,
         agent_id: agent.clone(),
-        total: one.next_turn,
-        since: one.since,
+        total: state.next_turn,
+        since: state.first_context_turn,
         turns,
-        next: after.filter(|next| *next < one.next_turn),
+        next: after.filter(|next| *next < state.next_turn),
     })
 }
 
-fn view(stored: &StoredTurn) -> Result<TurnView, PortError> {
-    let turn: Turn = serde_json::from_str(&stored.body).map_err(|e| {
-        PortError::new(
-            Code::StoreCorrupt,
-            "A turn of a conversation cannot be read.",
-            "run `polis doctor`; a newer polis may have written it",
-        )
-        .because(e.to_string())
-    })?;
+fn turn_view(stored: &StoredTurn) -> Result<TurnView, PortError> {
+    let turn: ConversationTurn = serde_json::from_str(&stored.body)
+        .map_err(|e| PortError::from(OperationRefusal::TurnDamaged).with_source(e.to_string()))?;
     Ok(TurnView {
         turn: stored.turn,
         at: Timestamp::from_millis(turn.at),
-        said: turn.of.into_iter().map(spoken).collect(),
+        entries: turn.entries.into_iter().map(turn_entry).collect(),
     })
 }

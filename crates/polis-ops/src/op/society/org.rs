@@ -1,36 +1,44 @@
-//! Members of a run and their status: the tree of one run, a single member, and a paginated list over all runs.
+//! Members of a run and their status: the tree of one run, a single member, and a paginated list over all
+//! runs.
 //!
-//! The status in the store changes only with a member's next commit, so an idle member with unread mail is reported as
-//! working (`Awake`).
+//! The store changes a member's status only in that member's next commit. So, in an active run, an idle member
+//! with unread mail is reported as working (`UnreadMailboxes`), except an outside agent at the head of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use polis_core::number::saturating_cast;
 use polis_core::record::RecordKind;
-use polis_core::society::budget::{Amount, Limits};
-use polis_core::society::dismiss::Someone;
+use polis_core::society::budget::{BudgetAmount, BudgetLimits};
+use polis_core::society::dismiss::MemberWithState;
 use polis_core::society::member::{self, Member, MemberState, MemberStatus};
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::{MemberKey, RunId};
-use polis_core::{AgentId, Standing, Timestamp};
+use polis_core::{AgentId, CallerKind, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PAGE, check_sight, read};
+use super::{PAGE_SIZE, check_run_visible, parse_record};
+use crate::app::App;
 use crate::error::OpError;
-use crate::polis::Polis;
-use crate::port::{Mailbox, MailboxQuery};
+use crate::op::society::load_member;
+use crate::op::society::load_members;
+use crate::op::society::load_record;
+use crate::op::society::load_run;
+use crate::op::society::resolve_run;
+use crate::port::{MailboxKey, MailboxQuery};
+use crate::request::Request;
 
 /// Maximum number of members per page.
-const MAX_LISTED: u32 = 1_000;
+const MAX_PAGE_SIZE: u32 = 1_000;
 
-/// The parameters of `get_org`.
+/// Parameters of `get_org`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GetOrg {
-    /// The run; your own if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<RunId>,
-    /// Those who were dismissed, too.
+pub struct GetOrgParams {
+    /// The run; default: your own.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "taskId")]
+    pub run_id: Option<RunId>,
+    /// Include dismissed members.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
 }
@@ -38,11 +46,12 @@ pub struct GetOrg {
 /// The tree of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Org {
+pub struct OrgChart {
     /// The run.
-    #[serde(rename = "taskId")]
+    #[serde(flatten, with = "polis_core::society::run_id_json")]
+    #[schemars(with = "polis_core::society::run_id_json::RunIdFields<RunId>")]
     pub run: RunId,
-    /// Whether it goes on.
+    /// Its status.
     pub status: RunStatus,
     /// Its members, each after the one that hired it.
     pub members: Vec<OrgMember>,
@@ -52,54 +61,57 @@ pub struct Org {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrgMember {
-    /// Who.
+    /// Its agent id.
     pub agent_id: AgentId,
     /// The run, in a list over several.
-    #[serde(rename = "taskId", skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, with = "polis_core::society::run_id_json::optional")]
+    #[schemars(with = "polis_core::society::run_id_json::OptionalRunIdFields<RunId>")]
     pub run: Option<RunId>,
-    /// Who hired it.
+    /// The member that hired it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_agent_id: Option<AgentId>,
     /// Its role.
     pub role_name: String,
-    /// How far below the top it is.
+    /// Depth below the top of the run.
     pub depth: u32,
-    /// What it does.
+    /// Its status.
     pub status: MemberStatus,
-    /// Why, if it is held up.
+    /// Reason, if it is paused or parked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
-    /// The tool of the outside call it is in.
+    #[serde(rename = "why")]
+    pub reason: Option<String>,
+    /// Tool of the call that it is executing, if the call acts outside the store.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub doing: Option<String>,
-    /// What it is to reach.
+    #[serde(rename = "doing")]
+    pub running_tool: Option<String>,
+    /// Objective of its brief.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub objective: String,
-    /// Whom it hired.
+    /// Members that it hired.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<AgentId>,
-    /// What it has spent itself.
-    pub spent: Amount,
-    /// What it and everybody ever below it have spent.
+    /// Spending of the member itself.
+    pub spent: BudgetAmount,
+    /// Total spending of the member and all agents below it, including dismissed ones.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent_below: Option<Amount>,
-    /// What it and those below it may spend.
+    pub spent_below: Option<BudgetAmount>,
+    /// Budget of the member and all agents below it.
     #[serde(skip_serializing_if = "is_unlimited")]
-    pub limits: Limits,
-    /// Tokens of its context when a model last said so.
+    pub limits: BudgetLimits,
+    /// Context size in tokens, as last reported by the model.
     pub context_tokens: u64,
-    /// How many turns its conversation has.
+    /// Number of turns of its conversation.
     pub turns: u64,
     /// When it was hired.
     pub created_at: Timestamp,
 }
 
-fn is_unlimited(limits: &Limits) -> bool {
-    *limits == Limits::default()
+fn is_unlimited(limits: &BudgetLimits) -> bool {
+    *limits == BudgetLimits::default()
 }
 
 impl OrgMember {
-    fn of(member: Member, state: MemberState) -> Self {
+    fn from_member(member: Member, state: MemberState) -> Self {
         Self {
             agent_id: member.agent,
             run: None,
@@ -107,8 +119,10 @@ impl OrgMember {
             role_name: member.role,
             depth: member.depth,
             status: state.status,
-            why: state.why,
-            doing: state.tool.filter(|_| state.doing.is_some()),
+            reason: state.reason,
+            running_tool: state
+                .running_tool
+                .filter(|_| state.running_call_id.is_some()),
             objective: member.brief.objective,
             children: state.children,
             spent: state.account.spent,
@@ -121,224 +135,241 @@ impl OrgMember {
     }
 }
 
-/// Returns the tree of a run: its members, each after its parent, with what they and their descendants have spent.
-pub async fn get_org(polis: &Polis, caller: &AgentId, params: &GetOrg) -> Result<Org, OpError> {
-    let caller = polis.caller(caller).await?;
-    let run = polis.meant(&caller, params.task_id.as_ref()).await?.value;
-    let everybody = polis.everybody(&run.id).await?;
-    let totals = totals(&everybody);
-    let awake = polis.awake().await?;
+/// Returns the tree of a run: its members, each after its parent, with what they and all members below them
+/// have spent.
+pub async fn get_org(request: &Request, params: &GetOrgParams) -> Result<OrgChart, OpError> {
+    let caller = request.resolve_caller().await?;
+    let run = resolve_run(request, &caller, params.run_id.as_ref())
+        .await?
+        .value;
+    let all_members = load_members(&request.app, &run.id).await?;
+    let totals = total_spending(&all_members);
+    let unread_mailboxes = load_unread_mailboxes(&request.app).await?;
     let mut members: Vec<OrgMember> = Vec::new();
-    for at in in_order(&everybody) {
-        let (Some(one), Some(total)) = (everybody.get(at), totals.get(at)) else {
+    for at in tree_order(&all_members) {
+        let (Some(one), Some(total)) = (all_members.get(at), totals.get(at)) else {
             continue;
         };
-        if one.state.value.status == MemberStatus::Gone && !params.all {
+        if one.state.value.status == MemberStatus::Dismissed && !params.all {
             continue;
         }
-        let mut view = OrgMember::of(one.member.clone(), one.state.value.clone());
-        view.status = awake.status(&run, &one.member.agent, view.status);
+        let mut view = OrgMember::from_member(one.member.clone(), one.state.value.clone());
+        view.status = unread_mailboxes.displayed_status(&run, &one.member.agent, view.status);
         view.spent_below = Some(*total);
         members.push(view);
     }
-    Ok(Org {
+    Ok(OrgChart {
         run: run.id,
         status: run.status,
         members,
     })
 }
 
-/// Returns one member of a run, which may be a dismissed one. The total spent by its descendants is left out: it would
+/// Returns one member of a run, which may be a dismissed one. The total spent below it is left out: it would
 /// require reading all members.
 pub async fn show_member(
-    polis: &Polis,
-    caller: &AgentId,
+    request: &Request,
     run: &RunId,
     agent: &AgentId,
 ) -> Result<OrgMember, OpError> {
-    let caller = polis.caller(caller).await?;
-    let run = polis.meant(&caller, Some(run)).await?.value;
+    let caller = request.resolve_caller().await?;
+    let run = resolve_run(request, &caller, Some(run)).await?.value;
     let key = MemberKey::new(run.id.clone(), agent.clone());
-    let found = polis.somebody(&key).await?;
-    let found = found.ok_or_else(|| super::no_member(agent))?;
-    let mut view = OrgMember::of(found.member, found.state.value);
+    let found = load_member(&request.app, &key).await?;
+    let found = found.ok_or_else(|| super::member_not_found(agent))?;
+    let mut view = OrgMember::from_member(found.member, found.state.value);
     if view.status == MemberStatus::Idle {
         let query = MailboxQuery {
             recipient: agent.clone(),
             run: Some(run.id.clone()),
             unread: true,
-            now: polis.clock.now_millis(),
+            now: request.app.clock.now_millis(),
             after: 0,
             limit: 1,
         };
-        let mail = polis.store.mailbox(&query).await?;
-        let mailboxes = mail.into_iter().map(|letter| Mailbox {
-            run: letter.run,
-            recipient: letter.to,
+        let mail = request.app.store.mailbox(&query).await?;
+        let mailboxes = mail.into_iter().map(|message| MailboxKey {
+            run: message.run,
+            recipient: message.to,
         });
-        view.status = Awake(mailboxes.collect()).status(&run, agent, view.status);
+        view.status =
+            UnreadMailboxes(mailboxes.collect()).displayed_status(&run, agent, view.status);
     }
     Ok(view)
 }
 
-/// The mailboxes with unread mail. A member with unread mail is working on it, or will be in a moment; the store
-/// records that it is no longer idle only in the commit of its answer.
-pub(in crate::op) struct Awake(BTreeSet<Mailbox>);
+/// The mailboxes with unread mail. A member with unread mail is working on it, or will be in a moment; the
+/// store records that it is no longer idle only in the commit of its answer.
+pub(crate) struct UnreadMailboxes(BTreeSet<MailboxKey>);
 
-impl Awake {
+impl UnreadMailboxes {
     fn has_mail(&self, run: &RunId, agent: &AgentId) -> bool {
-        self.0.contains(&Mailbox {
+        self.0.contains(&MailboxKey {
             run: Some(run.clone()),
             recipient: agent.clone(),
         })
     }
 
-    /// Returns the status of a member as shown to others: working instead of idle if it has unread mail. An outside
-    /// agent at the head of a run is not woken by its mail; its own program decides when to read it.
-    pub(in crate::op) fn status(
+    /// Returns the status of a member as shown to others: working instead of idle if it has unread mail. An
+    /// outside agent at the head of a run is not woken by its mail; its own program decides when to read it.
+    pub(crate) fn displayed_status(
         &self,
         run: &Run,
         agent: &AgentId,
         status: MemberStatus,
     ) -> MemberStatus {
-        let awake = status == MemberStatus::Idle
+        let is_awake = status == MemberStatus::Idle
             && run.status == RunStatus::Active
             && (agent.is_root() || *agent != run.head)
             && self.has_mail(&run.id, agent);
-        if awake { MemberStatus::Working } else { status }
-    }
-}
-
-impl Polis {
-    /// Returns all mailboxes with unread mail.
-    pub(in crate::op) async fn awake(&self) -> Result<Awake, OpError> {
-        let now = self.clock.now_millis();
-        let mut found = BTreeSet::new();
-        loop {
-            let page = self.store.waiting(now, found.last(), PAGE).await?;
-            let more = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
-            found.extend(page);
-            if !more {
-                return Ok(Awake(found));
-            }
+        if is_awake {
+            MemberStatus::Working
+        } else {
+            status
         }
     }
 }
 
-/// Returns the indices of all members in tree order (depth first): each after its parent, siblings in the order of
-/// hiring.
-fn in_order(everybody: &[Someone]) -> Vec<usize> {
-    let places: BTreeMap<&AgentId, usize> = (everybody.iter().enumerate())
+/// Returns all mailboxes with unread mail.
+pub(crate) async fn load_unread_mailboxes(app: &App) -> Result<UnreadMailboxes, OpError> {
+    let now = app.clock.now_millis();
+    let mut found = BTreeSet::new();
+    loop {
+        let page = app
+            .store
+            .unread_mailboxes(now, found.last(), PAGE_SIZE)
+            .await?;
+        let more = page.len() >= saturating_cast::<usize>(PAGE_SIZE);
+        found.extend(page);
+        if !more {
+            return Ok(UnreadMailboxes(found));
+        }
+    }
+}
+
+/// Returns the indices of all members in tree order (depth first): each after its parent, siblings in the
+/// order of hiring.
+fn tree_order(members: &[MemberWithState]) -> Vec<usize> {
+    let positions: BTreeMap<&AgentId, usize> = (members.iter().enumerate())
         .map(|(at, one)| (&one.member.agent, at))
         .collect();
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); everybody.len()];
-    let mut tops = Vec::new();
-    let mut by_age: Vec<usize> = (0..everybody.len()).collect();
+    let mut children_of: Vec<Vec<usize>> = vec![Vec::new(); members.len()];
+    let mut roots = Vec::new();
+    let mut by_age: Vec<usize> = (0..members.len()).collect();
     let age = |at: &usize| {
-        let one = everybody.get(*at);
+        let one = members.get(*at);
         one.map(|one| (one.member.created_at.as_str(), one.member.agent.as_str()))
     };
     by_age.sort_by(|a, b| age(a).cmp(&age(b)));
     for at in by_age {
-        let parent = everybody.get(at).and_then(|one| one.member.parent.as_ref());
+        let parent = members.get(at).and_then(|one| one.member.parent.as_ref());
         match parent
-            .and_then(|id| places.get(id).copied())
-            .and_then(|above| below.get_mut(above))
+            .and_then(|id| positions.get(id).copied())
+            .and_then(|parent_position| children_of.get_mut(parent_position))
         {
             Some(children) => children.push(at),
-            None => tops.push(at),
+            None => roots.push(at),
         }
     }
-    let mut order = Vec::with_capacity(everybody.len());
-    let mut left: Vec<usize> = tops.into_iter().rev().collect();
+    let mut order = Vec::with_capacity(members.len());
+    let mut left: Vec<usize> = roots.into_iter().rev().collect();
     while let Some(at) = left.pop() {
         order.push(at);
-        if let Some(children) = below.get_mut(at) {
+        if let Some(children) = children_of.get_mut(at) {
             left.extend(std::mem::take(children).into_iter().rev());
         }
     }
     order
 }
 
-/// Returns, for each member, what it and all its descendants have spent, dismissed ones included.
-fn totals(everybody: &[Someone]) -> Vec<Amount> {
-    let leaves = polis_core::society::dismiss::leaves(everybody);
-    let mut totals: Vec<Amount> = leaves.iter().map(|leaf| leaf.account.spent).collect();
+/// Returns, for each member, what it and all members below it have spent, dismissed ones included.
+fn total_spending(members: &[MemberWithState]) -> Vec<BudgetAmount> {
+    let leaves = polis_core::society::dismiss::account_tree(members);
+    let mut totals: Vec<BudgetAmount> = leaves.iter().map(|node| node.account.spent).collect();
     let mut deepest: Vec<usize> = (0..leaves.len()).collect();
-    deepest.sort_by_key(|at| std::cmp::Reverse(leaves.get(*at).map_or(0, |leaf| leaf.depth)));
+    deepest.sort_by_key(|at| std::cmp::Reverse(leaves.get(*at).map_or(0, |node| node.depth)));
     for at in deepest {
-        let above = leaves.get(at).and_then(|leaf| leaf.above);
+        let parent_position = leaves.get(at).and_then(|node| node.parent);
         let Some(spent) = totals.get(at).copied() else {
             continue;
         };
-        if let Some(total) = above.and_then(|above| totals.get_mut(above)) {
+        if let Some(total) =
+            parent_position.and_then(|parent_position| totals.get_mut(parent_position))
+        {
             total.add(&spent);
         }
     }
     totals
 }
 
-/// The parameters of listing members.
+/// Parameters of `list_members`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListMembers {
-    /// Only of this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<RunId>,
-    /// Only those that stand like this; all that are not gone if left out.
+pub struct ListMembersParams {
+    /// Only in this run.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "taskId")]
+    pub run_id: Option<RunId>,
+    /// Only members with this status; default: all that are not dismissed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<MemberStatus>,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// At most so many; 1,000 at most.
+    /// Maximum number of members; up to 1,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Members of runs.
+/// A page of members.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MemberList {
-    /// The members, by run and name.
+    /// The members, ordered by run and name.
     pub members: Vec<OrgMember>,
-    /// Where the next page begins; left out if this is the last.
+    /// Cursor of the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
 /// Returns a page of members. The person may list the members of all runs, other callers those of one run.
 pub async fn list_members(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &ListMembers,
+    request: &Request,
+    params: &ListMembersParams,
 ) -> Result<MemberList, OpError> {
-    let caller = polis.caller(caller).await?;
+    let caller = request.resolve_caller().await?;
     // Only the person sees more than one run at a time.
-    let run = match (&params.task_id, caller.standing) {
-        (None, Standing::Human) => None,
-        (named, _) => {
-            let run = polis.meant(&caller, named.as_ref()).await?.value;
-            check_sight(&caller, &run)?;
+    let run = match (&params.run_id, caller.kind) {
+        (None, CallerKind::Person) => None,
+        (run_id, _) => {
+            let run = resolve_run(request, &caller, run_id.as_ref()).await?.value;
+            check_run_visible(&caller, &run)?;
             Some(run.id)
         }
     };
-    let limit = params.limit.unwrap_or(MAX_LISTED).clamp(1, MAX_LISTED);
-    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = params
+        .limit
+        .unwrap_or(MAX_PAGE_SIZE)
+        .clamp(1, MAX_PAGE_SIZE);
+    let max_members = saturating_cast::<usize>(limit);
     let kind = RecordKind::MemberState;
-    let awake = polis.awake().await?;
+    let unread_mailboxes = load_unread_mailboxes(&request.app).await?;
     let mut runs: BTreeMap<RunId, Run> = BTreeMap::new();
     let mut members = Vec::new();
     let mut after = params.cursor.clone();
     loop {
         let page = |kind| match &run {
-            Some(run) => (polis.store).records_of(kind, run.as_str(), after.as_deref(), PAGE),
-            None => polis.store.records(kind, after.as_deref(), PAGE),
+            Some(run) => (request.app.store).records_of_owner(
+                kind,
+                run.as_str(),
+                after.as_deref(),
+                PAGE_SIZE,
+            ),
+            None => request.app.store.records(kind, after.as_deref(), PAGE_SIZE),
         };
         let found = page(kind).await?;
         // `Member` and `MemberState` records have the same ids, so the two pages cover the same members.
-        let mut who = BTreeMap::new();
+        let mut members_by_id = BTreeMap::new();
         for stored in page(RecordKind::Member).await? {
-            who.insert(stored.id.clone(), read::<Member>(&stored)?.value);
+            members_by_id.insert(stored.id.clone(), parse_record::<Member>(&stored)?.value);
         }
         if found.is_empty() {
             return Ok(MemberList {
@@ -347,41 +378,44 @@ pub async fn list_members(
             });
         }
         for stored in found {
-            if members.len() >= most {
+            if members.len() >= max_members {
                 return Ok(MemberList {
                     members,
                     next: after,
                 });
             }
-            let mut state = read::<MemberState>(&stored)?.value;
+            let mut state = parse_record::<MemberState>(&stored)?.value;
             let key: MemberKey = stored.id.parse()?;
-            if state.status == MemberStatus::Idle && awake.has_mail(&key.run, &key.agent) {
+            if state.status == MemberStatus::Idle && unread_mailboxes.has_mail(&key.run, &key.agent)
+            {
                 if !runs.contains_key(&key.run) {
-                    let run = polis.run(&key.run).await?.value;
+                    let run = load_run(&request.app, &key.run).await?.value;
                     runs.insert(key.run.clone(), run);
                 }
                 if let Some(run) = runs.get(&key.run) {
-                    state.status = awake.status(run, &key.agent, state.status);
+                    state.status = unread_mailboxes.displayed_status(run, &key.agent, state.status);
                 }
             }
-            let wanted = match params.status {
+            let is_match = match params.status {
                 Some(status) => state.status == status,
-                None => state.status != MemberStatus::Gone,
+                None => state.status != MemberStatus::Dismissed,
             };
             after = Some(stored.id.clone());
-            if !wanted {
+            if !is_match {
                 continue;
             }
-            let member = match who.remove(&stored.id) {
+            let member = match members_by_id.remove(&stored.id) {
                 Some(member) => Some(member),
                 // The member was hired between the two reads.
                 None => {
-                    let kept = polis.kept::<Member>(&member::record_name(&key)).await?;
-                    kept.map(|kept| kept.value)
+                    let record =
+                        load_record::<Member>(&request.app, &member::member_record_name(&key))
+                            .await?;
+                    record.map(|record| record.value)
                 }
             };
             if let Some(member) = member {
-                let mut view = OrgMember::of(member, state);
+                let mut view = OrgMember::from_member(member, state);
                 view.run = Some(key.run);
                 members.push(view);
             }

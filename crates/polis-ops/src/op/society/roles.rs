@@ -1,99 +1,107 @@
 //! Roles of a run: creates a role, finds one by name, and lists them (`create_role`, `find_role_by_name`).
 
+use polis_core::Refusal;
 use polis_core::record::RecordKind;
-use polis_core::society::role::{self, CreateRole, MadeRole, SocietyRole};
-use polis_core::society::{Kept, RunId};
-use polis_core::{AgentId, Refusal};
+use polis_core::society::society_role::{self, CreateRoleParams, CreateRoleResult, SocietyRole};
+use polis_core::society::{RunId, VersionedRecord};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{check_sight, own_run};
+use super::{check_run_visible, own_run_id};
+use crate::app::App;
 use crate::error::OpError;
-use crate::polis::{Attempt, Polis};
-use crate::tool::check_names;
+use crate::op::society::load_record;
+use crate::op::society::load_run_records;
+use crate::op::society::resolve_run;
+use crate::request::{AttemptFuture, Request};
+use crate::tool::check_tool_names;
 
-/// The parameters of `find_role_by_name`.
+/// Parameters of `find_role_by_name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FindRole {
+pub struct FindRoleParams {
     /// The role's name.
     pub name: String,
 }
 
-/// A role, if the run has it.
+/// Result of looking up a role by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FoundRole {
-    /// The role; left out if there is none of this name.
+pub struct FindRoleResult {
+    /// The role; omitted if the run has none with this name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<SocietyRole>,
 }
 
-/// The parameters of listing roles.
+/// Parameters of `list_roles`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListRoles {
-    /// The run; the caller's own if left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<RunId>,
+pub struct ListRolesParams {
+    /// The run; default: your own.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "taskId")]
+    pub run_id: Option<RunId>,
 }
 
 /// The roles of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RoleList {
-    /// The roles, by id.
+    /// The roles, ordered by id.
     pub roles: Vec<SocietyRole>,
 }
 
-impl Polis {
-    /// Returns the role of a run with this id or name, if it exists.
-    pub(super) async fn role(
-        &self,
-        run: &RunId,
-        named: &str,
-    ) -> Result<Option<SocietyRole>, OpError> {
-        for id in [named.trim().to_owned(), role::role_id(named)] {
-            let name = role::record_name(run, &id);
-            let found: Option<Kept<SocietyRole>> = self.kept(&name).await?;
-            let found = found.map(|kept| kept.value);
-            if let Some(role) = found.filter(|r| r.id == named.trim() || r.name == named.trim()) {
-                return Ok(Some(role));
-            }
+/// Returns the role of a run with this id or name, if it exists.
+pub(super) async fn find_role(
+    app: &App,
+    run: &RunId,
+    name_or_id: &str,
+) -> Result<Option<SocietyRole>, OpError> {
+    for id in [
+        name_or_id.trim().to_owned(),
+        society_role::role_id(name_or_id),
+    ] {
+        let name = society_role::role_record_name(run, &id);
+        let found: Option<VersionedRecord<SocietyRole>> = load_record(app, &name).await?;
+        let found = found.map(|record| record.value);
+        if let Some(role) =
+            found.filter(|r| r.id == name_or_id.trim() || r.name == name_or_id.trim())
+        {
+            return Ok(Some(role));
         }
-        Ok(None)
     }
+    Ok(None)
+}
 
-    /// Returns the run that the caller hires for: its own, or the one named after it.
-    pub(super) async fn hiring_run(&self, caller: &polis_core::Caller) -> Result<RunId, OpError> {
-        match &caller.run {
-            Some(run) => Ok(run.clone()),
-            None => Ok(own_run(caller)?),
-        }
+/// Returns the run that the caller hires for: its own, or the one named after it.
+pub(super) fn hiring_run_id(caller: &polis_core::Caller) -> Result<RunId, Refusal> {
+    match &caller.run {
+        Some(run) => Ok(run.clone()),
+        None => own_run_id(caller),
     }
 }
 
-/// Fails if a role names a tool that does not exist.
-pub(super) fn check_tools(role: &CreateRole) -> Result<(), Refusal> {
-    check_names(role.tools.as_deref().unwrap_or_default(), true)?;
-    check_names(role.approve.as_deref().unwrap_or_default(), false)
+/// Fails with `InvalidInput` if a role names a tool that does not exist.
+pub(super) fn check_role_tools(role: &CreateRoleParams) -> Result<(), Refusal> {
+    check_tool_names(role.tools.as_deref().unwrap_or_default(), true)?;
+    check_tool_names(role.approve.as_deref().unwrap_or_default(), false)
 }
 
-/// Creates a role in the caller's run. If a role with this name and prompt exists, returns it.
+/// Creates a role in the caller's run. An existing role of the same name is returned if the request agrees
+/// with it; otherwise fails with `RoleExists`.
 pub async fn create_role(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &CreateRole,
-) -> Result<MadeRole, OpError> {
-    let caller = &polis.caller(caller).await?;
-    let run = &polis.hiring_run(caller).await?;
-    super::spawn_agent::may_hire(polis, caller)?;
-    check_tools(params)?;
-    let decide = || -> Attempt<'_, MadeRole> {
+    request: &Request,
+    params: &CreateRoleParams,
+) -> Result<CreateRoleResult, OpError> {
+    let caller = &request.resolve_caller().await?;
+    let run = &hiring_run_id(caller)?;
+    super::spawn_agent::check_may_hire(&request.app, caller)?;
+    check_role_tools(params)?;
+    let decide = || -> AttemptFuture<'_, CreateRoleResult> {
         Box::pin(async move {
-            let name = role::record_name(run, &role::role_id(&params.name));
-            let current: Option<Kept<SocietyRole>> = polis.kept(&name).await?;
-            let current = current.map(|kept| kept.value);
-            let now = polis.now();
-            Ok(role::decide_create(
+            let name = society_role::role_record_name(run, &society_role::role_id(&params.name));
+            let current: Option<VersionedRecord<SocietyRole>> =
+                load_record(&request.app, &name).await?;
+            let current = current.map(|record| record.value);
+            let now = request.app.now();
+            Ok(society_role::decide_create_role(
                 params,
                 run,
                 current.as_ref(),
@@ -102,33 +110,29 @@ pub async fn create_role(
             )?)
         })
     };
-    polis.settle(decide, |made, _| made).await
+    request.retry_on_conflict(decide, |result, _| result).await
 }
 
 /// Returns the role with this name in the caller's run, if it exists.
 pub async fn find_role_by_name(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &FindRole,
-) -> Result<FoundRole, OpError> {
-    let caller = polis.caller(caller).await?;
-    let run = polis.hiring_run(&caller).await?;
-    let role = polis.role(&run, &params.name).await?;
+    request: &Request,
+    params: &FindRoleParams,
+) -> Result<FindRoleResult, OpError> {
+    let caller = request.resolve_caller().await?;
+    let run = hiring_run_id(&caller)?;
+    let role = find_role(&request.app, &run, &params.name).await?;
     let role = role.filter(|role| role.name == params.name.trim());
-    Ok(FoundRole { role })
+    Ok(FindRoleResult { role })
 }
 
 /// Returns the roles of a run.
-pub async fn list_roles(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &ListRoles,
-) -> Result<RoleList, OpError> {
-    let caller = polis.caller(caller).await?;
-    let run = polis.meant(&caller, params.task_id.as_ref()).await?;
-    check_sight(&caller, &run.value)?;
-    let found = polis.kept_of::<SocietyRole>(RecordKind::Role, &run.value.id);
-    let roles = found.await?.into_iter().map(|(_, kept)| kept.value);
+pub async fn list_roles(request: &Request, params: &ListRolesParams) -> Result<RoleList, OpError> {
+    let caller = request.resolve_caller().await?;
+    let run = resolve_run(request, &caller, params.run_id.as_ref()).await?;
+    check_run_visible(&caller, &run.value)?;
+    let found =
+        load_run_records::<SocietyRole>(&request.app, RecordKind::SocietyRole, &run.value.id);
+    let roles = found.await?.into_iter().map(|(_, record)| record.value);
     Ok(RoleList {
         roles: roles.collect(),
     })

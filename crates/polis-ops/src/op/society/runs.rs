@@ -1,98 +1,100 @@
-//! Lists runs and shows one run, filtered by the caller's visibility. Only the person sees the directory of a run's
-//! workspace.
+//! Operations that list runs and show one run, filtered by the caller's visibility. Only the person sees the
+//! directory of a run's workspace.
 
-use polis_core::AgentId;
 use polis_core::record::RecordKind;
 use polis_core::society::RunId;
 use polis_core::society::run::{Run, RunStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PAGE, check_sight, read};
+use super::{PAGE_SIZE, check_run_visible, parse_record};
 use crate::error::OpError;
-use crate::op::pagination::page;
-use crate::polis::Polis;
+use crate::op::society::resolve_run;
+use crate::pagination::truncate_page;
+use crate::request::Request;
 
-/// The parameters of whatever is about a run.
+/// Parameters of operations that need only a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OfRun {
+pub struct RunIdParams {
     /// The run.
-    pub task_id: RunId,
+    #[serde(alias = "taskId")]
+    pub run_id: RunId,
 }
 
-/// The parameters of listing runs.
+/// Parameters of `list_runs`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListRuns {
-    /// Only those that stand like this; all that are not over if left out.
+pub struct ListRunsParams {
+    /// Only runs with this status; default: all that are not stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<RunStatus>,
-    /// Those that are over, too.
+    /// Include stopped runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all: bool,
-    /// The `next` of the page before.
+    /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<RunId>,
-    /// At most so many; all if left out.
+    /// Maximum number of entries; default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }
 
-/// Runs, by name.
+/// A page of runs, ordered by name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RunList {
     /// The runs.
     pub runs: Vec<Run>,
-    /// Where the next page begins; left out if this is the last.
+    /// Cursor of the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<RunId>,
 }
 
 /// Returns a page of the runs that the caller may see.
-pub async fn list_runs(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &ListRuns,
-) -> Result<RunList, OpError> {
-    let caller = polis.caller(caller).await?;
+pub async fn list_runs(request: &Request, params: &ListRunsParams) -> Result<RunList, OpError> {
+    let caller = request.resolve_caller().await?;
     let mut runs = Vec::new();
     let mut after = params.cursor.as_ref().map(ToString::to_string);
     loop {
-        let found = polis.store.records(RecordKind::Run, after.as_deref(), PAGE);
+        let found = request
+            .app
+            .store
+            .records(RecordKind::Run, after.as_deref(), PAGE_SIZE);
         let found = found.await?;
         let Some(last) = found.last() else { break };
         after = Some(last.id.clone());
         for stored in &found {
-            let run = read::<Run>(stored)?.value;
-            let wanted = match params.status {
+            let run = parse_record::<Run>(stored)?.value;
+            let is_match = match params.status {
                 Some(status) => run.status == status,
                 None => params.all || run.status != RunStatus::Stopped,
             };
-            if wanted && check_sight(&caller, &run).is_ok() {
+            if is_match && check_run_visible(&caller, &run).is_ok() {
                 runs.push(run);
             }
         }
     }
-    let next = page(&mut runs, params.limit).map(|last| last.id.clone());
+    let next = truncate_page(&mut runs, params.limit).map(|last| last.id.clone());
     for run in &mut runs {
-        hide(&caller, run);
+        hide_workspace_path(&caller, run);
     }
     Ok(RunList { runs, next })
 }
 
 /// Returns a run. Fails with `RunNotFound` if it does not exist or the caller may not see it.
-pub async fn show_run(polis: &Polis, caller: &AgentId, params: &OfRun) -> Result<Run, OpError> {
-    let caller = polis.caller(caller).await?;
-    let mut run = polis.meant(&caller, Some(&params.task_id)).await?.value;
-    hide(&caller, &mut run);
+pub async fn show_run(request: &Request, params: &RunIdParams) -> Result<Run, OpError> {
+    let caller = request.resolve_caller().await?;
+    let mut run = resolve_run(request, &caller, Some(&params.run_id))
+        .await?
+        .value;
+    hide_workspace_path(&caller, &mut run);
     Ok(run)
 }
 
-/// Removes the path of the workspace directory unless the caller is the person: agents must not learn paths of the
-/// host.
-pub(super) fn hide(caller: &polis_core::Caller, run: &mut Run) {
-    if caller.standing != polis_core::Standing::Human {
+/// Removes the path of the workspace directory unless the caller is the person: agents must not learn paths
+/// of the host.
+pub(super) fn hide_workspace_path(caller: &polis_core::Caller, run: &mut Run) {
+    if caller.kind != polis_core::CallerKind::Person {
         run.workspace_path = None;
     }
 }

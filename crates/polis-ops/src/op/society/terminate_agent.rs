@@ -1,113 +1,127 @@
-//! Dismisses an agent with all its descendants, and stops a run. Both load the unread mail and the open tasks of the
-//! dismissed members, so that one commit marks the mail as read and releases the tasks.
+//! Operations that dismiss an agent with all agents below it, and stop a run. Both load the unread mail and
+//! the open tasks of the dismissed members, so that one commit marks the mail as read and releases the tasks.
 
-use polis_core::society::dismiss::{self, Dismissed, Estate, Known, Someone, TerminateAgent};
+use polis_core::society::dismiss::{
+    self, AgentHoldings, DismissContext, MemberWithState, TerminateAgentParams,
+    TerminateAgentResult,
+};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::Run;
-use polis_core::society::{Kept, RunId};
+use polis_core::society::{RunId, VersionedRecord};
 use polis_core::{AgentId, TaskId, TaskRecord, TaskStatus};
+use polis_i18n::msg;
 
-use super::{OfRun, check_steer, no_member};
+use super::{RunIdParams, check_may_steer, member_not_found};
+use crate::app::App;
 use crate::error::OpError;
-use crate::polis::{Attempt, Polis};
+use crate::op::society::load_members;
+use crate::op::society::resolve_member_run;
+use crate::op::society::resolve_run;
 use crate::port::{MailboxQuery, TaskQuery};
+use crate::request::{AttemptFuture, Request};
 
 /// Number of messages or tasks read per store query.
-const PAGE: u32 = 1_000;
+const PAGE_SIZE: u32 = 1_000;
 
-/// Dismisses an agent and all its descendants.
+/// Dismisses an agent and all agents below it. Fails with `AgentNotFound` if it is the top of its run or
+/// already dismissed.
 pub async fn terminate_agent(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &TerminateAgent,
-) -> Result<Dismissed, OpError> {
-    let caller = &polis.caller(caller).await?;
+    request: &Request,
+    params: &TerminateAgentParams,
+) -> Result<TerminateAgentResult, OpError> {
+    let caller = &request.resolve_caller().await?;
     let agent = &params.agent_id;
-    let decide = || -> Attempt<'_, Dismissed> {
+    let decide = || -> AttemptFuture<'_, TerminateAgentResult> {
         Box::pin(async move {
             // Read the run first: every hire writes it, so a concurrent hire makes the commit conflict.
-            let run = polis.run_of(caller, agent, None).await?;
-            let members = polis.everybody(&run.value.id).await?;
-            check_steer(caller, &run.value, &members, agent)?;
-            let there = members.iter().find(|one| one.member.agent == *agent);
-            let there = there.filter(|one| {
-                one.state.value.status != MemberStatus::Gone && one.member.parent.is_some()
+            let run = resolve_member_run(request, caller, agent, None).await?;
+            let members = load_members(&request.app, &run.value.id).await?;
+            check_may_steer(caller, &run.value, &members, agent)?;
+            let member = members.iter().find(|one| one.member.agent == *agent);
+            let member = member.filter(|one| {
+                one.state.value.status != MemberStatus::Dismissed && one.member.parent.is_some()
             });
-            if there.is_none() {
-                return Err(no_member(agent).into());
+            if member.is_none() {
+                return Err(member_not_found(agent).into());
             }
-            let going = dismiss::subtree(&members, agent);
-            let estates = estates(polis, &run, &going).await?;
-            let known = Known {
+            let dismissed_ids = dismiss::active_subtree(&members, agent);
+            let holdings = load_possessions(&request.app, &run, &dismissed_ids).await?;
+            let context = DismissContext {
                 run: &run,
                 members: &members,
-                estates: &estates,
-                ends: false,
+                holdings: &holdings,
+                ends_run: false,
             };
             let reason = params.reason.as_deref();
-            Ok(dismiss::decide_dismiss(
+            Ok(dismiss::decide_dismiss_member(
                 agent,
                 reason,
-                known,
+                context,
                 caller,
-                &polis.now(),
+                &request.app.now(),
             ))
         })
     };
-    polis.settle(decide, |dismissed, _| dismissed).await
+    request
+        .retry_on_conflict(decide, |dismissed, _| dismissed)
+        .await
 }
 
-/// Stops a run: dismisses all its members. The run of an agent outside of any run is not stopped: the agents it hired
-/// are dismissed, and it may hire again.
+/// Stops a run: dismisses all its members. The run of an agent outside of any run is not ended: the agents it
+/// hired are dismissed, and it may hire again.
 pub async fn stop_run(
-    polis: &Polis,
-    caller: &AgentId,
-    params: &OfRun,
-) -> Result<Dismissed, OpError> {
-    let caller = &polis.caller(caller).await?;
-    let decide = || -> Attempt<'_, Dismissed> {
+    request: &Request,
+    params: &RunIdParams,
+) -> Result<TerminateAgentResult, OpError> {
+    let caller = &request.resolve_caller().await?;
+    let decide = || -> AttemptFuture<'_, TerminateAgentResult> {
         Box::pin(async move {
-            let run = polis.meant(caller, Some(&params.task_id)).await?;
-            let members = polis.everybody(&run.value.id).await?;
+            let run = resolve_run(request, caller, Some(&params.run_id)).await?;
+            let members = load_members(&request.app, &run.value.id).await?;
             let head = run.value.head.clone();
             if caller.id != head {
-                check_steer(caller, &run.value, &members, &head)?;
+                check_may_steer(caller, &run.value, &members, &head)?;
             }
-            let alive = |one: &&Someone| one.state.value.status != MemberStatus::Gone;
-            let mut going: Vec<AgentId> = members
+            let is_active =
+                |one: &&MemberWithState| one.state.value.status != MemberStatus::Dismissed;
+            let mut dismissed_ids: Vec<AgentId> = members
                 .iter()
-                .filter(alive)
+                .filter(is_active)
                 .map(|one| one.member.agent.clone())
                 .collect();
             let ends = head.is_root();
             if !ends {
-                going.retain(|agent| *agent != head);
+                dismissed_ids.retain(|agent| *agent != head);
             }
-            if going.is_empty() {
-                let nothing = polis_core::Changeset::by(caller, polis.now());
-                return Ok((nobody(&head), nothing));
+            if dismissed_ids.is_empty() {
+                let no_changes = polis_core::Changeset::new(caller, request.app.now());
+                return Ok((no_dismissals(&head), no_changes));
             }
-            let estates = estates(polis, &run, &going).await?;
-            let known = Known {
+            let holdings = load_possessions(&request.app, &run, &dismissed_ids).await?;
+            let context = DismissContext {
                 run: &run,
                 members: &members,
-                estates: &estates,
-                ends,
+                holdings: &holdings,
+                ends_run: ends,
             };
-            Ok(dismiss::decide_dismiss(
+            Ok(dismiss::decide_dismiss_member(
                 &head,
-                Some("the run was ended"),
-                known,
+                Some(msg::tool_society_run_was_stopped(
+                    request.app.settings.boards.language.into(),
+                )),
+                context,
                 caller,
-                &polis.now(),
+                &request.app.now(),
             ))
         })
     };
-    polis.settle(decide, |dismissed, _| dismissed).await
+    request
+        .retry_on_conflict(decide, |dismissed, _| dismissed)
+        .await
 }
 
-fn nobody(head: &AgentId) -> Dismissed {
-    Dismissed {
+fn no_dismissals(head: &AgentId) -> TerminateAgentResult {
+    TerminateAgentResult {
         agent_id: head.clone(),
         dismissed: Vec::new(),
         messages: 0,
@@ -116,24 +130,25 @@ fn nobody(head: &AgentId) -> Dismissed {
 }
 
 /// Returns the registry entry, unread mail and open tasks of each agent to dismiss.
-async fn estates(
-    polis: &Polis,
-    run: &Kept<Run>,
-    going: &[AgentId],
-) -> Result<Vec<Estate>, OpError> {
-    let mut found = Vec::with_capacity(going.len());
-    for agent in going {
-        let (entry, tasks) = match agent.is_root() {
-            true => (None, Vec::new()),
-            false => (
-                polis.store.agent(agent).await?,
-                open_tasks(polis, agent).await?,
-            ),
+async fn load_possessions(
+    app: &App,
+    run: &VersionedRecord<Run>,
+    dismissed_ids: &[AgentId],
+) -> Result<Vec<AgentHoldings>, OpError> {
+    let mut found = Vec::with_capacity(dismissed_ids.len());
+    for agent in dismissed_ids {
+        let (entry, tasks) = if agent.is_root() {
+            (None, Vec::new())
+        } else {
+            (
+                app.store.agent(agent).await?,
+                load_open_tasks(app, agent).await?,
+            )
         };
-        found.push(Estate {
+        found.push(AgentHoldings {
             agent: agent.clone(),
             entry,
-            mail: unread(polis, &run.value.id, agent).await?,
+            mail: unread_message_ids(app, &run.value.id, agent).await?,
             tasks,
         });
     }
@@ -141,7 +156,7 @@ async fn estates(
 }
 
 /// Returns the ids of an agent's unread messages, including delayed ones.
-async fn unread(polis: &Polis, run: &RunId, agent: &AgentId) -> Result<Vec<u64>, OpError> {
+async fn unread_message_ids(app: &App, run: &RunId, agent: &AgentId) -> Result<Vec<u64>, OpError> {
     let mut query = MailboxQuery {
         recipient: agent.clone(),
         // Root has a mailbox in every run.
@@ -149,11 +164,11 @@ async fn unread(polis: &Polis, run: &RunId, agent: &AgentId) -> Result<Vec<u64>,
         unread: true,
         now: i64::MAX,
         after: 0,
-        limit: PAGE,
+        limit: PAGE_SIZE,
     };
     let mut found: Vec<u64> = Vec::new();
     loop {
-        let page = polis.store.mailbox(&query).await?;
+        let page = app.store.mailbox(&query).await?;
         let Some(last) = page.last() else {
             return Ok(found);
         };
@@ -163,17 +178,17 @@ async fn unread(polis: &Polis, run: &RunId, agent: &AgentId) -> Result<Vec<u64>,
 }
 
 /// Returns the unfinished tasks that an agent owns.
-async fn open_tasks(polis: &Polis, agent: &AgentId) -> Result<Vec<TaskRecord>, OpError> {
+async fn load_open_tasks(app: &App, agent: &AgentId) -> Result<Vec<TaskRecord>, OpError> {
     let mut ids: Vec<TaskId> = Vec::new();
     for status in [TaskStatus::InProgress, TaskStatus::Pending] {
         let mut query = TaskQuery {
             owner: Some(agent.to_string()),
             status: Some(status),
-            limit: PAGE,
+            limit: PAGE_SIZE,
             ..TaskQuery::default()
         };
         loop {
-            let page = polis.store.list_tasks(&query).await?;
+            let page = app.store.list_tasks(&query).await?;
             let Some(last) = page.last() else { break };
             query.after = Some(last.id);
             ids.extend(page.iter().map(|task| task.id));
@@ -182,7 +197,7 @@ async fn open_tasks(polis: &Polis, agent: &AgentId) -> Result<Vec<TaskRecord>, O
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let mut tasks = polis.store.tasks(&ids).await?;
+    let mut tasks = app.store.tasks(&ids).await?;
     tasks.retain(|record| record.task.owner == agent.as_str());
     Ok(tasks)
 }
