@@ -1,44 +1,49 @@
-//! Columns of a message and the mailbox queries, shared by both stores.
+//! Columns of the `messages` table, their conversion to messages, and the SQL that reads messages: one
+//! message, pages of a mailbox or of the person's mail (paginated by message number), and times of delivery.
+//!
+//! Shared by the SQLite store and the PostgreSQL store, which execute the queries and write the rows.
 
 use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
-use polis_core::{AgentId, Code, Raw, Timestamp};
+use polis_core::{AgentId, RawJson, Timestamp};
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
+use polis_ops::port::{MailboxKey, MailboxQuery, PersonMailQuery};
 
-use crate::row::bound;
-use crate::sql::{Param, Query};
+use crate::sql::{SqlParam, SqlQuery};
+use crate::store_failure::StoreFailure;
+use crate::task_row::clamp_to_i64;
 
 /// The columns of a message, in the order of [`MessageRow`].
-const COLUMNS: &str = "id, sender, recipient, at, deliver_at, reply_to, payload, read_at, task";
+const MESSAGE_COLUMNS: &str =
+    "id, sender, recipient, at, deliver_at, reply_to, payload, read_at, task";
 
-/// When the next undelivered unread message of `$1` after time `$2` will be delivered.
-pub(crate) const NEXT_DELIVERY: &str = "SELECT min(deliver_at) FROM messages WHERE recipient = $1 AND read_at IS NULL AND deliver_at > $2";
+/// Selects when the next unread message for `$1` is delivered after time `$2`.
+pub(crate) const SELECT_NEXT_DELIVERY: &str = "SELECT min(deliver_at) FROM messages WHERE recipient = $1 AND read_at IS NULL AND deliver_at > $2";
 
 /// Returns the query for message `$1`.
-pub(crate) fn one() -> String {
-    format!("SELECT {COLUMNS} FROM messages WHERE id = $1")
+pub(crate) fn select_message_sql() -> String {
+    format!("SELECT {MESSAGE_COLUMNS} FROM messages WHERE id = $1")
 }
 
-/// When the next undelivered unread message after time `$1` will be delivered, in any mailbox.
-pub(crate) const NEXT_DELIVERY_OF_ANY: &str =
+/// Selects when the next unread message in any mailbox is delivered after time `$1`.
+pub(crate) const SELECT_NEXT_DELIVERY_ANY_MAILBOX: &str =
     "SELECT min(deliver_at) FROM messages WHERE read_at IS NULL AND deliver_at > $1";
 
 /// Condition of the partial index over mailboxes with unread messages for agents.
-pub(crate) const WAITING: &str = "read_at IS NULL AND recipient <> 'user'";
+pub(crate) const UNREAD_AGENT_MAIL: &str = "read_at IS NULL AND recipient <> 'user'";
 
-/// Converts a row of [`Messages::waiting`](polis_ops::port::Messages::waiting).
-pub(crate) fn waiting_mailbox(task: &str, recipient: &str) -> Result<Mailbox, PortError> {
+/// Converts a row of [`MessageReader::unread_mailboxes`](polis_ops::port::MessageReader::unread_mailboxes).
+pub(crate) fn parse_mailbox_row(task: &str, recipient: &str) -> Result<MailboxKey, PortError> {
     let run = (!task.is_empty()).then(|| task.parse()).transpose();
-    let damaged = || damaged_row("The row of a message is damaged.".to_owned());
-    Ok(Mailbox {
+    let damaged = || PortError::from(StoreFailure::MailboxDamaged);
+    Ok(MailboxKey {
         run: run.map_err(|_| damaged())?,
         recipient: recipient.parse().map_err(|_| damaged())?,
     })
 }
 
 /// Returns the key (run, recipient) after which the next page of mailboxes starts.
-pub(crate) fn mailbox_key(after: Option<&Mailbox>) -> (&str, &str) {
+pub(crate) fn mailbox_page_key(after: Option<&MailboxKey>) -> (&str, &str) {
     after.map_or(("", ""), |mailbox| {
         let run = mailbox.run.as_ref().map_or("", RunId::as_str);
         (run, mailbox.recipient.as_str())
@@ -48,9 +53,11 @@ pub(crate) fn mailbox_key(after: Option<&Mailbox>) -> (&str, &str) {
 /// Returns the query for messages of mailbox `$1` after number `$2` that are delivered by `$3`, restricted to
 /// run `$4` if the query names one. The last parameter is the limit. Parameters appear in numerical order,
 /// because SQLite counts them that way.
-pub(crate) fn mailbox(query: &MailboxQuery) -> String {
+pub(crate) fn mailbox_page_sql(query: &MailboxQuery) -> String {
     let mut unread = match (query.unread, &query.run) {
-        (true, Some(_)) if query.recipient.as_str() != AgentId::USER => format!("AND {WAITING}"),
+        (true, Some(_)) if query.recipient.as_str() != AgentId::USER => {
+            format!("AND {UNREAD_AGENT_MAIL}")
+        }
         (true, _) => "AND read_at IS NULL".to_owned(),
         (false, _) => String::new(),
     };
@@ -64,68 +71,74 @@ pub(crate) fn mailbox(query: &MailboxQuery) -> String {
     // `+ 0` prevents the planner from using the index by delivery time, whose result would have to be sorted
     // by number.
     format!(
-        "SELECT {COLUMNS} FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 {unread} \
+        "SELECT {MESSAGE_COLUMNS} FROM messages WHERE recipient = $1 AND id > $2 AND deliver_at + 0 <= $3 {unread} \
          ORDER BY id LIMIT {limit}"
     )
 }
 
-/// Returns the query for the user's messages. It has one arm per direction, because each direction has its
-/// own index.
-pub(crate) fn person_mail(query: &PersonMailQuery) -> Query {
-    let mut q = Query::default();
-    let mut arms = vec![person_arm(&mut q, query, "recipient", "sender")];
-    if !query.open {
-        arms.push(person_arm(&mut q, query, "sender", "recipient"));
+/// Returns the query for messages to and from the person (the id `user`), newest first; only messages to the
+/// person if open ones are requested. It has one arm per direction, because each direction has its own index.
+pub(crate) fn person_mail_query(query: &PersonMailQuery) -> SqlQuery {
+    let mut q = SqlQuery::default();
+    let mut arms = vec![person_mail_arm_sql(&mut q, query, "recipient", "sender")];
+    if !query.open_only {
+        arms.push(person_mail_arm_sql(&mut q, query, "sender", "recipient"));
     }
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let limit = q.bind(SqlParam::Int(i64::from(query.limit)));
     q.text = format!(
-        "SELECT {COLUMNS} FROM ({}) AS mail ORDER BY id DESC LIMIT {limit}",
+        "SELECT {MESSAGE_COLUMNS} FROM ({}) AS mail ORDER BY id DESC LIMIT {limit}",
         arms.join(" UNION ALL ")
     );
     q
 }
 
-/// Returns the arm for messages with the user as sender or as recipient.
-fn person_arm(q: &mut Query, query: &PersonMailQuery, person: &str, other: &str) -> String {
-    let mut words = vec![format!("{person} = 'user'")];
+/// Returns one arm: the messages whose column `person` (`sender` or `recipient`) is the person. `other` is
+/// the column of the correspondent.
+fn person_mail_arm_sql(
+    q: &mut SqlQuery,
+    query: &PersonMailQuery,
+    person: &str,
+    other: &str,
+) -> String {
+    let mut conditions = vec![format!("{person} = 'user'")];
     match person {
         "recipient" => {
-            let now = q.bind(Param::Int(query.now));
-            words.push(format!("deliver_at + 0 <= {now}"));
+            let now = q.bind(SqlParam::Int(query.now));
+            conditions.push(format!("deliver_at + 0 <= {now}"));
         }
-        // Messages from the user to itself are in the other arm.
-        _ => words.push("recipient <> 'user'".to_owned()),
+        // Messages from `user` to `user` are in the other arm.
+        _ => conditions.push("recipient <> 'user'".to_owned()),
     }
-    if let Some(with) = &query.with {
-        let with = q.bind(Param::Text(with.to_string()));
-        words.push(format!("{other} = {with}"));
+    if let Some(correspondent) = &query.correspondent {
+        let correspondent = q.bind(SqlParam::Text(correspondent.to_string()));
+        conditions.push(format!("{other} = {correspondent}"));
     }
     if let Some(run) = &query.run {
-        let run = q.bind(Param::Text(run.to_string()));
-        words.push(format!("task = {run}"));
+        let run = q.bind(SqlParam::Text(run.to_string()));
+        conditions.push(format!("task = {run}"));
     }
     if let Some(before) = query.before {
-        let before = q.bind(Param::Int(bound(before)));
-        words.push(format!("id < {before}"));
+        let before = q.bind(SqlParam::Int(clamp_to_i64(before)));
+        conditions.push(format!("id < {before}"));
     }
-    if query.open {
-        words.push("read_at IS NULL".to_owned());
-        words.push(
+    if query.open_only {
+        conditions.push("read_at IS NULL".to_owned());
+        conditions.push(
             "NOT EXISTS (SELECT 1 FROM messages AS later WHERE later.sender = 'user' \
              AND later.recipient = messages.sender AND later.task = messages.task \
              AND later.id > messages.id AND (later.reply_to IS NULL OR later.reply_to = messages.id))"
                 .to_owned(),
         );
     }
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let limit = q.bind(SqlParam::Int(i64::from(query.limit)));
     let n = q.params.len();
     format!(
-        "SELECT {COLUMNS} FROM (SELECT {COLUMNS} FROM messages WHERE {} ORDER BY id DESC LIMIT {limit}) AS arm{n}",
-        words.join(" AND ")
+        "SELECT {MESSAGE_COLUMNS} FROM (SELECT {MESSAGE_COLUMNS} FROM messages WHERE {} ORDER BY id DESC LIMIT {limit}) AS arm{n}",
+        conditions.join(" AND ")
     )
 }
 
-/// Columns of a message.
+/// A row of the `messages` table.
 #[derive(Debug)]
 pub(crate) struct MessageRow {
     pub(crate) id: i64,
@@ -141,9 +154,9 @@ pub(crate) struct MessageRow {
 
 impl MessageRow {
     /// Converts the row into a message.
-    pub(crate) fn message(self) -> Result<Message, PortError> {
+    pub(crate) fn into_message(self) -> Result<Message, PortError> {
         let id = self.id;
-        let agent = |name: &str| name.parse().map_err(|_| damaged(id));
+        let agent = |name: &str| name.parse().map_err(|_| damaged_message_error(id));
         let sent = NewMessage {
             from: agent(&self.sender)?,
             to: agent(&self.recipient)?,
@@ -152,21 +165,18 @@ impl MessageRow {
             reply_to: self.reply_to.map(i64::unsigned_abs),
             run: match self.task.as_str() {
                 "" => None,
-                task => Some(task.parse().map_err(|_| damaged(id))?),
+                task => Some(task.parse().map_err(|_| damaged_message_error(id))?),
             },
-            payload: Raw::parse(&self.payload).map_err(|e| damaged(id).because(e))?,
+            payload: RawJson::parse(&self.payload)
+                .map_err(|e| damaged_message_error(id).with_source(e))?,
         };
         Ok(Message {
             read_at: self.read_at.map(Timestamp::from_stored),
-            ..sent.numbered(id.unsigned_abs())
+            ..sent.with_id(id.unsigned_abs())
         })
     }
 }
 
-fn damaged(id: i64) -> PortError {
-    damaged_row(format!("The row of message {id} is damaged."))
-}
-
-fn damaged_row(what: String) -> PortError {
-    PortError::new(Code::StoreCorrupt, what, "restore the store from a backup")
+fn damaged_message_error(id: i64) -> PortError {
+    PortError::from(StoreFailure::MessageDamaged { id: id.to_string() })
 }

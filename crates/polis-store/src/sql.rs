@@ -1,12 +1,16 @@
-//! Query building shared by both stores: task lists, claim candidates, comments and events.
+//! SQL query builder shared by the SQLite store and the PostgreSQL store: task lists and counts, claim
+//! candidates, comments and events, with pagination by number (`after`, `before`, `limit`). [`SqlDialect`]
+//! contains what differs between the two databases.
 //!
-//! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand.
+//! Parameters are `$1`, `$2`, … in order of appearance, which both databases understand. Nothing is executed
+//! here. The queries for messages are in `message_row`.
 
-use polis_core::task::search::Word;
+use polis_core::number::saturating_cast;
+use polis_core::task::task_search::SearchWord;
 use polis_core::{TaskId, TaskStatus, TaskType};
-use polis_ops::port::{CandidateQuery, CommentQuery, EventQuery, TaskQuery};
+use polis_ops::port::{CandidateQuery, CommentQuery, EventLogQuery, TaskQuery};
 
-use crate::row::bound;
+use crate::task_row::clamp_to_i64;
 
 /// Columns of a complete task.
 pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
@@ -17,40 +21,43 @@ pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_r
 
 /// Tasks whose lease expired by `$1`. A materialized CTE, because with several equality conditions a planner
 /// without statistics picks the index of the least selective one.
-const STALE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
-const IS_FREE: &str = "free = 1";
-const IS_STALE: &str = "id IN (SELECT id FROM stale)";
+const STALE_TASKS_CTE: &str = "WITH stale AS MATERIALIZED (SELECT id FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1)";
+const FREE_CONDITION: &str = "free = 1";
+const STALE_CONDITION: &str = "id IN (SELECT id FROM stale)";
 
 /// Differences between the two SQL dialects.
 #[derive(Debug)]
-pub(crate) struct Dialect {
+pub(crate) struct SqlDialect {
     /// Operator between a column and a pattern that ignores the case of ASCII letters only.
-    like: &'static str,
+    like_operator: &'static str,
 }
 
-/// SQLite.
-pub(crate) const EMBEDDED: Dialect = Dialect { like: "LIKE" };
-/// PostgreSQL.
-pub(crate) const POSTGRES: Dialect = Dialect {
-    like: "COLLATE \"C\" ILIKE",
+/// The dialect of SQLite, which the embedded store uses.
+pub(crate) const SQLITE_DIALECT: SqlDialect = SqlDialect {
+    like_operator: "LIKE",
+};
+/// The dialect of PostgreSQL.
+pub(crate) const POSTGRES_DIALECT: SqlDialect = SqlDialect {
+    like_operator: "COLLATE \"C\" ILIKE",
 };
 
 /// A parameter of a query.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Param {
+pub(crate) enum SqlParam {
     Int(i64),
     Text(String),
 }
 
 /// A query and its parameters.
 #[derive(Debug, Default)]
-pub(crate) struct Query {
+pub(crate) struct SqlQuery {
     pub(crate) text: String,
-    pub(crate) params: Vec<Param>,
+    pub(crate) params: Vec<SqlParam>,
 }
 
-impl Query {
-    pub(crate) fn bind(&mut self, param: Param) -> String {
+impl SqlQuery {
+    /// Adds a parameter and returns its placeholder.
+    pub(crate) fn bind(&mut self, param: SqlParam) -> String {
         self.params.push(param);
         format!("${}", self.params.len())
     }
@@ -61,11 +68,11 @@ impl Query {
 /// "For this role" is a disjunction over different columns, and a task is listed in one of three states. For
 /// each combination there is an index in order of task number, so each becomes an arm that stops after one
 /// page, and the arms are merged: the time depends on the page size, not on the number of tasks.
-pub(crate) fn list(query: &TaskQuery, dialect: &Dialect) -> Query {
-    let mut q = Query::default();
-    let (stale, arms) = arms(&mut q, query, dialect, Some(query.limit));
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
-    let order = order(query);
+pub(crate) fn task_list_query(query: &TaskQuery, dialect: &SqlDialect) -> SqlQuery {
+    let mut q = SqlQuery::default();
+    let (stale, arms) = build_union_arms(&mut q, query, dialect, Some(query.limit));
+    let limit = q.bind(SqlParam::Int(i64::from(query.limit)));
+    let order = task_order(query);
     q.text = format!(
         "{stale} SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN ({arms}) ORDER BY {order} LIMIT {limit}"
     );
@@ -73,25 +80,25 @@ pub(crate) fn list(query: &TaskQuery, dialect: &Dialect) -> Query {
 }
 
 /// Builds the query that counts a list over all of its pages.
-pub(crate) fn count_of_list(query: &TaskQuery, dialect: &Dialect) -> Query {
+pub(crate) fn task_count_query(query: &TaskQuery, dialect: &SqlDialect) -> SqlQuery {
     let whole = TaskQuery {
         after: None,
         ..query.clone()
     };
-    let mut q = Query::default();
-    let (stale, arms) = arms(&mut q, &whole, dialect, None);
+    let mut q = SqlQuery::default();
+    let (stale, arms) = build_union_arms(&mut q, &whole, dialect, None);
     q.text = format!("{stale} SELECT count(*) FROM ({arms}) AS listed");
     q
 }
 
-/// The number of unfinished tasks per agent.
-pub(crate) const LOADS: &str = "SELECT owner, count(*) FROM tasks WHERE owner <> '' AND status IN ('pending', 'in_progress') \
+/// Selects the number of unfinished tasks of each owner.
+pub(crate) const SELECT_TASK_LOADS: &str = "SELECT owner, count(*) FROM tasks WHERE owner <> '' AND status IN ('pending', 'in_progress') \
      GROUP BY owner ORDER BY owner";
 
 /// Builds the query for the newest task in progress of each agent.
-pub(crate) fn held(limit: u32) -> Query {
-    let mut q = Query::default();
-    let limit = q.bind(Param::Int(i64::from(limit)));
+pub(crate) fn held_tasks_query(limit: u32) -> SqlQuery {
+    let mut q = SqlQuery::default();
+    let limit = q.bind(SqlParam::Int(i64::from(limit)));
     q.text = format!(
         "SELECT {SUMMARY_COLUMNS} FROM tasks WHERE id IN (SELECT max(id) FROM tasks WHERE status = 'in_progress' \
          AND owner <> '' GROUP BY owner) ORDER BY id DESC LIMIT {limit}"
@@ -101,15 +108,15 @@ pub(crate) fn held(limit: u32) -> Query {
 
 /// Returns the CTE to put before the query, and the query for the distinct task numbers of a list; each arm
 /// is limited to `limit`.
-fn arms(
-    q: &mut Query,
+fn build_union_arms(
+    q: &mut SqlQuery,
     query: &TaskQuery,
-    dialect: &Dialect,
+    dialect: &SqlDialect,
     limit: Option<u32>,
 ) -> (&'static str, String) {
     let stale = query.claimable_at.map_or("", |now| {
-        q.bind(Param::Int(now));
-        STALE
+        q.bind(SqlParam::Int(now));
+        STALE_TASKS_CTE
     });
     let mut arms = Vec::new();
     for by_role in role_conditions(query) {
@@ -118,46 +125,46 @@ fn arms(
             let by_owner = by_role
                 .iter()
                 .any(|(column, _)| column.starts_with("owner"));
-            if by_owner && by_state.iter().any(|(column, _)| *column == IS_FREE) {
+            if by_owner && by_state.iter().any(|(column, _)| *column == FREE_CONDITION) {
                 continue;
             }
             let conditions = [by_role.clone(), by_state].concat();
-            arms.push(arm(q, query, dialect, conditions, limit));
+            arms.push(build_union_arm(q, query, dialect, conditions, limit));
         }
     }
     (stale, arms.join(" UNION "))
 }
 
-fn order(query: &TaskQuery) -> &'static str {
+fn task_order(query: &TaskQuery) -> &'static str {
     if query.newest { "id DESC" } else { "id" }
 }
 
 /// Conditions: a column with the value it must equal, or a literal expression.
-type Condition = Vec<(&'static str, Option<Param>)>;
+type ArmConditions = Vec<(&'static str, Option<SqlParam>)>;
 
-fn role_conditions(query: &TaskQuery) -> Vec<Condition> {
+fn role_conditions(query: &TaskQuery) -> Vec<ArmConditions> {
     let Some(role) = &query.role else {
         return vec![Vec::new()];
     };
-    let is = |column: &'static str| (column, Some(Param::Text(role.clone())));
+    let is = |column: &'static str| (column, Some(SqlParam::Text(role.clone())));
     vec![
         vec![is("required_role")],
-        vec![("required_role", Some(Param::Text(String::new())))],
+        vec![("required_role", Some(SqlParam::Text(String::new())))],
         vec![is("owner"), ("owner <> ''", None)],
         vec![is("owner_role"), ("owner_role <> ''", None)],
     ]
 }
 
-fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
-    let is = |status: TaskStatus| ("status", Some(Param::Text(status.as_str().to_owned())));
+fn state_conditions(query: &TaskQuery) -> Vec<ArmConditions> {
+    let is = |status: TaskStatus| ("status", Some(SqlParam::Text(status.as_str().to_owned())));
     if query.claimable_at.is_some() {
-        let free: Condition = vec![(IS_FREE, None)];
-        let stale: Condition = vec![(IS_STALE, None)];
+        let free: ArmConditions = vec![(FREE_CONDITION, None)];
+        let stale: ArmConditions = vec![(STALE_CONDITION, None)];
         // Concatenated, so that no planner prefers the index by status to the index of free tasks.
         let is = |status: TaskStatus| {
             (
                 "status || '' =",
-                Some(Param::Text(status.as_str().to_owned())),
+                Some(SqlParam::Text(status.as_str().to_owned())),
             )
         };
         return match query.status {
@@ -181,31 +188,31 @@ fn state_conditions(query: &TaskQuery) -> Vec<Condition> {
     }
 }
 
-fn arm(
-    q: &mut Query,
+fn build_union_arm(
+    q: &mut SqlQuery,
     query: &TaskQuery,
-    dialect: &Dialect,
-    mut conditions: Condition,
+    dialect: &SqlDialect,
+    mut conditions: ArmConditions,
     limit: Option<u32>,
 ) -> String {
     if let Some(owner) = &query.owner {
-        conditions.push(("owner", Some(Param::Text(owner.clone()))));
+        conditions.push(("owner", Some(SqlParam::Text(owner.clone()))));
         conditions.push(("owner <> ''", None));
     }
     if let Some(t) = query.task_type {
-        conditions.push(("task_type", Some(Param::Text(t.as_str().to_owned()))));
+        conditions.push(("task_type", Some(SqlParam::Text(t.as_str().to_owned()))));
         conditions.push(("task_type <> ''", None));
     }
     if let Some(after) = query.after {
         let beyond = if query.newest { "id <" } else { "id >" };
-        conditions.push((beyond, Some(number(after))));
+        conditions.push((beyond, Some(task_id_param(after))));
     }
     if let Some(role) = &query.required_role {
-        conditions.push(("required_role", Some(Param::Text(role.clone()))));
+        conditions.push(("required_role", Some(SqlParam::Text(role.clone()))));
     }
-    let mut words = Vec::new();
+    let mut clauses = Vec::new();
     for (column, param) in conditions {
-        words.push(match param {
+        clauses.push(match param {
             None => column.to_owned(),
             Some(param) if column.ends_with(['<', '>', '=']) => {
                 format!("{column} {}", q.bind(param))
@@ -214,40 +221,40 @@ fn arm(
         });
     }
     for word in query.search.words() {
-        words.push(has_word(q, word, dialect));
+        clauses.push(word_condition(q, word, dialect));
     }
-    let words = words.join(" AND ");
+    let words = clauses.join(" AND ");
     let Some(limit) = limit else {
         return format!("SELECT id FROM tasks WHERE {words}");
     };
-    let limit = q.bind(Param::Int(i64::from(limit)));
+    let limit = q.bind(SqlParam::Int(i64::from(limit)));
     let n = q.params.len();
     format!(
         "SELECT id FROM (SELECT id FROM tasks WHERE {words} ORDER BY {} LIMIT {limit}) AS arm{n}",
-        order(query)
+        task_order(query)
     )
 }
 
-fn number(id: TaskId) -> Param {
-    Param::Int(i64::try_from(id.number()).unwrap_or(i64::MAX))
+fn task_id_param(id: TaskId) -> SqlParam {
+    SqlParam::Int(saturating_cast::<i64>(id.number()))
 }
 
 /// Builds the condition that a task contains a word.
-fn has_word(q: &mut Query, word: &Word, dialect: &Dialect) -> String {
+fn word_condition(q: &mut SqlQuery, word: &SearchWord, dialect: &SqlDialect) -> String {
     let mut pattern = String::from("%");
-    for letter in word.text.chars() {
-        if matches!(letter, '%' | '_' | '!') {
+    for character in word.text.chars() {
+        if matches!(character, '%' | '_' | '!') {
             pattern.push('!');
         }
-        pattern.push(letter);
+        pattern.push(character);
     }
     pattern.push('%');
-    let pattern = q.bind(Param::Text(pattern));
-    let like = dialect.like;
+    let pattern = q.bind(SqlParam::Text(pattern));
+    let like = dialect.like_operator;
     let mut either =
         format!("subject {like} {pattern} ESCAPE '!' OR description {like} {pattern} ESCAPE '!'");
     if let Some(id) = word.number {
-        let id = q.bind(number(id));
+        let id = q.bind(task_id_param(id));
         either.push_str(&format!(" OR id = {id}"));
     }
     format!("({either})")
@@ -255,54 +262,67 @@ fn has_word(q: &mut Query, word: &Word, dialect: &Dialect) -> String {
 
 /// Builds the query of events, in the column order of an [`Event`](polis_core::Event); newest first if
 /// requested.
-pub(crate) fn events(query: &EventQuery) -> Query {
-    let mut q = Query::default();
-    let mut words = Vec::new();
+pub(crate) fn event_list_query(query: &EventLogQuery) -> SqlQuery {
+    let mut q = SqlQuery::default();
+    let mut clauses = Vec::new();
     if let Some(subject) = &query.subject {
-        words.push(format!(
+        clauses.push(format!(
             "subject = {}",
-            q.bind(Param::Text(subject.clone()))
+            q.bind(SqlParam::Text(subject.clone()))
         ));
     }
-    words.push(format!("seq > {}", q.bind(Param::Int(bound(query.after)))));
+    clauses.push(format!(
+        "seq > {}",
+        q.bind(SqlParam::Int(clamp_to_i64(query.after)))
+    ));
     if let Some(before) = query.before {
-        words.push(format!("seq < {}", q.bind(Param::Int(bound(before)))));
+        clauses.push(format!(
+            "seq < {}",
+            q.bind(SqlParam::Int(clamp_to_i64(before)))
+        ));
     }
-    if !query.except.is_empty() {
-        let kinds = query.except.iter();
+    if !query.excluded_kinds.is_empty() {
+        let kinds = query.excluded_kinds.iter();
         let kinds: Vec<String> = kinds
-            .map(|kind| q.bind(Param::Text((*kind).to_owned())))
+            .map(|kind| q.bind(SqlParam::Text(kind.as_str().to_owned())))
             .collect();
-        words.push(format!("kind NOT IN ({})", kinds.join(", ")));
+        clauses.push(format!("kind NOT IN ({})", kinds.join(", ")));
     }
     let order = if query.newest { "seq DESC" } else { "seq" };
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let limit = q.bind(SqlParam::Int(i64::from(query.limit)));
     q.text = format!(
         "SELECT seq, at, actor, kind, subject, data FROM events WHERE {} ORDER BY {order} LIMIT {limit}",
-        words.join(" AND ")
+        clauses.join(" AND ")
     );
     q
 }
 
 /// Builds the query of a task's comments; newest first if requested.
-pub(crate) fn comments(query: &CommentQuery) -> Query {
-    let mut q = Query::default();
-    let mut words = vec![format!("task_id = {}", q.bind(number(query.task)))];
-    words.push(format!("id > {}", q.bind(Param::Int(bound(query.after)))));
+pub(crate) fn comment_list_query(query: &CommentQuery) -> SqlQuery {
+    let mut q = SqlQuery::default();
+    let mut clauses = vec![format!("task_id = {}", q.bind(task_id_param(query.task)))];
+    clauses.push(format!(
+        "id > {}",
+        q.bind(SqlParam::Int(clamp_to_i64(query.after)))
+    ));
     if let Some(before) = query.before {
-        words.push(format!("id < {}", q.bind(Param::Int(bound(before)))));
+        clauses.push(format!(
+            "id < {}",
+            q.bind(SqlParam::Int(clamp_to_i64(before)))
+        ));
     }
     let order = if query.newest { "id DESC" } else { "id" };
-    let limit = q.bind(Param::Int(i64::from(query.limit)));
+    let limit = q.bind(SqlParam::Int(i64::from(query.limit)));
     q.text = format!(
         "SELECT body FROM comments WHERE {} ORDER BY {order} LIMIT {limit}",
-        words.join(" AND ")
+        clauses.join(" AND ")
     );
     q
 }
 
-/// Builds the query for the first free tasks of one group: `$1` = required role, `$2` = type, `$3` = limit.
-pub(crate) fn free_of_group() -> String {
+/// Builds the query for the best-ranked free tasks of one group: `$1` = required role, `$2` = type, `$3` =
+/// limit.
+pub(crate) fn free_tasks_sql() -> String {
     format!(
         "SELECT {TASK_COLUMNS} FROM tasks WHERE free = 1 AND required_role = $1 AND task_type = $2 \
          ORDER BY standing DESC, id LIMIT $3"
@@ -310,8 +330,8 @@ pub(crate) fn free_of_group() -> String {
 }
 
 /// Builds the query for pending tasks assigned to `$1`, at most `$2` per type and required role.
-pub(crate) fn assigned_to() -> String {
-    first_of_each(
+pub(crate) fn assigned_tasks_sql() -> String {
+    top_ranked_tasks_sql(
         "",
         "owner = $1 AND owner <> '' AND status = 'pending' AND open_blockers = 0",
         2,
@@ -320,29 +340,29 @@ pub(crate) fn assigned_to() -> String {
 
 /// Builds the query for tasks whose lease expired by `$1` and that the agent with role `$2` and name `$3` may
 /// claim, at most `$4` per type, required role and owner.
-pub(crate) fn stale_for() -> String {
-    first_of_each(
-        STALE,
-        &format!("{IS_STALE} AND required_role IN ('', $2, $3)"),
+pub(crate) fn stale_tasks_sql() -> String {
+    top_ranked_tasks_sql(
+        STALE_TASKS_CTE,
+        &format!("{STALE_CONDITION} AND required_role IN ('', $2, $3)"),
         4,
     )
 }
 
-fn first_of_each(with: &str, condition: &str, limit: usize) -> String {
+fn top_ranked_tasks_sql(clause: &str, condition: &str, limit: usize) -> String {
     format!(
-        "{with} SELECT {TASK_COLUMNS} FROM (SELECT {TASK_COLUMNS}, row_number() OVER \
+        "{clause} SELECT {TASK_COLUMNS} FROM (SELECT {TASK_COLUMNS}, row_number() OVER \
          (PARTITION BY task_type, required_role, owner ORDER BY standing DESC, id) AS place \
          FROM tasks WHERE {condition}) AS ranked WHERE place <= ${limit}"
     )
 }
 
-/// The types of the newest `$2` tasks completed by `$1`.
-pub(crate) const COMPLETED_TYPES: &str = "SELECT task_type FROM tasks WHERE owner = $1 AND owner <> '' \
+/// Selects the types of the newest `$2` tasks completed by `$1`.
+pub(crate) const SELECT_COMPLETED_TYPES: &str = "SELECT task_type FROM tasks WHERE owner = $1 AND owner <> '' \
      AND status = 'completed' ORDER BY id DESC LIMIT $2";
 
 /// Returns the groups of free tasks for an agent: those that require its role, its name or nothing, for every
 /// type.
-pub(crate) fn groups(query: &CandidateQuery) -> Vec<(&str, &'static str)> {
+pub(crate) fn candidate_groups(query: &CandidateQuery) -> Vec<(&str, &'static str)> {
     let mut required = vec![query.role.as_str(), ""];
     if query.agent != query.role {
         required.push(&query.agent);

@@ -20,7 +20,7 @@ CREATE TABLE tasks (
   subject TEXT NOT NULL,
   rest TEXT NOT NULL,
   description TEXT NOT NULL,
-  -- Nobody holds it and nothing blocks it: it can be claimed.
+  -- Unowned and unblocked: can be claimed.
   free INTEGER GENERATED ALWAYS AS (
     CASE WHEN owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress') THEN 1 ELSE 0 END
   ) STORED
@@ -49,7 +49,7 @@ CREATE TABLE agents (
   body TEXT NOT NULL
 );
 
--- The commit log: 1, 2, 3, … in commit order, without gaps.
+-- The event log: 1, 2, 3, … in commit order, without gaps.
 CREATE TABLE events (
   seq BIGINT PRIMARY KEY,
   at TEXT NOT NULL,
@@ -60,9 +60,9 @@ CREATE TABLE events (
 );
 CREATE INDEX events_by_subject ON events (subject, seq);
 
--- Single numbers: fences, the highest task number that was ever given out elsewhere, and the place
--- of the newest event. Who commits locks that last row first, so commits come one after another and
--- the log is filled in the order in which it becomes visible.
+-- Single numbers: fences, the highest task number that was ever assigned elsewhere, and the position of
+-- the newest event. A commit locks that last row first, so commits are serialized and events become
+-- visible in the order of the log.
 CREATE TABLE marks (
   name TEXT COLLATE "C" PRIMARY KEY,
   value BIGINT NOT NULL

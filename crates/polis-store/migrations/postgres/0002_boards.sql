@@ -1,6 +1,6 @@
--- Boards: where each stands. `base` is the newest version that board_log holds whole, `floor` the
+-- Board heads: current version and lease of each board. `base` is the newest version that board_log holds whole, `floor` the
 -- oldest version it holds at all. `stamp` belongs to boards that are files, and is 0 here. A lease is
--- `lease_token` with its holder and its end.
+-- `lease_token` with its holder and its expiry time.
 CREATE TABLE boards (
   name TEXT COLLATE "C" PRIMARY KEY,
   version BIGINT NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE boards (
   lease_until BIGINT
 ) WITH (fillfactor = 50);
 
--- Their log: one row a version. `kind` is whole, added or spliced; a splice takes `removed` bytes
+-- Their version log: one row per version. `kind` is whole, added or spliced; a splice takes `removed` bytes
 -- out at `start`. `bytes` is the size of the whole text after it.
 CREATE TABLE board_log (
   board TEXT COLLATE "C" NOT NULL,
@@ -35,5 +35,5 @@ CREATE TABLE board_log (
 );
 CREATE INDEX board_log_whole ON board_log (board, version) WHERE kind = 'whole';
 
--- When the store began (milliseconds).
+-- Time of the creation of the store (milliseconds).
 INSERT INTO marks (name, value) VALUES ('began-at', (extract(epoch FROM now()) * 1000)::bigint);

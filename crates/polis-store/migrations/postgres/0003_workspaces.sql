@@ -1,4 +1,4 @@
--- Workspaces, by the agent each belongs to. Who was registered without a supervisor has one.
+-- Workspaces, keyed by the owning agent. Every agent without a supervisor has one.
 CREATE TABLE workspaces (
   id TEXT COLLATE "C" PRIMARY KEY,
   revision BIGINT NOT NULL,

@@ -1,4 +1,4 @@
--- Records of the plain kinds: a name, a revision, a JSON body. `expires_at` is when it may be forgotten
+-- Generic records: a name, a revision, a JSON body. `expires_at` is when a record may be deleted
 -- (milliseconds).
 CREATE TABLE records (
   kind TEXT COLLATE "C" NOT NULL,
@@ -11,8 +11,8 @@ CREATE TABLE records (
 CREATE INDEX records_that_expire ON records (kind, expires_at) WHERE expires_at IS NOT NULL;
 
 -- Messages: 1, 2, 3, … over all mailboxes, in commit order; the mark `message-number` is the last.
--- `deliver_at` is from when on the recipient sees it (milliseconds). The index by number has no order:
--- a planner would take it to read a mailbox in order, past everybody else's messages.
+-- `deliver_at` is the time from which the recipient sees it (milliseconds). The index by number is a hash
+-- index: the planner would use an ordered one to read a mailbox, skipping the messages of all others.
 CREATE TABLE messages (
   id BIGINT NOT NULL,
   recipient TEXT COLLATE "C" NOT NULL,

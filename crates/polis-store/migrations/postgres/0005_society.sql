@@ -8,9 +8,9 @@ CREATE TABLE turns (
 
 -- The run a message belongs to; the empty text if none.
 ALTER TABLE messages ADD COLUMN task TEXT COLLATE "C" NOT NULL DEFAULT '';
--- Whom to wake. The person is not woken, and may leave many unread.
+-- Recipients to wake. The person is not woken, and may leave many messages unread.
 CREATE INDEX messages_waiting ON messages (task, recipient, id) WHERE read_at IS NULL AND recipient <> 'user';
--- By time first: it tells of one mailbox, and of all, what comes next.
+-- Leads with the delivery time: finds the next delivery of one mailbox or of all.
 DROP INDEX messages_to_come;
 CREATE INDEX messages_to_come ON messages (deliver_at, recipient) WHERE read_at IS NULL;
 

@@ -19,7 +19,7 @@ CREATE TABLE tasks (
   subject TEXT NOT NULL,
   rest TEXT NOT NULL,
   description TEXT NOT NULL,
-  -- Nobody holds it and nothing blocks it: it can be claimed.
+  -- Unowned and unblocked: can be claimed.
   free INTEGER GENERATED ALWAYS AS (
     CASE WHEN owner = '' AND open_blockers = 0 AND status IN ('pending', 'in_progress') THEN 1 ELSE 0 END
   ) VIRTUAL
@@ -48,7 +48,7 @@ CREATE TABLE agents (
   body TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The commit log: 1, 2, 3, … in commit order, without gaps.
+-- The event log: 1, 2, 3, … in commit order, without gaps.
 CREATE TABLE events (
   seq INTEGER PRIMARY KEY,
   at TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_by_subject ON events (subject, seq);
 
--- Single numbers: fences, and the highest task number that was ever given out elsewhere.
+-- Single numbers: fences, and the highest task number that was ever assigned elsewhere.
 CREATE TABLE marks (
   name TEXT PRIMARY KEY,
   value INTEGER NOT NULL

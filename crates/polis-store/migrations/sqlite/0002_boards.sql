@@ -1,6 +1,6 @@
--- Boards: where each stands. `base` is the newest version that board_log holds whole, `floor` the
+-- Board heads: current version and lease of each board. `base` is the newest version that board_log holds whole, `floor` the
 -- oldest version it holds at all. `stamp` is the modification time (nanoseconds) that the board's
--- file has while it is at this version. A lease is `lease_token` with its holder and its end.
+-- file has while it is at this version. A lease is `lease_token` with its holder and its expiry time.
 CREATE TABLE boards (
   name TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE boards (
   lease_until INTEGER
 ) STRICT, WITHOUT ROWID;
 
--- Their log: one row a version. `kind` is whole, added or spliced; a splice takes `removed` bytes
+-- Their version log: one row per version. `kind` is whole, added or spliced; a splice takes `removed` bytes
 -- out at `start`. `bytes` is the size of the whole text after it. Not WITHOUT ROWID: finding a row
 -- would read the long texts beside it.
 CREATE TABLE board_log (
@@ -36,5 +36,5 @@ CREATE TABLE board_log (
 ) STRICT;
 CREATE INDEX board_log_whole ON board_log (board, version) WHERE kind = 'whole';
 
--- When the store began (milliseconds).
+-- Time of the creation of the store (milliseconds).
 INSERT INTO marks (name, value) VALUES ('began-at', CAST(unixepoch('subsec') * 1000 AS INTEGER));

@@ -1,4 +1,4 @@
--- Records of the plain kinds: a name, a revision, a JSON body. `expires_at` is when it may be forgotten
+-- Generic records: a name, a revision, a JSON body. `expires_at` is when a record may be deleted
 -- (milliseconds). Not WITHOUT ROWID: a body may be megabytes, and finding a name must not read bodies.
 CREATE TABLE records (
   kind TEXT NOT NULL,
@@ -10,8 +10,8 @@ CREATE TABLE records (
 ) STRICT;
 CREATE INDEX records_that_expire ON records (kind, expires_at) WHERE expires_at IS NOT NULL;
 
--- Messages: 1, 2, 3, … over all mailboxes, in commit order. `deliver_at` is from when on the recipient
--- sees it (milliseconds). Small columns first, so that looking for messages never reads a long payload.
+-- Messages: 1, 2, 3, … over all mailboxes, in commit order. `deliver_at` is the time from which the
+-- recipient sees it (milliseconds). Small columns first, so that looking for messages never reads a long payload.
 CREATE TABLE messages (
   id INTEGER PRIMARY KEY,
   recipient TEXT NOT NULL,

@@ -1,68 +1,70 @@
-//! Applies changesets inside an SQLite transaction.
+//! Applies changesets inside an SQLite transaction, with optimistic concurrency control.
 //!
-//! [`Batch`] holds the open transaction of a group commit. Each changeset is first checked against the
-//! revisions it expects and against the boards it writes; on a conflict none of it is applied. Board writes
-//! are collected in `BoardBatch` and written when the batch is closed.
+//! [`CommitBatch`] applies the changesets of a group commit one after another. Each is first checked against
+//! the revisions it expects and against the boards it writes; on a conflict none of it is applied. Boards are
+//! changed through `BoardBatch`, which writes their heads and files when the batch is closed.
 
 use polis_core::board::BoardName;
+use polis_core::number::saturating_cast;
 use polis_core::record::RecordName;
-use polis_core::{AgentId, Expect, RecordKey, TaskId, Timestamp};
-use polis_ops::port::Outcome;
+use polis_core::{AgentId, EventKind, RecordKey, TaskId, Timestamp, WritePrecondition};
+use polis_ops::port::CommitOutcome;
 use polis_ops::{PortError, Receipt};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::board_batch::{BoardBatch, Closed, News};
+use super::board_batch::{BoardBatch, PendingFileEvent, PostCommitFiles};
 use super::error::from_sqlite;
 use super::mirror::Mirror;
 use super::{messages, records, turns};
-use crate::prepared::{
-    Prepared, Row, TASK_NUMBER, holds, no_numbers_left, turn_added_twice, waits_for_receipt,
+use crate::prepared_changeset::{
+    PreparedChangeset, PreparedWrite, TASK_NUMBER_MARK, find_duplicate_turn,
+    matches_expected_revision, needs_receipt, task_numbers_exhausted_error,
 };
-use crate::row::{TaskKeys, TaskRow, number};
+use crate::task_row::{IndexedTaskColumns, TaskRow, to_i64};
 
 /// An open transaction to which changesets are applied one after another.
 #[derive(Debug)]
-pub(super) struct Batch<'a> {
+pub(super) struct CommitBatch<'a> {
     connection: &'a Connection,
     sequence: i64,
     boards: BoardBatch<'a>,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> CommitBatch<'a> {
     pub(super) fn begin(connection: &'a Connection, mirror: &'a Mirror) -> Result<Self, PortError> {
         Ok(Self {
             connection,
-            sequence: number(last_sequence(connection)?)?,
+            sequence: to_i64(last_sequence(connection)?)?,
             boards: BoardBatch::new(connection, mirror),
         })
     }
 
     /// Marks a board whose file the caller has already locked against other programs.
-    pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
-        self.boards = self.boards.with_guarded(name);
+    pub(super) fn with_guarded_board(mut self, name: Option<&'a BoardName>) -> Self {
+        self.boards = self.boards.with_guarded_board(name);
         self
     }
 
     /// Reconciles a board's file with the store and logs an external edit if there was one.
-    pub(super) fn meet(&mut self, name: &BoardName) -> Result<(), PortError> {
-        if let Some(News { event, at }) = self.boards.meet(name)? {
-            let subject = event.subject.text(None);
-            let by = AgentId::EXTERNAL;
-            self.log(at.as_str(), by, event.kind, &subject, &event.data)?;
+    pub(super) fn reconcile_file(&mut self, name: &BoardName) -> Result<(), PortError> {
+        if let Some(PendingFileEvent { event, at }) = self.boards.reconcile_file(name)? {
+            let subject = event.subject.to_log_text(None);
+            let (actor, data) = (AgentId::EXTERNAL, event.payload.to_json());
+            self.append_event(at.as_str(), actor, event.kind(), &subject, &data)?;
         }
         Ok(())
     }
 
     /// Writes the collected board changes; call just before the commit.
-    pub(super) fn close(self) -> Result<Closed, PortError> {
+    pub(super) fn close_boards(self) -> Result<PostCommitFiles, PortError> {
         self.boards.close()
     }
 
-    fn log(
+    fn append_event(
         &mut self,
         at: &str,
         actor: &str,
-        kind: &str,
+        kind: EventKind,
         subject: &str,
         data: &str,
     ) -> Result<(), PortError> {
@@ -70,176 +72,196 @@ impl<'a> Batch<'a> {
         self.connection
             .prepare_cached("INSERT INTO events (seq, at, actor, kind, subject, data) VALUES (?, ?, ?, ?, ?, ?)")
             .and_then(|mut insert| {
-                insert.execute(params![self.sequence, at, actor, kind, subject, data])
+                insert.execute(params![self.sequence, at, actor, kind.as_str(), subject, data])
             })
             .map(|_| ())
             .map_err(from_sqlite)
     }
 
     /// Applies a changeset, or returns a conflict and applies none of it.
-    pub(super) fn apply(&mut self, changes: &Prepared) -> Result<Outcome, PortError> {
+    pub(super) fn apply_changeset(
+        &mut self,
+        changes: &PreparedChangeset,
+    ) -> Result<CommitOutcome, PortError> {
         for write in &changes.writes {
             match write {
-                Row::Board(write) => self.meet(&write.board)?,
-                Row::Lease(write) => self.meet(&write.board)?,
+                PreparedWrite::ChangeBoard(write) => self.reconcile_file(&write.board)?,
+                PreparedWrite::LeaseBoard(write) => self.reconcile_file(&write.board)?,
                 _ => {}
             }
         }
-        if let Some(key) = self.boards.conflict(&changes.writes, &changes.actor)? {
-            return Ok(Outcome::Conflict(key));
+        if let Some(key) = self.boards.find_conflict(&changes.writes, &changes.actor)? {
+            return Ok(CommitOutcome::Conflict(key));
         }
-        if let Some(key) = turn_added_twice(&changes.writes) {
-            return Ok(Outcome::Conflict(key));
+        if let Some(key) = find_duplicate_turn(&changes.writes) {
+            return Ok(CommitOutcome::Conflict(key));
         }
-        let mut found = Vec::with_capacity(changes.writes.len());
+        let mut replaced_keys = Vec::with_capacity(changes.writes.len());
         for write in &changes.writes {
-            match self.check(write)? {
-                Ok(keys) => found.push(keys),
-                Err(key) => return Ok(Outcome::Conflict(key)),
+            match self.check_expectation(write)? {
+                Ok(keys) => replaced_keys.push(keys),
+                Err(key) => return Ok(CommitOutcome::Conflict(key)),
             }
         }
         let mut receipt = Receipt::default();
-        let mut waiting = false;
-        for (write, keys) in changes.writes.iter().zip(found) {
+        let mut has_deferred = false;
+        for (write, keys) in changes.writes.iter().zip(replaced_keys) {
             match write {
-                write if waits_for_receipt(write) => waiting = true,
-                Row::Read { ids, .. } => {
-                    messages::mark_read(self.connection, ids, &changes.at).map_err(from_sqlite)?;
+                write if needs_receipt(write) => has_deferred = true,
+                PreparedWrite::MarkMessagesRead { ids, .. } => {
+                    messages::mark_messages_read(self.connection, ids, &changes.at)
+                        .map_err(from_sqlite)?;
                 }
-                Row::Board(write) => {
+                PreparedWrite::ChangeBoard(write) => {
                     let at = Timestamp::from_stored(changes.at.clone());
-                    receipt.board = Some(self.boards.change(write, &changes.actor, &at)?);
+                    receipt.board = Some(self.boards.apply_change(write, &changes.actor, &at)?);
                 }
-                Row::Lease(write) => self.boards.lease(write)?,
+                PreparedWrite::LeaseBoard(write) => self.boards.apply_lease(write)?,
                 other => self
-                    .write(other, keys.as_ref(), &mut receipt)
+                    .apply_write(other, keys.as_ref(), &mut receipt)
                     .map_err(from_sqlite)?,
             }
         }
         for (kind, subject, data) in &changes.events {
-            let subject = subject.text(receipt.created);
-            self.log(&changes.at, changes.actor.as_str(), kind, &subject, data)?;
+            let subject = subject.to_log_text(receipt.created);
+            self.append_event(&changes.at, changes.actor.as_str(), *kind, &subject, data)?;
         }
         receipt.sequence = self.sequence.unsigned_abs();
-        if waiting {
-            for write in changes.writes.iter().filter(|row| waits_for_receipt(row)) {
-                self.write(write, None, &mut receipt).map_err(from_sqlite)?;
+        if has_deferred {
+            for write in changes.writes.iter().filter(|row| needs_receipt(row)) {
+                self.apply_write(write, None, &mut receipt)
+                    .map_err(from_sqlite)?;
             }
         }
-        Ok(Outcome::Committed(receipt))
+        Ok(CommitOutcome::Committed(receipt))
     }
 
-    /// Checks whether a write's expectation holds. Returns the index keys of the row it replaces.
-    fn check(&self, write: &Row) -> Result<Result<Option<TaskKeys>, RecordKey>, PortError> {
+    /// Checks whether a write's expectation holds. Returns the indexed columns of the task row it replaces,
+    /// if any; or, as the inner error, the key of the record on which the expectation fails.
+    fn check_expectation(
+        &self,
+        write: &PreparedWrite,
+    ) -> Result<Result<Option<IndexedTaskColumns>, RecordKey>, PortError> {
         Ok(match write {
-            Row::Task { expect, id, .. } => {
-                let keys = task_keys(self.connection, *id)?;
-                if holds(*expect, keys.as_ref().map(|k| k.revision)) {
+            PreparedWrite::PutTask { expect, id, .. } => {
+                let keys = select_task_keys(self.connection, *id)?;
+                if matches_expected_revision(*expect, keys.as_ref().map(|k| k.revision)) {
                     Ok(keys)
                 } else {
                     Err(RecordKey::Task(*id))
                 }
             }
-            Row::Agent(put) => {
+            PreparedWrite::PutAgent(upsert) => {
                 let sql = "SELECT revision FROM agents WHERE id = ?";
-                if holds(put.expect, revision_of(self.connection, sql, &put.id)?) {
+                if matches_expected_revision(
+                    upsert.expect,
+                    select_revision(self.connection, sql, &upsert.id)?,
+                ) {
                     Ok(None)
                 } else {
-                    Err(RecordKey::Agent(put.id.clone()))
+                    Err(RecordKey::Agent(upsert.id.clone()))
                 }
             }
-            Row::Workspace { expect, id, .. } => {
+            PreparedWrite::PutWorkspace { expect, id, .. } => {
                 let sql = "SELECT revision FROM workspaces WHERE id = ?";
-                if holds(*expect, revision_of(self.connection, sql, id)?) {
+                if matches_expected_revision(*expect, select_revision(self.connection, sql, id)?) {
                     Ok(None)
                 } else {
                     Err(RecordKey::Workspace(id.clone()))
                 }
             }
-            Row::Fence { fence, expected } => {
-                let current = number(mark(self.connection, fence.as_str())?)?;
+            PreparedWrite::TouchFence { fence, expected } => {
+                let current = to_i64(read_mark(self.connection, fence.as_str())?)?;
                 if current == *expected {
                     Ok(None)
                 } else {
                     Err(RecordKey::Fence(*fence))
                 }
             }
-            Row::Record(put) => self.check_record(put.expect, &put.name)?,
-            Row::Delete { expect, name } => self.check_record(*expect, name)?,
-            Row::Read { recipient, ids } => {
-                match messages::not_unread(self.connection, recipient, ids)? {
+            PreparedWrite::PutRecord(upsert) => {
+                self.check_record_expectation(upsert.expect, &upsert.name)?
+            }
+            PreparedWrite::DeleteRecord { expect, name } => {
+                self.check_record_expectation(*expect, name)?
+            }
+            PreparedWrite::MarkMessagesRead { recipient, ids } => {
+                match messages::find_not_unread(self.connection, recipient, ids)? {
                     None => Ok(None),
                     Some(id) => Err(RecordKey::Message(id)),
                 }
             }
-            Row::Turn(put) if turns::exists(self.connection, put)? => Err(put.key()),
-            Row::Turn(_)
-            | Row::Create(_)
-            | Row::Settle(_)
-            | Row::Raise(_)
-            | Row::Reserve
-            | Row::Comment { .. }
-            | Row::Forget { .. }
-            | Row::Send { .. }
-            | Row::Board(_)
-            | Row::Lease(_) => Ok(None),
+            PreparedWrite::AppendTurn(turn_insert)
+                if turns::turn_exists(self.connection, turn_insert)? =>
+            {
+                Err(turn_insert.conflict_key())
+            }
+            PreparedWrite::AppendTurn(_)
+            | PreparedWrite::CreateTask(_)
+            | PreparedWrite::CloseBlocker(_)
+            | PreparedWrite::RaiseTaskNumber(_)
+            | PreparedWrite::ReserveTaskNumber
+            | PreparedWrite::AddComment { .. }
+            | PreparedWrite::DeleteExpiredRecords { .. }
+            | PreparedWrite::SendMessage { .. }
+            | PreparedWrite::ChangeBoard(_)
+            | PreparedWrite::LeaseBoard(_) => Ok(None),
         })
     }
 
-    fn check_record(
+    fn check_record_expectation(
         &self,
-        expect: Expect,
+        expect: WritePrecondition,
         name: &RecordName,
-    ) -> Result<Result<Option<TaskKeys>, RecordKey>, PortError> {
-        let found = records::revision(self.connection, name)?;
-        Ok(if holds(expect, found) {
+    ) -> Result<Result<Option<IndexedTaskColumns>, RecordKey>, PortError> {
+        let found = records::select_record_revision(self.connection, name)?;
+        Ok(if matches_expected_revision(expect, found) {
             Ok(None)
         } else {
             Err(RecordKey::Record(name.clone()))
         })
     }
 
-    fn write(
+    fn apply_write(
         &self,
-        write: &Row,
-        keys: Option<&TaskKeys>,
+        write: &PreparedWrite,
+        keys: Option<&IndexedTaskColumns>,
         receipt: &mut Receipt,
     ) -> rusqlite::Result<()> {
         match write {
-            Row::Create(row) => {
-                let next = last_task_number(self.connection).map_err(to_sqlite)? + 1;
-                let id = i64::try_from(next).unwrap_or(i64::MAX);
+            PreparedWrite::CreateTask(row) => {
+                let next = last_task_number(self.connection).map_err(wrap_port_error)? + 1;
+                let id = saturating_cast::<i64>(next);
                 receipt.created = TaskId::new(next);
                 insert_task(self.connection, row, id, 0)
             }
-            Row::Task {
+            PreparedWrite::PutTask {
                 row,
                 blocker_change,
                 ..
             } => match keys {
                 None => insert_task(self.connection, row, row.id, *blocker_change),
-                Some(keys) if row.same_keys(keys) && *blocker_change == 0 => {
-                    update_content(self.connection, row)
+                Some(keys) if row.has_same_keys(keys) && *blocker_change == 0 => {
+                    update_unindexed_columns(self.connection, row)
                 }
                 Some(_) => update_task(self.connection, row, *blocker_change),
             },
-            Row::Settle(dependents) => settle(self.connection, dependents, receipt),
-            Row::Reserve => {
-                let next = last_task_number(self.connection).map_err(to_sqlite)? + 1;
+            PreparedWrite::CloseBlocker(dependents) => close_blocker(self.connection, dependents, receipt),
+            PreparedWrite::ReserveTaskNumber => {
+                let next = last_task_number(self.connection).map_err(wrap_port_error)? + 1;
                 receipt.created = TaskId::new(next);
-                raise(self.connection, i64::try_from(next).unwrap_or(i64::MAX))
+                raise_task_number(self.connection, saturating_cast::<i64>(next))
             }
-            Row::Raise(to) => raise(self.connection, *to),
-            Row::Comment { task, comment } => add_comment(self.connection, *task, comment, receipt),
-            Row::Agent(put) => self
+            PreparedWrite::RaiseTaskNumber(to) => raise_task_number(self.connection, *to),
+            PreparedWrite::AddComment { task, comment } => insert_comment(self.connection, *task, comment, receipt),
+            PreparedWrite::PutAgent(upsert) => self
                 .connection
                 .prepare_cached(
                     "INSERT INTO agents (id, revision, body, run, role) VALUES (?1, 1, ?2, ?3, ?4) \
                      ON CONFLICT (id) DO UPDATE SET revision = revision + 1, body = ?2, run = ?3, role = ?4",
                 )?
-                .execute(params![put.id.as_str(), put.body, put.run, put.role])
+                .execute(params![upsert.id.as_str(), upsert.body, upsert.run, upsert.role])
                 .map(|_| ()),
-            Row::Workspace { id, body, .. } => self
+            PreparedWrite::PutWorkspace { id, body, .. } => self
                 .connection
                 .prepare_cached(
                     "INSERT INTO workspaces (id, revision, body) VALUES (?1, 1, ?2) \
@@ -247,40 +269,47 @@ impl<'a> Batch<'a> {
                 )?
                 .execute(params![id.as_str(), body])
                 .map(|_| ()),
-            Row::Fence { fence, expected } => self
+            PreparedWrite::TouchFence { fence, expected } => self
                 .connection
                 .prepare_cached("INSERT OR REPLACE INTO marks (name, value) VALUES (?, ?)")?
                 .execute(params![fence.as_str(), expected + 1])
                 .map(|_| ()),
-            Row::Record(put) => records::put(self.connection, put, receipt),
-            Row::Delete { name, .. } => records::delete(self.connection, name),
-            Row::Forget { kind, until } => records::forget(self.connection, *kind, *until),
-            Row::Send { message, reply_to } => {
-                let id = messages::send(self.connection, message, *reply_to)?;
+            PreparedWrite::PutRecord(upsert) => records::upsert_record(self.connection, upsert, receipt),
+            PreparedWrite::DeleteRecord { name, .. } => records::delete_record(self.connection, name),
+            PreparedWrite::DeleteExpiredRecords { kind, until } => records::delete_expired_records(self.connection, *kind, *until),
+            PreparedWrite::SendMessage { message, reply_to } => {
+                let id = messages::insert_message(self.connection, message, *reply_to)?;
                 receipt.messages.push(id);
                 Ok(())
             }
-            Row::Turn(put) => turns::append(self.connection, put, receipt),
-            // Boards are written when the batch is closed, see `BoardBatch`. Marking messages as read needs
-            // the commit time and is done by `apply`.
-            Row::Board(_) | Row::Lease(_) | Row::Read { .. } => Ok(()),
+            PreparedWrite::AppendTurn(turn_insert) => turns::insert_turn(self.connection, turn_insert, receipt),
+            // `apply_changeset` changes boards through `BoardBatch`, and marks messages as read because that
+            // needs the commit time.
+            PreparedWrite::ChangeBoard(_) | PreparedWrite::LeaseBoard(_) | PreparedWrite::MarkMessagesRead { .. } => Ok(()),
         }
     }
 }
 
-fn to_sqlite(error: PortError) -> rusqlite::Error {
+fn wrap_port_error(error: PortError) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }
 
 /// Returns the revision of the record with this id, or `None` if it does not exist.
-fn revision_of(connection: &Connection, sql: &str, id: &AgentId) -> Result<Option<i64>, PortError> {
+fn select_revision(
+    connection: &Connection,
+    sql: &str,
+    id: &AgentId,
+) -> Result<Option<i64>, PortError> {
     connection
         .prepare_cached(sql)
         .and_then(|mut select| select.query_row([id.as_str()], |row| row.get(0)).optional())
         .map_err(from_sqlite)
 }
 
-fn task_keys(connection: &Connection, id: TaskId) -> Result<Option<TaskKeys>, PortError> {
+fn select_task_keys(
+    connection: &Connection,
+    id: TaskId,
+) -> Result<Option<IndexedTaskColumns>, PortError> {
     connection
         .prepare_cached(
             "SELECT revision, status, owner, owner_role, required_role, task_type, standing, lease_until \
@@ -288,8 +317,8 @@ fn task_keys(connection: &Connection, id: TaskId) -> Result<Option<TaskKeys>, Po
         )
         .and_then(|mut select| {
             select
-                .query_row([number(id.number()).map_err(to_sqlite)?], |row| {
-                    Ok(TaskKeys {
+                .query_row([to_i64(id.number()).map_err(wrap_port_error)?], |row| {
+                    Ok(IndexedTaskColumns {
                         revision: row.get(0)?,
                         status: row.get(1)?,
                         owner: row.get(2)?,
@@ -341,7 +370,7 @@ fn insert_task(
 }
 
 /// Updates a row whose indexed columns are unchanged, so no index has to be updated.
-fn update_content(connection: &Connection, row: &TaskRow) -> rusqlite::Result<()> {
+fn update_unindexed_columns(connection: &Connection, row: &TaskRow) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE tasks SET revision = ?2, version = ?3, blocked_by = ?4, blocks = ?5, updated_at = ?6, \
@@ -395,17 +424,17 @@ fn update_task(
         .map(|_| ())
 }
 
-fn raise(connection: &Connection, to: i64) -> rusqlite::Result<()> {
+fn raise_task_number(connection: &Connection, to: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO marks (name, value) VALUES (?1, ?2) \
              ON CONFLICT (name) DO UPDATE SET value = max(value, ?2)",
         )?
-        .execute(params![TASK_NUMBER, to])
+        .execute(params![TASK_NUMBER_MARK, to])
         .map(|_| ())
 }
 
-fn settle(
+fn close_blocker(
     connection: &Connection,
     dependents: &[(TaskId, i64)],
     receipt: &mut Receipt,
@@ -427,7 +456,7 @@ fn settle(
     Ok(())
 }
 
-fn add_comment(
+fn insert_comment(
     connection: &Connection,
     task: i64,
     comment: &polis_core::task::NewComment,
@@ -436,7 +465,7 @@ fn add_comment(
     let id: i64 = connection
         .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM comments WHERE task_id = ?")?
         .query_row([task], |row| row.get(0))?;
-    let body = serde_json::to_string(&comment.numbered(id.unsigned_abs()))
+    let body = serde_json::to_string(&comment.with_id(id.unsigned_abs()))
         .map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
     connection
         .prepare_cached("INSERT INTO comments (task_id, id, body) VALUES (?, ?, ?)")?
@@ -447,20 +476,20 @@ fn add_comment(
 
 /// Returns the sequence number of the newest event.
 pub(super) fn last_sequence(connection: &Connection) -> Result<u64, PortError> {
-    one(connection, "SELECT coalesce(max(seq), 0) FROM events")
+    select_number(connection, "SELECT coalesce(max(seq), 0) FROM events")
 }
 
-/// Returns the highest task number assigned so far.
+/// Returns the highest task number assigned so far. Fails with `Internal` if there are no numbers left.
 pub(super) fn last_task_number(connection: &Connection) -> Result<u64, PortError> {
-    let here = one(connection, "SELECT coalesce(max(id), 0) FROM tasks")?;
-    let last = here.max(mark(connection, TASK_NUMBER)?);
+    let highest = select_number(connection, "SELECT coalesce(max(id), 0) FROM tasks")?;
+    let last = highest.max(read_mark(connection, TASK_NUMBER_MARK)?);
     if last >= TaskId::MAX {
-        return Err(no_numbers_left());
+        return Err(task_numbers_exhausted_error());
     }
     Ok(last)
 }
 
-fn one(connection: &Connection, sql: &str) -> Result<u64, PortError> {
+fn select_number(connection: &Connection, sql: &str) -> Result<u64, PortError> {
     let value: i64 = connection
         .prepare_cached(sql)
         .and_then(|mut select| select.query_row([], |row| row.get(0)))
@@ -469,7 +498,7 @@ fn one(connection: &Connection, sql: &str) -> Result<u64, PortError> {
 }
 
 /// Returns the value of a mark, 0 if it was never set.
-pub(super) fn mark(connection: &Connection, name: &str) -> Result<u64, PortError> {
+pub(super) fn read_mark(connection: &Connection, name: &str) -> Result<u64, PortError> {
     let value: Option<i64> = connection
         .prepare_cached("SELECT value FROM marks WHERE name = ?")
         .and_then(|mut select| select.query_row([name], |row| row.get(0)).optional())

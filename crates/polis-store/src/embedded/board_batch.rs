@@ -1,42 +1,49 @@
-//! Board changes of one transaction.
+//! Board changes of one transaction, with the Markdown files that follow them.
 //!
-//! Each board is reconciled with its file once, on first use ([`BoardBatch::meet`]), then changed in memory.
-//! Heads and files are written when the batch is closed: what needs disk space before the commit, the rest
-//! after it ([`Closed::finish`]).
+//! Each board is reconciled with its file once, on first use ([`BoardBatch::reconcile_file`]); an external
+//! edit becomes a version of its own. New versions are added to the log at once, while the head changes in
+//! memory only. Heads and files are written when the batch is closed: what needs disk space before the commit
+//! ([`BoardBatch::close`]), the rest after it ([`PostCommitFiles::apply_to_files`]).
 
 use std::collections::BTreeMap;
 
-use polis_core::board::{Action, BoardHead, BoardName, BoardWrite, Change, LeaseWrite};
-use polis_core::event::{NewEvent, Subject, kind};
+use polis_core::board::{
+    BoardChange, BoardHead, BoardLeaseWrite, BoardName, BoardWrite, VersionAction,
+};
+use polis_core::event::{BoardFileEvent, EventPayload, EventSubject, NewEvent};
 use polis_core::{AgentId, RecordKey, Timestamp};
 use polis_ops::PortError;
-use polis_ops::port::Noticed;
+use polis_ops::port::BoardFileChange;
 use rusqlite::Connection;
 
-use super::boards::{self, Kept};
-use super::mirror::{Disk, Examined, Finding, Mirror, Pending, Work, examine, now, prepare, stamp};
-use crate::prepared::Row;
+use super::boards::{self, StoredBoard};
+use super::mirror::{
+    ExaminedFile, FileState, FileVersion, Mirror, PendingWrite, PostCommitAction, examine_file,
+    now_nanos, prepare_write, version_mtime,
+};
+use crate::prepared_changeset::PreparedWrite;
 
 /// The boards that a transaction touches.
 #[derive(Debug)]
 pub(super) struct BoardBatch<'a> {
     connection: &'a Connection,
     mirror: &'a Mirror,
-    touched: BTreeMap<BoardName, Touched>,
+    touched_boards: BTreeMap<BoardName, TouchedBoard>,
     /// The board whose file the caller has locked against other programs.
-    guarded: Option<&'a BoardName>,
+    guarded_board: Option<&'a BoardName>,
 }
 
 #[derive(Debug)]
-struct Touched {
-    pending: Pending,
-    noticed: Option<Noticed>,
+struct TouchedBoard {
+    pending: PendingWrite,
+    /// The detected external change of its file, if any.
+    file_change: Option<BoardFileChange>,
     /// Whether the head row has to be written.
-    changed: bool,
+    head_changed: bool,
 }
 
 /// An event about a board's file, to be logged with the transaction.
-pub(super) struct News {
+pub(super) struct PendingFileEvent {
     pub(super) event: NewEvent,
     pub(super) at: Timestamp,
 }
@@ -46,229 +53,243 @@ impl<'a> BoardBatch<'a> {
         Self {
             connection,
             mirror,
-            touched: BTreeMap::new(),
-            guarded: None,
+            touched_boards: BTreeMap::new(),
+            guarded_board: None,
         }
     }
 
     /// Marks a board whose file the caller has already locked against other programs.
-    pub(super) fn with_guarded(mut self, name: Option<&'a BoardName>) -> Self {
-        self.guarded = name;
+    pub(super) fn with_guarded_board(mut self, name: Option<&'a BoardName>) -> Self {
+        self.guarded_board = name;
         self
     }
 
     /// Reconciles a board with its file before its first use in this transaction: an external edit becomes a
-    /// new version, and a missing or outdated file is marked to be rewritten.
-    pub(super) fn meet(&mut self, name: &BoardName) -> Result<Option<News>, PortError> {
-        if self.touched.contains_key(name) {
+    /// new version, and a missing or outdated file is marked to be rewritten. Returns the event to be logged
+    /// if another program has edited or deleted the file.
+    pub(super) fn reconcile_file(
+        &mut self,
+        name: &BoardName,
+    ) -> Result<Option<PendingFileEvent>, PortError> {
+        if self.touched_boards.contains_key(name) {
             return Ok(None);
         }
-        let found = boards::head(self.connection, name)?;
-        let Examined {
-            finding,
-            seen,
-            place,
-        } = examine(self.mirror, self.connection, name, found.as_ref())?;
-        let kept = found.unwrap_or_else(|| Kept {
+        let found = boards::select_head(self.connection, name)?;
+        let ExaminedFile {
+            state,
+            fingerprint,
+            location,
+        } = examine_file(self.mirror, self.connection, name, found.as_ref())?;
+        let board = found.unwrap_or_else(|| StoredBoard {
             head: BoardHead::new(name.clone()),
-            floor: 0,
-            stamp: 0,
+            oldest_version: 0,
+            mtime_nanos: 0,
         });
-        let version = kept.head.version;
-        let mut touched = Touched {
-            pending: Pending {
-                kept,
-                disk: Disk::At(version),
-                seen,
-                place,
+        let version = board.head.version;
+        let mut touched = TouchedBoard {
+            pending: PendingWrite {
+                board,
+                file_version: FileVersion::Known(version),
+                fingerprint,
+                location,
                 changes: Vec::new(),
                 overwritten: Vec::new(),
-                keep: self.mirror.keep(),
-                is_guarded: self.guarded == Some(name),
+                max_versions: self.mirror.max_versions(),
+                is_guarded: self.guarded_board == Some(name),
             },
-            noticed: None,
-            changed: false,
+            file_change: None,
+            head_changed: false,
         };
-        let mut news = None;
-        match finding {
-            Finding::InStep => {}
-            Finding::Untimely | Finding::Behind => touched.pending.disk = Disk::Unknown,
-            Finding::Gone => {
-                touched.pending.disk = Disk::Unknown;
-                touched.noticed = Some(Noticed::FileRestored);
-                news = Some(News {
-                    event: event(kind::BOARD_FILE_RESTORED, &touched.pending.kept.head),
-                    at: Timestamp::from_millis(now().div_euclid(1_000_000)),
+        let mut file_event = None;
+        match state {
+            FileState::InSync => {}
+            FileState::WrongMtime | FileState::Outdated => {
+                touched.pending.file_version = FileVersion::Unknown;
+            }
+            FileState::Deleted => {
+                touched.pending.file_version = FileVersion::Unknown;
+                touched.file_change = Some(BoardFileChange::FileRestored);
+                file_event = Some(PendingFileEvent {
+                    event: build_file_event(
+                        EventPayload::BoardFileRestored,
+                        &touched.pending.board.head,
+                    ),
+                    at: Timestamp::from_millis(now_nanos().div_euclid(1_000_000)),
                 });
             }
-            Finding::Edited { text, stamp } => {
-                news = Some(self.take_over(&mut touched, text, stamp)?);
+            FileState::Edited { text, mtime_nanos } => {
+                file_event = Some(self.import_external_edit(&mut touched, text, mtime_nanos)?);
             }
         }
-        self.touched.insert(name.clone(), touched);
-        Ok(news)
+        self.touched_boards.insert(name.clone(), touched);
+        Ok(file_event)
     }
 
     /// Imports an external edit as a version of its own.
-    fn take_over(
+    fn import_external_edit(
         &self,
-        touched: &mut Touched,
+        touched: &mut TouchedBoard,
         text: String,
         stamp: i64,
-    ) -> Result<News, PortError> {
+    ) -> Result<PendingFileEvent, PortError> {
         let pending = &mut touched.pending;
-        let version = pending.kept.head.version;
-        if let Some(text) = boards::text(self.connection, &pending.kept.head.name, version)? {
-            let name = &pending.kept.head.name;
-            self.mirror.keep_before(name, version, &text, pending.keep);
+        let version = pending.board.head.version;
+        if let Some(text) =
+            boards::select_version_text(self.connection, &pending.board.head.name, version)?
+        {
+            let name = &pending.board.head.name;
+            self.mirror
+                .back_up_before_external_edit(name, version, &text, pending.max_versions);
         }
-        self.mirror.end_writing(&pending.kept.head.name);
+        self.mirror.clear_intent(&pending.board.head.name);
         // A file's mtime can be arbitrary; clamp it so that no change lies in the future.
-        let at = Timestamp::from_millis(stamp.min(now()).div_euclid(1_000_000));
-        let kept = &mut pending.kept;
-        let logged = kept
+        let at = Timestamp::from_millis(stamp.min(now_nanos()).div_euclid(1_000_000));
+        let board = &mut pending.board;
+        let logged = board
             .head
-            .change(Change::Whole(text), AgentId::EXTERNAL, &at);
-        kept.stamp = stamp;
-        boards::insert_version(self.connection, kept, &logged, Action::External)?;
-        pending.disk = Disk::At(pending.kept.head.version);
-        touched.noticed = Some(Noticed::ChangedOutside);
-        touched.changed = true;
-        Ok(News {
-            event: event(kind::BOARD_EXTERNAL, &pending.kept.head),
+            .apply_change(BoardChange::Whole(text), AgentId::EXTERNAL, &at);
+        board.mtime_nanos = stamp;
+        boards::insert_version(self.connection, board, &logged, VersionAction::External)?;
+        pending.file_version = FileVersion::Known(pending.board.head.version);
+        touched.file_change = Some(BoardFileChange::ExternalEdit);
+        touched.head_changed = true;
+        Ok(PendingFileEvent {
+            event: build_file_event(EventPayload::BoardEditedExternally, &pending.board.head),
             at,
         })
     }
 
     /// Returns a board that was reconciled before.
-    fn get(&mut self, name: &BoardName) -> Result<&mut Touched, PortError> {
-        let missing = || PortError::internal("Changing a board", "it was not looked at");
-        self.touched.get_mut(name).ok_or_else(missing)
+    fn reconciled_board(&mut self, name: &BoardName) -> Result<&mut TouchedBoard, PortError> {
+        let missing =
+            || PortError::internal("Changing a board", "it was not reconciled with its file");
+        self.touched_boards.get_mut(name).ok_or_else(missing)
     }
 
     /// Returns the first conflict of a changeset's writes with the current boards. Each write is checked
     /// against the state that the writes before it produce.
-    pub(super) fn conflict(
+    pub(super) fn find_conflict(
         &mut self,
-        writes: &[Row],
+        writes: &[PreparedWrite],
         actor: &AgentId,
     ) -> Result<Option<RecordKey>, PortError> {
-        let of_boards = writes
-            .iter()
-            .filter(|row| matches!(row, Row::Board(_) | Row::Lease(_)));
-        let several = of_boards.clone().nth(1).is_some();
-        let mut trial: BTreeMap<&BoardName, BoardHead> = BTreeMap::new();
+        let of_boards = writes.iter().filter(|row| {
+            matches!(
+                row,
+                PreparedWrite::ChangeBoard(_) | PreparedWrite::LeaseBoard(_)
+            )
+        });
+        let has_several = of_boards.clone().nth(1).is_some();
+        let mut simulated: BTreeMap<&BoardName, BoardHead> = BTreeMap::new();
         for row in of_boards {
             let name = match row {
-                Row::Board(write) => &write.board,
-                Row::Lease(write) => &write.board,
+                PreparedWrite::ChangeBoard(write) => &write.board,
+                PreparedWrite::LeaseBoard(write) => &write.board,
                 _ => continue,
             };
-            let head = match trial.get(name) {
+            let head = match simulated.get(name) {
                 Some(head) => head,
-                None => &self.get(name)?.pending.kept.head,
+                None => &self.reconciled_board(name)?.pending.board.head,
             };
             let admitted = match row {
-                Row::Board(write) => head.admits(write, actor),
-                Row::Lease(write) => head.admits_lease(write),
+                PreparedWrite::ChangeBoard(write) => head.admits_write(write, actor),
+                PreparedWrite::LeaseBoard(write) => head.admits_lease(write),
                 _ => true,
             };
             if !admitted {
                 return Ok(Some(RecordKey::Board(name.clone())));
             }
-            if several {
-                let mut after = head.clone();
+            if has_several {
+                let mut new_head = head.clone();
                 match row {
-                    Row::Board(write) => {
-                        let at = after.at.clone();
-                        after.change(write.change.clone(), actor.as_str(), &at);
+                    PreparedWrite::ChangeBoard(write) => {
+                        let at = new_head.modified_at.clone();
+                        new_head.apply_change(write.change.clone(), actor.as_str(), &at);
                     }
-                    Row::Lease(write) => after.lease.clone_from(&write.lease),
+                    PreparedWrite::LeaseBoard(write) => new_head.lease.clone_from(&write.lease),
                     _ => {}
                 }
-                trial.insert(name, after);
+                simulated.insert(name, new_head);
             }
         }
         Ok(None)
     }
 
     /// Applies a change and returns the new version.
-    pub(super) fn change(
+    pub(super) fn apply_change(
         &mut self,
         write: &BoardWrite,
         actor: &AgentId,
         at: &Timestamp,
     ) -> Result<u64, PortError> {
         let connection = self.connection;
-        let touched = self.get(&write.board)?;
+        let touched = self.reconciled_board(&write.board)?;
         let pending = &mut touched.pending;
-        let before = pending.kept.head.version;
+        let previous_version = pending.board.head.version;
         let logged = pending
-            .kept
+            .board
             .head
-            .change(write.change.clone(), actor.as_str(), at);
-        let version = pending.kept.head.version;
-        pending.kept.stamp = stamp(at, version);
-        if before > 0 && !matches!(write.change, Change::Add { .. }) {
-            pending.overwritten.push(before);
+            .apply_change(write.change.clone(), actor.as_str(), at);
+        let version = pending.board.head.version;
+        pending.board.mtime_nanos = version_mtime(at, version);
+        if previous_version > 0 && !matches!(write.change, BoardChange::Add { .. }) {
+            pending.overwritten.push(previous_version);
         }
-        boards::insert_version(connection, &pending.kept, &logged, write.action)?;
+        boards::insert_version(connection, &pending.board, &logged, write.action)?;
         pending.changes.push(logged);
-        pending.keep = write.keep;
-        touched.changed = true;
+        pending.max_versions = write.max_versions;
+        touched.head_changed = true;
         Ok(version)
     }
 
-    pub(super) fn lease(&mut self, write: &LeaseWrite) -> Result<(), PortError> {
-        let touched = self.get(&write.board)?;
-        touched.pending.kept.head.lease = write.lease.clone();
-        touched.changed = true;
+    pub(super) fn apply_lease(&mut self, write: &BoardLeaseWrite) -> Result<(), PortError> {
+        let touched = self.reconciled_board(&write.board)?;
+        touched.pending.board.head.lease = write.lease.clone();
+        touched.head_changed = true;
         Ok(())
     }
 
     /// Writes the heads and prepares the files before the commit.
-    pub(super) fn close(self) -> Result<Closed, PortError> {
-        let mut all = Vec::with_capacity(self.touched.len());
-        for (_, mut touched) in self.touched {
+    pub(super) fn close(self) -> Result<PostCommitFiles, PortError> {
+        let mut all = Vec::with_capacity(self.touched_boards.len());
+        for (_, mut touched) in self.touched_boards {
             let pending = &mut touched.pending;
-            if touched.changed {
-                boards::prune(self.connection, &mut pending.kept, pending.keep)?;
-                boards::put_head(self.connection, &pending.kept)?;
+            if touched.head_changed {
+                boards::prune_log(self.connection, &mut pending.board, pending.max_versions)?;
+                boards::upsert_head(self.connection, &pending.board)?;
             }
-            let work = prepare(self.mirror, self.connection, pending)?;
-            all.push((touched.pending, work, touched.noticed));
+            let work = prepare_write(self.mirror, self.connection, pending)?;
+            all.push((touched.pending, work, touched.file_change));
         }
-        Ok(Closed(all))
+        Ok(PostCommitFiles(all))
     }
 }
 
 /// File work to do after the commit.
 #[derive(Debug)]
-pub(super) struct Closed(Vec<(Pending, Work, Option<Noticed>)>);
+pub(super) struct PostCommitFiles(Vec<(PendingWrite, PostCommitAction, Option<BoardFileChange>)>);
 
-impl Closed {
-    /// Brings the files to the committed versions. Returns the resulting heads, and what was noticed about
-    /// their files.
-    pub(super) fn finish(self, mirror: &Mirror) -> Vec<(BoardHead, Option<Noticed>)> {
-        let finish = |(pending, work, noticed): (Pending, Work, _)| {
-            work.finish(mirror, &pending);
-            (pending.kept.head, noticed)
+impl PostCommitFiles {
+    /// Brings the files to the committed versions. Returns the resulting heads, each with the detected
+    /// external change of its file, if any.
+    pub(super) fn apply_to_files(
+        self,
+        mirror: &Mirror,
+    ) -> Vec<(BoardHead, Option<BoardFileChange>)> {
+        let finish = |(pending, work, file_change): (PendingWrite, PostCommitAction, _)| {
+            work.apply_to_file(mirror, &pending);
+            (pending.board.head, file_change)
         };
         self.0.into_iter().map(finish).collect()
     }
 }
 
-fn event(kind: &'static str, head: &BoardHead) -> NewEvent {
-    #[derive(serde::Serialize)]
-    struct Data {
-        version: u64,
-        bytes: u64,
-    }
-    let data = Data {
+fn build_file_event(payload: fn(BoardFileEvent) -> EventPayload, head: &BoardHead) -> NewEvent {
+    let data = BoardFileEvent {
         version: head.version,
         bytes: head.bytes,
     };
-    NewEvent::of(kind, Subject::Board(head.name.clone()), &data)
+    NewEvent::new(EventSubject::Board(head.name.clone()), payload(data))
 }
 
 #[cfg(test)]
@@ -276,75 +297,77 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use polis_core::Code;
+    use polis_core::RefusalCode;
 
-    use super::super::connection::{self, Purpose};
+    use super::super::connection::{self, OpenPurpose};
     use super::*;
 
-    fn whole(text: &str) -> Change {
-        Change::Whole(text.to_owned())
+    fn whole_text_change(text: &str) -> BoardChange {
+        BoardChange::Whole(text.to_owned())
     }
 
-    fn write(change: Change) -> BoardWrite {
+    fn board_write(change: BoardChange) -> BoardWrite {
         BoardWrite {
             board: BoardName::Global,
             expect: None,
             change,
-            action: Action::Written,
+            action: VersionAction::Written,
             now: 0,
-            limit: 1_000,
-            keep: 10,
+            max_bytes: 1_000,
+            max_versions: 10,
         }
     }
 
-    /// Writes a board and returns what was noticed about its file. `meanwhile` runs between the commit and
-    /// the write to the file.
-    fn commit(
+    /// Writes a board and returns the detected external change of its file, if any. `meanwhile` runs between
+    /// the commit and the write to the file.
+    fn commit_change(
         connection: &Connection,
         mirror: &Mirror,
-        change: Change,
+        change: BoardChange,
         meanwhile: impl FnOnce(),
-    ) -> Option<Noticed> {
+    ) -> Option<BoardFileChange> {
         let mut batch = BoardBatch::new(connection, mirror);
-        batch.meet(&BoardName::Global).unwrap();
+        batch.reconcile_file(&BoardName::Global).unwrap();
         let at = Timestamp::from_millis(1_000);
-        batch.change(&write(change), &AgentId::user(), &at).unwrap();
+        batch
+            .apply_change(&board_write(change), &AgentId::user(), &at)
+            .unwrap();
         let closed = batch.close().unwrap();
         meanwhile();
-        closed.finish(mirror).pop().unwrap().1
+        closed.apply_to_files(mirror).pop().unwrap().1
     }
 
     /// Creates a store's directory with its connection and mirror.
-    fn begun() -> (tempfile::TempDir, Connection, Mirror) {
+    fn new_test_store() -> (tempfile::TempDir, Connection, Mirror) {
         let directory = tempfile::tempdir().unwrap();
-        let patience = Duration::from_secs(1);
-        connection::create(directory.path(), patience).unwrap();
+        let timeout = Duration::from_secs(1);
+        connection::create_database(directory.path(), timeout).unwrap();
         let connection =
-            connection::open_current(directory.path(), patience, Purpose::Create).unwrap();
+            connection::open_and_migrate(directory.path(), timeout, OpenPurpose::Create).unwrap();
         let mirror = Mirror::new(directory.path(), false);
         (directory, connection, mirror)
     }
 
     #[test]
-    fn an_edit_between_commit_and_file_is_not_thrown_away() {
-        let (directory, connection, mirror) = begun();
+    fn external_edit_between_commit_and_file_write_is_kept() {
+        let (directory, connection, mirror) = new_test_store();
         let file = directory.path().join("global-whiteboard.md");
         let edit = |text: &'static str| std::fs::write(&file, text).unwrap();
         let read = || std::fs::read_to_string(&file).unwrap();
 
-        commit(&connection, &mirror, whole("one"), || {
+        commit_change(&connection, &mirror, whole_text_change("one"), || {
             edit("made meanwhile");
         });
         assert_eq!(read(), "made meanwhile");
-        let noticed = commit(&connection, &mirror, whole("three"), || {
+        let file_change = commit_change(&connection, &mirror, whole_text_change("three"), || {
             edit("edited meanwhile");
         });
-        assert_eq!(noticed, Some(Noticed::ChangedOutside));
+        assert_eq!(file_change, Some(BoardFileChange::ExternalEdit));
         assert_eq!(read(), "edited meanwhile");
-        commit(&connection, &mirror, whole("five"), || {});
+        commit_change(&connection, &mirror, whole_text_change("five"), || {});
         assert_eq!(read(), "five");
         let texts = [1, 2, 3, 4, 5].map(|version| {
-            let text = boards::text(&connection, &BoardName::Global, version);
+            let text = boards::select_version_text(&connection, &BoardName::Global, version);
             text.unwrap().unwrap()
         });
         assert_eq!(
@@ -356,29 +379,33 @@ mod tests {
     /// Two crashes in a row: the first after an addition was written but before the file got its mtime, the
     /// second after an overwrite was committed but before its file was put in place.
     #[test]
-    fn file_of_an_older_version_without_its_stamp_is_no_external_edit() {
-        let (directory, connection, mirror) = begun();
+    fn file_of_older_version_without_mtime_is_not_external_edit() {
+        let (directory, connection, mirror) = new_test_store();
         let file = directory.path().join("global-whiteboard.md");
-        commit(&connection, &mirror, whole("one\n"), || {});
-        let add = Change::Add {
+        commit_change(&connection, &mirror, whole_text_change("one\n"), || {});
+        let add = BoardChange::Add {
             text: "two\n".to_owned(),
             on_new_line: false,
         };
-        commit(&connection, &mirror, add, || {});
+        commit_change(&connection, &mirror, add, || {});
         let unstamped = std::fs::File::options().write(true).open(&file).unwrap();
         let another_time = std::time::UNIX_EPOCH + Duration::from_secs(86_400);
         unstamped.set_modified(another_time).unwrap();
         let mut crashed = BoardBatch::new(&connection, &mirror);
-        crashed.meet(&BoardName::Global).unwrap();
+        crashed.reconcile_file(&BoardName::Global).unwrap();
         let at = Timestamp::from_millis(2_000);
         crashed
-            .change(&write(whole("three")), &AgentId::user(), &at)
+            .apply_change(
+                &board_write(whole_text_change("three")),
+                &AgentId::user(),
+                &at,
+            )
             .unwrap();
         drop(crashed.close().unwrap());
-        let noticed = commit(&connection, &mirror, whole("four"), || {});
-        assert_eq!(noticed, None);
+        let file_change = commit_change(&connection, &mirror, whole_text_change("four"), || {});
+        assert_eq!(file_change, None);
         let texts = [1, 2, 3, 4].map(|version| {
-            let text = boards::text(&connection, &BoardName::Global, version);
+            let text = boards::select_version_text(&connection, &BoardName::Global, version);
             text.unwrap().unwrap()
         });
         assert_eq!(texts, ["one\n", "one\ntwo\n", "three", "four"]);
@@ -386,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addition_and_an_edit_at_the_same_moment_both_stay() {
+    fn concurrent_append_and_external_edit_are_both_kept() {
         let in_place: fn(&Path) = |file| std::fs::write(file, "one\ntheirs\n").unwrap();
         let renamed: fn(&Path) = |file| {
             let beside = file.with_extension("new");
@@ -394,63 +421,63 @@ mod tests {
             std::fs::rename(beside, file).unwrap();
         };
         for edit in [in_place, renamed] {
-            both_stay(edit);
+            assert_append_and_edit_are_kept(edit);
         }
     }
 
-    fn both_stay(edit: fn(&Path)) {
-        let (directory, connection, mirror) = begun();
+    fn assert_append_and_edit_are_kept(edit: fn(&Path)) {
+        let (directory, connection, mirror) = new_test_store();
         let file = directory.path().join("global-whiteboard.md");
-        commit(&connection, &mirror, whole("one\n"), || {});
-        let add = || Change::Add {
+        commit_change(&connection, &mirror, whole_text_change("one\n"), || {});
+        let add = || BoardChange::Add {
             text: "ours\n".to_owned(),
             on_new_line: false,
         };
-        commit(&connection, &mirror, add(), || edit(&file));
-        let noticed = commit(&connection, &mirror, add(), || {});
-        assert_eq!(noticed, Some(Noticed::ChangedOutside));
-        let both = "one\ntheirs\nours\nours\n";
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), both);
-        let text = boards::text(&connection, &BoardName::Global, 4).unwrap();
-        assert_eq!(text.as_deref(), Some(both));
+        commit_change(&connection, &mirror, add(), || edit(&file));
+        let file_change = commit_change(&connection, &mirror, add(), || {});
+        assert_eq!(file_change, Some(BoardFileChange::ExternalEdit));
+        let merged = "one\ntheirs\nours\nours\n";
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), merged);
+        let text = boards::select_version_text(&connection, &BoardName::Global, 4).unwrap();
+        assert_eq!(text.as_deref(), Some(merged));
     }
 
     /// Simulates another program that locks the file it has created, reads it and rewrites it.
     #[test]
     fn file_that_another_program_creates_and_locks_is_not_written() {
         use std::io::Write as _;
-        let (directory, connection, mirror) = begun();
+        let (directory, connection, mirror) = new_test_store();
         let name = BoardName::Blackboard("notes.md".parse().unwrap());
         let file = directory.path().join("blackboard/notes.md");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let of = |change| BoardWrite {
+        let blackboard_write = |change| BoardWrite {
             board: name.clone(),
-            ..write(change)
+            ..board_write(change)
         };
-        let add = of(Change::Add {
+        let add = blackboard_write(BoardChange::Add {
             text: "ours\n".to_owned(),
             on_new_line: false,
         });
-        let begin = of(whole("ours\n"));
+        let begin = blackboard_write(whole_text_change("ours\n"));
         let at = Timestamp::from_millis(1_000);
         let create = || {
-            let theirs = std::fs::File::create(&file).unwrap();
-            theirs.lock().unwrap();
-            theirs
+            let other_file = std::fs::File::create(&file).unwrap();
+            other_file.lock().unwrap();
+            other_file
         };
         // Created before the board is reconciled, and after.
         for is_there in [true, false] {
             let mut batch = BoardBatch::new(&connection, &mirror);
             let before = is_there.then(create);
             connection.execute_batch("BEGIN").unwrap();
-            batch.meet(&name).unwrap();
+            batch.reconcile_file(&name).unwrap();
             let change = if is_there { &add } else { &begin };
-            batch.change(change, &AgentId::user(), &at).unwrap();
-            let mut theirs = before.unwrap_or_else(create);
-            assert_eq!(batch.close().unwrap_err().code, Code::BoardLocked);
+            batch.apply_change(change, &AgentId::user(), &at).unwrap();
+            let mut other_file = before.unwrap_or_else(create);
+            assert_eq!(batch.close().unwrap_err().code, RefusalCode::BoardLocked);
             connection.execute_batch("ROLLBACK").unwrap();
-            theirs.write_all(b"theirs\n").unwrap();
-            drop(theirs);
+            other_file.write_all(b"theirs\n").unwrap();
+            drop(other_file);
             let text = std::fs::read_to_string(&file).unwrap();
             assert_eq!(text, "theirs\n", "{is_there}");
             std::fs::remove_file(&file).unwrap();
@@ -458,16 +485,16 @@ mod tests {
         // Created and written in between, and already unlocked.
         let mut batch = BoardBatch::new(&connection, &mirror);
         connection.execute_batch("BEGIN").unwrap();
-        batch.meet(&name).unwrap();
-        batch.change(&begin, &AgentId::user(), &at).unwrap();
+        batch.reconcile_file(&name).unwrap();
+        batch.apply_change(&begin, &AgentId::user(), &at).unwrap();
         std::fs::write(&file, "theirs\n").unwrap();
-        assert_eq!(batch.close().unwrap_err().code, Code::BoardLocked);
+        assert_eq!(batch.close().unwrap_err().code, RefusalCode::BoardLocked);
         connection.execute_batch("ROLLBACK").unwrap();
         // The retry has both texts.
         let mut batch = BoardBatch::new(&connection, &mirror);
-        batch.meet(&name).unwrap();
-        batch.change(&add, &AgentId::user(), &at).unwrap();
-        batch.close().unwrap().finish(&mirror);
+        batch.reconcile_file(&name).unwrap();
+        batch.apply_change(&add, &AgentId::user(), &at).unwrap();
+        batch.close().unwrap().apply_to_files(&mirror);
         let text = std::fs::read_to_string(&file).unwrap();
         assert_eq!(text, "theirs\nours\n");
     }

@@ -1,4 +1,5 @@
-//! Board reads: the store's state, after checking the board's file for external edits.
+//! Board reads ([`BoardReader`]): checks a board's file for external edits, imports them, and returns the
+//! store's state. Texts come from the cache, the file or the log.
 //!
 //! A check that finds the file unchanged (size and mtime match) is short and runs inline. If the file
 //! differs, the read may have to wait, for another program that is writing to the file and for the write lock
@@ -9,113 +10,123 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
-use polis_core::{Code, Timestamp};
+use polis_core::{RefusalCode, Timestamp};
 use polis_ops::PortError;
-use polis_ops::port::{BoardState, BoardText, Boards, Held, PortFuture};
+use polis_ops::port::{BoardFileGuard, BoardReader, BoardState, BoardText, PortFuture};
 use rusqlite::Connection;
 
-use super::blocking::{aside, ready};
-use super::{EmbeddedStore, Shared, boards, writer};
+use super::blocking::{ready_future, run_blocking};
+use super::{EmbeddedStore, EmbeddedStoreState, boards, writer};
 
 /// How long a reader waits for another program that is writing to a blackboard file.
-const OTHERS_WRITE: Duration = Duration::from_secs(1);
+const EXTERNAL_WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Result of a cheap check of a board's file.
-struct Glance {
+struct FileCheck {
     /// The board's state in the store.
-    known: Option<BoardState>,
+    stored: Option<BoardState>,
     /// Whether the file is the one the store wrote.
-    in_step: bool,
+    is_in_sync: bool,
 }
 
-impl Shared {
-    fn glance(&self, name: &BoardName) -> Result<Glance, PortError> {
-        let kept = self.read(|c| boards::head(c, name))?;
-        let in_step = self.mirror.in_step(name, kept.as_ref())?;
-        let known = kept.map(|kept| BoardState {
-            head: kept.head,
-            noticed: None,
+impl EmbeddedStoreState {
+    fn check_file(&self, name: &BoardName) -> Result<FileCheck, PortError> {
+        let stored = self.read_inline(|c| boards::select_head(c, name))?;
+        let in_step = self.mirror.is_in_sync(name, stored.as_ref())?;
+        let known = stored.map(|stored| BoardState {
+            head: stored.head,
+            file_change: None,
         });
-        Ok(Glance { known, in_step })
+        Ok(FileCheck {
+            stored: known,
+            is_in_sync: in_step,
+        })
     }
 
     /// Returns every board in the store, and the names of those whose files differ.
-    fn glance_at_all(&self) -> Result<(BTreeMap<String, BoardHead>, Vec<BoardName>), PortError> {
-        let known = self.read(boards::heads)?;
-        let mut names: BTreeSet<BoardName> = known.iter().map(|head| head.name.clone()).collect();
-        names.extend(self.mirror.files());
-        let differs = |name: &BoardName| self.glance(name).is_ok_and(|glance| !glance.in_step);
+    fn check_all_files(&self) -> Result<(BTreeMap<String, BoardHead>, Vec<BoardName>), PortError> {
+        let heads = self.read_inline(boards::select_heads)?;
+        let mut names: BTreeSet<BoardName> = heads.iter().map(|head| head.name.clone()).collect();
+        names.extend(self.mirror.discover_boards());
+        let differs = |name: &BoardName| self.check_file(name).is_ok_and(|check| !check.is_in_sync);
         let differing = names.into_iter().filter(differs).collect();
-        let all = known.into_iter().map(|head| (head.name.to_string(), head));
+        let all = heads.into_iter().map(|head| (head.name.to_string(), head));
         Ok((all.collect(), differing))
     }
 
     /// Reconciles a board's file with the store. `waited` is subtracted from the time this may take.
-    fn look_closer(
+    fn reconcile_board(
         &self,
         name: &BoardName,
         waited: Duration,
     ) -> Result<Option<BoardState>, PortError> {
         // Another task may have done it while we waited.
-        let Glance { known, in_step } = self.glance(name)?;
-        if in_step {
-            return Ok(known);
+        let FileCheck { stored, is_in_sync } = self.check_file(name)?;
+        if is_in_sync {
+            return Ok(stored);
         }
-        let at_most = OTHERS_WRITE.saturating_sub(waited);
-        let (quiet, lock) = self.mirror.quiet(name, at_most)?;
-        if !quiet {
-            return Ok(known);
+        let lock_wait = EXTERNAL_WRITE_TIMEOUT.saturating_sub(waited);
+        let (is_unlocked, lock) = self.mirror.wait_until_unlocked(name, lock_wait)?;
+        if !is_unlocked {
+            return Ok(stored);
         }
-        let patience = self.patience.saturating_sub(waited);
-        match writer::mend(self, name, lock.is_some(), patience) {
+        let timeout = self.lock_timeout.saturating_sub(waited);
+        match writer::repair_board_file(self, name, lock.is_some(), timeout) {
             Ok(found) => Ok(found
-                .filter(|(head, _)| head.version > 0 || known.is_some())
-                .map(|(head, noticed)| BoardState { head, noticed })),
+                .filter(|(head, _)| head.version > 0 || stored.is_some())
+                .map(|(head, file_change)| BoardState { head, file_change })),
             // A board in the store can be read even if its file cannot be repaired.
-            Err(error) if known.is_some() && cannot_write(error.code) => Ok(known),
+            Err(error) if stored.is_some() && is_write_failure(error.code) => Ok(stored),
             // Another program has started writing to it; the next reader sees the result.
-            Err(error) if error.code == Code::BoardLocked => Ok(known),
+            Err(error) if error.code == RefusalCode::BoardLocked => Ok(stored),
             Err(error) => Err(error),
         }
     }
 
     /// Returns a text that is not in the cache.
-    fn board_text(&self, name: &BoardName, version: u64) -> Result<Option<BoardText>, PortError> {
-        self.read(|connection| {
-            let kept = boards::head(connection, name)?;
-            let current = kept.filter(|kept| kept.head.version == version);
-            if let Some(text) = current.as_ref().and_then(|kept| self.mirror.text(kept)) {
+    fn load_board_text(
+        &self,
+        name: &BoardName,
+        version: u64,
+    ) -> Result<Option<BoardText>, PortError> {
+        self.read_inline(|connection| {
+            let stored = boards::select_head(connection, name)?;
+            let current = stored.filter(|stored| stored.head.version == version);
+            if let Some(text) = current
+                .as_ref()
+                .and_then(|stored| self.mirror.current_text(stored))
+            {
                 return Ok(Some(BoardText { version, text }));
             }
-            let text = boards::text(connection, name, version)?.map(Arc::new);
+            let text = boards::select_version_text(connection, name, version)?.map(Arc::new);
             if let (Some(text), Some(_)) = (&text, &current) {
-                self.mirror.remember(name, version, Arc::clone(text));
+                self.mirror.cache_text(name, version, Arc::clone(text));
             }
             Ok(text.map(|text| BoardText { version, text }))
         })
     }
 }
 
-fn cannot_write(code: Code) -> bool {
-    matches!(code, Code::StoreReadOnly | Code::StoreFull)
+fn is_write_failure(code: RefusalCode) -> bool {
+    matches!(code, RefusalCode::StoreReadOnly | RefusalCode::StoreFull)
 }
 
 impl EmbeddedStore {
-    async fn look_closer(&self, name: BoardName) -> Result<Option<BoardState>, PortError> {
-        let begun = Instant::now();
-        let turn = self.mending.take(&name).await;
-        aside(&self.shared, move |shared| {
+    async fn reconcile_board(&self, name: BoardName) -> Result<Option<BoardState>, PortError> {
+        let started_at = Instant::now();
+        let turn = self.repair_locks.lock_board(&name).await;
+        run_blocking(&self.shared, move |shared| {
             let _turn = turn;
-            shared.look_closer(&name, begun.elapsed())
+            shared.reconcile_board(&name, started_at.elapsed())
         })
         .await
     }
 
-    async fn all_boards(&self) -> Result<Vec<BoardHead>, PortError> {
-        let (mut all, differing) = self.long(Shared::glance_at_all).await?;
+    async fn list_boards(&self) -> Result<Vec<BoardHead>, PortError> {
+        let (mut all, differing) = self.run_long(EmbeddedStoreState::check_all_files).await?;
         for name in differing {
             // A board whose file is unusable is listed with the store's state; using the board reports why.
-            if let Ok(Some(state)) = self.look_closer(name.clone()).await {
+            if let Ok(Some(state)) = self.reconcile_board(name.clone()).await {
                 all.insert(name.to_string(), state.head);
             }
         }
@@ -126,18 +137,18 @@ impl EmbeddedStore {
     /// Ordinary reads compare only size and mtime, because they are frequent.
     pub async fn check_boards(&self) -> Result<Vec<String>, PortError> {
         let mut faults = Vec::new();
-        for head in self.all_boards().await? {
+        for head in self.list_boards().await? {
             let (name, version) = (head.name, head.version);
             let fault = (version > 0).then(|| name.to_string());
-            let compare = move |shared: &Shared| {
-                shared.read(|connection: &Connection| {
-                    let logged = boards::text(connection, &name, version)?;
-                    let kept = boards::head(connection, &name)?;
-                    let read = kept.and_then(|kept| shared.mirror.read_file(&kept));
+            let compare = move |shared: &EmbeddedStoreState| {
+                shared.read_inline(|connection: &Connection| {
+                    let logged = boards::select_version_text(connection, &name, version)?;
+                    let stored = boards::select_head(connection, &name)?;
+                    let read = stored.and_then(|stored| shared.mirror.read_verified_file(&stored));
                     Ok(logged == read)
                 })
             };
-            if !self.long(compare).await? {
+            if !self.run_long(compare).await? {
                 faults.extend(fault);
             }
         }
@@ -145,17 +156,17 @@ impl EmbeddedStore {
     }
 }
 
-impl Boards for EmbeddedStore {
+impl BoardReader for EmbeddedStore {
     fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
-        match self.shared.glance(name) {
-            Ok(glance) if glance.in_step => ready(Ok(glance.known)),
-            Ok(_) => Box::pin(self.look_closer(name.clone())),
-            Err(error) => ready(Err(error)),
+        match self.shared.check_file(name) {
+            Ok(check) if check.is_in_sync => ready_future(Ok(check.stored)),
+            Ok(_) => Box::pin(self.reconcile_board(name.clone())),
+            Err(error) => ready_future(Err(error)),
         }
     }
 
     fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
-        Box::pin(self.all_boards())
+        Box::pin(self.list_boards())
     }
 
     fn board_text<'a>(
@@ -163,11 +174,11 @@ impl Boards for EmbeddedStore {
         name: &'a BoardName,
         version: u64,
     ) -> PortFuture<'a, Option<BoardText>> {
-        if let Some(text) = self.shared.mirror.remembered(name, version) {
-            return ready(Ok(Some(BoardText { version, text })));
+        if let Some(text) = self.shared.mirror.cached_text(name, version) {
+            return ready_future(Ok(Some(BoardText { version, text })));
         }
         let name = name.clone();
-        self.long(move |shared| shared.board_text(&name, version))
+        self.run_long(move |shared| shared.load_board_text(&name, version))
     }
 
     fn board_versions<'a>(
@@ -176,31 +187,32 @@ impl Boards for EmbeddedStore {
         limit: u32,
     ) -> PortFuture<'a, Vec<VersionEntry>> {
         let name = name.clone();
-        self.read_rows(limit, move |c| boards::versions(c, &name, limit))
+        self.read_rows(limit, move |c| boards::select_versions(c, &name, limit))
     }
 
-    fn hold_board<'a>(
+    fn lock_board_file<'a>(
         &'a self,
         name: &'a BoardName,
-        at_most: Duration,
-    ) -> PortFuture<'a, Option<Held>> {
+        timeout: Duration,
+    ) -> PortFuture<'a, Option<BoardFileGuard>> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let Ok(turn) = tokio::time::timeout(at_most, self.holding.take(name)).await else {
+            let started_at = Instant::now();
+            let Ok(turn) = tokio::time::timeout(timeout, self.hold_locks.lock_board(name)).await
+            else {
                 return Ok(None);
             };
             let name = name.clone();
             // Waits for another program, so not on a thread that serves other tasks.
-            let held = aside(&self.shared, move |shared| {
-                let left = at_most.saturating_sub(begun.elapsed());
-                shared.mirror.hold(&name, left)
+            let guard = run_blocking(&self.shared, move |shared| {
+                let left = timeout.saturating_sub(started_at.elapsed());
+                shared.mirror.lock_exclusive(&name, left)
             });
-            let held = held.await?;
-            Ok(held.map(|held| -> Held { Box::new((held, turn)) }))
+            let guard = guard.await?;
+            Ok(guard.map(|guard| -> BoardFileGuard { Box::new((guard, turn)) }))
         })
     }
 
-    fn began_at(&self) -> PortFuture<'_, Timestamp> {
-        self.read(boards::began_at)
+    fn store_created_at(&self) -> PortFuture<'_, Timestamp> {
+        self.read_short(boards::read_created_at)
     }
 }

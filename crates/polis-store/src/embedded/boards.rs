@@ -1,21 +1,21 @@
 //! SQL access to the board tables: heads, version logs, pruning of old versions, and lookup of a version by
 //! the mtime of its file.
 
-use polis_core::board::{Action, BoardHead, BoardName, Logged, VersionEntry};
-use polis_core::{Code, Timestamp};
+use polis_core::Timestamp;
+use polis_core::board::{BoardHead, BoardLogRow, BoardName, VersionAction, VersionEntry};
 use polis_ops::PortError;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::apply::mark;
+use super::apply::read_mark;
 use super::error::from_sqlite;
 use crate::board_row::{
-    BEGAN_AT, HEAD_COLUMNS, HeadRow, LogRow, ROWS_OF_VERSION, VERSION_COLUMNS, assemble,
-    version_entry,
+    BOARD_HEAD_COLUMNS, BOARD_VERSION_COLUMNS, BoardHeadRow, SELECT_VERSION_LOG_ROWS,
+    STORE_CREATED_MARK, VersionLogRow, assemble_version_text, build_version_entry,
 };
-use crate::row::{bound, number};
+use crate::task_row::{clamp_to_i64, to_i64};
 
-fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
-    Ok(HeadRow {
+fn read_head_row(row: &Row<'_>) -> rusqlite::Result<BoardHeadRow> {
+    Ok(BoardHeadRow {
         name: row.get(0)?,
         version: row.get(1)?,
         bytes: row.get(2)?,
@@ -25,7 +25,7 @@ fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
         base: row.get(6)?,
         splices: row.get(7)?,
         floor: row.get(8)?,
-        stamp: row.get(9)?,
+        mtime_nanos: row.get(9)?,
         lease_holder: row.get(10)?,
         lease_token: row.get(11)?,
         lease_until: row.get(12)?,
@@ -34,52 +34,59 @@ fn head_row(row: &Row<'_>) -> rusqlite::Result<HeadRow> {
 
 /// A board's head, plus the columns that only the embedded store uses.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct StoredBoard {
     pub(super) head: BoardHead,
     /// The oldest version in the log.
-    pub(super) floor: i64,
+    pub(super) oldest_version: i64,
     /// The modification time of its file, in nanoseconds.
-    pub(super) stamp: i64,
+    pub(super) mtime_nanos: i64,
 }
 
-impl Kept {
-    fn of(row: HeadRow) -> Result<Self, PortError> {
-        let (floor, stamp) = (row.floor, row.stamp);
+impl StoredBoard {
+    fn from_row(row: BoardHeadRow) -> Result<Self, PortError> {
+        let (floor, stamp) = (row.floor, row.mtime_nanos);
         Ok(Self {
-            head: row.head()?,
-            floor,
-            stamp,
+            head: row.into_head()?,
+            oldest_version: floor,
+            mtime_nanos: stamp,
         })
     }
 }
 
-pub(super) fn head(connection: &Connection, name: &BoardName) -> Result<Option<Kept>, PortError> {
-    let sql = format!("SELECT {HEAD_COLUMNS} FROM boards WHERE name = ?");
+pub(super) fn select_head(
+    connection: &Connection,
+    name: &BoardName,
+) -> Result<Option<StoredBoard>, PortError> {
+    let sql = format!("SELECT {BOARD_HEAD_COLUMNS} FROM boards WHERE name = ?");
     let found = connection
         .prepare_cached(&sql)
-        .and_then(|mut select| select.query_row([name.to_string()], head_row).optional())
+        .and_then(|mut select| {
+            select
+                .query_row([name.to_string()], read_head_row)
+                .optional()
+        })
         .map_err(from_sqlite)?;
-    found.map(Kept::of).transpose()
+    found.map(StoredBoard::from_row).transpose()
 }
 
-pub(super) fn heads(connection: &Connection) -> Result<Vec<BoardHead>, PortError> {
-    let sql = format!("SELECT {HEAD_COLUMNS} FROM boards ORDER BY name");
-    let found: Vec<HeadRow> = connection
+pub(super) fn select_heads(connection: &Connection) -> Result<Vec<BoardHead>, PortError> {
+    let sql = format!("SELECT {BOARD_HEAD_COLUMNS} FROM boards ORDER BY name");
+    let found: Vec<BoardHeadRow> = connection
         .prepare_cached(&sql)
-        .and_then(|mut select| select.query_map([], head_row)?.collect())
+        .and_then(|mut select| select.query_map([], read_head_row)?.collect())
         .map_err(from_sqlite)?;
-    found.into_iter().map(HeadRow::head).collect()
+    found.into_iter().map(BoardHeadRow::into_head).collect()
 }
 
-pub(super) fn put_head(connection: &Connection, kept: &Kept) -> Result<(), PortError> {
-    let row = HeadRow::of(&kept.head, kept.floor, kept.stamp)?;
+pub(super) fn upsert_head(connection: &Connection, board: &StoredBoard) -> Result<(), PortError> {
+    let row = BoardHeadRow::from_head(&board.head, board.oldest_version, board.mtime_nanos)?;
     let sql = format!(
-        "INSERT OR REPLACE INTO boards ({HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT OR REPLACE INTO boards ({BOARD_HEAD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     );
     connection
         .prepare_cached(&sql)
-        .and_then(|mut put| {
-            put.execute(params![
+        .and_then(|mut statement| {
+            statement.execute(params![
                 row.name,
                 row.version,
                 row.bytes,
@@ -89,7 +96,7 @@ pub(super) fn put_head(connection: &Connection, kept: &Kept) -> Result<(), PortE
                 row.base,
                 row.splices,
                 row.floor,
-                row.stamp,
+                row.mtime_nanos,
                 row.lease_holder,
                 row.lease_token,
                 row.lease_until
@@ -102,12 +109,12 @@ pub(super) fn put_head(connection: &Connection, kept: &Kept) -> Result<(), PortE
 /// Inserts the log row of the head's current version.
 pub(super) fn insert_version(
     connection: &Connection,
-    kept: &Kept,
-    logged: &Logged,
-    action: Action,
+    board: &StoredBoard,
+    logged: &BoardLogRow,
+    action: VersionAction,
 ) -> Result<(), PortError> {
-    let head = &kept.head;
-    let (start, removed) = logged.place();
+    let head = &board.head;
+    let (start, removed) = logged.splice_range();
     connection
         .prepare_cached(
             "INSERT INTO board_log (board, version, kind, action, changed_by, changed_at, bytes, start, removed, \
@@ -116,15 +123,15 @@ pub(super) fn insert_version(
         .and_then(|mut insert| {
             insert.execute(params![
                 head.name.to_string(),
-                bound(head.version),
+                clamp_to_i64(head.version),
                 logged.kind(),
                 action.as_str(),
-                head.by,
-                head.at.as_str(),
-                bound(head.bytes),
-                bound(start),
-                bound(removed),
-                kept.stamp,
+                head.modified_by,
+                head.modified_at.as_str(),
+                clamp_to_i64(head.bytes),
+                clamp_to_i64(start),
+                clamp_to_i64(removed),
+                board.mtime_nanos,
                 logged.text()
             ])
         })
@@ -132,44 +139,49 @@ pub(super) fn insert_version(
         .map_err(from_sqlite)
 }
 
-/// Deletes log rows that none of the newest `keep` versions is assembled from. The number of rows examined
-/// does not depend on the length of the log.
-pub(super) fn prune(connection: &Connection, kept: &mut Kept, keep: u32) -> Result<(), PortError> {
-    let oldest = bound(kept.head.oldest_kept(keep));
+/// Deletes log rows that none of the newest `keep` versions is assembled from, and updates the board's floor.
+/// The number of rows examined does not depend on the length of the log.
+pub(super) fn prune_log(
+    connection: &Connection,
+    board: &mut StoredBoard,
+    keep: u32,
+) -> Result<(), PortError> {
+    let oldest = clamp_to_i64(board.head.oldest_kept_version(keep));
     // Only additions since the last whole text: they are assembled from it, so it is still needed.
-    if bound(kept.head.base) == kept.floor {
+    if clamp_to_i64(board.head.base_version) == board.oldest_version {
         return Ok(());
     }
-    let name = kept.head.name.to_string();
-    let cut: Option<i64> = connection
+    let name = board.head.name.to_string();
+    let first_kept: Option<i64> = connection
         .prepare_cached(
             "SELECT max(version) FROM board_log WHERE board = ? AND kind = 'whole' AND version <= ?",
         )
         .and_then(|mut select| select.query_row(params![name, oldest], |row| row.get(0)))
         .map_err(from_sqlite)?;
-    let Some(cut) = cut.filter(|cut| *cut > kept.floor) else {
+    let Some(first_kept) = first_kept.filter(|first_kept| *first_kept > board.oldest_version)
+    else {
         return Ok(());
     };
     connection
         .prepare_cached("DELETE FROM board_log WHERE board = ? AND version < ?")
-        .and_then(|mut delete| delete.execute(params![name, cut]))
+        .and_then(|mut delete| delete.execute(params![name, first_kept]))
         .map_err(from_sqlite)?;
-    kept.floor = cut;
+    board.oldest_version = first_kept;
     Ok(())
 }
 
-/// Returns the text of a version, assembled from the log.
-pub(super) fn text(
+/// Returns the text of a version, assembled from the log; `None` if the log does not contain it.
+pub(super) fn select_version_text(
     connection: &Connection,
     name: &BoardName,
     version: u64,
 ) -> Result<Option<String>, PortError> {
     let mut select = connection
-        .prepare_cached(ROWS_OF_VERSION)
+        .prepare_cached(SELECT_VERSION_LOG_ROWS)
         .map_err(from_sqlite)?;
     let rows = select
-        .query_map(params![name.to_string(), bound(version)], |row| {
-            Ok(LogRow {
+        .query_map(params![name.to_string(), clamp_to_i64(version)], |row| {
+            Ok(VersionLogRow {
                 kind: row.get(0)?,
                 start: row.get(1)?,
                 removed: row.get(2)?,
@@ -178,16 +190,16 @@ pub(super) fn text(
             })
         })
         .map_err(from_sqlite)?;
-    assemble(name, version, rows.map(|row| row.map_err(from_sqlite)))
+    assemble_version_text(name, version, rows.map(|row| row.map_err(from_sqlite)))
 }
 
-pub(super) fn versions(
+pub(super) fn select_versions(
     connection: &Connection,
     name: &BoardName,
     limit: u32,
 ) -> Result<Vec<VersionEntry>, PortError> {
     let sql = format!(
-        "SELECT {VERSION_COLUMNS} FROM board_log WHERE board = ? ORDER BY version DESC LIMIT ?"
+        "SELECT {BOARD_VERSION_COLUMNS} FROM board_log WHERE board = ? ORDER BY version DESC LIMIT ?"
     );
     connection
         .prepare_cached(&sql)
@@ -195,7 +207,7 @@ pub(super) fn versions(
             select
                 .query_map(params![name.to_string(), limit], |row| {
                     let action: String = row.get(4)?;
-                    Ok(version_entry(
+                    Ok(build_version_entry(
                         row.get(0)?,
                         row.get(1)?,
                         row.get(2)?,
@@ -210,7 +222,7 @@ pub(super) fn versions(
 
 /// The version that a file's modification time identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamped {
+pub(super) struct VersionByMtime {
     /// The version whose file was given this mtime.
     pub(super) version: u64,
     /// The size of its text in bytes.
@@ -218,12 +230,12 @@ pub(super) struct Stamped {
 }
 
 /// Returns the version whose file was given this modification time.
-pub(super) fn stamped(
+pub(super) fn find_version_by_mtime(
     connection: &Connection,
     name: &BoardName,
     stamp: i64,
-) -> Result<Option<Stamped>, PortError> {
-    // Only runs when a file is out of step; the newest rows are the likely match.
+) -> Result<Option<VersionByMtime>, PortError> {
+    // Only runs when a file is out of sync; the newest rows are the likely match.
     connection
         .prepare_cached(
             "SELECT version, bytes FROM (SELECT version, bytes, stamp FROM board_log WHERE board = ?1 \
@@ -238,7 +250,7 @@ pub(super) fn stamped(
         })
         .map_err(from_sqlite)
         .map(|found| {
-            found.map(|(version, bytes)| Stamped {
+            found.map(|(version, bytes)| VersionByMtime {
                 version: version.unsigned_abs(),
                 bytes: bytes.unsigned_abs(),
             })
@@ -246,34 +258,25 @@ pub(super) fn stamped(
 }
 
 /// Name of the mark for a store whose blackboard files are next to its directory instead of inside it.
-pub(super) const BLACKBOARD_BESIDE: &str = "blackboard_beside";
+pub(super) const ADJACENT_BLACKBOARD_MARK: &str = "blackboard_beside";
 
 /// Records that the blackboard's files are next to the store's directory, unless the store already has
 /// blackboards.
-pub(super) fn put_blackboard_beside(connection: &Connection) -> Result<(), PortError> {
-    if mark(connection, BLACKBOARD_BESIDE)? > 0 {
+pub(super) fn mark_blackboard_adjacent(connection: &Connection) -> Result<(), PortError> {
+    if read_mark(connection, ADJACENT_BLACKBOARD_MARK)? > 0 {
         return Ok(());
     }
     connection
         .execute(
             "INSERT OR IGNORE INTO marks (name, value) SELECT ?, 1 \
              WHERE NOT EXISTS (SELECT 1 FROM boards WHERE name LIKE 'blackboard/%')",
-            [BLACKBOARD_BESIDE],
+            [ADJACENT_BLACKBOARD_MARK],
         )
         .map(|_| ())
         .map_err(from_sqlite)
 }
 
-pub(super) fn began_at(connection: &Connection) -> Result<Timestamp, PortError> {
-    let millis = mark(connection, BEGAN_AT)?;
-    Ok(Timestamp::from_millis(number(millis)?))
-}
-
-/// Returns the error for a file whose content no board can hold.
-pub(super) fn unfit(code: Code, message: String) -> PortError {
-    PortError::new(
-        code,
-        message,
-        "mend the file, or move it away: a missing file is written again from the store",
-    )
+pub(super) fn read_created_at(connection: &Connection) -> Result<Timestamp, PortError> {
+    let millis = read_mark(connection, STORE_CREATED_MARK)?;
+    Ok(Timestamp::from_millis(to_i64(millis)?))
 }

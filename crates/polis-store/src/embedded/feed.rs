@@ -1,28 +1,29 @@
-//! Notifies waiters of new events, regardless of which process committed them.
+//! Event feed (change notification): wakes waiters when this or any other process has committed events.
 //!
-//! Every committer touches the lock file after its commit; a thread watches that file through inotify. It
-//! also polls once per interval, for platforms without inotify and for writers other than polis.
+//! Every committer writes to the lock file after its commit; a thread watches that file through inotify. It
+//! also polls once a second, for writers other than polis and in case inotify fails; on platforms without
+//! inotify it polls every 50 ms.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Shared;
+use super::EmbeddedStoreState;
 use super::apply::last_sequence;
-use super::lock::LOCK;
+use super::lock::LOCK_FILE;
 
-/// Polling interval when no notification arrives.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Maximum time between two reads of the newest sequence number.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Publishes the newest event's sequence number; its thread ends when there are no subscribers left.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct LockFileEventFeed {
     receiver: watch::Receiver<u64>,
 }
 
-impl Feed {
-    pub(super) fn start(shared: Arc<Shared>) -> Self {
+impl LockFileEventFeed {
+    pub(super) fn start(shared: Arc<EmbeddedStoreState>) -> Self {
         let (sender, receiver) = watch::channel(0);
         let watcher = Watcher::new(&shared);
         // If the thread cannot be started, waiting still ends at its timeout.
@@ -30,9 +31,9 @@ impl Feed {
             .name("polis-feed".to_owned())
             .spawn(move || {
                 while !sender.is_closed() {
-                    watcher.wait(LOOK_EVERY);
-                    if let Ok(last) = shared.read(last_sequence) {
-                        sender.send_if_modified(|seen| std::mem::replace(seen, last) != last);
+                    watcher.wait(POLL_INTERVAL);
+                    if let Ok(last) = shared.read_inline(last_sequence) {
+                        sender.send_if_modified(|current| std::mem::replace(current, last) != last);
                     }
                 }
             });
@@ -53,25 +54,26 @@ mod watcher {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-    use super::{LOCK, Shared};
+    use super::{EmbeddedStoreState, LOCK_FILE};
 
     pub(super) struct Watcher(Option<OwnedFd>);
 
     impl Watcher {
-        pub(super) fn new(shared: &Shared) -> Self {
+        pub(super) fn new(shared: &EmbeddedStoreState) -> Self {
             let watch = || {
                 let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-                inotify::add_watch(&fd, shared.directory.join(LOCK), WatchFlags::MODIFY).ok()?;
+                inotify::add_watch(&fd, shared.directory.join(LOCK_FILE), WatchFlags::MODIFY)
+                    .ok()?;
                 Some(fd)
             };
             Self(watch())
         }
 
-        pub(super) fn wait(&self, at_most: Duration) {
+        pub(super) fn wait(&self, timeout: Duration) {
             let Some(fd) = &self.0 else {
-                return std::thread::sleep(at_most);
+                return std::thread::sleep(timeout);
             };
-            let limit = Timespec::try_from(at_most).ok();
+            let limit = Timespec::try_from(timeout).ok();
             let _ = poll(&mut [PollFd::new(fd, PollFlags::IN)], limit.as_ref());
             let mut buffer = [MaybeUninit::uninit(); 4096];
             let mut events = inotify::Reader::new(fd, &mut buffer);
@@ -84,12 +86,12 @@ mod watcher {
 mod watcher {
     use std::time::Duration;
 
-    use super::Shared;
+    use super::EmbeddedStoreState;
 
     pub(super) struct Watcher;
 
     impl Watcher {
-        pub(super) fn new(_: &Shared) -> Self {
+        pub(super) fn new(_: &EmbeddedStoreState) -> Self {
             Self
         }
 

@@ -5,20 +5,21 @@ use polis_core::AgentId;
 use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
+use polis_ops::port::{MailboxKey, MailboxQuery, PersonMailQuery};
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
 use super::error::from_sqlite;
-use super::read::rows;
+use super::read_queries::query_rows;
 use crate::message_row::{
-    MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
-    one as one_sql, person_mail as person_mail_sql, waiting_mailbox,
+    MessageRow, SELECT_NEXT_DELIVERY, SELECT_NEXT_DELIVERY_ANY_MAILBOX, UNREAD_AGENT_MAIL,
+    mailbox_page_key, mailbox_page_sql as mailbox_sql, parse_mailbox_row,
+    person_mail_query as person_mail_sql, select_message_sql as one_sql,
 };
-use crate::row::bound;
+use crate::task_row::clamp_to_i64;
 
 /// Inserts a message into its mailbox and returns its number. Messages are never deleted, so the largest
 /// number is the last one assigned.
-pub(super) fn send(
+pub(super) fn insert_message(
     connection: &Connection,
     message: &NewMessage,
     reply_to: Option<i64>,
@@ -35,7 +36,7 @@ pub(super) fn send(
                 message.created_at.as_str(),
                 message.deliver_at,
                 reply_to,
-                message.payload.text(),
+                message.payload.as_str(),
                 message.run.as_ref().map_or("", RunId::as_str)
             ],
             |row| row.get(0),
@@ -44,7 +45,7 @@ pub(super) fn send(
 }
 
 /// Returns the first of these ids that is not an unread message in this mailbox.
-pub(super) fn not_unread(
+pub(super) fn find_not_unread(
     connection: &Connection,
     recipient: &AgentId,
     ids: &[u64],
@@ -52,7 +53,7 @@ pub(super) fn not_unread(
     let sql = "SELECT 1 FROM messages WHERE id = ? AND recipient = ? AND read_at IS NULL";
     let mut select = connection.prepare_cached(sql).map_err(from_sqlite)?;
     for id in ids {
-        let unread = select.exists(params![bound(*id), recipient.as_str()]);
+        let unread = select.exists(params![clamp_to_i64(*id), recipient.as_str()]);
         if !unread.map_err(from_sqlite)? {
             return Ok(Some(*id));
         }
@@ -60,15 +61,19 @@ pub(super) fn not_unread(
     Ok(None)
 }
 
-pub(super) fn mark_read(connection: &Connection, ids: &[u64], at: &str) -> rusqlite::Result<()> {
+pub(super) fn mark_messages_read(
+    connection: &Connection,
+    ids: &[u64],
+    at: &str,
+) -> rusqlite::Result<()> {
     let mut update = connection.prepare_cached("UPDATE messages SET read_at = ?2 WHERE id = ?1")?;
     for id in ids {
-        update.execute(params![bound(*id), at])?;
+        update.execute(params![clamp_to_i64(*id), at])?;
     }
     Ok(())
 }
 
-fn message_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
+fn read_message_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     Ok(MessageRow {
         id: row.get(0)?,
         sender: row.get(1)?,
@@ -82,51 +87,54 @@ fn message_row(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
     })
 }
 
-pub(super) fn mailbox(
+pub(super) fn select_mailbox_page(
     connection: &Connection,
     query: &MailboxQuery,
 ) -> Result<Vec<Message>, PortError> {
     let sql = mailbox_sql(query);
-    let (recipient, after) = (query.recipient.as_str(), bound(query.after));
+    let (recipient, after) = (query.recipient.as_str(), clamp_to_i64(query.after));
     let found = match &query.run {
         None => {
             let parameters = params![recipient, after, query.now, query.limit];
-            rows(connection, &sql, parameters, message_row)
+            query_rows(connection, &sql, parameters, read_message_row)
         }
         Some(run) => {
             let parameters = params![recipient, after, query.now, run.as_str(), query.limit];
-            rows(connection, &sql, parameters, message_row)
+            query_rows(connection, &sql, parameters, read_message_row)
         }
     };
-    found?.into_iter().map(MessageRow::message).collect()
+    found?.into_iter().map(MessageRow::into_message).collect()
 }
 
-pub(super) fn person_mail(
+pub(super) fn select_person_mail(
     connection: &Connection,
     query: &PersonMailQuery,
 ) -> Result<Vec<Message>, PortError> {
     let query = person_mail_sql(query);
     let parameters = params_from_iter(&query.params);
-    let found = rows(connection, &query.text, parameters, message_row)?;
-    found.into_iter().map(MessageRow::message).collect()
+    let found = query_rows(connection, &query.text, parameters, read_message_row)?;
+    found.into_iter().map(MessageRow::into_message).collect()
 }
 
-pub(super) fn one(connection: &Connection, id: u64) -> Result<Option<Message>, PortError> {
-    let found = rows(connection, &one_sql(), [bound(id)], message_row)?;
+pub(super) fn select_message(
+    connection: &Connection,
+    id: u64,
+) -> Result<Option<Message>, PortError> {
+    let found = query_rows(connection, &one_sql(), [clamp_to_i64(id)], read_message_row)?;
     found
         .into_iter()
         .next()
-        .map(MessageRow::message)
+        .map(MessageRow::into_message)
         .transpose()
 }
 
-pub(super) fn next_delivery(
+pub(super) fn select_next_delivery(
     connection: &Connection,
     recipient: &AgentId,
     now: i64,
 ) -> Result<Option<i64>, PortError> {
     connection
-        .prepare_cached(NEXT_DELIVERY)
+        .prepare_cached(SELECT_NEXT_DELIVERY)
         .and_then(|mut select| {
             select
                 .query_row(params![recipient.as_str(), now], |row| row.get(0))
@@ -136,30 +144,30 @@ pub(super) fn next_delivery(
         .map_err(from_sqlite)
 }
 
-pub(super) fn next_delivery_of_any(
+pub(super) fn select_next_delivery_any_mailbox(
     connection: &Connection,
     now: i64,
 ) -> Result<Option<i64>, PortError> {
     connection
-        .prepare_cached(NEXT_DELIVERY_OF_ANY)
+        .prepare_cached(SELECT_NEXT_DELIVERY_ANY_MAILBOX)
         .and_then(|mut select| select.query_row([now], |row| row.get(0)))
         .map_err(from_sqlite)
 }
 
-/// Returns the mailboxes with deliverable unread messages. One index step each: the query jumps to the next
-/// mailbox, past all messages of the previous one.
-pub(super) fn waiting(
+/// Returns the mailboxes of agents with deliverable unread messages; the person's mailbox is not included.
+/// One index step each: the query jumps to the next mailbox, past all messages of the previous one.
+pub(super) fn select_waiting_mailboxes(
     connection: &Connection,
     now: i64,
-    after: Option<&Mailbox>,
+    after: Option<&MailboxKey>,
     limit: u32,
-) -> Result<Vec<Mailbox>, PortError> {
+) -> Result<Vec<MailboxKey>, PortError> {
     let sql = format!(
-        "SELECT task, recipient FROM messages WHERE {WAITING} AND (task, recipient) > (?1, ?2) \
+        "SELECT task, recipient FROM messages WHERE {UNREAD_AGENT_MAIL} AND (task, recipient) > (?1, ?2) \
          AND deliver_at + 0 <= ?3 ORDER BY task, recipient LIMIT 1"
     );
     let mut select = connection.prepare_cached(&sql).map_err(from_sqlite)?;
-    let (task, recipient) = mailbox_key(after);
+    let (task, recipient) = mailbox_page_key(after);
     let mut last = (task.to_owned(), recipient.to_owned());
     let mut found = Vec::new();
     for _ in 0..limit {
@@ -170,7 +178,7 @@ pub(super) fn waiting(
             break;
         };
         last = next;
-        found.push(waiting_mailbox(&last.0, &last.1)?);
+        found.push(parse_mailbox_row(&last.0, &last.1)?);
     }
     Ok(found)
 }

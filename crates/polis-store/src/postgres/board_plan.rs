@@ -1,48 +1,51 @@
-//! The board part of `plan`: decides what a batch changes on boards.
+//! Plans the board changes of a batch, without database access: conflicts, new heads and log rows, and which
+//! log rows may be deleted. This is the board part of `batch_plan`.
 //!
-//! Unlike other writes, one changeset may change the same board several times, and each change sees the ones
-//! before it. A changeset's changes are therefore staged while conflicts are checked, and kept if there is
-//! none.
+//! Conflicts of most other writes are checked against the state before the changeset. A board change is checked
+//! against the earlier changes of its own changeset. These are therefore staged while conflicts are checked,
+//! and kept if there is none.
 
 use std::collections::{BTreeMap, HashMap};
 
-use polis_core::board::{Action, BoardHead, BoardName, BoardWrite, LeaseWrite, Logged};
+use polis_core::board::{
+    BoardHead, BoardLeaseWrite, BoardLogRow, BoardName, BoardWrite, VersionAction,
+};
 use polis_core::{RecordKey, Timestamp};
 use polis_ops::PortError;
 
-use crate::board_row::HeadRow;
-use crate::prepared::Prepared;
-use crate::row::{bound, number};
+use crate::board_row::BoardHeadRow;
+use crate::prepared_changeset::PreparedChangeset;
+use crate::task_row::{clamp_to_i64, to_i64};
 
 /// Placeholder for the file mtime; PostgreSQL boards have no files.
-const NO_STAMP: i64 = 0;
+const NO_MTIME: i64 = 0;
 
 /// State of a board while a batch is decided.
 #[derive(Debug, Clone)]
-struct Standing {
+struct PlannedBoard {
     head: BoardHead,
-    /// The head as columns.
-    row: HeadRow,
+    /// The head converted to columns.
+    row: BoardHeadRow,
     /// The oldest version that history has to contain; 0 if the batch does not change it.
     oldest: u64,
     /// Whether the batch wrote a whole text.
     rewritten: bool,
 }
 
-impl Standing {
+impl PlannedBoard {
     fn new(name: &BoardName) -> Result<Self, PortError> {
         let head = BoardHead::new(name.clone());
         Ok(Self {
-            row: HeadRow::of(&head, 0, NO_STAMP)?,
+            row: BoardHeadRow::from_head(&head, 0, NO_MTIME)?,
             head,
             oldest: 0,
             rewritten: false,
         })
     }
 
-    fn read(row: &HeadRow) -> Result<Self, PortError> {
+    fn from_row(row: &BoardHeadRow) -> Result<Self, PortError> {
         Ok(Self {
-            head: row.clone().head()?,
+            head: row.clone().into_head()?,
             row: row.clone(),
             oldest: 0,
             rewritten: false,
@@ -54,8 +57,11 @@ impl Standing {
     /// The rows that history needs start at the newest whole text that is not newer than the oldest version.
     /// It is searched only when a whole text was written, or when it is the newest whole text: rows may stay
     /// for a few versions longer, and an append never searches the log.
-    fn has_superfluous_rows(&self) -> bool {
-        let (base, oldest) = (bound(self.head.base), bound(self.oldest));
+    fn has_prunable_rows(&self) -> bool {
+        let (base, oldest) = (
+            clamp_to_i64(self.head.base_version),
+            clamp_to_i64(self.oldest),
+        );
         if base <= oldest {
             self.row.floor < base
         } else {
@@ -66,21 +72,22 @@ impl Standing {
 
 /// A row to be added to a board's log.
 #[derive(Debug)]
-pub(super) struct LogChange<'a> {
+pub(super) struct BoardLogInsert<'a> {
     pub(super) board: String,
     pub(super) version: i64,
     pub(super) bytes: i64,
-    pub(super) action: Action,
+    pub(super) action: VersionAction,
     pub(super) by: &'a str,
     pub(super) at: &'a str,
     pub(super) start: i64,
     pub(super) removed: i64,
-    pub(super) logged: Logged,
+    pub(super) logged: BoardLogRow,
 }
 
-/// Log rows of a board that may be deleted.
+/// The bounds from which [`PRUNE_BOARD_LOG`](super::board_columns::PRUNE_BOARD_LOG) computes the log rows of
+/// a board that may be deleted.
 #[derive(Debug)]
-pub(super) struct Superfluous<'a> {
+pub(super) struct PrunableLog<'a> {
     pub(super) board: &'a str,
     /// The oldest version in the log.
     pub(super) floor: i64,
@@ -90,121 +97,127 @@ pub(super) struct Superfluous<'a> {
 
 /// Board changes of one changeset.
 #[derive(Debug, Default)]
-pub(super) struct Staged<'a> {
-    standing: BTreeMap<String, Standing>,
-    log: Vec<LogChange<'a>>,
+pub(super) struct StagedBoards<'a> {
+    boards: BTreeMap<String, PlannedBoard>,
+    log: Vec<BoardLogInsert<'a>>,
 }
 
 /// Board changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct BoardPlan<'a> {
-    found: HashMap<String, HeadRow>,
-    changed: Staged<'a>,
+    stored_heads: HashMap<String, BoardHeadRow>,
+    planned: StagedBoards<'a>,
 }
 
 impl<'a> BoardPlan<'a> {
-    pub(super) fn on(found: HashMap<String, HeadRow>) -> Self {
+    pub(super) fn new(stored_heads: HashMap<String, BoardHeadRow>) -> Self {
         Self {
-            found,
-            changed: Staged::default(),
+            stored_heads,
+            planned: StagedBoards::default(),
         }
     }
 
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
-        self.changed.standing.is_empty()
+        self.planned.boards.is_empty()
     }
 
     /// Returns the heads of all boards that change.
-    pub(super) fn heads(&self) -> impl Iterator<Item = &HeadRow> {
-        self.changed.standing.values().map(|board| &board.row)
+    pub(super) fn changed_heads(&self) -> impl Iterator<Item = &BoardHeadRow> {
+        self.planned.boards.values().map(|board| &board.row)
     }
 
     /// Returns the rows to add to the logs.
-    pub(super) fn log(&self) -> &[LogChange<'a>] {
-        &self.changed.log
+    pub(super) fn log_inserts(&self) -> &[BoardLogInsert<'a>] {
+        &self.planned.log
     }
 
-    /// Returns the rows that may be deleted from the logs.
-    pub(super) fn superfluous(&self) -> impl Iterator<Item = Superfluous<'_>> {
-        let boards = self.changed.standing.iter();
+    /// Returns the boards whose logs may contain rows to be deleted.
+    pub(super) fn prunable_logs(&self) -> impl Iterator<Item = PrunableLog<'_>> {
+        let boards = self.planned.boards.iter();
         boards
-            .filter(|(_, board)| board.has_superfluous_rows())
-            .map(|(name, board)| Superfluous {
+            .filter(|(_, board)| board.has_prunable_rows())
+            .map(|(name, board)| PrunableLog {
                 board: name,
                 floor: board.row.floor,
-                oldest: bound(board.oldest),
+                oldest: clamp_to_i64(board.oldest),
             })
     }
 
-    fn standing(&self, staged: &Staged<'a>, name: &BoardName) -> Result<Standing, PortError> {
+    fn board_state(
+        &self,
+        staged: &StagedBoards<'a>,
+        name: &BoardName,
+    ) -> Result<PlannedBoard, PortError> {
         let key = name.to_string();
-        let decided = staged.standing.get(&key);
-        match decided.or_else(|| self.changed.standing.get(&key)) {
+        let decided = staged.boards.get(&key);
+        match decided.or_else(|| self.planned.boards.get(&key)) {
             Some(board) => Ok(board.clone()),
-            None => match self.found.get(&key) {
-                Some(row) => Standing::read(row),
-                None => Standing::new(name),
+            None => match self.stored_heads.get(&key) {
+                Some(row) => PlannedBoard::from_row(row),
+                None => PlannedBoard::new(name),
             },
         }
     }
 
     /// Stages a change of a board's text, or returns a conflict if the board does not admit it.
-    pub(super) fn change(
+    pub(super) fn stage_change(
         &self,
-        staged: &mut Staged<'a>,
+        staged: &mut StagedBoards<'a>,
         write: &BoardWrite,
-        changes: &'a Prepared,
+        changes: &'a PreparedChangeset,
     ) -> Result<Option<RecordKey>, PortError> {
-        let mut board = self.standing(staged, &write.board)?;
-        if !board.head.admits(write, &changes.actor) {
+        let mut board = self.board_state(staged, &write.board)?;
+        if !board.head.admits_write(write, &changes.actor) {
             return Ok(Some(RecordKey::Board(write.board.clone())));
         }
-        let by = changes.actor.as_str();
+        let actor = changes.actor.as_str();
         let at = Timestamp::from_stored(changes.at.clone());
-        let logged = board.head.change(write.change.clone(), by, &at);
-        board.rewritten |= matches!(logged, Logged::Whole(_));
-        board.oldest = board.oldest.max(board.head.oldest_kept(write.keep));
+        let logged = board.head.apply_change(write.change.clone(), actor, &at);
+        board.rewritten |= matches!(logged, BoardLogRow::Whole(_));
+        board.oldest = board
+            .oldest
+            .max(board.head.oldest_kept_version(write.max_versions));
         // A board's first version is 1.
         let floor = board.row.floor.max(1);
-        board.row = HeadRow::of(&board.head, floor, NO_STAMP)?;
-        let (start, removed) = logged.place();
-        staged.log.push(LogChange {
+        board.row = BoardHeadRow::from_head(&board.head, floor, NO_MTIME)?;
+        let (start, removed) = logged.splice_range();
+        staged.log.push(BoardLogInsert {
             board: board.row.name.clone(),
-            version: number(board.head.version)?,
-            bytes: number(board.head.bytes)?,
+            version: to_i64(board.head.version)?,
+            bytes: to_i64(board.head.bytes)?,
             action: write.action,
-            by,
+            by: actor,
             at: &changes.at,
-            start: number(start)?,
-            removed: number(removed)?,
+            start: to_i64(start)?,
+            removed: to_i64(removed)?,
             logged,
         });
-        staged.standing.insert(board.row.name.clone(), board);
+        staged.boards.insert(board.row.name.clone(), board);
         Ok(None)
     }
 
     /// Stages a change of a board's lease, or returns a conflict if the lease is not the expected one.
-    pub(super) fn lease(
+    pub(super) fn stage_lease(
         &self,
-        staged: &mut Staged<'a>,
-        write: &LeaseWrite,
+        staged: &mut StagedBoards<'a>,
+        write: &BoardLeaseWrite,
     ) -> Result<Option<RecordKey>, PortError> {
-        let mut board = self.standing(staged, &write.board)?;
+        let mut board = self.board_state(staged, &write.board)?;
         if !board.head.admits_lease(write) {
             return Ok(Some(RecordKey::Board(write.board.clone())));
         }
         board.head.lease.clone_from(&write.lease);
-        board.row = HeadRow::of(&board.head, board.row.floor, NO_STAMP)?;
-        staged.standing.insert(board.row.name.clone(), board);
+        board.row = BoardHeadRow::from_head(&board.head, board.row.floor, NO_MTIME)?;
+        staged.boards.insert(board.row.name.clone(), board);
         Ok(None)
     }
 
     /// Adopts the staged changes of a changeset. Returns the version of the last board that it changed.
-    pub(super) fn keep(&mut self, staged: Staged<'a>) -> Option<u64> {
+    pub(super) fn adopt_staged(&mut self, staged: StagedBoards<'a>) -> Option<u64> {
         let last = staged.log.last().map(|row| row.version.unsigned_abs());
-        self.changed.standing.extend(staged.standing);
-        self.changed.log.extend(staged.log);
+        self.planned.boards.extend(staged.boards);
+        self.planned.log.extend(staged.log);
         last
     }
 }

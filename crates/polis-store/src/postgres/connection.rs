@@ -1,11 +1,11 @@
 //! PostgreSQL connections: address parsing, session settings, prepared statements and automatic schema
-//! migrations.
+//! migrations. Connections are not encrypted; an address that requires TLS is refused.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use polis_core::Code;
+use parking_lot::Mutex;
+use polis_core::number::saturating_cast;
 use polis_ops::PortError;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::config::SslMode;
@@ -14,8 +14,11 @@ use tokio_postgres::tls::NoTlsStream;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, Connection, Error, NoTls, Row, Socket, Statement};
 
-use super::error::{from_postgres, is_broken, silent, unreachable};
-use crate::schema::too_new;
+use super::error::{
+    from_postgres, is_connection_lost, server_timeout_error, server_unreachable_error,
+};
+use crate::schema_version::schema_too_new_error;
+use crate::store_failure::StoreFailure;
 
 /// The schema migrations: each is applied once, in order. Append only.
 const MIGRATIONS: &[&str] = &[
@@ -25,52 +28,44 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0004_records_messages.sql"),
     include_str!("../../migrations/postgres/0005_society.sql"),
     include_str!("../../migrations/postgres/0006_person_mail.sql"),
-    include_str!("../../migrations/postgres/0007_over_all.sql"),
+    include_str!("../../migrations/postgres/0007_person_and_command_indexes.sql"),
 ];
 
 /// Advisory lock held while migrating ("polis" in ASCII).
 const MIGRATION_LOCK: i64 = 0x70_6f6c_6973;
 
 /// Delay before reconnecting to a server that is just starting.
-const STARTING: Duration = Duration::from_millis(100);
+const STARTUP_RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A parameter of a statement.
-pub(super) type Parameter<'a> = &'a (dyn ToSql + Sync);
+pub(super) type PgParam<'a> = &'a (dyn ToSql + Sync);
 
 /// Address of the server, and how long to wait for it.
 #[derive(Debug)]
-pub(super) struct Address {
+pub(super) struct ServerAddress {
     config: Config,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
-/// Purpose of a connection.
+/// Purpose of a connection; determines its session settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// Queries.
+pub(super) enum ConnectionPurpose {
+    /// Read queries.
     Read,
-    /// Commits.
+    /// Transactions that commit batches.
     Write,
 }
 
-impl Address {
-    /// Parses an address such as `postgres://user:password@host/database`.
-    pub(super) fn parse(url: &str, patience: Duration) -> Result<Self, PortError> {
+impl ServerAddress {
+    /// Parses an address such as `postgres://user:password@host/database`. Fails with `InvalidConfig` if it
+    /// is invalid or requires TLS.
+    pub(super) fn parse(url: &str, timeout: Duration) -> Result<Self, PortError> {
         // The parser's own error message may quote the address, and with it the password.
-        let mut config: Config = url.parse().map_err(|_| {
-            PortError::new(
-                Code::InvalidConfig,
-                "The store's address is not a PostgreSQL address that polis understands.",
-                "write it as postgres://user:password@host:5432/database; of sslmode, disable and \
-                 prefer are supported",
-            )
-        })?;
+        let mut config: Config = url
+            .parse()
+            .map_err(|_| PortError::from(StoreFailure::InvalidAddress))?;
         if config.get_ssl_mode() == SslMode::Require {
-            return Err(PortError::new(
-                Code::InvalidConfig,
-                "TLS to PostgreSQL is not supported.",
-                "connect over a local socket, a private network or a tunnel, without sslmode=require",
-            ));
+            return Err(PortError::from(StoreFailure::TlsUnsupported));
         }
         // Without TLS support `prefer` is equivalent to `disable`; this saves the negotiation.
         config.ssl_mode(SslMode::Disable);
@@ -78,23 +73,23 @@ impl Address {
             config.application_name("polis");
         }
         config.keepalives_idle(Duration::from_secs(30));
-        Ok(Self { config, patience })
+        Ok(Self { config, timeout })
     }
 
     pub(super) fn deadline(&self) -> Instant {
-        Instant::now() + self.patience
+        Instant::now() + self.timeout
     }
 
     /// Returns the session settings, which are sent with the connection's startup message.
     ///
     /// All our statements are index lookups, and must stay so while tables grow: a plan made when a table was
     /// small must not keep scanning the whole table.
-    fn settings(&self, purpose: Purpose) -> String {
-        let wait = self.patience.as_millis().clamp(1, 2_000_000_000);
+    fn session_settings(&self, purpose: ConnectionPurpose) -> String {
+        let wait = self.timeout.as_millis().clamp(1, 2_000_000_000);
         let of_purpose = match purpose {
             // Where an index provides the order, do not sort, even before the first statistics exist.
-            Purpose::Read => " -c enable_sort=off",
-            Purpose::Write => {
+            ConnectionPurpose::Read => " -c enable_sort=off",
+            ConnectionPurpose::Write => {
                 " -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan"
             }
         };
@@ -106,49 +101,46 @@ impl Address {
         )
     }
 
-    /// Opens a connection whose message loop the caller has to drive.
-    pub(super) async fn dial(
+    /// Opens a connection whose message loop the caller has to drive. Retries while the server is starting.
+    /// Fails with `StoreUnavailable` if it cannot be reached by the deadline, or does not use UTF-8.
+    pub(super) async fn connect(
         &self,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         deadline: Instant,
     ) -> Result<(Client, Connection<Socket, NoTlsStream>), PortError> {
         let mut config = self.config.clone();
-        config.options(self.settings(purpose));
+        config.options(self.session_settings(purpose));
         loop {
             match timeout_at(deadline, config.connect(NoTls)).await {
                 Ok(Ok((client, connection))) => {
                     return match connection.parameter("server_encoding") {
                         Some("UTF8") | None => Ok((client, connection)),
-                        Some(_) => Err(PortError::new(
-                            Code::StoreUnavailable,
-                            "The PostgreSQL database does not use UTF-8.",
-                            "create it with ENCODING 'UTF8'",
-                        )),
+                        Some(_) => Err(PortError::from(StoreFailure::DatabaseNotUtf8)),
                     };
                 }
                 Ok(Err(error)) if error.code() == Some(&SqlState::CANNOT_CONNECT_NOW) => {
-                    if Instant::now() + STARTING >= deadline {
+                    if Instant::now() + STARTUP_RETRY_INTERVAL >= deadline {
                         return Err(from_postgres(error));
                     }
-                    sleep(STARTING).await;
+                    sleep(STARTUP_RETRY_INTERVAL).await;
                 }
                 Ok(Err(error)) if error.code().is_some() => return Err(from_postgres(error)),
-                Ok(Err(error)) => return Err(unreachable().because(error)),
-                Err(elapsed) => return Err(unreachable().because(elapsed)),
+                Ok(Err(error)) => return Err(server_unreachable_error().with_source(error)),
+                Err(elapsed) => return Err(server_unreachable_error().with_source(elapsed)),
             }
         }
     }
 
-    /// Opens a connection.
-    pub(super) async fn open(
+    /// Opens a connection and spawns a task that drives its message loop.
+    pub(super) async fn open_session(
         &self,
-        purpose: Purpose,
+        purpose: ConnectionPurpose,
         deadline: Instant,
-    ) -> Result<Session, PortError> {
-        let (client, connection) = self.dial(purpose, deadline).await?;
+    ) -> Result<PgSession, PortError> {
+        let (client, connection) = self.connect(purpose, deadline).await?;
         // Ends with the client. Its error reaches the callers that wait for an answer.
         tokio::spawn(connection);
-        Ok(Session {
+        Ok(PgSession {
             client,
             statements: Mutex::default(),
         })
@@ -157,39 +149,30 @@ impl Address {
 
 /// A connection and the statements prepared on it.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct PgSession {
     pub(super) client: Client,
     statements: Mutex<HashMap<String, Statement>>,
 }
 
-impl Session {
+impl PgSession {
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
     /// Whether a statement is prepared.
     pub(super) fn is_prepared(&self, sql: &str) -> bool {
-        self.statements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains_key(sql)
+        self.statements.lock().contains_key(sql)
     }
 
     /// Prepares a statement, or returns the one prepared earlier.
-    pub(super) async fn statement(&self, sql: &str) -> Result<Statement, Error> {
-        let known = self
-            .statements
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(sql)
-            .cloned();
-        if let Some(statement) = known {
+    pub(super) async fn prepare_statement(&self, sql: &str) -> Result<Statement, Error> {
+        let prepared = self.statements.lock().get(sql).cloned();
+        if let Some(statement) = prepared {
             return Ok(statement);
         }
         let statement = self.client.prepare(sql).await?;
         self.statements
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
             .insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -198,20 +181,23 @@ impl Session {
     pub(super) async fn query(
         &self,
         sql: &str,
-        parameters: &[Parameter<'_>],
+        parameters: &[PgParam<'_>],
     ) -> Result<Vec<Row>, Error> {
-        let statement = self.statement(sql).await?;
+        let statement = self.prepare_statement(sql).await?;
         self.client.query(&statement, parameters).await
     }
 
     /// Runs statements without parameters and without a result.
-    pub(super) async fn run(&self, sql: &str) -> Result<Vec<Row>, Error> {
+    pub(super) async fn execute_batch(&self, sql: &str) -> Result<Vec<Row>, Error> {
         self.client.batch_execute(sql).await.map(|()| Vec::new())
     }
 }
 
-/// Applies missing migrations.
-pub(super) async fn migrate(session: &Session, deadline: Instant) -> Result<(), PortError> {
+/// Applies missing schema migrations. Fails with `StoreTooNew` if a newer polis has migrated the database.
+pub(super) async fn apply_migrations(
+    session: &PgSession,
+    deadline: Instant,
+) -> Result<(), PortError> {
     timeout_at(deadline, async {
         let version = match schema_version(session).await {
             // The table does not exist yet.
@@ -219,31 +205,32 @@ pub(super) async fn migrate(session: &Session, deadline: Instant) -> Result<(), 
             other => other.map_err(from_postgres)?,
         };
         if version < MIGRATIONS.len() {
-            return apply_missing(session).await;
+            return apply_missing_migrations(session).await;
         }
-        known(version)
+        check_schema_version(version)
     })
     .await
-    .unwrap_or_else(|_| Err(silent()))
+    .unwrap_or_else(|_| Err(server_timeout_error()))
 }
 
-fn known(version: usize) -> Result<(), PortError> {
+fn check_schema_version(version: usize) -> Result<(), PortError> {
     if version > MIGRATIONS.len() {
-        return Err(too_new(version, MIGRATIONS.len()));
+        return Err(schema_too_new_error(version, MIGRATIONS.len()));
     }
     Ok(())
 }
 
-async fn schema_version(session: &Session) -> Result<usize, Error> {
+async fn schema_version(session: &PgSession) -> Result<usize, Error> {
     let sql = "SELECT coalesce(max(version), 0) FROM polis_schema";
     let row = session.client.query_one(sql, &[]).await?;
     let version: i64 = row.try_get(0)?;
-    Ok(usize::try_from(version).unwrap_or(usize::MAX))
+    Ok(saturating_cast::<usize>(version))
 }
 
 /// Applies the missing migrations in one transaction; other processes that start now wait for it.
-async fn apply_missing(session: &Session) -> Result<(), PortError> {
-    let run = |sql: String| async move { session.run(&sql).await.map_err(cannot_create) };
+async fn apply_missing_migrations(session: &PgSession) -> Result<(), PortError> {
+    let run =
+        |sql: String| async move { session.execute_batch(&sql).await.map_err(migration_error) };
     run(format!(
         "BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK}); \
          CREATE TABLE IF NOT EXISTS polis_schema (version BIGINT PRIMARY KEY)"
@@ -251,7 +238,7 @@ async fn apply_missing(session: &Session) -> Result<(), PortError> {
     .await?;
     // Another process may have migrated while we waited for the lock.
     let version = schema_version(session).await.map_err(from_postgres)?;
-    known(version)?;
+    check_schema_version(version)?;
     for (step, number) in MIGRATIONS.iter().zip(1..).skip(version) {
         run(format!(
             "{step}; INSERT INTO polis_schema (version) VALUES ({number})"
@@ -261,14 +248,9 @@ async fn apply_missing(session: &Session) -> Result<(), PortError> {
     run("COMMIT".to_owned()).await.map(|_| ())
 }
 
-fn cannot_create(error: Error) -> PortError {
-    if error.code() == Some(&SqlState::INVALID_SCHEMA_NAME) && !is_broken(&error) {
-        return PortError::new(
-            Code::StoreUnavailable,
-            "The PostgreSQL role has no schema to put its tables in.",
-            "create the schema that its search_path names",
-        )
-        .because(error);
+fn migration_error(error: Error) -> PortError {
+    if error.code() == Some(&SqlState::INVALID_SCHEMA_NAME) && !is_connection_lost(&error) {
+        return PortError::from(StoreFailure::NoSchema).with_source(error);
     }
     from_postgres(error)
 }

@@ -1,61 +1,46 @@
-//! Maps PostgreSQL errors to [`PortError`]s with a polis error code, a message and a hint.
+//! Errors of the PostgreSQL store: maps driver errors to [`PortError`]s, distinguishes a lost connection from a
+//! refused statement, and builds the store's own errors (timeout, not committed, outcome of a commit unknown,
+//! damaged row). Callers decide about retries.
 
 use std::error::Error as _;
 use std::io;
 
-use polis_core::Code;
+use polis_core::Refusal;
 use polis_ops::PortError;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
+use crate::store_failure::StoreFailure;
+
 /// Converts an error. The cause is kept as the error source; neither contains the connection's address.
 pub(super) fn from_postgres(error: Error) -> PortError {
-    if is_broken(&error) {
-        return unreachable().because(error);
+    if is_connection_lost(&error) {
+        return server_unreachable_error().with_source(error);
     }
-    let new = |code, message: &str, hint: &str| PortError::new(code, message, hint);
     let failure = match error.code() {
-        Some(&SqlState::DISK_FULL) => new(
-            Code::StoreFull,
-            "The disk of the PostgreSQL server is full; nothing was changed.",
-            "free some space there and retry",
-        ),
-        Some(&SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE) => new(
-            Code::StoreReadOnly,
-            "The store cannot be written; nothing was changed.",
-            "check the rights of the PostgreSQL role, and that the server is not a standby",
-        ),
-        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => new(
-            Code::StoreBusy,
-            "The store stayed locked by another program until the time was up; nothing was changed.",
-            "retry; if it persists, look at pg_stat_activity for a transaction that stays open",
-        ),
-        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => new(
-            Code::StoreCorrupt,
-            "The PostgreSQL server found damaged data.",
-            "restore the database from a backup",
-        ),
+        Some(&SqlState::DISK_FULL) => StoreFailure::ServerDiskFull,
+        Some(&SqlState::READ_ONLY_SQL_TRANSACTION | &SqlState::INSUFFICIENT_PRIVILEGE) => {
+            StoreFailure::RoleCannotWrite
+        }
+        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED) => {
+            StoreFailure::TransactionHoldsLock
+        }
+        Some(&SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED) => {
+            StoreFailure::ServerDataDamaged
+        }
         Some(
             &SqlState::INVALID_PASSWORD
             | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION
             | &SqlState::INVALID_CATALOG_NAME,
-        ) => new(
-            Code::StoreUnavailable,
-            "The PostgreSQL server does not let this role into this database.",
-            "check user, password and database name of the store's address",
-        ),
-        Some(&SqlState::TOO_MANY_CONNECTIONS) => new(
-            Code::StoreUnavailable,
-            "The PostgreSQL server takes no more connections.",
-            "raise max_connections, or run fewer processes",
-        ),
+        ) => StoreFailure::AccessRefused,
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => StoreFailure::TooManyConnections,
         _ => return PortError::internal("The PostgreSQL store", error),
     };
-    failure.because(error)
+    PortError::from(failure).with_source(error)
 }
 
 /// Whether the error means that the connection is lost, as opposed to a rejected statement.
-pub(super) fn is_broken(error: &Error) -> bool {
+pub(super) fn is_connection_lost(error: &Error) -> bool {
     match error.code() {
         Some(code) => {
             matches!(
@@ -76,54 +61,36 @@ pub(super) fn is_broken(error: &Error) -> bool {
 }
 
 /// Returns the error for a server that cannot be reached.
-pub(super) fn unreachable() -> PortError {
-    PortError::new(
-        Code::StoreUnavailable,
-        "The PostgreSQL server cannot be reached.",
-        "check that it runs and that the store's address is right; polis reconnects by itself",
-    )
+pub(super) fn server_unreachable_error() -> PortError {
+    PortError::from(StoreFailure::ServerUnreachable)
 }
 
 /// Returns the error for a server that does not answer in time.
-pub(super) fn silent() -> PortError {
-    PortError::new(
-        Code::StoreBusy,
-        "The PostgreSQL server did not answer in time.",
-        "check the server's load and the network, and retry",
-    )
+pub(super) fn server_timeout_error() -> PortError {
+    PortError::from(StoreFailure::ServerTimeout)
 }
 
 /// Returns the error for a connection that broke before anything was committed.
-pub(super) fn not_committed(error: PortError) -> PortError {
+pub(super) fn not_committed_error(error: PortError) -> PortError {
     PortError {
-        message: "The connection to the PostgreSQL server broke. Nothing was changed.".to_owned(),
-        hint: "retry; polis reconnects by itself".to_owned(),
+        reason: Refusal::from(StoreFailure::ConnectionBroke).reason,
         ..error
     }
 }
 
 /// Returns the error for a connection that broke during the commit, so that its outcome is unknown.
-pub(super) fn unknown() -> PortError {
-    PortError::new(
-        Code::CommitUnknown,
-        "The connection to the PostgreSQL server broke while committing; whether the change was \
-         made could not be learned.",
-        "read the state before you try again",
-    )
+pub(super) fn commit_unknown_error() -> PortError {
+    PortError::from(StoreFailure::CommitUnknown)
 }
 
 /// Returns the error for a row that polis cannot have written.
-pub(super) fn damaged() -> PortError {
-    PortError::new(
-        Code::StoreCorrupt,
-        "A row of the store is damaged.",
-        "restore the database from a backup",
-    )
+pub(super) fn damaged_row_error() -> PortError {
+    PortError::from(StoreFailure::PostgresRowDamaged)
 }
 
 /// Clones an error, for each further request that it affects.
-pub(super) fn copy(error: &PortError) -> PortError {
-    let copied = PortError::new(error.code, error.message.clone(), error.hint.clone());
+pub(super) fn clone_error(error: &PortError) -> PortError {
+    let copied = error.without_source();
     let mut causes = Vec::new();
     let mut next: Option<&(dyn std::error::Error + 'static)> =
         error.source.as_deref().map(|e| e as _);
@@ -134,6 +101,6 @@ pub(super) fn copy(error: &PortError) -> PortError {
     if causes.is_empty() {
         copied
     } else {
-        copied.because(causes.join(": "))
+        copied.with_source(causes.join(": "))
     }
 }

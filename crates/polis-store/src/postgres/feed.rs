@@ -1,8 +1,9 @@
-//! Notifies waiters of new events, regardless of which process committed them.
+//! Event feed (LISTEN/NOTIFY): wakes waiters when this or any other process has committed events.
 //!
-//! Every committer sends a NOTIFY in its transaction; each process that has waiters runs a task that LISTENs.
-//! Other schemas in the same database use the same channel, so a notification only means "check". The task
-//! also polls once per interval, in case a notification is lost.
+//! Every transaction that appends events sends a NOTIFY; each process that has waiters runs a task that
+//! LISTENs on a connection of its own, and reconnects if it is lost. Other schemas in the same database use
+//! the same channel, so a notification only means "check". The task also polls once a second, in case a
+//! notification is lost.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -12,28 +13,28 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::AsyncMessage;
 
-use super::connection::{Address, Purpose};
-use super::plan::LOG_HEAD;
+use super::batch_plan::LOG_HEAD_MARK;
+use super::connection::{ConnectionPurpose, ServerAddress};
 
-/// Polling interval when no notification arrives.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Maximum time between two reads of the newest sequence number.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Delay before reconnecting.
-const CONNECT_AGAIN: Duration = Duration::from_millis(250);
+/// Delay before reconnecting after the connection was lost.
+const RECONNECT_BACKOFF: Duration = Duration::from_millis(250);
 
 /// Publishes the newest event's sequence number; its task ends when there are no subscribers left.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub(super) struct NotifyEventFeed {
     receiver: watch::Receiver<u64>,
 }
 
-impl Feed {
-    pub(super) fn start(address: Arc<Address>) -> Self {
+impl NotifyEventFeed {
+    pub(super) fn start(address: Arc<ServerAddress>) -> Self {
         let (sender, receiver) = watch::channel(0);
         tokio::spawn(async move {
             tokio::select! {
                 () = sender.closed() => {}
-                () = follow(&address, &sender) => {}
+                () = listen_forever(&address, &sender) => {}
             }
         });
         Self { receiver }
@@ -45,40 +46,42 @@ impl Feed {
 }
 
 /// Listens, and reconnects when the connection ends. While it cannot connect, waiters poll for themselves.
-async fn follow(address: &Address, sender: &watch::Sender<u64>) {
+async fn listen_forever(address: &ServerAddress, sender: &watch::Sender<u64>) {
     loop {
         // Any failure is handled by reconnecting.
-        let _ = listen(address, sender).await;
-        sleep(CONNECT_AGAIN).await;
+        let _ = listen_until_disconnect(address, sender).await;
+        sleep(RECONNECT_BACKOFF).await;
     }
 }
 
-async fn listen(
-    address: &Address,
+async fn listen_until_disconnect(
+    address: &ServerAddress,
     sender: &watch::Sender<u64>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    let (client, mut connection) = address.dial(Purpose::Read, address.deadline()).await?;
-    let news = Arc::new(Notify::new());
-    let told = Arc::clone(&news);
+    let (client, mut connection) = address
+        .connect(ConnectionPurpose::Read, address.deadline())
+        .await?;
+    let notify = Arc::new(Notify::new());
+    let notifier = Arc::clone(&notify);
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
             if matches!(message, AsyncMessage::Notification(_)) {
-                told.notify_one();
+                notifier.notify_one();
             }
         }
-        told.notify_one();
+        notifier.notify_one();
     });
-    timeout(
-        address.patience,
-        client.batch_execute("LISTEN polis_events"),
-    )
-    .await??;
-    let look = client.prepare("SELECT value FROM marks WHERE name = $1");
-    let look = timeout(address.patience, look).await??;
+    timeout(address.timeout, client.batch_execute("LISTEN polis_events")).await??;
+    let statement = client.prepare("SELECT value FROM marks WHERE name = $1");
+    let statement = timeout(address.timeout, statement).await??;
     loop {
-        let row = timeout(address.patience, client.query_one(&look, &[&LOG_HEAD])).await??;
+        let row = timeout(
+            address.timeout,
+            client.query_one(&statement, &[&LOG_HEAD_MARK]),
+        )
+        .await??;
         let last = row.try_get::<_, i64>(0)?.unsigned_abs();
-        sender.send_if_modified(|seen| std::mem::replace(seen, last) != last);
-        let _ = timeout(LOOK_EVERY, news.notified()).await;
+        sender.send_if_modified(|current| std::mem::replace(current, last) != last);
+        let _ = timeout(POLL_INTERVAL, notify.notified()).await;
     }
 }

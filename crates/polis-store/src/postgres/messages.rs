@@ -1,4 +1,4 @@
-//! Messages: plans the message writes of a batch, and reads mailboxes.
+//! Messages in PostgreSQL: plans the message writes of a batch of changesets, and reads mailboxes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,34 +6,35 @@ use polis_core::message::{Message, NewMessage};
 use polis_core::society::RunId;
 use polis_core::{AgentId, RecordKey};
 use polis_ops::PortError;
-use polis_ops::port::{Mailbox, MailboxQuery, PersonMailQuery};
+use polis_ops::port::{MailboxKey, MailboxQuery, PersonMailQuery};
 use tokio_postgres::{Error, Row};
 
-use super::connection::Parameter;
-use super::pool::Pool;
-use super::read::{column, parameters};
+use super::connection::PgParam;
+use super::pool::ReadPool;
+use super::read_queries::{query_params, read_column};
 use crate::message_row::{
-    MessageRow, NEXT_DELIVERY, NEXT_DELIVERY_OF_ANY, WAITING, mailbox as mailbox_sql, mailbox_key,
-    one as one_sql, person_mail as person_mail_sql, waiting_mailbox,
+    MessageRow, SELECT_NEXT_DELIVERY, SELECT_NEXT_DELIVERY_ANY_MAILBOX, UNREAD_AGENT_MAIL,
+    mailbox_page_key, mailbox_page_sql as mailbox_sql, parse_mailbox_row,
+    person_mail_query as person_mail_sql, select_message_sql as one_sql,
 };
-use crate::row::bound;
+use crate::task_row::clamp_to_i64;
 
 /// Mark with the number of the newest message. It is only changed while holding the lock on the log head, so
 /// messages become visible in the order of their numbers.
-pub(super) const MESSAGE_NUMBER: &str = "message-number";
+pub(super) const MESSAGE_NUMBER_MARK: &str = "message-number";
 
 /// Selects which of these ids are unread messages of these mailboxes.
-pub(super) const UNREAD: &str = "SELECT m.id, m.recipient FROM unnest($1::text[], $2::bigint[]) AS n (recipient, id) \
+pub(super) const SELECT_UNREAD: &str = "SELECT m.id, m.recipient FROM unnest($1::text[], $2::bigint[]) AS n (recipient, id) \
      JOIN messages AS m ON m.recipient = n.recipient AND m.id = n.id WHERE m.read_at IS NULL";
 pub(super) const INSERT_MESSAGES: &str = "INSERT INTO messages (id, recipient, sender, at, deliver_at, reply_to, payload, task) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::text[], $8::text[])";
 // Runs after the inserts: a batch may contain both the sending and the reading of a message.
-pub(super) const READ_MESSAGES: &str = "UPDATE messages SET read_at = n.at \
+pub(super) const MARK_MESSAGES_READ: &str = "UPDATE messages SET read_at = n.at \
      FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n (recipient, id, at) \
      WHERE messages.recipient = n.recipient AND messages.id = n.id";
 
-/// Decodes the result of [`UNREAD`].
-pub(super) fn found(rows: &[Row]) -> Result<HashMap<i64, String>, Error> {
+/// Decodes the result of [`SELECT_UNREAD`].
+pub(super) fn decode_unread(rows: &[Row]) -> Result<HashMap<i64, String>, Error> {
     rows.iter()
         .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)))
         .collect()
@@ -41,7 +42,7 @@ pub(super) fn found(rows: &[Row]) -> Result<HashMap<i64, String>, Error> {
 
 /// A message to be inserted.
 #[derive(Debug)]
-struct Sent<'a> {
+struct PlannedMessage<'a> {
     id: i64,
     message: &'a NewMessage,
     reply_to: Option<i64>,
@@ -52,13 +53,13 @@ struct Sent<'a> {
 pub(super) struct MessagePlan<'a> {
     /// The unread messages by id, with their recipient.
     unread: HashMap<i64, String>,
-    sent: Vec<Sent<'a>>,
+    sent: Vec<PlannedMessage<'a>>,
     /// The messages marked as read by id, with recipient and time.
     read: BTreeMap<i64, (&'a str, &'a str)>,
 }
 
 impl<'a> MessagePlan<'a> {
-    pub(super) fn on(unread: HashMap<i64, String>) -> Self {
+    pub(super) fn new(unread: HashMap<i64, String>) -> Self {
         Self {
             unread,
             ..Self::default()
@@ -70,18 +71,18 @@ impl<'a> MessagePlan<'a> {
     }
 
     /// Returns the first of these ids that is not an unread message in this mailbox.
-    pub(super) fn conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
+    pub(super) fn find_conflict(&self, recipient: &AgentId, ids: &[u64]) -> Option<RecordKey> {
         let unread = |id: &u64| {
-            let whose = self.unread.get(&bound(*id));
-            whose.is_some_and(|owner| owner == recipient.as_str())
+            let mailbox = self.unread.get(&clamp_to_i64(*id));
+            mailbox.is_some_and(|owner| owner == recipient.as_str())
         };
         let id = ids.iter().find(|id| !unread(id))?;
         Some(RecordKey::Message(*id))
     }
 
-    pub(super) fn send(&mut self, id: i64, message: &'a NewMessage, reply_to: Option<i64>) {
+    pub(super) fn plan_send(&mut self, id: i64, message: &'a NewMessage, reply_to: Option<i64>) {
         self.unread.insert(id, message.to.to_string());
-        self.sent.push(Sent {
+        self.sent.push(PlannedMessage {
             id,
             message,
             reply_to,
@@ -93,8 +94,8 @@ impl<'a> MessagePlan<'a> {
         self.sent.last().map(|sent| (sent.id, sent.message))
     }
 
-    pub(super) fn mark_read(&mut self, recipient: &'a AgentId, ids: &[u64], at: &'a str) {
-        for id in ids.iter().map(|id| bound(*id)) {
+    pub(super) fn plan_mark_read(&mut self, recipient: &'a AgentId, ids: &[u64], at: &'a str) {
+        for id in ids.iter().map(|id| clamp_to_i64(*id)) {
             self.unread.remove(&id);
             self.read.insert(id, (recipient.as_str(), at));
         }
@@ -118,7 +119,7 @@ pub(super) struct MessageColumns<'a> {
 }
 
 impl<'a> MessageColumns<'a> {
-    pub(super) fn of(plan: &'a MessagePlan<'_>) -> Self {
+    pub(super) fn from_plan(plan: &'a MessagePlan<'_>) -> Self {
         let mut all = Self::default();
         for (id, (reader, at)) in &plan.read {
             all.reader.push(reader);
@@ -132,22 +133,22 @@ impl<'a> MessageColumns<'a> {
             all.at.push(sent.message.created_at.as_str());
             all.deliver_at.push(sent.message.deliver_at);
             all.reply_to.push(sent.reply_to);
-            all.payload.push(sent.message.payload.text());
+            all.payload.push(sent.message.payload.as_str());
             let run = sent.message.run.as_ref();
             all.task.push(run.map_or("", RunId::as_str));
         }
         all
     }
 
-    pub(super) fn sends(&self) -> bool {
+    pub(super) fn has_inserts(&self) -> bool {
         !self.id.is_empty()
     }
 
-    pub(super) fn reads(&self) -> bool {
+    pub(super) fn has_reads(&self) -> bool {
         !self.read.is_empty()
     }
 
-    pub(super) fn sent(&self) -> [Parameter<'_>; 8] {
+    pub(super) fn insert_params(&self) -> [PgParam<'_>; 8] {
         [
             &self.id,
             &self.recipient,
@@ -160,80 +161,91 @@ impl<'a> MessageColumns<'a> {
         ]
     }
 
-    pub(super) fn read(&self) -> [Parameter<'_>; 3] {
+    pub(super) fn mark_read_params(&self) -> [PgParam<'_>; 3] {
         [&self.reader, &self.read, &self.read_at]
     }
 }
 
-fn message(row: &Row) -> Result<Message, PortError> {
+fn parse_message(row: &Row) -> Result<Message, PortError> {
     MessageRow {
-        id: column(row, 0)?,
-        sender: column(row, 1)?,
-        recipient: column(row, 2)?,
-        at: column(row, 3)?,
-        deliver_at: column(row, 4)?,
-        reply_to: column(row, 5)?,
-        payload: column(row, 6)?,
-        read_at: column(row, 7)?,
-        task: column(row, 8)?,
+        id: read_column(row, 0)?,
+        sender: read_column(row, 1)?,
+        recipient: read_column(row, 2)?,
+        at: read_column(row, 3)?,
+        deliver_at: read_column(row, 4)?,
+        reply_to: read_column(row, 5)?,
+        payload: read_column(row, 6)?,
+        read_at: read_column(row, 7)?,
+        task: read_column(row, 8)?,
     }
-    .message()
+    .into_message()
 }
 
-pub(super) async fn mailbox(pool: &Pool, query: &MailboxQuery) -> Result<Vec<Message>, PortError> {
-    let (recipient, after) = (query.recipient.as_str(), bound(query.after));
+pub(super) async fn select_mailbox_page(
+    pool: &ReadPool,
+    query: &MailboxQuery,
+) -> Result<Vec<Message>, PortError> {
+    let (recipient, after) = (query.recipient.as_str(), clamp_to_i64(query.after));
     let limit = i64::from(query.limit);
-    let mut parameters: Vec<Parameter<'_>> = vec![&recipient, &after, &query.now];
+    let mut parameters: Vec<PgParam<'_>> = vec![&recipient, &after, &query.now];
     let run = query.run.as_ref().map(RunId::as_str);
     if let Some(run) = &run {
         parameters.push(run);
     }
     parameters.push(&limit);
     let rows = pool.query(&mailbox_sql(query), &parameters).await?;
-    rows.iter().map(message).collect()
+    rows.iter().map(parse_message).collect()
 }
 
-pub(super) async fn person_mail(
-    pool: &Pool,
+pub(super) async fn select_person_mail(
+    pool: &ReadPool,
     query: &PersonMailQuery,
 ) -> Result<Vec<Message>, PortError> {
-    let asked = person_mail_sql(query);
-    let rows = pool.query(&asked.text, &parameters(&asked)).await?;
-    rows.iter().map(message).collect()
+    let statement = person_mail_sql(query);
+    let rows = pool
+        .query(&statement.text, &query_params(&statement))
+        .await?;
+    rows.iter().map(parse_message).collect()
 }
 
-pub(super) async fn one(pool: &Pool, id: u64) -> Result<Option<Message>, PortError> {
-    let rows = pool.query(&one_sql(), &[&bound(id)]).await?;
-    rows.first().map(message).transpose()
+pub(super) async fn select_message(pool: &ReadPool, id: u64) -> Result<Option<Message>, PortError> {
+    let rows = pool.query(&one_sql(), &[&clamp_to_i64(id)]).await?;
+    rows.first().map(parse_message).transpose()
 }
 
-pub(super) async fn next_delivery(
-    pool: &Pool,
+pub(super) async fn select_next_delivery(
+    pool: &ReadPool,
     recipient: &AgentId,
     now: i64,
 ) -> Result<Option<i64>, PortError> {
     let rows = pool
-        .query(NEXT_DELIVERY, &[&recipient.as_str(), &now])
+        .query(SELECT_NEXT_DELIVERY, &[&recipient.as_str(), &now])
         .await?;
-    rows.first().map_or(Ok(None), |row| column(row, 0))
+    rows.first().map_or(Ok(None), |row| read_column(row, 0))
 }
 
-pub(super) async fn next_delivery_of_any(pool: &Pool, now: i64) -> Result<Option<i64>, PortError> {
-    let rows = pool.query(NEXT_DELIVERY_OF_ANY, &[&now]).await?;
-    rows.first().map_or(Ok(None), |row| column(row, 0))
-}
-
-/// Returns the mailboxes with deliverable unread messages. One index step each: the recursive query jumps to
-/// the next mailbox, past all messages of the previous one; the limit ends the recursion.
-pub(super) async fn waiting(
-    pool: &Pool,
+pub(super) async fn select_next_delivery_any_mailbox(
+    pool: &ReadPool,
     now: i64,
-    after: Option<&Mailbox>,
+) -> Result<Option<i64>, PortError> {
+    let rows = pool
+        .query(SELECT_NEXT_DELIVERY_ANY_MAILBOX, &[&now])
+        .await?;
+    rows.first().map_or(Ok(None), |row| read_column(row, 0))
+}
+
+/// Returns the mailboxes of agents with deliverable unread messages; the person's mailbox is not included.
+/// One index step each: the recursive query jumps to the next mailbox, past all messages of the previous one;
+/// the limit ends the recursion.
+pub(super) async fn select_waiting_mailboxes(
+    pool: &ReadPool,
+    now: i64,
+    after: Option<&MailboxKey>,
     limit: u32,
-) -> Result<Vec<Mailbox>, PortError> {
+) -> Result<Vec<MailboxKey>, PortError> {
     let next = |task: &str, recipient: &str| {
         format!(
-            "SELECT task, recipient FROM messages WHERE {WAITING} AND (task, recipient) > ({task}, {recipient}) \
+            "SELECT task, recipient FROM messages WHERE {UNREAD_AGENT_MAIL} AND (task, recipient) > ({task}, {recipient}) \
              AND deliver_at + 0 <= $3 ORDER BY task, recipient LIMIT 1"
         )
     };
@@ -244,11 +256,11 @@ pub(super) async fn waiting(
         next("$1", "$2"),
         next("w.task", "w.recipient"),
     );
-    let (task, recipient) = mailbox_key(after);
+    let (task, recipient) = mailbox_page_key(after);
     let rows = pool
         .query(&sql, &[&task, &recipient, &now, &i64::from(limit)])
         .await?;
     rows.iter()
-        .map(|row| waiting_mailbox(column(row, 0)?, column(row, 1)?))
+        .map(|row| parse_mailbox_row(read_column(row, 0)?, read_column(row, 1)?))
         .collect()
 }

@@ -1,10 +1,10 @@
 //! Task rows as one array parameter per column, for bulk inserts and updates with `unnest`.
 
-use super::connection::Parameter;
-use super::plan::{Plan, TaskChange};
-use crate::row::TaskRow;
+use super::batch_plan::{BatchPlan, TaskChange};
+use super::connection::PgParam;
+use crate::task_row::TaskRow;
 
-/// Columns of task rows.
+/// Task rows, as one array per column.
 #[derive(Debug, Default)]
 pub(super) struct TaskColumns<'a> {
     pub(super) id: Vec<i64>,
@@ -28,19 +28,22 @@ pub(super) struct TaskColumns<'a> {
 }
 
 impl<'a> TaskColumns<'a> {
-    pub(super) fn of(plan: &Plan<'a>, wanted: impl Fn(&TaskChange<'_>) -> bool) -> Self {
+    pub(super) fn from_plan(
+        plan: &BatchPlan<'a>,
+        is_selected: impl Fn(&TaskChange<'_>) -> bool,
+    ) -> Self {
         let mut all = Self::default();
         for (id, change) in &plan.tasks {
             if let Some(row) = change.row
-                && wanted(change)
+                && is_selected(change)
             {
-                all.push(*id, change, row);
+                all.push_row(*id, change, row);
             }
         }
         all
     }
 
-    fn push(&mut self, id: i64, change: &TaskChange<'a>, row: &'a TaskRow) {
+    fn push_row(&mut self, id: i64, change: &TaskChange<'a>, row: &'a TaskRow) {
         self.id.push(id);
         self.revision.push(row.revision);
         self.version.push(row.version);
@@ -50,7 +53,7 @@ impl<'a> TaskColumns<'a> {
         self.required_role.push(&row.required_role);
         self.task_type.push(&row.task_type);
         self.standing.push(row.standing);
-        self.open_blockers.push(change.open_blockers);
+        self.open_blockers.push(change.blocker_change);
         self.lease_until.push(row.lease_until);
         self.blocked_by.push(&row.blocked_by);
         self.blocks.push(&row.blocks);
@@ -62,7 +65,7 @@ impl<'a> TaskColumns<'a> {
     }
 
     /// Returns all columns, in the order of [`crate::sql::TASK_COLUMNS`].
-    pub(super) fn all(&self) -> Vec<Parameter<'_>> {
+    pub(super) fn as_params(&self) -> Vec<PgParam<'_>> {
         vec![
             &self.id,
             &self.revision,
@@ -86,8 +89,8 @@ impl<'a> TaskColumns<'a> {
     }
 
     /// Returns all columns except the creation time, which never changes.
-    pub(super) fn without_creation(&self) -> Vec<Parameter<'_>> {
-        let mut all = self.all();
+    pub(super) fn update_params(&self) -> Vec<PgParam<'_>> {
+        let mut all = self.as_params();
         all.remove(13);
         all
     }

@@ -1,13 +1,14 @@
-//! Group commit: one task with one connection combines all pending changesets into one transaction.
+//! Group commit: one task with one connection combines all pending changesets into one transaction. A stream
+//! of changesets ([`commit_stream`]) gets a transaction and a connection of its own.
 //!
-//! If the connection breaks during COMMIT, the writer looks up the transaction's status on a new connection
-//! ([`fate`]), so that the caller learns whether the change was made.
+//! If COMMIT is not answered, the writer looks up the transaction's status on a new connection
+//! ([`resolve_commit_outcome`]). Only if that fails too does the caller get `CommitUnknown`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use polis_core::{Changeset, Code};
-use polis_ops::port::{ChangesetSource, Outcome};
+use polis_core::{Changeset, RefusalCode};
+use polis_ops::port::{ChangesetSource, CommitOutcome};
 use polis_ops::{PortError, Receipt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
@@ -15,197 +16,217 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_postgres::error::SqlState;
 
-use super::connection::{Address, Parameter, Purpose, Session};
-use super::error::{copy, damaged, from_postgres, is_broken, not_committed, silent, unknown};
-use super::plan::{Needs, Plan, Witness};
-use super::transaction::{self, Failure};
-use crate::prepared::Prepared;
+use super::batch_plan::{BatchPlan, BatchReadSet, CommitWitness};
+use super::connection::{ConnectionPurpose, PgParam, PgSession, ServerAddress};
+use super::error::{
+    clone_error, commit_unknown_error, damaged_row_error, from_postgres, is_connection_lost,
+    not_committed_error, server_timeout_error,
+};
+use super::transaction::{self, BatchWriteError};
+use crate::prepared_changeset::PreparedChangeset;
 
 /// Maximum number of changesets in one transaction, and the approximate maximum of their bytes.
-const MOST: usize = 512;
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BATCH_CHANGESETS: usize = 512;
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
 /// How many changesets are taken from a source before yielding to other tasks on this thread.
-const IN_A_ROW: usize = 16;
+const CHANGESETS_PER_YIELD: usize = 16;
 
 /// Delay before asking again for the status of a transaction.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const STATUS_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Additional wait beyond the server's lock timeout, so that the server can report the timeout itself.
-const GRACE: Duration = Duration::from_millis(500);
+const LOCK_TIMEOUT_GRACE: Duration = Duration::from_millis(500);
 
-type Answer = Result<Outcome, PortError>;
+type CommitResult = Result<CommitOutcome, PortError>;
 
-struct Request {
-    changes: Prepared,
-    answer: oneshot::Sender<Answer>,
+struct CommitRequest {
+    changes: PreparedChangeset,
+    reply: oneshot::Sender<CommitResult>,
 }
 
 /// Handle of the writer task, which ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct Writer {
-    queue: mpsc::UnboundedSender<Request>,
+pub(super) struct WriterTask {
+    queue: mpsc::UnboundedSender<CommitRequest>,
 }
 
-impl Writer {
-    pub(super) fn start(address: Arc<Address>) -> Self {
+impl WriterTask {
+    pub(super) fn start(address: Arc<ServerAddress>) -> Self {
         let (queue, requests) = mpsc::unbounded_channel();
-        tokio::spawn(serve(address, requests));
+        tokio::spawn(run_writer_task(address, requests));
         Self { queue }
     }
 
-    pub(super) async fn commit(&self, changes: Changeset) -> Answer {
+    pub(super) async fn commit(&self, changes: Changeset) -> CommitResult {
         // Rows and JSON are built by the caller, so that the writer task only writes.
-        let changes = Prepared::of(changes)?;
+        let changes = PreparedChangeset::from_changeset(changes)?;
         let (answer, answered) = oneshot::channel();
-        let gone = || PortError::internal("The writer task", "it ended");
+        let writer_ended = || PortError::internal("The writer task", "it ended");
         self.queue
-            .send(Request { changes, answer })
-            .map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
+            .send(CommitRequest {
+                changes,
+                reply: answer,
+            })
+            .map_err(|_| writer_ended())?;
+        answered.await.map_err(|_| writer_ended())?
     }
 }
 
-async fn serve(address: Arc<Address>, mut requests: mpsc::UnboundedReceiver<Request>) {
-    let mut committer = Committer {
+async fn run_writer_task(
+    address: Arc<ServerAddress>,
+    mut requests: mpsc::UnboundedReceiver<CommitRequest>,
+) {
+    let mut committer = BatchCommitter {
         address,
         session: None,
     };
     while let Some(first) = requests.recv().await {
-        let mut bytes = first.changes.size();
+        let mut bytes = first.changes.approximate_size();
         let mut batch = vec![first];
-        while batch.len() < MOST
-            && bytes < MOST_BYTES
+        while batch.len() < MAX_BATCH_CHANGESETS
+            && bytes < MAX_BATCH_BYTES
             && let Ok(request) = requests.try_recv()
         {
-            bytes += request.changes.size();
+            bytes += request.changes.approximate_size();
             batch.push(request);
         }
-        match committer.commit(&batch).await {
-            Ok(outcomes) => answer_all(batch, outcomes),
+        match committer.commit_batch(&batch).await {
+            Ok(outcomes) => reply_all(batch, outcomes),
             // An internal error may be caused by a single changeset: each gets its own transaction and its
             // own result.
-            Err(error) if error.code == Code::Internal && batch.len() > 1 => {
+            Err(error) if error.code == RefusalCode::Internal && batch.len() > 1 => {
                 for request in batch {
-                    let alone = committer.commit(std::slice::from_ref(&request)).await;
-                    let outcome = alone.and_then(|mut o| o.pop().ok_or_else(damaged));
-                    let _ = request.answer.send(outcome);
+                    let alone = committer.commit_batch(std::slice::from_ref(&request)).await;
+                    let outcome = alone.and_then(|mut o| o.pop().ok_or_else(damaged_row_error));
+                    let _ = request.reply.send(outcome);
                 }
             }
             Err(error) => {
                 for request in batch {
-                    let _ = request.answer.send(Err(copy(&error)));
+                    let _ = request.reply.send(Err(clone_error(&error)));
                 }
             }
         }
     }
 }
 
-fn answer_all(batch: Vec<Request>, outcomes: Vec<Outcome>) {
+fn reply_all(batch: Vec<CommitRequest>, outcomes: Vec<CommitOutcome>) {
     for (request, outcome) in batch.into_iter().zip(outcomes) {
-        let _ = request.answer.send(Ok(outcome));
+        let _ = request.reply.send(Ok(outcome));
     }
 }
 
-/// Opens a connection that is ready to commit.
-async fn open(address: &Address, deadline: Instant, plain: bool) -> Result<Session, PortError> {
-    let session = address.open(Purpose::Write, deadline).await?;
-    match timeout_at(deadline, transaction::equip(&session, plain)).await {
+/// Opens a connection with prepared statements for commits.
+async fn open_write_session(
+    address: &ServerAddress,
+    deadline: Instant,
+    plain: bool,
+) -> Result<PgSession, PortError> {
+    let session = address
+        .open_session(ConnectionPurpose::Write, deadline)
+        .await?;
+    match timeout_at(deadline, transaction::prepare_statements(&session, plain)).await {
         Ok(equipped) => equipped.map_err(from_postgres).map(|()| session),
-        Err(_) => Err(silent()),
+        Err(_) => Err(server_timeout_error()),
     }
 }
 
-struct Committer {
-    address: Arc<Address>,
+struct BatchCommitter {
+    address: Arc<ServerAddress>,
     /// The connection, outside of any transaction.
-    session: Option<Session>,
+    session: Option<PgSession>,
 }
 
-impl Committer {
+impl BatchCommitter {
     /// Commits a batch. On an error nothing was committed, unless the code is `CommitUnknown`.
-    async fn commit(&mut self, batch: &[Request]) -> Result<Vec<Outcome>, PortError> {
-        let needs = Needs::of(batch.iter().map(|request| &request.changes));
+    async fn commit_batch(
+        &mut self,
+        batch: &[CommitRequest],
+    ) -> Result<Vec<CommitOutcome>, PortError> {
+        let needs = BatchReadSet::from_batch(batch.iter().map(|request| &request.changes));
         let deadline = self.address.deadline();
-        let kept = self.session.take().filter(|session| !session.is_closed());
-        let mut fresh = kept.is_none();
-        let mut session = match kept {
+        let idle_session = self.session.take().filter(|session| !session.is_closed());
+        let mut fresh = idle_session.is_none();
+        let mut session = match idle_session {
             Some(session) => session,
-            None => open(&self.address, deadline, needs.plain).await?,
+            None => open_write_session(&self.address, deadline, needs.writes_documents).await?,
         };
         let (xid, found) = loop {
             // If this fails, dropping the connection rolls the transaction back.
             let read = async {
-                if needs.plain {
-                    transaction::equip_plain(&session).await?;
+                if needs.writes_documents {
+                    transaction::prepare_document_statements(&session).await?;
                 }
-                transaction::read(&session, true, &needs).await
+                transaction::read_batch_state(&session, true, &needs).await
             };
-            match timeout_at(deadline + GRACE, read).await {
+            match timeout_at(deadline + LOCK_TIMEOUT_GRACE, read).await {
                 Ok(Ok(read)) => break read,
                 // An idle connection may have been dead for a long time; retry on a fresh one.
-                Ok(Err(error)) if is_broken(&error) && !fresh => {
+                Ok(Err(error)) if is_connection_lost(&error) && !fresh => {
                     fresh = true;
-                    session = open(&self.address, deadline, needs.plain).await?;
+                    session =
+                        open_write_session(&self.address, deadline, needs.writes_documents).await?;
                 }
-                Ok(Err(error)) if is_broken(&error) => {
-                    return Err(not_committed(from_postgres(error)));
+                Ok(Err(error)) if is_connection_lost(&error) => {
+                    return Err(not_committed_error(from_postgres(error)));
                 }
                 Ok(Err(error)) => {
-                    self.undo(session).await;
+                    self.roll_back(session).await;
                     return Err(from_postgres(error));
                 }
-                Err(_) => return Err(not_committed(silent())),
+                Err(_) => return Err(not_committed_error(server_timeout_error())),
             }
         };
-        if let Err(error) = transaction::check(&found) {
-            self.undo(session).await;
+        if let Err(error) = transaction::check_log_head(&found) {
+            self.roll_back(session).await;
             return Err(error);
         }
-        let mut plan = Plan::on(found);
+        let mut plan = BatchPlan::new(found);
         let decided = batch
             .iter()
-            .map(|request| plan.apply(&request.changes))
+            .map(|request| plan.apply_changeset(&request.changes))
             .collect::<Result<Vec<_>, _>>();
         let outcomes = match decided {
             Ok(outcomes) => outcomes,
             Err(error) => {
-                self.undo(session).await;
+                self.roll_back(session).await;
                 return Err(error);
             }
         };
         if plan.is_empty() {
-            self.undo(session).await;
+            self.roll_back(session).await;
             return Ok(outcomes);
         }
         let written = timeout_at(
             self.address.deadline(),
-            transaction::write(&session, &plan, true),
+            transaction::write_batch(&session, &plan, true),
         );
         match written.await {
             Ok(Ok(())) => {
                 self.session = Some(session);
                 Ok(outcomes)
             }
-            Ok(Err(Failure::Nothing(error))) if is_broken(&error) => {
-                Err(not_committed(from_postgres(error)))
+            Ok(Err(BatchWriteError::NotCommitted(error))) if is_connection_lost(&error) => {
+                Err(not_committed_error(from_postgres(error)))
             }
-            Ok(Err(Failure::Nothing(error))) => {
-                self.undo(session).await;
+            Ok(Err(BatchWriteError::NotCommitted(error))) => {
+                self.roll_back(session).await;
                 Err(from_postgres(error))
             }
             unanswered => {
                 drop(session);
-                let cause = cause_of(unanswered);
-                fate(&self.address, &xid, plan.witness().as_ref(), cause).await?;
+                let cause = unanswered_cause(unanswered);
+                resolve_commit_outcome(&self.address, &xid, plan.commit_witness().as_ref(), cause)
+                    .await?;
                 Ok(outcomes)
             }
         }
     }
 
     /// Rolls a transaction back; keeps the connection if that succeeds.
-    async fn undo(&mut self, session: Session) {
-        let undone = timeout_at(self.address.deadline(), session.run("ROLLBACK")).await;
+    async fn roll_back(&mut self, session: PgSession) {
+        let undone = timeout_at(self.address.deadline(), session.execute_batch("ROLLBACK")).await;
         if matches!(undone, Ok(Ok(_))) {
             self.session = Some(session);
         }
@@ -213,10 +234,12 @@ impl Committer {
 }
 
 /// Returns why COMMIT was not answered.
-fn cause_of<T>(unanswered: Result<Result<T, Failure>, Elapsed>) -> PortError {
+fn unanswered_cause<T>(unanswered: Result<Result<T, BatchWriteError>, Elapsed>) -> PortError {
     match unanswered {
-        Ok(Err(Failure::Unanswered(error) | Failure::Nothing(error))) => from_postgres(error),
-        Ok(Ok(_)) | Err(_) => silent(),
+        Ok(Err(
+            BatchWriteError::CommitUnanswered(error) | BatchWriteError::NotCommitted(error),
+        )) => from_postgres(error),
+        Ok(Ok(_)) | Err(_) => server_timeout_error(),
     }
 }
 
@@ -224,38 +247,39 @@ fn cause_of<T>(unanswered: Result<Result<T, Failure>, Elapsed>) -> PortError {
 ///
 /// After a crash the server may reuse the id of a lost transaction, so the id alone proves nothing; a row
 /// that only this transaction can have written, the witness, must exist too.
-async fn fate(
-    address: &Address,
+async fn resolve_commit_outcome(
+    address: &ServerAddress,
     xid: &str,
-    witness: Option<&Witness>,
+    witness: Option<&CommitWitness>,
     cause: PortError,
 ) -> Result<(), PortError> {
     let deadline = address.deadline();
     while Instant::now() < deadline {
-        match ask(address, deadline, xid, witness).await {
+        match query_commit_status(address, deadline, xid, witness).await {
             Ok(Some(true)) => return Ok(()),
-            Ok(Some(false)) => return Err(not_committed(cause)),
+            Ok(Some(false)) => return Err(not_committed_error(cause)),
             Ok(None) => break,
-            Err(()) => sleep(ASK_AGAIN).await,
+            Err(()) => sleep(STATUS_RETRY_INTERVAL).await,
         }
     }
-    Err(unknown().because(cause))
+    Err(commit_unknown_error().with_source(cause))
 }
 
-/// Asks once: committed, not committed, or unknown. Fails if it has to be asked again.
-async fn ask(
-    address: &Address,
+/// Asks the server once for the status of a transaction: `Some(true)` if it was committed, `Some(false)` if
+/// not, `None` if the server cannot tell. Fails if the status has to be asked again.
+async fn query_commit_status(
+    address: &ServerAddress,
     deadline: Instant,
     xid: &str,
-    witness: Option<&Witness>,
+    witness: Option<&CommitWitness>,
 ) -> Result<Option<bool>, ()> {
     let session = address
-        .open(Purpose::Read, deadline)
+        .open_session(ConnectionPurpose::Read, deadline)
         .await
         .map_err(|_| ())?;
-    let of_status: [Parameter<'_>; 1] = [&xid];
-    let asked = session.query("SELECT pg_xact_status($1::text::xid8)", &of_status);
-    let status: Option<String> = match timeout_at(deadline, asked).await {
+    let of_status: [PgParam<'_>; 1] = [&xid];
+    let query = session.query("SELECT pg_xact_status($1::text::xid8)", &of_status);
+    let status: Option<String> = match timeout_at(deadline, query).await {
         Ok(Ok(rows)) => rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?,
         // The id is "in the future": the server crashed and has no record of it.
         Ok(Err(error)) if error.code() == Some(&SqlState::INVALID_PARAMETER_VALUE) => {
@@ -267,7 +291,7 @@ async fn ask(
         (Some("aborted"), _) => Ok(Some(false)),
         (Some("committed"), Some(witness)) => {
             let found = match witness {
-                Witness::Event {
+                CommitWitness::Event {
                     seq,
                     at,
                     actor,
@@ -277,16 +301,16 @@ async fn ask(
                 } => {
                     let sql = "SELECT count(*) FROM events WHERE seq = $1 AND at = $2 AND actor = $3 \
                                AND kind = $4 AND subject = $5 AND data = $6";
-                    let of_event: [Parameter<'_>; 6] = [seq, at, actor, kind, subject, data];
+                    let of_event: [PgParam<'_>; 6] = [seq, at, actor, kind, subject, data];
                     timeout_at(deadline, session.query(sql, &of_event)).await
                 }
-                Witness::Turn { member, turn, body } => {
+                CommitWitness::Turn { member, turn, body } => {
                     let sql =
                         "SELECT count(*) FROM turns WHERE member = $1 AND turn = $2 AND body = $3";
-                    let of_turn: [Parameter<'_>; 3] = [member, turn, body];
+                    let of_turn: [PgParam<'_>; 3] = [member, turn, body];
                     timeout_at(deadline, session.query(sql, &of_turn)).await
                 }
-                Witness::Message {
+                CommitWitness::Message {
                     id,
                     sender,
                     recipient,
@@ -295,15 +319,15 @@ async fn ask(
                 } => {
                     let sql = "SELECT count(*) FROM messages WHERE recipient = $1 AND id = $2 AND sender = $3 \
                                AND at = $4 AND payload = $5";
-                    let of_message: [Parameter<'_>; 5] = [recipient, id, sender, at, payload];
+                    let of_message: [PgParam<'_>; 5] = [recipient, id, sender, at, payload];
                     timeout_at(deadline, session.query(sql, &of_message)).await
                 }
             };
             let Ok(Ok(rows)) = found else {
                 return Err(());
             };
-            let there: i64 = rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?;
-            Ok(Some(there == 1))
+            let count: i64 = rows.first().and_then(|row| row.try_get(0).ok()).ok_or(())?;
+            Ok(Some(count == 1))
         }
         // Still being ended by a server process that has not yet noticed our disconnect.
         (Some("in progress"), _) => Err(()),
@@ -311,87 +335,97 @@ async fn ask(
     }
 }
 
-/// Commits a stream of changesets in one transaction, on a separate connection.
-pub(super) async fn commit_stream(address: &Address, source: &mut dyn ChangesetSource) -> Answer {
-    let session = open(address, address.deadline(), true).await?;
+/// Commits a stream of changesets in one transaction, on a separate connection. If a changeset conflicts or
+/// the stream fails, nothing is committed.
+pub(super) async fn commit_stream(
+    address: &ServerAddress,
+    source: &mut dyn ChangesetSource,
+) -> CommitResult {
+    let session = open_write_session(address, address.deadline(), true).await?;
     // An early return drops the connection, which rolls the transaction back.
-    let xid = within(address, transaction::begin(&session)).await?;
+    let xid = with_deadline(address, transaction::begin_transaction(&session)).await?;
     let mut receipt = Receipt::default();
     let mut witness = None;
     let mut chunk = Vec::new();
     loop {
-        let ended = fill(&mut chunk, source).await?;
-        let needs = Needs::of(chunk.iter());
-        let (_, found) = within(address, transaction::read(&session, false, &needs)).await?;
-        transaction::check(&found)?;
-        let mut plan = Plan::on(found);
+        let ended = fill_chunk(&mut chunk, source).await?;
+        let needs = BatchReadSet::from_batch(chunk.iter());
+        let (_, found) = with_deadline(
+            address,
+            transaction::read_batch_state(&session, false, &needs),
+        )
+        .await?;
+        transaction::check_log_head(&found)?;
+        let mut plan = BatchPlan::new(found);
         for changes in &chunk {
-            match plan.apply(changes)? {
-                Outcome::Committed(one) => {
+            match plan.apply_changeset(changes)? {
+                CommitOutcome::Committed(one) => {
                     receipt.sequence = one.sequence;
                     receipt.unblocked.extend(one.unblocked);
                 }
-                Outcome::Conflict(key) => {
-                    let _ = within(address, session.run("ROLLBACK")).await;
-                    return Ok(Outcome::Conflict(key));
+                CommitOutcome::Conflict(key) => {
+                    let _ = with_deadline(address, session.execute_batch("ROLLBACK")).await;
+                    return Ok(CommitOutcome::Conflict(key));
                 }
             }
         }
-        witness = plan.witness().or(witness);
+        witness = plan.commit_witness().or(witness);
         let written = timeout_at(
             address.deadline(),
-            transaction::write(&session, &plan, ended),
+            transaction::write_batch(&session, &plan, ended),
         );
         match written.await {
             Ok(Ok(())) => {}
-            Ok(Err(Failure::Nothing(error))) if is_broken(&error) => {
-                return Err(not_committed(from_postgres(error)));
+            Ok(Err(BatchWriteError::NotCommitted(error))) if is_connection_lost(&error) => {
+                return Err(not_committed_error(from_postgres(error)));
             }
-            Ok(Err(Failure::Nothing(error))) => return Err(from_postgres(error)),
-            Err(_) if !ended => return Err(not_committed(silent())),
+            Ok(Err(BatchWriteError::NotCommitted(error))) => return Err(from_postgres(error)),
+            Err(_) if !ended => return Err(not_committed_error(server_timeout_error())),
             unanswered => {
                 drop(session);
-                let cause = cause_of(unanswered);
-                fate(address, &xid, witness.as_ref(), cause).await?;
-                return Ok(Outcome::Committed(receipt));
+                let cause = unanswered_cause(unanswered);
+                resolve_commit_outcome(address, &xid, witness.as_ref(), cause).await?;
+                return Ok(CommitOutcome::Committed(receipt));
             }
         }
         if ended {
-            return Ok(Outcome::Committed(receipt));
+            return Ok(CommitOutcome::Committed(receipt));
         }
         chunk.clear();
     }
 }
 
 /// Takes the next changesets from a source. Returns whether it is exhausted.
-async fn fill(
-    chunk: &mut Vec<Prepared>,
+async fn fill_chunk(
+    chunk: &mut Vec<PreparedChangeset>,
     source: &mut dyn ChangesetSource,
 ) -> Result<bool, PortError> {
     let mut bytes = 0;
-    while chunk.len() < MOST && bytes < MOST_BYTES {
+    while chunk.len() < MAX_BATCH_CHANGESETS && bytes < MAX_BATCH_BYTES {
         // A source may read a file per changeset, and this thread may serve other tasks.
-        if chunk.len() % IN_A_ROW == IN_A_ROW - 1 {
+        if chunk.len() % CHANGESETS_PER_YIELD == CHANGESETS_PER_YIELD - 1 {
             yield_now().await;
         }
         let Some(changes) = source.next()? else {
             return Ok(true);
         };
-        let changes = Prepared::of(changes)?;
-        bytes += changes.size();
+        let changes = PreparedChangeset::from_changeset(changes)?;
+        bytes += changes.approximate_size();
         chunk.push(changes);
     }
     Ok(false)
 }
 
 /// Waits for a step before the end of a transaction.
-async fn within<T>(
-    address: &Address,
+async fn with_deadline<T>(
+    address: &ServerAddress,
     step: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, PortError> {
-    match timeout_at(address.deadline() + GRACE, step).await {
-        Ok(Err(error)) if is_broken(&error) => Err(not_committed(from_postgres(error))),
+    match timeout_at(address.deadline() + LOCK_TIMEOUT_GRACE, step).await {
+        Ok(Err(error)) if is_connection_lost(&error) => {
+            Err(not_committed_error(from_postgres(error)))
+        }
         Ok(answer) => answer.map_err(from_postgres),
-        Err(_) => Err(not_committed(silent())),
+        Err(_) => Err(not_committed_error(server_timeout_error())),
     }
 }

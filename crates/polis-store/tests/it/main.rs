@@ -6,11 +6,11 @@
     reason = "everything here is test code: a panic is a failed test"
 )]
 
-mod conversations;
-mod embedded;
-mod many;
+mod conversation_storage;
+mod embedded_concurrency;
+mod embedded_conformance;
+mod file_mirror;
 mod migrations;
-mod mirror;
-mod postgres;
-mod server;
+mod postgres_conformance;
+mod postgres_server;
 mod write_ahead_log;

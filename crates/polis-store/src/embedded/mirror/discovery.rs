@@ -4,22 +4,25 @@ use std::path::Path;
 
 use polis_core::board::{BlackboardPath, BoardName};
 
-use super::{BLACKBOARD, Mirror, WHITEBOARDS};
+use super::{BLACKBOARD_DIR, Mirror, WHITEBOARD_DIR};
 
 impl Mirror {
-    /// Returns the boards that have a file.
-    pub(crate) fn files(&self) -> Vec<BoardName> {
+    /// Returns the boards that have a file, and always the global whiteboard. Files and directories that
+    /// cannot be read are left out.
+    pub(crate) fn discover_boards(&self) -> Vec<BoardName> {
         let mut found = vec![BoardName::Global];
-        let entries = std::fs::read_dir(self.workspace.join(WHITEBOARDS));
+        let entries = std::fs::read_dir(self.workspace.join(WHITEBOARD_DIR));
         let names = entries.into_iter().flatten().flatten();
-        found.extend(names.filter_map(|entry| whiteboard(entry.file_name().to_str()?)));
+        found.extend(
+            names.filter_map(|entry| whiteboard_from_file_name(entry.file_name().to_str()?)),
+        );
         match &self.blackboard {
-            Some(root) => found.extend(blackboard(root)),
+            Some(root) => found.extend(discover_blackboard_files(root)),
             None => {
-                let root = self.workspace.join(BLACKBOARD);
+                let root = self.workspace.join(BLACKBOARD_DIR);
                 // Symlinks are not followed.
                 if std::fs::symlink_metadata(&root).is_ok_and(|found| found.is_dir()) {
-                    found.extend(blackboard(&root));
+                    found.extend(discover_blackboard_files(&root));
                 }
             }
         }
@@ -27,7 +30,7 @@ impl Mirror {
     }
 }
 
-fn whiteboard(file: &str) -> Option<BoardName> {
+fn whiteboard_from_file_name(file: &str) -> Option<BoardName> {
     let stem = file.strip_suffix(".md")?;
     if stem == "top-layer" {
         return Some(BoardName::Top);
@@ -39,7 +42,7 @@ fn whiteboard(file: &str) -> Option<BoardName> {
 }
 
 /// Returns the files whose paths are valid blackboard paths; symlinks are ignored.
-fn blackboard(root: &Path) -> Vec<BoardName> {
+fn discover_blackboard_files(root: &Path) -> Vec<BoardName> {
     let mut found = Vec::new();
     let mut left = vec![String::new()];
     while let Some(directory) = left.pop() {
@@ -49,7 +52,7 @@ fn blackboard(root: &Path) -> Vec<BoardName> {
                 continue;
             };
             let path = format!("{directory}{name}");
-            if kind.is_dir() && may_hold_files(&path) {
+            if kind.is_dir() && may_contain_blackboards(&path) {
                 left.push(format!("{path}/"));
             } else if kind.is_file() {
                 found.extend(path.parse().ok().map(BoardName::Blackboard));
@@ -60,7 +63,7 @@ fn blackboard(root: &Path) -> Vec<BoardName> {
 }
 
 /// Whether a directory may contain blackboard files; the depth of blackboard paths is bounded.
-fn may_hold_files(directory: &str) -> bool {
+fn may_contain_blackboards(directory: &str) -> bool {
     ["x.md", "1/x.md"].into_iter().any(|below| {
         format!("{directory}/{below}")
             .parse::<BlackboardPath>()

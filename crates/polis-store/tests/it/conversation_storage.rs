@@ -1,24 +1,24 @@
-//! Cost of conversations in the embedded store: the size of the database file, and the query plans of
-//! frequent queries.
+//! Tests of the cost of conversations in the embedded store: the size of the database file, and the query
+//! plans (indexes) of frequent queries.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use polis_core::changeset::{Changeset, Expect, Write};
+use polis_core::changeset::{Changeset, StoreWrite, WritePrecondition};
 use polis_core::record::{RecordBody, RecordKind, RecordName};
 use polis_core::{AgentId, Timestamp};
-use polis_ops::port::{Ledger as _, Outcome};
+use polis_ops::port::{CommitOutcome, Ledger as _};
 use polis_store::EmbeddedStore;
-use polis_store::embedded::{DATABASE, Use};
-use polis_testkit::run;
+use polis_store::embedded::{DATABASE_FILE, StoreMode};
+use polis_testkit::run_test;
 use rusqlite::Connection;
 
-const PATIENCE: Duration = Duration::from_secs(60);
-const MEMBERS: u64 = 1_000;
-const TURNS: u64 = 20;
+const STORE_TIMEOUT: Duration = Duration::from_secs(60);
+const MEMBER_COUNT: u64 = 1_000;
+const TURN_COUNT: u64 = 20;
 
 /// Builds a changeset of a member: its state and its turn.
-fn step(member: u64, turn: u64) -> (usize, Changeset) {
+fn turn_changeset(member: u64, turn: u64) -> (usize, Changeset) {
     let name = format!("build-{:04}/backend-{member:05}", member / 10);
     // From 300 to 700 bytes.
     let body = "x".repeat(300 + usize::try_from((member * 7 + turn * 131) % 401).unwrap());
@@ -28,16 +28,16 @@ fn step(member: u64, turn: u64) -> (usize, Changeset) {
         actor: AgentId::user(),
         at: Timestamp::from_millis(0),
         writes: vec![
-            Write::PutRecord {
+            StoreWrite::PutRecord {
                 name: RecordName::new(RecordKind::MemberState, name.as_str()),
                 expect: match turn {
-                    0 => Expect::Absent,
-                    revision => Expect::Revision(revision),
+                    0 => WritePrecondition::Absent,
+                    revision => WritePrecondition::Revision(revision),
                 },
                 expires_at: None,
                 body: RecordBody::Text(state),
             },
-            Write::AppendTurn {
+            StoreWrite::AppendTurn {
                 member: name,
                 turn,
                 body: RecordBody::Text(body),
@@ -49,12 +49,13 @@ fn step(member: u64, turn: u64) -> (usize, Changeset) {
 }
 
 #[test]
-fn conversations_take_little_more_than_their_bytes() {
-    run(async {
+fn conversations_need_little_more_disk_than_their_bytes() {
+    run_test(async {
         let directory = tempfile::tempdir().unwrap();
-        let open = || EmbeddedStore::create(directory.path(), Use::Long, PATIENCE).unwrap();
+        let open =
+            || EmbeddedStore::create(directory.path(), StoreMode::Server, STORE_TIMEOUT).unwrap();
         let length = || {
-            std::fs::metadata(directory.path().join(DATABASE))
+            std::fs::metadata(directory.path().join(DATABASE_FILE))
                 .unwrap()
                 .len()
         };
@@ -62,17 +63,17 @@ fn conversations_take_little_more_than_their_bytes() {
         let before = length();
         let store = Arc::new(open());
         let mut bytes = 0;
-        for turn in 0..TURNS {
+        for turn in 0..TURN_COUNT {
             let mut all = tokio::task::JoinSet::new();
             // Members do not commit in the order of their names.
-            for member in (0..MEMBERS).map(|n| n * 617 % MEMBERS) {
-                let (size, changes) = step(member, turn);
+            for member in (0..MEMBER_COUNT).map(|n| n * 617 % MEMBER_COUNT) {
+                let (size, changes) = turn_changeset(member, turn);
                 bytes += size as u64;
                 let store = Arc::clone(&store);
                 all.spawn(async move { store.commit(changes).await.unwrap() });
             }
             while let Some(outcome) = all.join_next().await {
-                assert!(matches!(outcome.unwrap(), Outcome::Committed(_)));
+                assert!(matches!(outcome.unwrap(), CommitOutcome::Committed(_)));
             }
         }
         drop(store);
@@ -85,10 +86,10 @@ fn conversations_take_little_more_than_their_bytes() {
 
 /// A worker's queries use an index, regardless of the rest of the data.
 #[test]
-fn a_workers_questions_are_looked_up() {
+fn worker_queries_use_an_index() {
     let directory = tempfile::tempdir().unwrap();
-    drop(EmbeddedStore::create(directory.path(), Use::Brief, PATIENCE).unwrap());
-    let connection = Connection::open(directory.path().join(DATABASE)).unwrap();
+    drop(EmbeddedStore::create(directory.path(), StoreMode::OneShot, STORE_TIMEOUT).unwrap());
+    let connection = Connection::open(directory.path().join(DATABASE_FILE)).unwrap();
     let plan = |sql: &str| -> String {
         let mut select = connection
             .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
