@@ -1,73 +1,77 @@
-//! The confined files of a workspace, used as a library: `cargo run --example files -p polis-workspace`.
+//! Example: confined file operations in a workspace. `cargo run --example files -p polis-workspace`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
 
-use polis_core::Code;
-use polis_core::workspace::file::{EditFile, ListFiles, ReadFile, SearchFiles, WriteFile};
+use polis_core::RefusalCode;
+use polis_core::workspace::file_tools::{
+    EditFileParams, ListFilesParams, ReadFileParams, SearchFilesParams, WriteFileParams,
+};
+use polis_i18n::{Surface, UiLanguage};
 use polis_workspace::files::WorkspaceDir;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let place = tempfile::tempdir()?;
-    let workspace = WorkspaceDir::open(place.path())?;
+    let scratch = tempfile::tempdir()?;
+    let workspace = WorkspaceDir::open(scratch.path())?;
 
-    // Directories on the way are made; the file is there whole, and durable, when this returns.
-    let written = workspace.write(&WriteFile {
+    // Creates missing parent directories; when this returns, the file is complete and durable.
+    let written = workspace.write(&WriteFileParams {
         path: "src/main.rs".to_owned(),
         content: "fn main() {\n    println!(\"hello\");\n}\n".to_owned(),
-        ..WriteFile::default()
+        ..WriteFileParams::default()
     })?;
     println!("wrote {} bytes", written.bytes);
 
-    // The hash makes sure that nobody changed the file since we saw it.
-    let edited = workspace.edit(&EditFile {
+    // The hash ensures that the file has not changed since we wrote it.
+    let edited = workspace.edit(&EditFileParams {
         path: "src/main.rs".to_owned(),
         old_text: "hello".to_owned(),
         new_text: "hello, team".to_owned(),
         expected_hash: Some(written.hash),
-        ..EditFile::default()
+        ..EditFileParams::default()
     })?;
     println!("replaced {} place", edited.replaced);
 
-    let read = workspace.read(&ReadFile {
+    let read = workspace.read(&ReadFileParams {
         path: "src/main.rs".to_owned(),
         start_line: Some(2),
         end_line: Some(2),
-        ..ReadFile::default()
+        ..ReadFileParams::default()
     })?;
     print!("line 2 of {:?}: {}", read.total_lines, read.content);
 
     for entry in workspace
-        .list(&ListFiles {
+        .list(&ListFilesParams {
             path: None,
             recursive: true,
-            ..ListFiles::default()
+            ..ListFilesParams::default()
         })?
         .files
     {
         println!("{:?} {} ({} bytes)", entry.kind, entry.name, entry.size);
     }
 
-    let found = workspace.search(&SearchFiles {
+    let found = workspace.search(&SearchFilesParams {
         pattern: r"println!\(".to_owned(),
         globs: vec!["*.rs".to_owned()],
-        ..SearchFiles::default()
+        ..SearchFilesParams::default()
     })?;
     for found in found.matches {
         println!("{}:{}: {}", found.path, found.line, found.text.trim());
     }
 
-    // No path leads out, by its text or through a link.
-    std::os::unix::fs::symlink("/etc", place.path().join("link"))?;
+    // No path leads out, neither by its text nor through a symbolic link.
+    std::os::unix::fs::symlink("/etc", scratch.path().join("link"))?;
     for path in ["../x", "/etc/passwd", "link/passwd"] {
-        let refused = workspace.read(&ReadFile {
+        let refused = workspace.read(&ReadFileParams {
             path: path.to_owned(),
-            ..ReadFile::default()
+            ..ReadFileParams::default()
         });
         match refused {
-            Err(error) if error.code == Code::PathTraversalBlocked => {
-                println!("{path}: {} Next: {}.", error.message, error.hint);
+            Err(error) if error.code == RefusalCode::PathTraversalBlocked => {
+                let text = error.render(Surface::Cli, UiLanguage::En);
+                println!("{path}: {} Next: {}.", text.message, text.hint);
             }
             other => return Err(format!("{path} was not refused: {other:?}").into()),
         }

@@ -1,7 +1,9 @@
-//! Opening a directory of this machine by its whole path, so that no link on the way is followed.
+//! Opening a directory by its absolute path without following symbolic links, and the identity of an open
+//! directory.
 //!
-//! The directory of a workspace is recorded as text and opened anew at every use. A program that may write to a
-//! directory above it could put a link in its place; such a path is refused instead of followed.
+//! The path of a workspace is recorded, and its directory is opened anew at every use. A program that may
+//! write to a directory above it could replace it with a symbolic link; such a path is refused instead of
+//! followed.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -10,25 +12,25 @@ use std::path::{Component, Path};
 use rustix::fs::{self, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// How often `openat2` is asked again when a rename somewhere disturbed it.
-const MAX_DISTURBED: usize = 16;
+/// Maximum number of `openat2` retries after a concurrent rename (`EAGAIN`) or a signal.
+const MAX_OPENAT2_RETRIES: usize = 16;
 
-const DIRECTORY: OFlags = OFlags::RDONLY
+const OPEN_DIRECTORY_FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
 
-/// Which directory it is, whatever its path says.
+/// Identity of a directory, independent of its path: device and inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DirectoryIdentity {
-    /// The file system.
+    /// Device number of the file system.
     pub device: u64,
-    /// Its number there.
+    /// Inode number.
     pub inode: u64,
 }
 
 impl DirectoryIdentity {
-    /// Returns the identity of an open directory.
-    pub fn of(directory: BorrowedFd<'_>) -> Result<Self, Errno> {
+    /// Returns the identity of an open directory. Fails if `fstat` does.
+    pub fn from_fd(directory: BorrowedFd<'_>) -> Result<Self, Errno> {
         let found = fs::fstat(directory)?;
         Ok(Self {
             device: found.st_dev,
@@ -37,42 +39,43 @@ impl DirectoryIdentity {
     }
 }
 
-/// Opens the directory at an absolute path. Fails with `ELOOP` or `ENOTDIR` if any name of the path is a link.
-pub(crate) fn open_without_links(path: &Path) -> Result<OwnedFd, Errno> {
+/// Opens the directory at an absolute path. Fails with `ELOOP` or `ENOTDIR` if any component of the path is a
+/// symbolic link.
+pub(crate) fn open_directory_no_symlinks(path: &Path) -> Result<OwnedFd, Errno> {
     if !path.is_absolute() {
         return Err(Errno::INVAL);
     }
-    for _ in 0..MAX_DISTURBED {
+    for _ in 0..MAX_OPENAT2_RETRIES {
         match fs::openat2(
             CWD,
             path,
-            DIRECTORY,
+            OPEN_DIRECTORY_FLAGS,
             Mode::empty(),
             ResolveFlags::NO_SYMLINKS,
         ) {
             Err(Errno::AGAIN | Errno::INTR) => {}
-            // The call is missing, or a sandbox around us forbids it.
+            // The kernel lacks the call, or an outer sandbox forbids it.
             Err(Errno::NOSYS | Errno::PERM) => break,
             opened => return opened,
         }
     }
-    walk(path)
+    open_by_walking(path)
 }
 
-/// The same name by name.
-fn walk(path: &Path) -> Result<OwnedFd, Errno> {
+/// Fallback without `openat2`: opens one path component at a time.
+fn open_by_walking(path: &Path) -> Result<OwnedFd, Errno> {
     let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut here = fs::openat(CWD, "/", step, Mode::empty())?;
+    let mut current = fs::openat(CWD, "/", step, Mode::empty())?;
     for name in path.components() {
         match name {
             Component::RootDir | Component::CurDir => {}
             Component::Normal(name) => {
-                here = fs::openat(here.as_fd(), name.as_bytes(), step, Mode::empty())?;
+                current = fs::openat(current.as_fd(), name.as_bytes(), step, Mode::empty())?;
             }
             Component::ParentDir | Component::Prefix(_) => return Err(Errno::INVAL),
         }
     }
-    fs::openat(here.as_fd(), ".", DIRECTORY, Mode::empty())
+    fs::openat(current.as_fd(), ".", OPEN_DIRECTORY_FLAGS, Mode::empty())
 }
 
 #[cfg(test)]
@@ -80,24 +83,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn link_on_the_way_is_not_followed() {
-        let place = tempfile::tempdir().unwrap();
-        let place = place.path().canonicalize().unwrap();
-        std::fs::create_dir_all(place.join("real/inner")).unwrap();
-        std::os::unix::fs::symlink("real", place.join("link")).unwrap();
-        let identity = |fd: OwnedFd| DirectoryIdentity::of(fd.as_fd()).unwrap();
-        for open in [open_without_links, walk] {
-            let inner = open(&place.join("real/inner")).map(identity).unwrap();
-            let real = open(&place.join("real")).map(identity).unwrap();
+    fn symlink_in_path_is_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/inner")).unwrap();
+        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
+        let identity = |fd: OwnedFd| DirectoryIdentity::from_fd(fd.as_fd()).unwrap();
+        for open in [open_directory_no_symlinks, open_by_walking] {
+            let inner = open(&root.join("real/inner")).map(identity).unwrap();
+            let real = open(&root.join("real")).map(identity).unwrap();
             assert_ne!(inner, real);
             for linked in ["link", "link/inner"] {
-                let refused = open(&place.join(linked)).unwrap_err();
+                let refused = open(&root.join(linked)).unwrap_err();
                 assert!(matches!(refused, Errno::LOOP | Errno::NOTDIR), "{refused}");
             }
-            assert_eq!(open(&place.join("none")).unwrap_err(), Errno::NOENT);
+            assert_eq!(open(&root.join("none")).unwrap_err(), Errno::NOENT);
         }
         assert_eq!(
-            open_without_links(Path::new("real")).unwrap_err(),
+            open_directory_no_symlinks(Path::new("real")).unwrap_err(),
             Errno::INVAL
         );
     }

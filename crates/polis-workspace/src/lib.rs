@@ -1,8 +1,10 @@
-//! Confined files and a terminal that is a real sandbox.
+//! Workspaces of agents: confined file operations ([`files`]), sandboxed commands ([`sandbox`]) and the
+//! per-user registry of projects and bound workspaces ([`machine_registry`]).
 
 mod directory;
 pub mod files;
-pub mod registry;
+pub mod machine_registry;
+pub mod refusal_tables;
 pub mod sandbox;
 
 pub use directory::DirectoryIdentity;

@@ -1,86 +1,91 @@
-//! Opening a path so that it cannot leave a directory, whatever links are planted on the way and
-//! however fast they are swapped.
+//! Opening paths beneath the workspace (`RESOLVE_BENEATH`): no symbolic link leads out, even if links are
+//! swapped during the lookup.
 //!
-//! The kernel does it in one call (`openat2`). Where that call is missing, or a sandbox around us
-//! forbids it, the path is walked name by name, and links are resolved here. Both refuse absolute
-//! links (`EXDEV`), also those that would lead inside: where the workspace is, is not known inside.
+//! The kernel opens a path without links in one call (`openat2`). If the path contains links, the kernel
+//! lacks that call or an outer sandbox forbids it, the path is walked one component at a time and links are
+//! resolved here. Absolute links are refused (`EXDEV`), even those that point inside: commands see the
+//! workspace at another path.
 //!
-//! A path through the data of a project ([`PROJECT_DATA`]) is refused with [`RESERVED`]. The kernel does not tell which
-//! names a link has led through, so it is asked for the path without links first; only if there are any the path is
-//! walked, and each name on the way is looked at.
+//! A path through the data of a project ([`PROJECT_DATA_DIR`]) is refused with [`RESERVED_NAME_ERRNO`]. That
+//! is why the kernel is not asked to follow links: it does not report the names through which they have led,
+//! while the walk checks each of them.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
-use polis_core::workspace::path::PROJECT_DATA;
+use polis_core::workspace::workspace_path::PROJECT_DATA_DIR;
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-/// The most links followed for one path, as in the kernel.
-const MAX_LINKS: usize = 40;
+/// Maximum number of symbolic links followed for one path, as in the kernel.
+const MAX_SYMLINKS: usize = 40;
 
-/// The answer for a path that leads through the data of a project. No file system gives this number, and so it goes the
-/// way of all answers of the kernel.
-pub(super) const RESERVED: Errno = Errno::NOTNAM;
+/// Error for a path that leads through the data of a project. No file system returns this errno, so it can
+/// share the error path of the system calls.
+pub(super) const RESERVED_NAME_ERRNO: Errno = Errno::NOTNAM;
 
-/// The most directories that are kept open while a path with links is walked. Each takes a descriptor, of which a process
-/// has not many.
-const MAX_WALKED: usize = 256;
+/// Maximum number of directories kept open while a path with links is walked. Each takes a file descriptor,
+/// and a process has few of them.
+const MAX_OPEN_ANCESTORS: usize = 256;
 
-/// How often a walk looks again at a name that was a link at one moment and none at the next.
-const MAX_SWAPPED: usize = 8;
+/// Maximum number of retries for a name that was a link at one moment and not at the next.
+const MAX_SWAPPED_LINK_RETRIES: usize = 8;
 
-/// How often `openat2` is asked again when a rename somewhere disturbed it.
-const MAX_DISTURBED: usize = 16;
+/// Maximum number of `openat2` retries after a concurrent rename (`EAGAIN`) or a signal.
+const MAX_OPENAT2_RETRIES: usize = 16;
 
-/// For a directory that is only a step on the way.
-const STEP: OFlags = OFlags::PATH
+/// Flags for opening an intermediate directory of a path.
+const PATH_STEP_FLAGS: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Who makes sure that a path stays inside.
+/// How paths are kept inside the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resolver {
-    /// The kernel, by `openat2`.
-    Kernel,
-    /// We, name by name.
-    Walk,
+pub enum PathResolver {
+    /// By the kernel, with `openat2`; a path that contains links is walked.
+    Openat2,
+    /// In user space, one path component at a time.
+    ComponentWalk,
 }
 
-impl Resolver {
-    /// The kernel if it can, found out once by asking.
+impl PathResolver {
+    /// Returns [`PathResolver::Openat2`] if `openat2` works here. Tried once per process.
     pub fn detect() -> Self {
-        static KERNEL: OnceLock<bool> = OnceLock::new();
-        let kernel = *KERNEL.get_or_init(|| {
+        static OPENAT2_AVAILABLE: OnceLock<bool> = OnceLock::new();
+        let kernel = *OPENAT2_AVAILABLE.get_or_init(|| {
             let flags = OFlags::PATH | OFlags::CLOEXEC;
             fs::openat2(CWD, c".", flags, Mode::empty(), ResolveFlags::BENEATH).is_ok()
         });
-        if kernel { Self::Kernel } else { Self::Walk }
+        if kernel {
+            Self::Openat2
+        } else {
+            Self::ComponentWalk
+        }
     }
 
-    /// Opens what `path` means below `root`; an empty path is `root` itself. With `NOFOLLOW` a
-    /// link at the very end is not followed. Never creates anything. Fails with [`RESERVED`] if the path or a link leads
-    /// through the data of a project.
+    /// Opens `path` below `root`; an empty path is `root` itself. With `NOFOLLOW`, a link in the last
+    /// component is not followed. Never creates anything. Fails with [`RESERVED_NAME_ERRNO`] if the path or a
+    /// link leads through the data of a project, and with `EXDEV` if it leads out of `root`.
     pub(super) fn open(
         self,
         root: BorrowedFd<'_>,
         path: &[u8],
         flags: OFlags,
     ) -> Result<OwnedFd, Errno> {
-        if names_reserved(path) {
-            return walk(root, path, flags, MAX_LINKS);
+        if contains_reserved_name(path) {
+            return walk_path(root, path, flags, MAX_SYMLINKS);
         }
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let plain = self.resolve(root, path, flags, inside);
-        match plain.unwrap_or_else(|| walk(root, path, flags, 0)) {
-            Err(Errno::LOOP) => walk(root, path, flags, MAX_LINKS),
+        let plain = self.try_openat2(root, path, flags, inside);
+        match plain.unwrap_or_else(|| walk_path(root, path, flags, 0)) {
+            Err(Errno::LOOP) => walk_path(root, path, flags, MAX_SYMLINKS),
             answer => answer,
         }
     }
 
-    /// The same for a path none of whose names may be a link.
-    pub(super) fn open_plain(
+    /// Like [`open`](Self::open), but fails with `ELOOP` if any component is a link.
+    pub(super) fn open_no_symlinks(
         self,
         from: BorrowedFd<'_>,
         path: &[u8],
@@ -88,26 +93,26 @@ impl Resolver {
     ) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::NOFOLLOW;
         if !path.contains(&b'/') {
-            return open_here(from, path, flags);
+            return open_single_name(from, path, flags);
         }
         let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        self.resolve(from, path, flags, inside)
-            .unwrap_or_else(|| walk(from, path, flags, 0))
+        self.try_openat2(from, path, flags, inside)
+            .unwrap_or_else(|| walk_path(from, path, flags, 0))
     }
 
-    /// Asks the kernel; `None` if it is not to be asked, or keeps being disturbed.
-    fn resolve(
+    /// Calls `openat2`. Returns `None` if it is not available, or concurrent renames keep disturbing it.
+    fn try_openat2(
         self,
         root: BorrowedFd<'_>,
         path: &[u8],
         flags: OFlags,
         inside: ResolveFlags,
     ) -> Option<Result<OwnedFd, Errno>> {
-        if self == Self::Walk {
+        if self == Self::ComponentWalk {
             return None;
         }
         let path = if path.is_empty() { b"." } else { path };
-        for _ in 0..MAX_DISTURBED {
+        for _ in 0..MAX_OPENAT2_RETRIES {
             match fs::openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), inside) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 answer => return Some(answer),
@@ -117,8 +122,8 @@ impl Resolver {
     }
 }
 
-/// Opens a single name, or `.`.
-fn open_here(from: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+/// Opens a single path component, or `.`.
+fn open_single_name(from: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     loop {
         match fs::openat(from, name, flags | OFlags::CLOEXEC, Mode::empty()) {
             Err(Errno::INTR) => {}
@@ -127,66 +132,71 @@ fn open_here(from: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<OwnedFd
     }
 }
 
-/// Whether a name is that of the data of a project.
-pub(super) fn is_reserved(name: &[u8]) -> bool {
-    name == PROJECT_DATA.as_bytes()
+/// Returns whether a name is the reserved name of project data.
+pub(super) fn is_reserved_name(name: &[u8]) -> bool {
+    name == PROJECT_DATA_DIR.as_bytes()
 }
 
-fn names_reserved(path: &[u8]) -> bool {
-    path.split(|byte| *byte == b'/').any(is_reserved)
+fn contains_reserved_name(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(is_reserved_name)
 }
 
-/// Walks a path name by name. The directories gone through stay open where a `..` may be met, so that it leads back to
-/// where we really came from, and never above `root`. Fails with [`RESERVED`] at the data of a project.
-fn walk(
+/// Walks a path one component at a time. If a `..` may occur, the directories on the path stay open, so that
+/// it leads back to the directory the walk came from and never above `root`. Fails with
+/// [`RESERVED_NAME_ERRNO`] at the data of a project, and with `ELOOP` after `max_links` links.
+fn walk_path(
     root: BorrowedFd<'_>,
     path: &[u8],
     flags: OFlags,
-    most_links: usize,
+    max_links: usize,
 ) -> Result<OwnedFd, Errno> {
-    let mut gone: Vec<OwnedFd> = Vec::new();
+    let mut ancestors: Vec<OwnedFd> = Vec::new();
     let mut ahead: Vec<Vec<u8>> = Vec::new();
     let (mut links, mut swapped) = (0, 0);
     push_names(&mut ahead, path);
-    let may_go_back = most_links > 0 || ahead.iter().any(|name| name == b"..");
+    let may_go_back = max_links > 0 || ahead.iter().any(|name| name == b"..");
     while let Some(name) = ahead.pop() {
         if name == b".." {
-            gone.pop().ok_or(Errno::XDEV)?;
+            ancestors.pop().ok_or(Errno::XDEV)?;
             continue;
         }
-        if is_reserved(&name) {
-            return Err(RESERVED);
+        if is_reserved_name(&name) {
+            return Err(RESERVED_NAME_ERRNO);
         }
-        let here = gone.last().map_or(root, AsFd::as_fd);
+        let parent = ancestors.last().map_or(root, AsFd::as_fd);
         let last = ahead.is_empty();
-        let wanted = if last { flags | OFlags::NOFOLLOW } else { STEP };
-        let link = match open_here(here, &name, wanted) {
+        let open_flags = if last {
+            flags | OFlags::NOFOLLOW
+        } else {
+            PATH_STEP_FLAGS
+        };
+        let link = match open_single_name(parent, &name, open_flags) {
             Ok(fd) if last => {
                 let follow = !flags.contains(OFlags::NOFOLLOW);
-                // Only `O_PATH` opens a link itself.
+                // Only `O_PATH` can open a link itself.
                 if !(follow && flags.contains(OFlags::PATH) && is_link(&fd)?) {
                     return Ok(fd);
                 }
-                read_link(here, &name)?
+                read_link_target(parent, &name)?
             }
             Ok(fd) => {
                 if !may_go_back {
-                    gone.clear();
+                    ancestors.clear();
                 }
-                if gone.len() >= MAX_WALKED {
+                if ancestors.len() >= MAX_OPEN_ANCESTORS {
                     return Err(Errno::NAMETOOLONG);
                 }
-                gone.push(fd);
+                ancestors.push(fd);
                 continue;
             }
             Err(errno @ (Errno::LOOP | Errno::NOTDIR)) => {
                 if last && flags.contains(OFlags::NOFOLLOW) {
                     return Err(errno);
                 }
-                match read_link(here, &name) {
+                match read_link_target(parent, &name) {
                     Ok(link) => link,
-                    // Not a link any more: another look finds what it is now.
-                    Err(Errno::INVAL) if swapped < MAX_SWAPPED => {
+                    // No longer a link: try again.
+                    Err(Errno::INVAL) if swapped < MAX_SWAPPED_LINK_RETRIES => {
                         swapped += 1;
                         ahead.push(name);
                         continue;
@@ -198,7 +208,7 @@ fn walk(
             Err(errno) => return Err(errno),
         };
         links += 1;
-        if links > most_links {
+        if links > max_links {
             return Err(Errno::LOOP);
         }
         if link.starts_with(b"/") {
@@ -206,14 +216,14 @@ fn walk(
         }
         push_names(&mut ahead, &link);
     }
-    open_here(
-        gone.last().map_or(root, AsFd::as_fd),
+    open_single_name(
+        ancestors.last().map_or(root, AsFd::as_fd),
         b".",
         flags - OFlags::NOFOLLOW,
     )
 }
 
-/// Puts the names of a path where they are met next.
+/// Pushes the components of a path onto the stack of pending names, the first one on top.
 fn push_names(ahead: &mut Vec<Vec<u8>>, path: &[u8]) {
     let names = path.split(|byte| *byte == b'/');
     let names = names.filter(|name| !name.is_empty() && *name != b".");
@@ -225,13 +235,16 @@ fn is_link(fd: &OwnedFd) -> Result<bool, Errno> {
     Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
 }
 
-/// Where a link leads, as it is written in it.
-pub(super) fn read_link(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Vec<u8>, Errno> {
+/// Returns the target of a symbolic link, unresolved.
+pub(super) fn read_link_target(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Vec<u8>, Errno> {
     Ok(fs::readlinkat(directory, name, Vec::new())?.into_bytes())
 }
 
-/// What is at a name, a link itself and not where it leads; `None` if nothing.
-pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<fs::Stat>, Errno> {
+/// Returns the `stat` of a name without following a link, or `None` if it does not exist.
+pub(super) fn stat_no_follow(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<Option<fs::Stat>, Errno> {
     match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -239,12 +252,12 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<fs::
     }
 }
 
-/// What kind of thing a look found.
-pub(super) fn kind(stat: &fs::Stat) -> FileType {
+/// Returns the file type from a `stat`.
+pub(super) fn file_type(stat: &fs::Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// Whether two looks found the same thing.
-pub(super) fn same(a: &fs::Stat, b: &fs::Stat) -> bool {
+/// Returns whether two `stat` results describe the same file (device and inode).
+pub(super) fn is_same_file(a: &fs::Stat, b: &fs::Stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }

@@ -1,137 +1,137 @@
-//! Files of a workspace that no path leads out of.
+//! Confined file operations in a workspace: no path and no symbolic link leads out of it.
 //!
-//! [`WorkspaceDir`] is a directory, held open; every operation on it takes a request of
-//! `polis_core::workspace::file` and answers with the type beside it. [`WorkspaceFiles`] is the
-//! same as the port [`polis_ops::port::Files`], for many workspaces, each found by its agent.
+//! [`WorkspaceDir`] is an open directory; every operation on it takes parameters from
+//! `polis_core::workspace::file_tools` and returns a result from there. [`WorkspaceFiles`] implements the
+//! port (trait) [`polis_ops::port::WorkspaceFileAccess`] for all workspaces of a data directory.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! - **Confinement.** A path is refused by its text if it is absolute or has a `..` (see
-//!   [`polis_core::workspace::path`]). Then the kernel opens it beneath the workspace, so links lead
-//!   inside or are refused, also when they are swapped while we look (`beneath.rs`). What changes
-//!   directories does so through a directory held open and a single name (`place.rs`). The workspace itself is opened
-//!   without following any link, and has to be the directory that was bound (`registry`).
-//! - **Nothing waits.** Pipes, sockets and devices are refused without being waited for.
-//! - **Whole or not at all.** A write is visible at once or never, and durable when it is answered
-//!   (`write.rs`). A refused request has changed nothing, but for a recursive deletion that the
-//!   system stops half-way; its message says so.
-//! - **No lost update.** Edits of one file, from any number of processes, all count (`hold.rs`).
-//! - **No trace.** What a killed writer leaves is never shown, and removed by a later one
-//!   (`unfinished.rs`).
-//! - **No absolute path** in any message. The causes hold none either.
+//! - **Confinement.** A path is refused by its text if it is absolute or contains a `..` (see
+//!   [`polis_core::workspace::workspace_path`]). Then the kernel opens it beneath the workspace, so links
+//!   stay inside or are refused, even if they are swapped during the lookup (`beneath.rs`). Changes are made
+//!   through an open directory and a single name (`entry_location.rs`). The workspace itself is opened
+//!   without following any link, and must be the directory that was bound (`machine_registry.rs`).
+//! - **No blocking.** Pipes, sockets and devices are refused without waiting for them.
+//! - **Atomic writes.** A write becomes visible as a whole or not at all, and is durable (fsync) when the
+//!   call returns (`write_file.rs`). A refused request has changed nothing, except for a recursive deletion
+//!   that fails half-way; its message says so.
+//! - **No lost updates.** Concurrent edits of one file, from any number of processes, all take effect
+//!   (`file_lock.rs`).
+//! - **No leftovers.** Temporary files of a killed writer are never shown, and a later writer removes them
+//!   (`temp_file.rs`).
+//! - **No absolute path** in any message or cause.
 //!
-//! # What is not
+//! # Not guaranteed
 //!
-//! Access control lists and extended attributes of a file that is replaced are not kept. Other
-//! programs that change the same files do not wait for us, nor do we for them unless they `flock`
-//! the file.
+//! Access control lists and extended attributes of a replaced file are lost. Other programs that change the
+//! same files do not wait for us, nor do we wait for them unless they `flock` the file.
 
-mod adapter;
 mod beneath;
-mod bind;
-mod edit;
-mod entries;
-mod fault;
+mod content_hash;
+mod delete_file;
+mod edit_file;
+mod entry_location;
+mod file_error;
+mod file_lock;
+mod files_port;
 mod gitignore;
-mod hash;
-mod hold;
-mod list;
-mod memory;
-mod place;
-mod read;
-mod relocate;
-mod remove;
-mod search;
-mod unfinished;
-mod write;
+mod list_files;
+mod memory_budget;
+mod move_file;
+mod read_file;
+mod search_files;
+mod temp_file;
+mod tree_walk;
+mod workspace_binding;
+mod write_file;
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-pub use adapter::WorkspaceFiles;
-pub use beneath::Resolver;
-pub use bind::{bind, resolve};
-use polis_core::workspace::path::WorkspacePath;
+pub use beneath::PathResolver;
+pub use files_port::WorkspaceFiles;
+use polis_core::workspace::workspace_path::WorkspacePath;
 use polis_ops::PortError;
 use rustix::fs::{self, Gid, Uid};
 use rustix::io::Errno;
+pub use workspace_binding::{bind_directory, resolve_directory};
 
-use crate::directory::{DirectoryIdentity, open_without_links};
+use crate::directory::{DirectoryIdentity, open_directory_no_symlinks};
 
-use fault::Doing;
+use file_error::FileAccess;
 
-/// How much a workspace takes and gives.
+/// Limits of file operations in a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimits {
-    /// The most bytes answered at once; a larger file is read in parts.
-    pub max_read: u64,
-    /// The most bytes that all files together may have; no limit without one. With a limit, each
-    /// write sums up the workspace.
-    pub quota: Option<u64>,
-    /// How long a file that somebody else holds locked is waited for.
-    pub lock_wait: Duration,
+    /// Maximum number of bytes returned by one read; a larger file is read in parts.
+    pub max_read_bytes: u64,
+    /// Maximum total size of all files in bytes; `None`: unlimited. With a quota, each write sums up the
+    /// workspace.
+    pub quota_bytes: Option<u64>,
+    /// Maximum wait for a file that another process has locked.
+    pub lock_timeout: Duration,
 }
 
 impl Default for FileLimits {
     fn default() -> Self {
         Self {
-            max_read: 10 * 1024 * 1024,
-            quota: None,
-            lock_wait: Duration::from_secs(10),
+            max_read_bytes: 10 * 1024 * 1024,
+            quota_bytes: None,
+            lock_timeout: Duration::from_secs(10),
         }
     }
 }
 
-/// The directory of a workspace, held open. Stays the same directory wherever it is moved.
+/// The open directory of a workspace. It stays the same directory even if it is moved.
 #[derive(Debug)]
 pub struct WorkspaceDir {
     root: OwnedFd,
-    /// Who new files are given to, if not us.
+    /// User and group that own new files, if not our own.
     owner: Option<(Uid, Gid)>,
-    resolver: Resolver,
+    resolver: PathResolver,
     limits: FileLimits,
 }
 
 impl WorkspaceDir {
-    /// Opens a directory by its absolute path. No name of the path may be a link; below the directory, links have to stay
-    /// inside.
+    /// Opens a directory by its absolute path. Below it, links must stay inside. Fails with
+    /// `invalid_workspace` if a component of the path is a link, and with `file_not_found` if the directory
+    /// does not exist.
     pub fn open(path: &Path) -> Result<Self, PortError> {
-        let failed = Doing::Reading.at(&WorkspacePath::root());
-        let root = open_without_links(path).map_err(|errno| match errno {
-            Errno::LOOP | Errno::NOTDIR => fault::replaced(),
+        let failed = FileAccess::Reading.errno_mapper(&WorkspacePath::root());
+        let root = open_directory_no_symlinks(path).map_err(|errno| match errno {
+            Errno::LOOP | Errno::NOTDIR => file_error::workspace_replaced(),
             errno => failed(errno),
         })?;
         let stat = fs::fstat(&root).map_err(failed)?;
         let (user, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
-        // Only root can give files away.
+        // Only root can change the owner of files.
         let ours = rustix::process::geteuid();
         let owner = (ours.is_root() && (ours != user)).then_some((user, group));
         Ok(Self {
             root,
             owner,
-            resolver: Resolver::detect(),
+            resolver: PathResolver::detect(),
             limits: FileLimits::default(),
         })
     }
 
-    /// Returns which directory it is.
+    /// Returns the identity (device and inode) of the directory.
     pub fn identity(&self) -> Result<DirectoryIdentity, PortError> {
-        let failed = Doing::Reading.at(&WorkspacePath::root());
-        DirectoryIdentity::of(self.root.as_fd()).map_err(failed)
+        let failed = FileAccess::Reading.errno_mapper(&WorkspacePath::root());
+        DirectoryIdentity::from_fd(self.root.as_fd()).map_err(failed)
     }
 
-    /// The same with other limits.
+    /// Sets the limits of reads, of the total size, and of waiting for locks.
     #[must_use]
     pub fn with_limits(mut self, limits: FileLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same with another way to keep paths inside; for systems without `openat2`, and for
-    /// tests of what happens there.
+    /// Replaces the path resolver, for systems without `openat2` and for tests of that case.
     #[must_use]
-    pub fn with_resolver(mut self, resolver: Resolver) -> Self {
+    pub fn with_resolver(mut self, resolver: PathResolver) -> Self {
         self.resolver = resolver;
         self
     }

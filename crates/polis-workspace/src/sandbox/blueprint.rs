@@ -1,4 +1,8 @@
-//! From a policy and a workspace to the [`Plan`] of a sandbox of a given strength.
+//! Builds the [`SandboxPlan`] of a command from the request, the workspace and the tier: namespaces, mounts,
+//! Landlock rules, seccomp filter, resource limits, environment. The warden applies it.
+//!
+//! Building reads the host's files and polis's own environment, and as root it opens ID-mapped mount trees;
+//! their descriptors stay open as long as the [`BuiltPlan`].
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
@@ -6,30 +10,35 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use polis_core::workspace::path::PROJECT_DATA;
-use polis_core::workspace::policy::{CommandPolicy, Network, Tier};
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_policy::{NetworkAccess, SandboxTier};
+use polis_core::workspace::workspace_path::PROJECT_DATA_DIR;
 use rustix::fs::{AtFlags, FileType};
 
-use super::filter::{Filter, Needs, Sockets};
-use super::identity::{INSIDE, Launcher, OwnerMaps};
-use super::inotify::InotifyLimits;
-use super::kernel::{Errno, PointerList, attribute};
-use super::landlock::Abilities;
-use super::pipes::DescriptorLimits;
-use super::plan::{
-    Fixture, Landlock, MAX_TREES, Memory, Plan, Reach, Source, StartDirectory, Tree, View,
+use super::isolation::host_view::{
+    HostSystemView, WORKSPACE_MOUNT, missing_parent_entries, strip_leading_slash, to_c_string,
 };
-use super::system::{System, WORKSPACE, relative, text, way_to};
+use super::isolation::landlock::LandlockSupport;
+use super::isolation::seccomp::{SeccompFilter, SeccompOptions, SocketPolicy};
+use super::isolation::user_mapping::{INNER_USER_ID, LauncherUser, OwnerMapCache};
+use super::kernel::{Errno, ExecStringArray, mount_attr};
+use super::limits::descriptor_limits::DescriptorLimits;
+use super::limits::inotify::InotifyLimits;
+use super::sandbox_plan::{
+    FilesystemView, LandlockRules, MAX_MOUNT_TREES, MemoryLimits, MountTree, ProcessReach,
+    RootEntry, SandboxPlan, StartDirectory, TreeSource,
+};
 use crate::directory::DirectoryIdentity;
 
-/// Where kept output is, as a command sees it.
-const OUTPUT: &str = "/output";
+/// Mount point of stored command output, inside the sandbox.
+const OUTPUT_MOUNT: &str = "/output";
 
-/// Directories over which a new root can be built: the first that is there.
-const BASES: [&str; 2] = ["/tmp", "/usr"];
+/// Candidates for the directory over which the new root is mounted; the first that exists is used.
+const ROOT_MOUNT_POINTS: [&str; 2] = ["/tmp", "/usr"];
 
-/// What of `/proc` says nothing about other processes: all that may be read where it is everybody's.
-const HARMLESS_PROC: [&str; 12] = [
+/// Files of `/proc` that reveal nothing about other processes; the only readable ones if the command shares
+/// the host's `/proc`.
+const READABLE_PROC_FILES: [&str; 12] = [
     "/proc/cpuinfo",
     "/proc/devices",
     "/proc/filesystems",
@@ -44,165 +53,172 @@ const HARMLESS_PROC: [&str; 12] = [
     "/proc/sys/vm/overcommit_memory",
 ];
 
-/// The most signals and timers that a command may have queued. The kernel charges them to the user's own limit too.
+/// Maximum number of queued signals and timers of a command. The kernel charges them to the user's own limit
+/// as well.
 const MAX_PENDING_SIGNALS: u64 = 1_024;
 
-/// The most files a process may have open where the command's user is polis's own. A program may send descriptors as long
-/// as those of its user that are on the way are no more than it may have open itself, which is usually 1,024. A command
-/// that may open 768 files can have 768 on the way and then send one more message, which holds at most 253.
+/// Maximum number of open files per process if commands run as polis's own user. A program may send
+/// descriptors over sockets as long as its user has no more of them in flight than the program may open
+/// itself, usually 1,024. A command that may open 768 files can have 768 in flight and then send one more
+/// message, which holds at most 253.
 const MAX_SHARED_OPEN_FILES: u64 = 768;
 
-/// What a sandbox is built from.
+/// Inputs of a sandbox plan.
 #[derive(Debug)]
-pub(crate) struct Blueprint<'a> {
-    /// How strong it is to be.
-    pub(crate) tier: Tier,
-    /// What every command sees.
-    pub(crate) system: &'a System,
-    /// Who polis is.
-    pub(crate) launcher: Launcher,
-    /// What Landlock can do here, if there is one.
-    pub(crate) landlock: Option<Abilities>,
-    /// The filters, if this processor has any.
-    pub(crate) filters: Option<Arc<Filter>>,
-    /// Maps of owners.
-    pub(crate) maps: &'a OwnerMaps,
-    /// What the command may do.
-    pub(crate) policy: &'a CommandPolicy,
-    /// The workspace.
+pub(crate) struct SandboxBlueprint<'a> {
+    /// Tier of the sandbox.
+    pub(crate) tier: SandboxTier,
+    /// Host files that every command sees.
+    pub(crate) host_view: &'a HostSystemView,
+    /// User polis runs as.
+    pub(crate) launcher: LauncherUser,
+    /// Landlock features of this kernel, if it has Landlock.
+    pub(crate) landlock: Option<LandlockSupport>,
+    /// Seccomp filter, if there is one for this processor.
+    pub(crate) seccomp_filter: Option<Arc<SeccompFilter>>,
+    /// Cache of user namespaces for ID-mapped mounts.
+    pub(crate) owner_maps: &'a OwnerMapCache,
+    /// The command, its permissions and its limits.
+    pub(crate) request: &'a CommandRequest,
+    /// Path of the workspace.
     pub(crate) workspace: &'a Path,
-    /// Its directory, open.
+    /// The workspace's open directory.
     pub(crate) root: OwnedFd,
-    /// Which directory that is.
+    /// Identity of that directory.
     pub(crate) identity: DirectoryIdentity,
-    /// Where the output of earlier commands is, if there is any.
+    /// Directory with the output of earlier commands, if it exists.
     pub(crate) output: Option<&'a Path>,
-    /// A private directory in place of `/tmp`, where there is no view.
+    /// Scratch directory instead of `/tmp`, without a mount namespace.
     pub(crate) scratch: Option<&'a Path>,
-    /// Whether it is started in a network with nothing in it.
+    /// Whether the command starts in an existing network namespace without connections.
     pub(crate) in_empty_network: bool,
-    /// Processes that the user has besides, where they are counted together.
-    pub(crate) processes_besides: u64,
-    /// Signals that the user has queued besides, where they are counted together.
-    pub(crate) signals_besides: u64,
-    /// How much of inotify it may use, where a namespace of its own limits it.
+    /// Other processes of the user, where RLIMIT_NPROC counts them together.
+    pub(crate) other_processes: u64,
+    /// Other queued signals of the user, where RLIMIT_SIGPENDING counts them together.
+    pub(crate) other_signals: u64,
+    /// Limits of inotify, where the command has its own user namespace.
     pub(crate) inotify: InotifyLimits,
-    /// The line of shell.
-    pub(crate) command: &'a str,
 }
 
-/// A plan, and the descriptors it refers to.
+/// A plan with the open descriptors it refers to.
 #[derive(Debug)]
-pub(crate) struct Drawn {
-    /// The plan.
-    pub(crate) plan: Arc<Plan>,
+pub(crate) struct BuiltPlan {
+    /// The plan; its descriptors stay open as long as this value lives.
+    pub(crate) plan: Arc<SandboxPlan>,
     _open: Vec<OwnedFd>,
 }
 
-/// Whether the data of a polis project is in a directory.
-pub(crate) fn holds_project(directory: BorrowedFd<'_>) -> bool {
-    let found = rustix::fs::statat(directory, PROJECT_DATA, AtFlags::SYMLINK_NOFOLLOW);
+/// Returns whether a directory contains the data of a polis project.
+pub(crate) fn contains_project_data(directory: BorrowedFd<'_>) -> bool {
+    let found = rustix::fs::statat(directory, PROJECT_DATA_DIR, AtFlags::SYMLINK_NOFOLLOW);
     found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
 }
 
-/// What filters a tier and a network setting need; `None` if this cannot be had together.
-pub(crate) fn needs(
-    tier: Tier,
-    network: Network,
-    landlock: Option<Abilities>,
-    launcher: Launcher,
-) -> Option<Needs> {
-    let spaces = tier >= Tier::Watched;
-    let scoped = landlock.is_some_and(|abilities| abilities.scope().is_some());
+/// Returns the options of the seccomp filter for a tier and a network setting, or `None` if the combination
+/// is not possible.
+pub(crate) fn seccomp_options(
+    tier: SandboxTier,
+    network: NetworkAccess,
+    landlock: Option<LandlockSupport>,
+    launcher: LauncherUser,
+) -> Option<SeccompOptions> {
+    let spaces = tier >= SandboxTier::Watched;
+    let scoped = landlock.is_some_and(|abilities| abilities.scope_ruleset().is_some());
     let sockets = match (spaces, network) {
-        // In this machine's own network are its abstract sockets, unless Landlock keeps them away.
-        (true, Network::On) if !scoped => Sockets::Internet,
-        (true, _) => Sockets::Any,
-        (false, Network::Off) => Sockets::None,
-        (false, Network::On) => Sockets::Internet,
-        (false, Network::Loopback) => return None,
+        // The host's network namespace includes its abstract sockets, unless Landlock scopes them.
+        (true, NetworkAccess::On) if !scoped => SocketPolicy::Internet,
+        (true, _) => SocketPolicy::Any,
+        (false, NetworkAccess::Off) => SocketPolicy::None,
+        (false, NetworkAccess::On) => SocketPolicy::Internet,
+        (false, NetworkAccess::Loopback) => return None,
     };
-    Some(Needs {
+    Some(SeccompOptions {
         sockets,
-        no_hidden_memory: tier < Tier::Full,
-        among_others: !spaces,
+        deny_unaccounted_memory: tier < SandboxTier::Full,
+        shares_host_namespaces: !spaces,
         shares_user: !launcher.is_root(),
     })
 }
 
-impl Blueprint<'_> {
-    fn has_spaces(&self) -> bool {
-        self.tier >= Tier::Watched
+impl SandboxBlueprint<'_> {
+    fn has_namespaces(&self) -> bool {
+        self.tier >= SandboxTier::Watched
     }
 
-    /// Draws the plan. Fails if the kernel cannot show the workspace with its owner mapped.
-    pub(crate) fn draw(self) -> Result<Drawn, Errno> {
+    /// Builds the plan. Fails if the kernel cannot mount the workspace or a path of the policy with its owner
+    /// mapped, with `E2BIG` if there are too many paths, and with `EINVAL` if the command contains a NUL.
+    pub(crate) fn build_plan(self) -> Result<BuiltPlan, Errno> {
         let mut trees = Vec::new();
-        let view = if self.has_spaces() {
-            Some(self.view(&mut trees)?)
+        let view = if self.has_namespaces() {
+            Some(self.build_view(&mut trees)?)
         } else {
             None
         };
         let landlock = self
             .landlock
-            .filter(|_| self.tier > Tier::Bare)
-            .map(|abilities| self.rules(abilities));
-        let inside = if self.has_spaces() {
-            Some((INSIDE, INSIDE, self.launcher.is_root()))
+            .filter(|_| self.tier > SandboxTier::Bare)
+            .map(|abilities| self.landlock_rules(abilities));
+        let inside = if self.has_namespaces() {
+            Some((INNER_USER_ID, INNER_USER_ID, self.launcher.is_root()))
         } else if self.launcher.is_root() {
-            let (uid, gid) = self.launcher.outside();
+            let (uid, gid) = self.launcher.command_user();
             Some((uid, gid, true))
         } else {
             None
         };
-        let directory = match self.has_spaces() {
-            true => StartDirectory::InView(text(WORKSPACE.as_ref())),
-            false => StartDirectory::Open(self.root.as_raw_fd()),
+        let directory = if self.has_namespaces() {
+            StartDirectory::InView(to_c_string(WORKSPACE_MOUNT.as_ref()))
+        } else {
+            StartDirectory::Open(self.root.as_raw_fd())
         };
         let shell = c"/bin/sh".to_owned();
-        let line = CString::new(self.command).map_err(|_| Errno(libc::EINVAL))?;
-        let plan = Plan {
-            namespaces: self.namespaces(),
-            reach: if self.has_spaces() {
-                Reach::Namespace
+        let line = CString::new(self.request.command.as_str()).map_err(|_| Errno(libc::EINVAL))?;
+        let plan = SandboxPlan {
+            namespaces: self.namespace_flags(),
+            process_reach: if self.has_namespaces() {
+                ProcessReach::PidNamespace
             } else {
-                Reach::Adoption
+                ProcessReach::Subreaper
             },
             user: inside,
             view,
             directory,
-            loopback: self.has_spaces() && self.policy.network == Network::Loopback,
+            loopback: self.has_namespaces()
+                && self.request.policy.network == NetworkAccess::Loopback,
             warden_scope: self
                 .landlock
-                .filter(|_| self.tier == Tier::Landlock)
-                .and_then(Abilities::scope),
+                .filter(|_| self.tier == SandboxTier::Landlock)
+                .and_then(LandlockSupport::scope_ruleset),
             landlock,
-            filters: self.filters.clone().filter(|_| self.tier > Tier::Bare),
-            limits: self.limits(),
+            seccomp_filter: self
+                .seccomp_filter
+                .clone()
+                .filter(|_| self.tier > SandboxTier::Bare),
+            limits: self.resource_limits(),
             namespace_limits: self.namespace_limits(),
-            watched_memory: (self.tier < Tier::Full).then_some(Memory {
-                most: self.policy.limits.memory,
-                files: self.policy.limits.tmp,
-                descriptors: (!self.launcher.is_root()).then(DescriptorLimits::of_user),
+            watched_memory: (self.tier < SandboxTier::Full).then_some(MemoryLimits {
+                max_bytes: self.request.policy.limits.memory,
+                max_tmp_bytes: self.request.policy.limits.tmp,
+                descriptors: (!self.launcher.is_root()).then(DescriptorLimits::from_user_limits),
             }),
             program: shell,
-            arguments: PointerList::new(vec![
+            arguments: ExecStringArray::new(vec![
                 c"sh".to_owned(),
                 c"-c".to_owned(),
                 c"--".to_owned(),
                 line,
             ]),
-            environment: PointerList::new(self.environment()),
+            environment: ExecStringArray::new(self.environment_variables()),
         };
         trees.push(self.root);
-        Ok(Drawn {
+        Ok(BuiltPlan {
             plan: Arc::new(plan),
             _open: trees,
         })
     }
 
-    fn namespaces(&self) -> u64 {
-        if !self.has_spaces() {
+    fn namespace_flags(&self) -> u64 {
+        if !self.has_namespaces() {
             return 0;
         }
         let mut flags = libc::CLONE_NEWUSER
@@ -210,170 +226,191 @@ impl Blueprint<'_> {
             | libc::CLONE_NEWPID
             | libc::CLONE_NEWIPC
             | libc::CLONE_NEWUTS;
-        if self.policy.network != Network::On && !self.in_empty_network {
+        if self.request.policy.network != NetworkAccess::On && !self.in_empty_network {
             flags |= libc::CLONE_NEWNET;
         }
         u64::from(flags.unsigned_abs())
     }
 
-    /// The files the command sees; trees with mapped owners are added to `prepared`.
-    fn view(&self, prepared: &mut Vec<OwnedFd>) -> Result<View, Errno> {
-        let mut fixtures = self.system.fixtures();
-        let mut trees = self.system.trees();
-        let closed = attribute::NO_SETUID | attribute::NO_DEVICES;
-        let workspace = PathBuf::from(WORKSPACE);
-        fixtures.extend(way_to(&workspace, &fixtures));
-        trees.push(Tree {
+    /// Returns the command's view of the file system; ID-mapped trees are added to `prepared`.
+    fn build_view(&self, prepared: &mut Vec<OwnedFd>) -> Result<FilesystemView, Errno> {
+        let mut fixtures = self.host_view.root_entries();
+        let mut trees = self.host_view.mount_trees();
+        let closed = mount_attr::NOSUID | mount_attr::NODEV;
+        let workspace = PathBuf::from(WORKSPACE_MOUNT);
+        fixtures.extend(missing_parent_entries(&workspace, &fixtures));
+        trees.push(MountTree {
             source: self.workspace_source(closed, prepared)?,
-            target: text(relative(&workspace).as_os_str()),
+            target: to_c_string(strip_leading_slash(&workspace).as_os_str()),
             attributes: closed,
         });
-        let mut shown: Vec<(&Path, PathBuf, u64)> = Vec::new();
+        let mut mounts: Vec<(&Path, PathBuf, u64)> = Vec::new();
         if let Some(output) = self.output {
-            shown.push((output, PathBuf::from(OUTPUT), closed | attribute::READ_ONLY));
+            mounts.push((
+                output,
+                PathBuf::from(OUTPUT_MOUNT),
+                closed | mount_attr::RDONLY,
+            ));
         }
-        for path in &self.policy.read {
-            shown.push((path.as_ref(), path.into(), closed | attribute::READ_ONLY));
+        for path in &self.request.policy.read {
+            mounts.push((path.as_ref(), path.into(), closed | mount_attr::RDONLY));
         }
-        for path in &self.policy.write {
-            shown.push((path.as_ref(), path.into(), closed));
+        for path in &self.request.policy.write {
+            mounts.push((path.as_ref(), path.into(), closed));
         }
-        let names = self.name_servers();
+        let names = self.resolv_conf_target();
         if let Some(path) = &names {
-            shown.push((path, path.clone(), closed | attribute::READ_ONLY));
+            mounts.push((path, path.clone(), closed | mount_attr::RDONLY));
         }
-        for (from, to, attributes) in shown {
-            let place = text(relative(&to).as_os_str());
+        for (from, to, attributes) in mounts {
+            let target = to_c_string(strip_leading_slash(&to).as_os_str());
             if from.is_dir() {
-                fixtures.extend(way_to(&to, &fixtures));
+                fixtures.extend(missing_parent_entries(&to, &fixtures));
             } else {
                 let parent = to.parent().unwrap_or(&to);
-                fixtures.extend(way_to(parent, &fixtures));
-                fixtures.push(Fixture::File(place.clone()));
+                fixtures.extend(missing_parent_entries(parent, &fixtures));
+                fixtures.push(RootEntry::File(target.clone()));
             }
             let source = if self.launcher.is_root() {
-                let tree = self.maps.mapped_tree(from, attributes)?;
-                let source = Source::Prepared(tree.as_raw_fd());
+                let tree = self.owner_maps.id_mapped_tree(from, attributes)?;
+                let source = TreeSource::ClonedTree(tree.as_raw_fd());
                 prepared.push(tree);
                 source
             } else {
-                Source::Path(text(from.as_os_str()))
+                TreeSource::Path(to_c_string(from.as_os_str()))
             };
-            trees.push(Tree {
+            trees.push(MountTree {
                 source,
-                target: place,
+                target,
                 attributes,
             });
         }
-        if trees.len() > MAX_TREES {
+        if trees.len() > MAX_MOUNT_TREES {
             return Err(Errno(libc::E2BIG));
         }
-        // Of 0 the kernel thinks as of no limit.
-        let size = self.policy.limits.tmp.max(1);
+        // tmpfs treats `size=0` as unlimited.
+        let size = self.request.policy.limits.tmp.max(1);
         let tmp = CString::new(format!("mode=0777,size={size},nr_inodes=256k"));
-        Ok(View {
-            base: text(
-                BASES
+        Ok(FilesystemView {
+            base: to_c_string(
+                ROOT_MOUNT_POINTS
                     .iter()
                     .find(|base| Path::new(base).is_dir())
                     .unwrap_or(&"/tmp")
                     .as_ref(),
             ),
-            fixtures,
+            entries: fixtures,
             trees,
-            hidden: self.hidden(&workspace),
+            hidden: self.hidden_paths(&workspace),
             tmp: tmp.unwrap_or_default(),
         })
     }
 
-    /// The tree of the workspace.
+    /// Returns the mount source of the workspace.
     fn workspace_source(
         &self,
         attributes: u64,
         prepared: &mut Vec<OwnedFd>,
-    ) -> Result<Source, Errno> {
+    ) -> Result<TreeSource, Errno> {
         if !self.launcher.is_root() {
-            let path = text(self.workspace.as_os_str());
-            return Ok(Source::Directory(path, self.identity));
+            let path = to_c_string(self.workspace.as_os_str());
+            return Ok(TreeSource::Directory(path, self.identity));
         }
-        let tree = self.maps.mapped_tree_of(self.root.as_fd(), attributes)?;
-        let source = Source::Prepared(tree.as_raw_fd());
+        let tree = self
+            .owner_maps
+            .id_mapped_tree_at(self.root.as_fd(), attributes)?;
+        let source = TreeSource::ClonedTree(tree.as_raw_fd());
         prepared.push(tree);
         Ok(source)
     }
 
-    /// What of the workspace is covered: the data of a project that lies in it.
-    fn hidden(&self, workspace: &Path) -> Vec<CString> {
-        let hides = holds_project(self.root.as_fd());
-        let path = workspace.join(PROJECT_DATA);
+    /// Returns the paths in the workspace that are hidden: the data of a project in it.
+    fn hidden_paths(&self, workspace: &Path) -> Vec<CString> {
+        let hides = contains_project_data(self.root.as_fd());
+        let path = workspace.join(PROJECT_DATA_DIR);
         hides
-            .then(|| text(relative(&path).as_os_str()))
+            .then(|| to_c_string(strip_leading_slash(&path).as_os_str()))
             .into_iter()
             .collect()
     }
 
-    /// Where the list of name servers really is, if the network is granted and it is a link out of
-    /// `/etc`, as resolvers make it.
-    fn name_servers(&self) -> Option<PathBuf> {
-        if self.policy.network != Network::On {
+    /// Returns the target of `/etc/resolv.conf`, if the network is granted and the file is a symbolic link
+    /// out of `/etc`, as resolvers create it.
+    fn resolv_conf_target(&self) -> Option<PathBuf> {
+        if self.request.policy.network != NetworkAccess::On {
             return None;
         }
         let path = Path::new("/etc/resolv.conf").canonicalize().ok()?;
         (!path.starts_with("/etc")).then_some(path)
     }
 
-    /// What Landlock allows.
-    fn rules(&self, abilities: Abilities) -> Landlock {
-        let path = |path: &Path| text(path.as_os_str());
+    /// Returns the Landlock rules.
+    fn landlock_rules(&self, abilities: LandlockSupport) -> LandlockRules {
+        let path = |path: &Path| to_c_string(path.as_os_str());
         let mut rules: Vec<(CString, u64)> = Vec::new();
         rules.extend(
-            self.system
-                .programs()
-                .map(|p| (path(p), abilities.programs())),
+            self.host_view
+                .program_directories()
+                .map(|p| (path(p), abilities.read_execute_access())),
         );
-        rules.extend(self.system.settings().map(|(p, is_directory)| {
-            let access = match is_directory {
-                true => abilities.reading(),
-                false => abilities.reading_file(),
+        rules.extend(self.host_view.etc_files().map(|(p, is_directory)| {
+            let access = if is_directory {
+                abilities.read_access()
+            } else {
+                abilities.read_file_access()
             };
             (path(p), access)
         }));
-        rules.extend(self.system.devices().map(|p| (path(p), abilities.device())));
-        let kind = |p: &Path, directory: u64, file: u64| match p.is_dir() {
-            true => directory,
-            false => file,
-        };
-        for extra in self.policy.read.iter().map(Path::new) {
-            let access = kind(extra, abilities.programs(), abilities.reading_file() | 1);
+        rules.extend(
+            self.host_view
+                .device_files()
+                .map(|p| (path(p), abilities.device_access())),
+        );
+        let kind = |p: &Path, directory: u64, file: u64| if p.is_dir() { directory } else { file };
+        for extra in self.request.policy.read.iter().map(Path::new) {
+            let access = kind(
+                extra,
+                abilities.read_execute_access(),
+                abilities.read_file_access() | 1,
+            );
             rules.push((path(extra), access));
         }
-        for extra in self.policy.write.iter().map(Path::new) {
-            let access = kind(extra, abilities.working(), abilities.working_file());
+        for extra in self.request.policy.write.iter().map(Path::new) {
+            let access = kind(
+                extra,
+                abilities.read_write_access(),
+                abilities.read_write_file_access(),
+            );
             rules.push((path(extra), access));
         }
         let mut inside = Vec::new();
-        if self.has_spaces() {
-            inside.push((c"/".to_owned(), abilities.listing()));
-            inside.push((c"/proc".to_owned(), abilities.reading()));
-            inside.push((c"/tmp".to_owned(), abilities.working()));
+        if self.has_namespaces() {
+            inside.push((c"/".to_owned(), abilities.list_access()));
+            inside.push((c"/proc".to_owned(), abilities.read_access()));
+            inside.push((c"/tmp".to_owned(), abilities.read_write_access()));
         } else {
-            rules.extend(HARMLESS_PROC.map(|p| (path(p.as_ref()), abilities.reading_file())));
-            rules.extend(self.scratch.map(|p| (path(p), abilities.working())));
+            rules.extend(
+                READABLE_PROC_FILES.map(|p| (path(p.as_ref()), abilities.read_file_access())),
+            );
+            rules.extend(
+                self.scratch
+                    .map(|p| (path(p), abilities.read_write_access())),
+            );
         }
-        let names = self.name_servers();
-        rules.extend(names.map(|p| (path(&p), abilities.reading_file())));
-        rules.extend(self.output.map(|p| (path(p), abilities.reading())));
-        Landlock {
-            ruleset: abilities.ruleset(self.policy.network == Network::Off),
+        let names = self.resolv_conf_target();
+        rules.extend(names.map(|p| (path(&p), abilities.read_file_access())));
+        rules.extend(self.output.map(|p| (path(p), abilities.read_access())));
+        LandlockRules {
+            ruleset: abilities.full_ruleset(self.request.policy.network == NetworkAccess::Off),
             outside: rules,
-            workspace: (self.root.as_raw_fd(), abilities.working()),
+            workspace: (self.root.as_raw_fd(), abilities.read_write_access()),
             inside,
         }
     }
 
-    /// Limits of its user namespace, as files of `/proc` and what is written to them.
+    /// Returns the limits of the command's user namespace: files of `/proc` and their values.
     fn namespace_limits(&self) -> Vec<(CString, CString)> {
-        if !self.has_spaces() {
+        if !self.has_namespaces() {
             return Vec::new();
         }
         let InotifyLimits { instances, watches } = self.inotify;
@@ -381,56 +418,59 @@ impl Blueprint<'_> {
             (c"/proc/sys/user/max_inotify_instances", instances),
             (c"/proc/sys/user/max_inotify_watches", watches),
         ]
-        .map(|(file, limit)| (file.to_owned(), text(limit.to_string().as_ref())))
+        .map(|(file, limit)| (file.to_owned(), to_c_string(limit.to_string().as_ref())))
         .into()
     }
 
-    fn limits(&self) -> Vec<(u32, u64)> {
-        let limits = &self.policy.limits;
-        let open_files = match self.launcher.is_root() {
-            true => limits.open_files,
-            false => limits.open_files.min(MAX_SHARED_OPEN_FILES),
+    fn resource_limits(&self) -> Vec<(u32, u64)> {
+        let limits = &self.request.policy.limits;
+        let open_files = if self.launcher.is_root() {
+            limits.open_files
+        } else {
+            limits.open_files.min(MAX_SHARED_OPEN_FILES)
         };
         let mut list = vec![
-            // Of 0 a crash handler behind a pipe takes no notice, of 1 it does.
+            // A piped `core_pattern` ignores RLIMIT_CORE=0 but honours 1.
             (libc::RLIMIT_CORE, 1),
             (libc::RLIMIT_FSIZE, limits.file_size),
             (libc::RLIMIT_CPU, limits.cpu_seconds),
             (libc::RLIMIT_NOFILE, open_files),
-            // The warden counts too.
+            // The warden counts as well.
             (
                 libc::RLIMIT_NPROC,
                 limits
                     .processes
                     .saturating_add(1)
-                    .saturating_add(self.processes_besides),
+                    .saturating_add(self.other_processes),
             ),
             (
                 libc::RLIMIT_SIGPENDING,
-                MAX_PENDING_SIGNALS.saturating_add(self.signals_besides),
+                MAX_PENDING_SIGNALS.saturating_add(self.other_signals),
             ),
             (libc::RLIMIT_MSGQUEUE, 819_200),
             (libc::RLIMIT_NICE, 0),
             (libc::RLIMIT_RTPRIO, 0),
         ];
-        if self.tier < Tier::Full {
+        if self.tier < SandboxTier::Full {
             list.push((libc::RLIMIT_DATA, limits.memory));
         }
         list
     }
 
-    /// The environment: nothing of polis's own but its language, and what the policy gives.
-    fn environment(&self) -> Vec<CString> {
-        const PASSED_ON: [&str; 4] = ["LANG", "LC_ALL", "LC_CTYPE", "TZ"];
-        let spaces = self.has_spaces();
+    /// Returns the environment: of polis's own variables only locale and time zone, plus those of the policy.
+    fn environment_variables(&self) -> Vec<CString> {
+        const INHERITED_VARIABLES: [&str; 4] = ["LANG", "LC_ALL", "LC_CTYPE", "TZ"];
+        let spaces = self.has_namespaces();
         let scratch = self.scratch.unwrap_or(Path::new("/tmp"));
-        let (tmp, home) = match spaces {
-            true => (Path::new("/tmp"), Path::new("/tmp/home")),
-            false => (scratch, scratch),
+        let (tmp, home) = if spaces {
+            (Path::new("/tmp"), Path::new("/tmp/home"))
+        } else {
+            (scratch, scratch)
         };
-        let directory = match spaces {
-            true => Path::new(WORKSPACE),
-            false => self.workspace,
+        let directory = if spaces {
+            Path::new(WORKSPACE_MOUNT)
+        } else {
+            self.workspace
         };
         let mut variables: Vec<(&OsStr, Vec<u8>)> = vec![
             (
@@ -447,23 +487,24 @@ impl Blueprint<'_> {
             ("LANG".as_ref(), b"C.UTF-8".to_vec()),
         ];
         if let Some(output) = self.output {
-            let place = match spaces {
-                true => Path::new(OUTPUT),
-                false => output,
+            let output_path = if spaces {
+                Path::new(OUTPUT_MOUNT)
+            } else {
+                output
             };
-            let place = place.as_os_str().as_bytes().to_vec();
-            variables.push(("POLIS_OUTPUT".as_ref(), place));
+            let output_path = output_path.as_os_str().as_bytes().to_vec();
+            variables.push(("POLIS_OUTPUT".as_ref(), output_path));
         }
         let mut set = |name, value| {
-            variables.retain(|(known, _)| *known != name);
+            variables.retain(|(existing, _)| *existing != name);
             variables.push((name, value));
         };
-        for name in PASSED_ON {
+        for name in INHERITED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 set(name.as_ref(), value.as_bytes().to_vec());
             }
         }
-        for (name, value) in &self.policy.env {
+        for (name, value) in &self.request.policy.env {
             let value = match value.strip_prefix('$') {
                 Some(own) => match std::env::var_os(own) {
                     Some(value) => value.as_bytes().to_vec(),
@@ -485,21 +526,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sockets_of_this_machine_are_left_only_where_something_keeps_them_apart() {
+    fn unix_sockets_are_allowed_only_with_isolation() {
         let sockets = |tier, network, version| {
-            let abilities = Some(Abilities::of(version));
-            needs(tier, network, abilities, Launcher::current()).map(|needs| needs.sockets)
+            let abilities = Some(LandlockSupport::from_version(version));
+            seccomp_options(tier, network, abilities, LauncherUser::current())
+                .map(|needs| needs.sockets)
         };
-        for tier in [Tier::Full, Tier::Watched] {
-            for network in [Network::Off, Network::Loopback] {
-                assert_eq!(sockets(tier, network, 5), Some(Sockets::Any));
+        for tier in [SandboxTier::Full, SandboxTier::Watched] {
+            for network in [NetworkAccess::Off, NetworkAccess::Loopback] {
+                assert_eq!(sockets(tier, network, 5), Some(SocketPolicy::Any));
             }
-            assert_eq!(sockets(tier, Network::On, 5), Some(Sockets::Internet));
-            assert_eq!(sockets(tier, Network::On, 6), Some(Sockets::Any));
+            assert_eq!(
+                sockets(tier, NetworkAccess::On, 5),
+                Some(SocketPolicy::Internet)
+            );
+            assert_eq!(sockets(tier, NetworkAccess::On, 6), Some(SocketPolicy::Any));
         }
-        let alone = Tier::Landlock;
-        assert_eq!(sockets(alone, Network::Off, 6), Some(Sockets::None));
-        assert_eq!(sockets(alone, Network::On, 6), Some(Sockets::Internet));
-        assert_eq!(sockets(alone, Network::Loopback, 6), None);
+        let alone = SandboxTier::Landlock;
+        assert_eq!(
+            sockets(alone, NetworkAccess::Off, 6),
+            Some(SocketPolicy::None)
+        );
+        assert_eq!(
+            sockets(alone, NetworkAccess::On, 6),
+            Some(SocketPolicy::Internet)
+        );
+        assert_eq!(sockets(alone, NetworkAccess::Loopback, 6), None);
     }
 }

@@ -1,111 +1,141 @@
-//! A terminal that is a real sandbox.
+//! Sandbox for shell commands, confined by the Linux kernel.
 //!
-//! [`Sandbox::run`] runs a line of shell in a directory. The wall is the kernel: namespaces, a view
-//! of the files that holds the workspace and the system's programs and nothing else, Landlock,
-//! seccomp, limits; never the kernel's user 0. Whatever the command started is gone when `run`
-//! returns, and when this process dies. What this machine cannot do is found by trying; a sandbox
-//! weaker than the policy's weakest is refused.
+//! [`Sandbox::run`] runs a shell command line in a directory. In the strongest tier ([`SandboxTier`]) the
+//! kernel confines it with namespaces, a file system view with only the workspace and the system's programs,
+//! Landlock, seccomp, resource limits and a control group; weaker tiers lack some of these layers. In no tier
+//! does the command run as the kernel's user 0. The features of this machine are detected by trying the
+//! tiers, strongest first; if none that the policy allows works, the command is refused. All processes of the
+//! command are gone when `run` returns, and when this process dies.
+//!
+//! A command is three types on its way: `CommandRequest` from outside, `SandboxPlan` inside, and
+//! `CommandOutcome` back. The plan is a type of its own because the warden reads it after the clone, where it must
+//! not allocate: it has the request's strings and limits in the form of the kernel's calls.
 //!
 //! ```no_run
-//! use polis_core::workspace::policy::CommandPolicy;
-//! use polis_workspace::sandbox::{Job, Sandbox};
+//! use polis_core::workspace::command::CommandRequest;
+//! use polis_core::workspace::command_policy::CommandPolicy;
+//! use polis_workspace::sandbox::{Sandbox, SandboxContext};
 //!
 //! let sandbox = Sandbox::new();
-//! let run = sandbox.run(&Job::new("/srv/project".as_ref(), "make test", &CommandPolicy::default()))?;
+//! let request = CommandRequest::trusted("make test", &CommandPolicy::default());
+//! let run = sandbox.run(&request, &SandboxContext::new("/srv/project".as_ref()))?;
 //! println!("{:?} in {} ms: {}", run.ending, run.duration_ms, run.stdout.text);
 //! # Ok::<(), polis_workspace::sandbox::SandboxError>(())
 //! ```
 
-mod alone;
 mod blueprint;
-mod capture;
-mod cgroup;
-mod filter;
-mod identity;
-mod inotify;
-mod job;
+mod isolation;
 mod kernel;
-mod landlock;
-mod launch;
-mod memory;
-mod network;
-mod pipes;
-mod plan;
+mod limits;
+mod output;
 mod probe;
 mod process;
-mod refused;
-mod report;
-mod run;
-mod spool;
-mod system;
+mod sandbox_context;
+mod sandbox_plan;
 mod terminal;
-mod warden;
+mod tier_refusal;
 
-pub use job::{Cancel, Job, Watcher};
-pub(crate) use kernel::{give_freed_memory_back, malloc_trim};
+pub(crate) use kernel::{malloc_trim, mallopt_return_freed_memory};
+use parking_lot::Mutex;
+use polis_core::number::saturating_cast;
+pub use sandbox_context::{CancelHandle, OutputCallback, SandboxContext};
 pub use terminal::SandboxTerminal;
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
-use polis_core::workspace::command::{CommandRun, Ending};
-use polis_core::workspace::policy::{CommandPolicy, Limits, Network, Tier};
-use polis_core::workspace::signal;
-use polis_ops::port::Stream;
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_outcome::{CommandEnding, CommandOutcome};
+use polis_core::workspace::command_policy::{
+    CommandLimits, CommandPolicy, NetworkAccess, SandboxTier,
+};
 
-use self::alone::{Scratch, hand_over, hand_over_again, open_way, processes_of, queued_signals};
-use self::blueprint::{Blueprint, holds_project, needs};
-use self::capture::Output;
-use self::cgroup::{ControlGroups, Lease, NoGroups};
-use self::filter::{Filter, Needs};
-use self::identity::{Launcher, OwnerMaps};
-use self::inotify::InotifyPool;
+use self::blueprint::{SandboxBlueprint, contains_project_data, seccomp_options};
+use self::isolation::host_view::HostSystemView;
+use self::isolation::landlock::LandlockSupport;
+use self::isolation::network_namespace::NetworkNamespaceCache;
+use self::isolation::no_namespaces::{
+    ScratchDirectory, chown_output_directory, chown_workspace, count_queued_signals,
+    count_user_processes, grant_traversal,
+};
+use self::isolation::seccomp::{SeccompFilter, SeccompOptions};
+use self::isolation::user_mapping::{LauncherUser, OwnerMapCache};
 use self::kernel::Errno;
-use self::landlock::Abilities;
-use self::network::EmptyNetworks;
-use self::process::Leaving;
-use self::refused::{Refused, explain, not_shown, scarce};
-use self::run::{End, Run, Side};
-use self::spool::SpoolPlace;
-use self::system::System;
-use crate::directory::{DirectoryIdentity, open_without_links};
+use self::limits::cgroup::{ControlGroupLease, ControlGroups, ControlGroupsUnavailable};
+use self::limits::inotify::InotifyPool;
+use self::output::capture::OutputCapture;
+use self::output::spool::SpoolDirectory;
+use self::process::child_process::ExitingProcesses;
+use self::process::command_execution::CommandExecution;
+use self::tier_refusal::{
+    TierRefusal, classify_start_error, is_resource_shortage, workspace_mount_refusal,
+};
+use crate::directory::{DirectoryIdentity, open_directory_no_symlinks};
+use crate::refusal_tables::{SandboxProblem, SandboxStep};
 
-/// Runs commands behind walls. Cheap to keep, made to be shared by threads.
+/// Runs sandboxed commands. Cheap to keep, and shared by threads.
 #[derive(Debug)]
 pub struct Sandbox {
-    system: System,
-    launcher: Launcher,
-    landlock: Option<Abilities>,
-    filters: Mutex<HashMap<Needs, Option<Arc<Filter>>>>,
-    maps: OwnerMaps,
-    networks: EmptyNetworks,
+    system: HostSystemView,
+    launcher: LauncherUser,
+    landlock: Option<LandlockSupport>,
+    filters: Mutex<HashMap<SeccompOptions, Option<Arc<SeccompFilter>>>>,
+    maps: OwnerMapCache,
+    network_cache: NetworkNamespaceCache,
     inotify: InotifyPool,
-    leaving: Leaving,
-    groups: OnceLock<Result<ControlGroups, NoGroups>>,
-    finding: Mutex<()>,
-    /// The strongest tier that was not found impossible.
-    strongest: AtomicU8,
+    exiting: ExitingProcesses,
+    groups: OnceLock<Result<ControlGroups, ControlGroupsUnavailable>>,
+    detecting_groups: Mutex<()>,
+    /// Rank of the strongest tier that has not failed permanently.
+    max_tier: AtomicU8,
 }
 
-/// Why a command was not run.
+/// Reason why a command was not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
-    /// This machine cannot confine it as strongly as the policy wants.
-    #[error("{0}")]
-    Unavailable(String),
-    /// A path the policy names is not there.
-    #[error("{0}")]
-    BadPolicy(String),
-    /// The sandbox stood, but the command did not start in it.
-    #[error("{0}")]
-    Failed(String),
+    /// This machine cannot confine it as strongly as the policy requires.
+    #[error("no permitted tier of the sandbox works here: {0:?}")]
+    Unavailable(Vec<SandboxProblem>),
+    /// The policy grants an invalid path.
+    #[error("a path of the sandbox configuration is invalid ({})", .0.name())]
+    BadPolicy(PolicyProblem),
+    /// The sandbox was built, but the command did not start in it.
+    #[error("the command did not start: {0:?}")]
+    Failed(SandboxProblem),
 }
 
-const TIERS: [Tier; 4] = [Tier::Full, Tier::Watched, Tier::Landlock, Tier::Bare];
+/// Why a path that the policy grants is invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyProblem {
+    /// It contains polis's own data, or is inside it.
+    OwnData,
+    /// Polis's own data is inside a directory of system programs, which every command sees.
+    SystemPrograms,
+    /// It is not absolute, or does not exist.
+    NotAbsolute,
+}
+
+impl PolicyProblem {
+    /// Returns the name by which a message selects its text.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::OwnData => "own-data",
+            Self::SystemPrograms => "system-programs",
+            Self::NotAbsolute => "not-absolute",
+        }
+    }
+}
+
+const TIERS_STRONGEST_FIRST: [SandboxTier; 4] = [
+    SandboxTier::Full,
+    SandboxTier::Watched,
+    SandboxTier::Landlock,
+    SandboxTier::Bare,
+];
 
 impl Default for Sandbox {
     fn default() -> Self {
@@ -114,296 +144,339 @@ impl Default for Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox as strong as this machine allows.
+    /// Creates a sandbox as strong as this machine allows.
     pub fn new() -> Self {
-        Self::at_most(Tier::Full)
+        Self::with_max_tier(SandboxTier::Full)
     }
 
-    /// A sandbox that is no stronger than a tier, to try how a weaker machine would do.
-    pub fn at_most(tier: Tier) -> Self {
+    /// Creates a sandbox no stronger than a tier, to test the behaviour of a less capable machine.
+    pub fn with_max_tier(tier: SandboxTier) -> Self {
         Self {
-            system: System::look(),
-            launcher: Launcher::current(),
-            landlock: kernel::landlock_version()
+            system: HostSystemView::detect(),
+            launcher: LauncherUser::current(),
+            landlock: kernel::landlock_abi_version()
                 .ok()
                 .filter(|&version| version >= 1)
-                .map(Abilities::of),
+                .map(LandlockSupport::from_version),
             filters: Mutex::default(),
-            maps: OwnerMaps::default(),
-            networks: EmptyNetworks::default(),
-            inotify: InotifyPool::of_user(),
-            leaving: Leaving::default(),
+            maps: OwnerMapCache::default(),
+            network_cache: NetworkNamespaceCache::default(),
+            inotify: InotifyPool::from_user_limits(),
+            exiting: ExitingProcesses::default(),
             groups: OnceLock::new(),
-            finding: Mutex::default(),
-            strongest: AtomicU8::new(rank(tier)),
+            detecting_groups: Mutex::default(),
+            max_tier: AtomicU8::new(tier_rank(tier)),
         }
     }
 
-    /// The same, with no more of Landlock than an older version of its interface had.
+    /// Limits Landlock to an older ABI version, for tests.
     #[must_use]
-    pub fn with_landlock(mut self, version: i32) -> Self {
-        let known = self.landlock.map(Abilities::version);
-        let version = known.map(|known| known.min(version));
-        self.landlock = version.map(Abilities::of);
+    pub fn with_max_landlock_version(mut self, version: i32) -> Self {
+        let supported = self.landlock.map(LandlockSupport::version);
+        let version = supported.map(|supported| supported.min(version));
+        self.landlock = version.map(LandlockSupport::from_version);
         self
     }
 
-    /// Waits until nothing of earlier commands is left. Whatever a command started has ended when
-    /// [`Sandbox::run`] returns; only our own process that watched over it may still be ending.
-    pub fn settle(&self) {
-        self.leaving.wait();
+    /// Waits until the wardens of earlier commands have exited. All processes of a command have exited when
+    /// [`Sandbox::run`] returns; only its warden may still be exiting.
+    pub fn wait_for_exiting_wardens(&self) {
+        self.exiting.wait_all();
     }
 
-    /// Runs a command to its end.
-    pub fn run(&self, job: &Job<'_>) -> Result<CommandRun, SandboxError> {
-        check_paths(job.policy)?;
-        self.check_private(job)?;
-        if job.command.contains('\0') {
-            return Err(SandboxError::Failed(
-                "the command has a NUL character in it".to_owned(),
-            ));
+    /// Runs a command to its end, in the strongest tier that works. Fails with [`SandboxError::Unavailable`]
+    /// if no tier that the policy allows works on this machine; a timeout or a failed command is not an
+    /// error, but an outcome.
+    pub fn run(
+        &self,
+        request: &CommandRequest,
+        context: &SandboxContext<'_>,
+    ) -> Result<CommandOutcome, SandboxError> {
+        check_policy_paths(&request.policy)?;
+        self.check_private_data(&request.policy, context)?;
+        if request.command.contains('\0') {
+            return Err(SandboxError::Failed(SandboxProblem::CommandHasNul));
         }
-        let mut why = Vec::new();
-        for tier in TIERS {
-            if tier < job.policy.weakest {
+        let mut problems = Vec::new();
+        for tier in TIERS_STRONGEST_FIRST {
+            if tier < request.policy.weakest_tier {
                 break;
             }
-            if rank(tier) > self.strongest.load(Ordering::Relaxed) {
+            if tier_rank(tier) > self.max_tier.load(Ordering::Relaxed) {
                 continue;
             }
-            match self.run_at(job, tier) {
+            match self.run_at_tier(request, context, tier) {
                 Ok(run) => return Ok(run),
-                Err(Refused::Missing { layer, lasting }) => {
-                    why.push(layer);
+                Err(TierRefusal::LayerMissing {
+                    problem,
+                    is_permanent: lasting,
+                }) => {
+                    problems.push(problem);
                     if lasting {
-                        let below = rank(tier).saturating_sub(1);
-                        self.strongest.fetch_min(below, Ordering::Relaxed);
+                        let below = tier_rank(tier).saturating_sub(1);
+                        self.max_tier.fetch_min(below, Ordering::Relaxed);
                     }
                 }
-                Err(Refused::Job(error)) => return Err(error),
+                Err(TierRefusal::JobFailed(error)) => return Err(error),
             }
         }
-        Err(SandboxError::Unavailable(why.join("; ")))
+        Err(SandboxError::Unavailable(problems))
     }
 }
 
-fn rank(tier: Tier) -> u8 {
+fn tier_rank(tier: SandboxTier) -> u8 {
     match tier {
-        Tier::Bare => 0,
-        Tier::Landlock => 1,
-        Tier::Watched => 2,
-        Tier::Full => 3,
+        SandboxTier::Bare => 0,
+        SandboxTier::Landlock => 1,
+        SandboxTier::Watched => 2,
+        SandboxTier::Full => 3,
     }
 }
 
 impl Sandbox {
-    fn run_at(&self, job: &Job<'_>, tier: Tier) -> Result<CommandRun, Refused> {
-        let (root, identity) = open_workspace(job)?;
-        let group = self.group_at(tier, &job.policy.limits)?;
+    /// Fails if the kernel's Landlock is missing or too old for a tier.
+    fn check_landlock(&self, tier: SandboxTier) -> Result<(), TierRefusal> {
         match self.landlock {
-            None if tier > Tier::Bare => {
-                return Err(Refused::lasting("the kernel has no Landlock"));
+            None if tier > SandboxTier::Bare => {
+                Err(TierRefusal::missing_permanently(SandboxProblem::NoLandlock))
             }
-            Some(abilities) if tier == Tier::Landlock && !abilities.suffice_alone() => {
-                return Err(Refused::lasting(
-                    "Landlock is too old to be a wall of its own",
-                ));
+            Some(abilities)
+                if tier == SandboxTier::Landlock && !abilities.is_sufficient_alone() =>
+            {
+                Err(TierRefusal::missing_permanently(
+                    SandboxProblem::LandlockTooOld,
+                ))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        let network = job.policy.network;
-        let Some(needs) = needs(tier, network, self.landlock, self.launcher) else {
-            return Err(Refused::this_time(
-                "a loopback of its own needs a network namespace",
+    }
+
+    fn run_at_tier(
+        &self,
+        request: &CommandRequest,
+        context: &SandboxContext<'_>,
+        tier: SandboxTier,
+    ) -> Result<CommandOutcome, TierRefusal> {
+        let (policy, limits) = (&request.policy, &request.policy.limits);
+        let (root, identity) = open_workspace(context)?;
+        let group = self.lease_control_group(tier, limits)?;
+        self.check_landlock(tier)?;
+        let network = policy.network;
+        let Some(needs) = seccomp_options(tier, network, self.landlock, self.launcher) else {
+            return Err(TierRefusal::missing_for_job(
+                SandboxProblem::LoopbackWithoutNamespace,
             ));
         };
-        let filters = self.filters(needs);
-        if tier > Tier::Bare && filters.is_none() {
-            return Err(Refused::lasting("no seccomp filters for this processor"));
+        let filters = self.seccomp_filter(needs);
+        if tier > SandboxTier::Bare && filters.is_none() {
+            return Err(TierRefusal::missing_permanently(SandboxProblem::NoFilter));
         }
-        let output = job.output.filter(|path| path.is_dir());
-        let network = (tier >= Tier::Watched && network == Network::Off && self.launcher.is_root())
-            .then(|| self.networks.of(identity).ok())
-            .flatten();
-        let spaces = tier >= Tier::Watched;
-        let outside = self.launcher.outside();
+        let output = context.output_directory.filter(|path| path.is_dir());
+        let network = (tier >= SandboxTier::Watched
+            && network == NetworkAccess::Off
+            && self.launcher.is_root())
+        .then(|| self.network_cache.get_or_create(identity).ok())
+        .flatten();
+        let spaces = tier >= SandboxTier::Watched;
+        let outside = self.launcher.command_user();
         let handed_to = (!spaces && self.launcher.is_root()).then_some(outside);
         if let Some(user) = handed_to {
-            self.make_owner(job, root.as_fd(), user)?;
-            // Reading it is what it is for; without, the command still runs.
-            let _ = output.map(|output| hand_over_again(output, user));
-            let _ = output.map(|output| open_way(output, user));
+            self.ensure_workspace_owner(context, root.as_fd(), user)?;
+            // The output directory is only for reading earlier output; the command runs without it as well.
+            let _ = output.map(|output| chown_output_directory(output, user));
+            let _ = output.map(|output| grant_traversal(output, user));
         }
-        if !spaces && holds_project(root.as_fd()) {
-            return Err(Refused::this_time(
-                "the workspace holds a polis project, which Landlock alone cannot hide",
+        if !spaces && contains_project_data(root.as_fd()) {
+            return Err(TierRefusal::missing_for_job(
+                SandboxProblem::ContainsProject,
             ));
         }
-        let scratch = (!spaces).then(|| Scratch::new(handed_to)).transpose();
+        let scratch = (!spaces)
+            .then(|| ScratchDirectory::new(handed_to))
+            .transpose();
         let scratch = scratch.map_err(|error| {
-            Refused::this_time(format!("a private directory: {}", error.kind()))
+            TierRefusal::missing_for_job(SandboxProblem::StepUnavailable {
+                step: SandboxStep::ScratchDirectory,
+                error: error.kind().to_string(),
+            })
         })?;
-        let inotify = self.inotify.share();
-        let drawn = Blueprint {
+        let inotify = self.inotify.take_share();
+        let prepared_plan = SandboxBlueprint {
             tier,
-            system: &self.system,
+            host_view: &self.system,
             launcher: self.launcher,
             landlock: self.landlock,
-            filters,
-            maps: &self.maps,
-            policy: job.policy,
-            workspace: job.workspace,
+            seccomp_filter: filters,
+            owner_maps: &self.maps,
+            request,
+            workspace: context.workspace,
             root,
             identity,
             output,
-            scratch: scratch.as_ref().map(Scratch::path),
+            scratch: scratch.as_ref().map(ScratchDirectory::path),
             in_empty_network: network.is_some(),
-            processes_besides: if spaces { 0 } else { processes_of(outside.0) },
-            signals_besides: if spaces { 0 } else { queued_signals() },
+            other_processes: if spaces {
+                0
+            } else {
+                count_user_processes(outside.0)
+            },
+            other_signals: if spaces { 0 } else { count_queued_signals() },
             inotify: inotify.limits,
-            command: job.command,
         }
-        .draw()
-        .map_err(not_shown)?;
-        let limit = usize::try_from(job.policy.limits.output).unwrap_or(usize::MAX);
-        let place = job.output.map(|directory| SpoolPlace {
+        .build_plan()
+        .map_err(workspace_mount_refusal)?;
+        let limit = saturating_cast::<usize>(limits.output);
+        let spool_directory = context.output_directory.map(|directory| SpoolDirectory {
             directory: directory.to_owned(),
-            file_quota: job.policy.limits.spool,
-            directory_quota: job.policy.limits.spool.saturating_mul(4),
+            file_quota: limits.spool,
+            directory_quota: limits.spool.saturating_mul(4),
         });
-        let mut kept = Output::new(limit, place);
-        let begun = Instant::now();
-        let end = Run {
-            plan: Arc::clone(&drawn.plan),
+        let mut capture = OutputCapture::new(limit, spool_directory);
+        let start = Instant::now();
+        let ending = CommandExecution {
+            plan: Arc::clone(&prepared_plan.plan),
             launcher: self.launcher,
             group: group.as_ref(),
-            timeout: job.timeout,
-            cancel: job.cancel.map(Cancel::seen_by),
-            output: &mut |side, bytes| {
-                let stream = match side {
-                    Side::Out => Stream::Stdout,
-                    Side::Err => Stream::Stderr,
-                };
-                if let Some(watch) = job.watch {
+            timeout: Duration::from_millis(request.timeout_ms),
+            cancel: context.cancel.map(CancelHandle::readable_fd),
+            output: &mut |stream, bytes| {
+                if let Some(watch) = context.on_output {
                     watch(stream, bytes);
                 }
-                kept.push(stream, bytes);
+                capture.push(stream, bytes);
             },
             network,
-            leaving: &self.leaving,
+            exiting: &self.exiting,
         }
-        .until_the_end()
-        .map_err(|failed| explain(failed, tier))?;
-        let duration = begun.elapsed();
+        .run_to_completion()
+        .map_err(|failed| classify_start_error(failed, tier))?;
+        let duration = start.elapsed();
         drop(inotify);
-        let end = match end {
-            End::Status(status) if status != 0 && group.is_some_and(|group| group.ran_out()) => {
-                End::OutOfMemory
-            }
-            end => end,
-        };
-        let collected = kept.finish();
-        Ok(CommandRun {
-            ending: ending(end),
-            stdout: collected.stdout,
-            stderr: collected.stderr,
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            tier,
-            spool: collected.spooled.map(|spooled| spooled.name),
+        let has_failed = matches!(
+            ending,
+            CommandEnding::Exited(1..) | CommandEnding::Killed(_)
+        );
+        let is_oom = has_failed && group.is_some_and(|group| group.was_oom_killed());
+        let captured = capture.finish();
+        Ok(CommandOutcome {
+            ending: if is_oom {
+                CommandEnding::OutOfMemory
+            } else {
+                ending
+            },
+            stdout: captured.stdout,
+            stderr: captured.stderr,
+            duration_ms: saturating_cast::<u64>(duration.as_millis()),
+            tier: Some(tier),
+            spool: captured.spooled.map(|spooled| spooled.name),
         })
     }
 
-    /// A control group of a tier that has one.
-    fn group_at(&self, tier: Tier, limits: &Limits) -> Result<Option<Lease<'_>>, Refused> {
-        let groups = match (tier, self.groups()) {
-            (Tier::Full, Ok(groups)) => Some(groups),
-            (Tier::Full, Err(missing)) if !missing.lasting => {
-                return Err(Refused::Job(SandboxError::Failed(missing.why)));
+    /// Leases a control group, for the tier that has one.
+    fn lease_control_group(
+        &self,
+        tier: SandboxTier,
+        limits: &CommandLimits,
+    ) -> Result<Option<ControlGroupLease<'_>>, TierRefusal> {
+        let groups = match (tier, self.control_groups()) {
+            (SandboxTier::Full, Ok(groups)) => Some(groups),
+            (SandboxTier::Full, Err(missing)) if !missing.is_permanent => {
+                return Err(TierRefusal::JobFailed(SandboxError::Failed(
+                    missing.problem,
+                )));
             }
-            (Tier::Full, Err(missing)) => {
-                return Err(Refused::Missing {
-                    layer: missing.why,
-                    lasting: true,
+            (SandboxTier::Full, Err(missing)) => {
+                return Err(TierRefusal::LayerMissing {
+                    problem: missing.problem,
+                    is_permanent: true,
                 });
             }
             _ => None,
         };
-        let group = groups.map(|groups| groups.take(limits));
+        let group = groups.map(|groups| groups.lease(limits));
         group
             .transpose()
             .map_err(|error| match error.raw_os_error().map(Errno) {
-                Some(errno) if scarce(errno) => Refused::short_of(errno),
-                _ => Refused::this_time(format!("control group: {}", error.kind())),
+                Some(errno) if is_resource_shortage(errno) => TierRefusal::out_of_resources(errno),
+                _ => TierRefusal::missing_for_job(SandboxProblem::StepUnavailable {
+                    step: SandboxStep::ControlGroup,
+                    error: error.kind().to_string(),
+                }),
             })
     }
 
-    /// Refuses a command that would see what is private.
-    fn check_private(&self, job: &Job<'_>) -> Result<(), SandboxError> {
-        let Some(private) = job.private.and_then(|path| path.canonicalize().ok()) else {
+    /// Fails if the policy would show the command private data of polis.
+    fn check_private_data(
+        &self,
+        policy: &CommandPolicy,
+        context: &SandboxContext<'_>,
+    ) -> Result<(), SandboxError> {
+        let Some(private) = context
+            .private_data
+            .and_then(|path| path.canonicalize().ok())
+        else {
             return Ok(());
         };
-        let granted = job.policy.read.iter().chain(&job.policy.write);
+        let granted = policy.read.iter().chain(&policy.write);
         let granted = granted.filter_map(|path| Path::new(path).canonicalize().ok());
         let around = |path: &Path| private.starts_with(path) || path.starts_with(&private);
         if granted.into_iter().any(|path| around(&path)) {
-            return Err(SandboxError::BadPolicy(
-                "A path that the sandbox's configuration grants holds polis's own data, or is in it."
-                    .to_owned(),
-            ));
+            return Err(SandboxError::BadPolicy(PolicyProblem::OwnData));
         }
-        if self.system.programs().any(|path| private.starts_with(path)) {
-            return Err(SandboxError::BadPolicy(
-                "Polis's own data lies among the system's programs, which every command sees; \
-                 keep the project elsewhere."
-                    .to_owned(),
-            ));
+        if self
+            .system
+            .program_directories()
+            .any(|path| private.starts_with(path))
+        {
+            return Err(SandboxError::BadPolicy(PolicyProblem::SystemPrograms));
         }
         Ok(())
     }
 
-    /// Where owners cannot be mapped, the workspace has to be the commands' user's, and open to it.
-    fn make_owner(
+    /// Without ID-mapped mounts, the commands' user must own the workspace and be able to reach it.
+    fn ensure_workspace_owner(
         &self,
-        job: &Job<'_>,
+        context: &SandboxContext<'_>,
         root: BorrowedFd<'_>,
         user: (u32, u32),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), TierRefusal> {
         let owner = rustix::fs::fstat(root).map(|found| found.st_uid);
-        if owner.is_ok_and(|owner| owner == user.0) && !job.hand_over {
+        if owner.is_ok_and(|owner| owner == user.0) && !context.may_chown {
             return Ok(());
         }
-        if !job.hand_over {
-            return Err(Refused::this_time(format!(
-                "the workspace would have to belong to user {}, whom commands of root run as",
-                user.0
-            )));
+        if !context.may_chown {
+            return Err(TierRefusal::missing_for_job(SandboxProblem::OtherOwner {
+                user: user.0,
+            }));
         }
         let failed = |error: std::io::Error| {
-            Refused::this_time(format!("handing over files: {}", error.kind()))
+            TierRefusal::missing_for_job(SandboxProblem::StepUnavailable {
+                step: SandboxStep::FileOwner,
+                error: error.kind().to_string(),
+            })
         };
-        hand_over(job.workspace, user).map_err(failed)?;
-        if open_way(job.workspace, user).map_err(failed)? {
+        chown_workspace(context.workspace, user).map_err(failed)?;
+        if grant_traversal(context.workspace, user).map_err(failed)? {
             return Ok(());
         }
-        Err(Refused::this_time(format!(
-            "a directory above polis's own is closed to user {}, whom commands of root run as",
-            user.0
-        )))
+        Err(TierRefusal::missing_for_job(
+            SandboxProblem::ParentInaccessible { user: user.0 },
+        ))
     }
 
-    /// Where control groups are made. That there is no place is remembered, that there was none
-    /// for want of something that comes back is not.
-    fn groups(&self) -> Result<&ControlGroups, NoGroups> {
-        let known = || self.groups.get().map(|known| known.as_ref());
-        if let Some(known) = known() {
-            return known.map_err(Clone::clone);
+    /// Returns the pool of control groups. A permanent failure is cached; a temporary shortage of resources
+    /// is not.
+    fn control_groups(&self) -> Result<&ControlGroups, ControlGroupsUnavailable> {
+        let cached = || self.groups.get().map(|groups| groups.as_ref());
+        if let Some(groups) = cached() {
+            return groups.map_err(Clone::clone);
         }
-        let _one_at_a_time = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = known() {
-            return known.map_err(Clone::clone);
+        let _one_at_a_time = self.detecting_groups.lock();
+        if let Some(groups) = cached() {
+            return groups.map_err(Clone::clone);
         }
-        match ControlGroups::find() {
-            Err(missing) if !missing.lasting => Err(missing),
+        match ControlGroups::detect() {
+            Err(missing) if !missing.is_permanent => Err(missing),
             found => self
                 .groups
                 .get_or_init(|| found)
@@ -412,44 +485,32 @@ impl Sandbox {
         }
     }
 
-    fn filters(&self, needs: Needs) -> Option<Arc<Filter>> {
-        let mut known = self.filters.lock().unwrap_or_else(PoisonError::into_inner);
-        let compile = || Filter::assemble(needs).map(Arc::new);
-        known.entry(needs).or_insert_with(compile).clone()
+    fn seccomp_filter(&self, needs: SeccompOptions) -> Option<Arc<SeccompFilter>> {
+        let mut filters = self.filters.lock();
+        let compile = || SeccompFilter::compile(needs).map(Arc::new);
+        filters.entry(needs).or_insert_with(compile).clone()
     }
 }
 
-/// Opens the directory of the workspace, without following a link on the way.
-fn open_workspace(job: &Job<'_>) -> Result<(OwnedFd, DirectoryIdentity), Refused> {
-    let failed = |error: rustix::io::Errno| not_shown(Errno(error.raw_os_error()));
-    let root = open_without_links(job.workspace).map_err(failed)?;
-    let identity = DirectoryIdentity::of(root.as_fd()).map_err(failed)?;
-    match job.identity {
-        Some(wanted) if wanted != identity => Err(not_shown(Errno(libc::ESTALE))),
+/// Opens the directory of the workspace without following links.
+fn open_workspace(
+    context: &SandboxContext<'_>,
+) -> Result<(OwnedFd, DirectoryIdentity), TierRefusal> {
+    let failed = |error: rustix::io::Errno| workspace_mount_refusal(Errno(error.raw_os_error()));
+    let root = open_directory_no_symlinks(context.workspace).map_err(failed)?;
+    let identity = DirectoryIdentity::from_fd(root.as_fd()).map_err(failed)?;
+    match context.identity {
+        Some(expected) if expected != identity => Err(workspace_mount_refusal(Errno(libc::ESTALE))),
         _ => Ok((root, identity)),
     }
 }
 
-fn ending(end: End) -> Ending {
-    match end {
-        End::Status(status) => match (libc::WIFSIGNALED(status), libc::WTERMSIG(status)) {
-            (true, signal) => Ending::Killed(signal::name(signal)),
-            (false, _) => Ending::Exited(libc::WEXITSTATUS(status)),
-        },
-        End::TimedOut => Ending::TimedOut,
-        End::Cancelled => Ending::Cancelled,
-        End::OutOfMemory => Ending::OutOfMemory,
-    }
-}
-
-/// Refuses a policy whose paths are not there: better said than silently left out.
-fn check_paths(policy: &CommandPolicy) -> Result<(), SandboxError> {
+/// Fails if a path of the policy does not exist: an error is better than silently ignoring it.
+fn check_policy_paths(policy: &CommandPolicy) -> Result<(), SandboxError> {
     for path in policy.read.iter().chain(&policy.write) {
         let path = PathBuf::from(path);
         if !path.is_absolute() || !path.exists() {
-            return Err(SandboxError::BadPolicy(
-                "A path that the sandbox's configuration grants is not there.".to_owned(),
-            ));
+            return Err(SandboxError::BadPolicy(PolicyProblem::NotAbsolute));
         }
     }
     Ok(())

@@ -1,60 +1,80 @@
-//! What this machine's sandbox consists of, found by building one.
+//! Probe of this machine's sandbox for `polis doctor`: builds a sandbox of every tier and reports which
+//! layers work.
 
 use std::sync::atomic::Ordering;
 
-use polis_core::workspace::policy::{CommandPolicy, Tier};
-use polis_ops::port::{SandboxLayer, SandboxReport};
+use polis_core::refusal::Reason;
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_policy::{CommandPolicy, SandboxTier};
+use polis_ops::port::{SandboxLayer, SandboxLayerDetail, SandboxReport};
 
-use super::alone::Scratch;
-use super::cgroup::Version;
-use super::landlock::SCOPES;
-use super::refused::Refused;
-use super::{Job, Sandbox, SandboxError, TIERS, rank};
+use super::isolation::landlock::MIN_SCOPE_VERSION;
+use super::isolation::no_namespaces::ScratchDirectory;
+use super::limits::cgroup::CgroupVersion;
+use super::tier_refusal::TierRefusal;
+use super::{Sandbox, SandboxContext, SandboxError, TIERS_STRONGEST_FIRST, tier_rank};
 
 impl Sandbox {
-    /// Builds a sandbox of every strength and tells what worked.
-    pub fn report(&self) -> SandboxReport {
-        let policy = CommandPolicy::default();
-        let owner = self.launcher.is_root().then_some(self.launcher.outside());
-        let place = Scratch::new(owner);
-        let tried = |tier: Tier| -> Result<(), String> {
-            if rank(tier) > self.strongest.load(Ordering::Relaxed) {
-                return Err("not used any more: it was refused before".to_owned());
+    /// Builds a sandbox of every tier and reports what worked.
+    pub fn probe(&self) -> SandboxReport {
+        let request = CommandRequest::trusted("true", &CommandPolicy::default());
+        let owner = self
+            .launcher
+            .is_root()
+            .then_some(self.launcher.command_user());
+        let scratch = ScratchDirectory::new(owner);
+        let run_tier = |tier: SandboxTier| -> Result<(), SandboxLayerDetail> {
+            if tier_rank(tier) > self.max_tier.load(Ordering::Relaxed) {
+                return Err(SandboxLayerDetail::FailedBefore);
             }
-            let place = place.as_ref().map_err(|error| error.kind().to_string())?;
-            let job = Job {
-                hand_over: true,
-                ..Job::new(place.path(), "true", &policy)
+            let failed = |problem| Err(SandboxLayerDetail::Problem(Reason::from(problem)));
+            let system_error = |text| Err(SandboxLayerDetail::SystemError(text));
+            let scratch = match &scratch {
+                Ok(scratch) => scratch,
+                Err(error) => return system_error(error.kind().to_string()),
             };
-            match self.run_at(&job, tier) {
+            let context = SandboxContext {
+                may_chown: true,
+                ..SandboxContext::new(scratch.path())
+            };
+            match self.run_at_tier(&request, &context, tier) {
                 Ok(_) => Ok(()),
-                Err(Refused::Missing { layer, .. }) => Err(layer),
-                Err(Refused::Job(SandboxError::Failed(why) | SandboxError::BadPolicy(why))) => {
-                    Err(why)
+                Err(
+                    TierRefusal::LayerMissing { problem, .. }
+                    | TierRefusal::JobFailed(SandboxError::Failed(problem)),
+                ) => failed(problem),
+                Err(TierRefusal::JobFailed(SandboxError::BadPolicy(problem))) => {
+                    system_error(problem.name().to_owned())
                 }
-                Err(Refused::Job(SandboxError::Unavailable(why))) => Err(why),
+                Err(TierRefusal::JobFailed(SandboxError::Unavailable(problems))) => problems
+                    .into_iter()
+                    .next()
+                    .map_or_else(|| system_error(String::new()), failed),
             }
         };
-        let results = TIERS.map(|tier| (tier, tried(tier)));
-        let of = |wanted: Tier| {
-            let found = results.iter().find(|(tier, _)| *tier == wanted);
-            found.map_or_else(|| Err(String::new()), |(_, result)| result.clone())
+        let results = TIERS_STRONGEST_FIRST.map(|tier| (tier, run_tier(tier)));
+        let tier_result = |requested: SandboxTier| {
+            let found = results.iter().find(|(tier, _)| *tier == requested);
+            found.map_or_else(
+                || Err(SandboxLayerDetail::SystemError(String::new())),
+                |(_, result)| result.clone(),
+            )
         };
         let tier = results
             .iter()
             .filter(|(_, result)| result.is_ok())
             .map(|(tier, _)| *tier)
             .max()
-            .unwrap_or(Tier::Bare);
-        let layer = |name, found: Result<String, String>| SandboxLayer {
+            .unwrap_or(SandboxTier::Bare);
+        let layer = |name, found: Result<SandboxLayerDetail, _>| SandboxLayer {
             name,
             active: found.is_ok(),
-            detail: found.unwrap_or_else(|why| why),
+            detail: found.unwrap_or_else(|reason| reason),
         };
         let user = if self.launcher.is_root() {
-            format!("commands of root run as user {}", self.launcher.outside().0)
+            SandboxLayerDetail::CommandUser(self.launcher.command_user().0)
         } else {
-            "commands run as the user polis runs as".to_owned()
+            SandboxLayerDetail::CurrentUser
         };
         SandboxReport {
             tier,
@@ -62,59 +82,63 @@ impl Sandbox {
                 layer("user", Ok(user)),
                 layer(
                     "namespaces",
-                    of(Tier::Watched).map(|()| "user, mount, pid, ipc, uts, network".to_owned()),
+                    tier_result(SandboxTier::Watched).map(|()| SandboxLayerDetail::Namespaces),
                 ),
                 layer("landlock", self.landlock_detail()),
                 layer(
                     "seccomp",
-                    of(Tier::Landlock)
-                        .or_else(|_| of(Tier::Watched))
-                        .map(|()| "filter accepted".to_owned()),
+                    tier_result(SandboxTier::Landlock)
+                        .or_else(|_| tier_result(SandboxTier::Watched))
+                        .map(|()| SandboxLayerDetail::FilterAccepted),
                 ),
-                layer("control group", self.group_detail(&of(Tier::Full))),
+                layer(
+                    "control group",
+                    self.group_detail(&tier_result(SandboxTier::Full)),
+                ),
                 layer(
                     "without namespaces",
-                    of(Tier::Landlock).map(|()| self.alone_detail()),
+                    tier_result(SandboxTier::Landlock).map(|()| self.no_namespaces_detail()),
                 ),
             ],
         }
     }
 
-    /// What is not covered where there are no namespaces.
-    fn alone_detail(&self) -> String {
-        let mut detail = "Landlock and seccomp alone would do".to_owned();
-        if !self.launcher.is_root() {
-            detail.push_str("; modes and times of all files of this user could be changed");
+    /// Describes what is not covered without namespaces.
+    fn no_namespaces_detail(&self) -> SandboxLayerDetail {
+        SandboxLayerDetail::NamespacesDispensable {
+            exposes_file_modes: !self.launcher.is_root(),
+            exposes_processes: self
+                .landlock
+                .is_none_or(|abilities| abilities.version() < MIN_SCOPE_VERSION),
         }
-        if self
-            .landlock
-            .is_none_or(|abilities| abilities.version() < SCOPES)
-        {
-            detail.push_str("; processes of the commands' user could be signalled");
-        }
-        detail
     }
 
-    fn landlock_detail(&self) -> Result<String, String> {
+    fn landlock_detail(&self) -> Result<SandboxLayerDetail, SandboxLayerDetail> {
         let Some(abilities) = self.landlock else {
-            return Err("the kernel has no Landlock, or it is switched off".to_owned());
+            return Err(SandboxLayerDetail::LandlockMissing);
         };
         let version = abilities.version();
-        Ok(if version >= SCOPES {
-            format!("interface {version}: files, network, signals, abstract sockets")
+        Ok(if version >= MIN_SCOPE_VERSION {
+            SandboxLayerDetail::LandlockScoped(version)
         } else {
-            format!(
-                "interface {version}: files; signals and abstract sockets only from {SCOPES} on"
-            )
+            SandboxLayerDetail::LandlockUnscoped {
+                version,
+                required: MIN_SCOPE_VERSION,
+            }
         })
     }
 
-    fn group_detail(&self, ran: &Result<(), String>) -> Result<String, String> {
-        let groups = self.groups().map_err(|missing| missing.why)?;
-        ran.clone()?;
+    fn group_detail(
+        &self,
+        result: &Result<(), SandboxLayerDetail>,
+    ) -> Result<SandboxLayerDetail, SandboxLayerDetail> {
+        let groups = self
+            .control_groups()
+            .map_err(|missing| SandboxLayerDetail::Problem(missing.problem.into()))?;
+        result.clone()?;
         Ok(match groups.version() {
-            Version::One => "memory (interface 1); processes by limits".to_owned(),
-            Version::Two => "memory and processes (interface 2)".to_owned(),
+            CgroupVersion::V1 => SandboxLayerDetail::MemoryGroup,
+            CgroupVersion::V2 => SandboxLayerDetail::MemoryAndProcessGroup,
         })
     }
 }

@@ -1,35 +1,41 @@
-//! The port `Terminal` over the sandbox: each command on a thread of its own, ended when nobody
-//! waits for it any more.
+//! Implementation of the port [`SandboxedTerminal`] with the sandbox: each command runs on its own thread,
+//! and is cancelled when its future is dropped.
+//!
+//! A command cannot plant a polis project in its workspace: an entry named `.agent-workspace` that it creates
+//! is renamed after it has ended.
 
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
-use polis_core::Code;
-use polis_core::workspace::command::CommandRun;
-use polis_core::workspace::path::PROJECT_DATA;
+use polis_core::refusal::{ListArg, ListStyle, Reason};
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_outcome::CommandOutcome;
+use polis_core::workspace::workspace_path::PROJECT_DATA_DIR;
 use polis_ops::PortError;
-use polis_ops::port::{CommandOrder, PortFuture, SandboxReport, Site, Terminal};
+use polis_ops::port::{
+    OutputWatcher, PortFuture, SandboxReport, SandboxedTerminal, WorkspaceLocation,
+};
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, openat, renameat_with, statat};
 use rustix::io::Errno;
 
-use super::{Cancel, Job, Sandbox, SandboxError};
-use crate::directory::{DirectoryIdentity, open_without_links};
+use super::{CancelHandle, Sandbox, SandboxContext, SandboxError};
+use crate::directory::{DirectoryIdentity, open_directory_no_symlinks};
 use crate::files::WorkspaceFiles;
-use crate::registry::MachineRegistry;
+use crate::machine_registry::MachineRegistry;
+use crate::refusal_tables::SandboxRefusal;
 
-/// Runs commands in the workspaces of a polis.
+/// Runs commands in the workspaces of a data directory.
 #[derive(Debug)]
 pub struct SandboxTerminal {
-    /// Made with the first command: looking at the machine is for nothing where none is run.
+    /// Created with the first command: detecting the machine's features is wasted time if none is run.
     sandbox: OnceLock<Arc<Sandbox>>,
     files: WorkspaceFiles,
     data: PathBuf,
 }
 
 impl SandboxTerminal {
-    /// A terminal for the workspaces of a data directory.
+    /// Creates a terminal for the workspaces of a data directory.
     pub fn new(data: impl Into<PathBuf>) -> Self {
         let data = data.into();
         Self {
@@ -43,7 +49,7 @@ impl SandboxTerminal {
         self.sandbox.get_or_init(|| Arc::new(Sandbox::new()))
     }
 
-    /// The same with a registry of this machine, as [`WorkspaceFiles::with_registry`].
+    /// Adds a machine registry, as [`WorkspaceFiles::with_registry`].
     #[must_use]
     pub fn with_registry(mut self, registry: MachineRegistry) -> Self {
         self.files = self.files.with_registry(registry);
@@ -51,115 +57,121 @@ impl SandboxTerminal {
     }
 }
 
-/// Looks after the reserved name in a workspace while a command runs there. The kernel cannot keep a command from making a
-/// directory of a certain name, and a person who runs polis there must not find an agent's project.
+/// Watches the reserved name in a workspace while a command runs there. The kernel cannot prevent a command
+/// from creating a directory with a certain name, and the person who runs polis there must not find a project
+/// planted by an agent.
 #[derive(Debug)]
-struct ReservedName {
-    /// Held open: another directory at the same path is no matter of this command.
+struct ReservedNameWatch {
+    /// Kept open: another directory at the same path does not concern this command.
     workspace: OwnedFd,
-    /// What had the name before the command. Held open, so that its number is not given to another one.
+    /// Entry with the name before the command started. Kept open, so that its inode number is not reused.
     before: Option<OwnedFd>,
 }
 
-impl ReservedName {
-    fn watch(workspace: OwnedFd) -> Self {
+impl ReservedNameWatch {
+    fn observe(workspace: OwnedFd) -> Self {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let before = openat(&workspace, PROJECT_DATA, flags, Mode::empty()).ok();
+        let before = openat(&workspace, PROJECT_DATA_DIR, flags, Mode::empty()).ok();
         Self { workspace, before }
     }
 
-    /// Renames what has the name now, unless it had it before. Returns the new name. Commands may overlap: one that began
-    /// while the directory of another one was there can make its own after that was renamed.
-    fn rename_new(&self) -> Option<String> {
-        let now = statat(&self.workspace, PROJECT_DATA, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    /// Renames the entry with the reserved name, unless it existed before. Returns the new name. Commands may
+    /// overlap: one that started while the directory of another existed can create its own after that was
+    /// renamed.
+    fn rename_if_new(&self) -> Option<String> {
+        let now = statat(&self.workspace, PROJECT_DATA_DIR, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let before = self.before.as_ref().and_then(|open| fstat(open).ok());
         let is_old =
             before.is_some_and(|before| (before.st_dev, before.st_ino) == (now.st_dev, now.st_ino));
         if is_old {
             return None;
         }
-        rename_reserved(&self.workspace)
+        rename_reserved_entry(&self.workspace)
     }
 }
 
-/// Renames what has the reserved name in a workspace. Returns the new name; none if there is nothing of the name.
-fn rename_reserved(workspace: &OwnedFd) -> Option<String> {
+/// Renames the entry with the reserved name in a workspace. Returns the new name, or `None` if there is no
+/// such entry.
+fn rename_reserved_entry(workspace: &OwnedFd) -> Option<String> {
     let renamed = (1..1_000)
         .map(|number| format!("agent-workspace.renamed-{number}"))
         .map(|name| {
             let flags = RenameFlags::NOREPLACE;
-            let done = renameat_with(workspace, PROJECT_DATA, workspace, &name, flags);
+            let done = renameat_with(workspace, PROJECT_DATA_DIR, workspace, &name, flags);
             (name, done)
         })
         .find(|(_, done)| *done != Err(Errno::EXIST));
     renamed.and_then(|(name, done)| done.is_ok().then_some(name))
 }
 
-/// Says in a command's answer that something was renamed.
-fn note_renamed(run: &mut CommandRun, name: &str) {
+/// Appends a notice about the rename to a command's stderr.
+fn append_rename_notice(run: &mut CommandOutcome, name: &str) {
     if !run.stderr.text.is_empty() && !run.stderr.text.ends_with('\n') {
         run.stderr.text.push('\n');
     }
     run.stderr.text.push_str(&format!(
-        "polis: the name {PROJECT_DATA} is reserved; it was renamed to {name}\n"
+        "polis: the name {PROJECT_DATA_DIR} is reserved; it was renamed to {name}\n"
     ));
 }
 
-/// Ends the command if the one who asked for it goes away.
-struct EndOnDrop(Arc<Cancel>);
+/// Cancels the command when its future is dropped.
+struct CancelOnDrop(Arc<CancelHandle>);
 
-impl Drop for EndOnDrop {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.trigger();
+        self.0.cancel();
     }
 }
 
-impl Terminal for SandboxTerminal {
-    fn run<'a>(&'a self, site: &'a Site, order: CommandOrder) -> PortFuture<'a, CommandRun> {
+impl SandboxedTerminal for SandboxTerminal {
+    fn run<'a>(
+        &'a self,
+        site: &'a WorkspaceLocation,
+        request: CommandRequest,
+        watcher: Arc<dyn OutputWatcher>,
+    ) -> PortFuture<'a, CommandOutcome> {
         Box::pin(async move {
-            let (directory, identity) = self.files.prepare(site)?;
-            let in_use = self.files.hold_workspace(site);
-            let own = site.bound.is_none();
+            let (directory, identity) = self.files.prepare_directory(site)?;
+            let in_use = self.files.mark_workspace_in_use(site);
+            let own = site.bound_directory.is_none();
             let data = self.data.clone();
-            let output = self.data.join("output").join(site.workspace.as_str());
+            let output = self.data.join("output").join(site.owner.as_str());
             let failed = |error: std::io::Error| PortError::internal("Starting a command", error);
-            let cancel = Arc::new(Cancel::new().map_err(failed)?);
+            let cancel = Arc::new(CancelHandle::new().map_err(failed)?);
             let (answer, wait) = tokio::sync::oneshot::channel();
             let sandbox = Arc::clone(self.sandbox());
-            let ends = EndOnDrop(Arc::clone(&cancel));
+            let ends = CancelOnDrop(Arc::clone(&cancel));
             let work = move || {
-                let watch = |stream, bytes: &[u8]| {
-                    if let Some(watcher) = &order.watcher {
-                        watcher.output(stream, bytes);
-                    }
-                };
-                let workspace = open_without_links(&directory).ok().filter(|open| {
-                    DirectoryIdentity::of(open.as_fd()).is_ok_and(|found| found == identity)
+                let watch = |stream, bytes: &[u8]| watcher.on_output(stream, bytes);
+                let workspace = open_directory_no_symlinks(&directory).ok().filter(|open| {
+                    DirectoryIdentity::from_fd(open.as_fd()).is_ok_and(|found| found == identity)
                 });
-                // A default workspace is in polis's own data, where no person has a project: what is there was left by a
-                // command whose polis was killed, and at T1 every command would be refused for it.
-                let leftover = workspace.as_ref().filter(|_| own).and_then(rename_reserved);
-                let reserved = workspace.map(ReservedName::watch);
-                let mut run = sandbox.run(&Job {
+                // A default workspace is inside polis's data, where no person has a project. Such an entry
+                // was left by a command whose polis was killed, and in tier T1 every command would be refused
+                // because of it.
+                let leftover = workspace
+                    .as_ref()
+                    .filter(|_| own)
+                    .and_then(rename_reserved_entry);
+                let reserved = workspace.map(ReservedNameWatch::observe);
+                let context = SandboxContext {
                     workspace: &directory,
                     identity: Some(identity),
-                    command: &order.command,
-                    policy: &order.policy,
-                    timeout: Duration::from_millis(order.timeout_ms),
-                    private: Some(&data),
-                    output: Some(&output),
-                    hand_over: own,
+                    private_data: Some(&data),
+                    output_directory: Some(&output),
+                    may_chown: own,
                     cancel: Some(&cancel),
-                    watch: Some(&watch),
-                });
-                let planted = reserved.and_then(|reserved| reserved.rename_new());
+                    on_output: Some(&watch),
+                };
+                let mut run = sandbox.run(&request, &context);
+                let planted = reserved.and_then(|reserved| reserved.rename_if_new());
                 if let Ok(run) = &mut run {
                     for name in [leftover, planted].iter().flatten() {
-                        note_renamed(run, name);
+                        append_rename_notice(run, name);
                     }
                 }
                 drop(in_use);
-                // Nobody may be waiting any more.
+                // The receiver may be gone.
                 drop(answer.send(run));
             };
             std::thread::Builder::new()
@@ -169,33 +181,30 @@ impl Terminal for SandboxTerminal {
             let run = wait.await;
             drop(ends);
             match run {
-                Ok(run) => run.map_err(refusal),
-                Err(gone) => Err(PortError::internal("Running a command", gone)),
+                Ok(run) => run.map_err(sandbox_port_error),
+                Err(error) => Err(PortError::internal("Running a command", error)),
             }
         })
     }
 
     fn report(&self) -> PortFuture<'_, SandboxReport> {
-        Box::pin(async move { Ok(self.sandbox().report()) })
+        Box::pin(async move { Ok(self.sandbox().probe()) })
     }
 }
 
-fn refusal(error: SandboxError) -> PortError {
+fn sandbox_port_error(error: SandboxError) -> PortError {
     match error {
-        SandboxError::Unavailable(why) => PortError::new(
-            Code::SandboxUnavailable,
-            format!("This system cannot confine the command as strongly as is required: {why}."),
-            "see what is missing with `polis doctor`; `sandbox.weakest` in polis.toml says how weak is allowed",
-        ),
-        SandboxError::BadPolicy(why) => PortError::new(
-            Code::InvalidConfig,
-            why,
-            "check `read` and `write` below [sandbox] in polis.toml",
-        ),
-        SandboxError::Failed(why) => PortError::new(
-            Code::CommandFailed,
-            format!("The command was not started: {why}."),
-            "run `polis doctor`, or try again",
-        ),
+        SandboxError::Unavailable(problems) => PortError::from(SandboxRefusal::TooWeak {
+            reason: ListArg::new(
+                ListStyle::Semicolons,
+                problems.into_iter().map(Reason::from),
+            ),
+        }),
+        SandboxError::BadPolicy(problem) => PortError::from(SandboxRefusal::InvalidPolicy {
+            problem: problem.name().to_owned(),
+        }),
+        SandboxError::Failed(problem) => PortError::from(SandboxRefusal::NotStarted {
+            reason: problem.into(),
+        }),
     }
 }

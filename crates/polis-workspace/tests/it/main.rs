@@ -1,19 +1,19 @@
-//! Workspaces on a real file system: what the tools do, and what cannot be done through them.
+//! Integration tests on a real file system and kernel: file tools, path confinement and the command sandbox.
 
 #![expect(
     clippy::unwrap_used,
     reason = "everything here is test code: a panic is a failed test"
 )]
 
+mod directory_trees;
 mod escape;
-mod files_bind;
-mod files_confined;
-mod files_crash;
-mod files_disk;
-mod files_property;
-mod files_race;
-mod files_search;
-mod files_tools;
-mod files_trees;
-mod ground;
-mod review_walls;
+mod file_crash;
+mod file_properties;
+mod file_search;
+mod file_system_errors;
+mod file_tools;
+mod path_confinement;
+mod sandbox_regressions;
+mod symlink_race;
+mod test_workspace;
+mod workspace_binding;

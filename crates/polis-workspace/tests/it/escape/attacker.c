@@ -1,8 +1,8 @@
-/* Attempts that no shell can make: raw system calls. Compiled by the tests and run in the sandbox.
+/* Escape attempts with raw system calls, which a shell cannot make. Compiled by the tests and run in the sandbox.
  *
  *   attacker NAME [ARGUMENT...]     makes one attempt: "done" and 0, or "refused ERRNO" and 1
- *   attacker contained PROGRAM...   runs a program as a container without new namespaces would
- *   attacker mapped PROGRAM...      runs a program as root of a container with users of its own
+ *   attacker contained PROGRAM...   runs a program under the seccomp filter of a container: no new namespaces
+ *   attacker mapped PROGRAM...      runs a program as root of a container with mapped users (user namespace)
  *   attacker burdened FILE PROGRAM...   runs a program with inherited descriptors and odd signals
  */
 #define _GNU_SOURCE
@@ -152,7 +152,7 @@ static long try_pidfd_kill(void) {
   long process = syscall(434, number(0), 0);
   return process < 0 ? process : syscall(424, process, number(1), NULL, 0);
 }
-static long try_owner_signal(void) { /* the kernel signals whoever a descriptor's owner is */
+static long try_owner_signal(void) { /* F_SETOWN: the kernel signals the owner of a descriptor */
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) return -1;
   if (fcntl(ends[0], F_SETOWN, (int)number(0))) return -1;
@@ -418,7 +418,7 @@ static long own_loopback(void) {
   return internet(SOCK_STREAM, 0, 0, ntohs(address.sin_port));
 }
 
-/* Memory of this machine that belongs to everybody of a user. */
+/* System V IPC: shared by all processes of a user. */
 static long try_shmget(void) { return shmget((key_t)number(0), 0, 0); }
 static long try_shmat(void) { return shmat((int)number(0), NULL, SHM_RDONLY) == (void *)-1 ? -1 : 0; }
 static long try_shm_info(void) {
@@ -428,7 +428,7 @@ static long try_shm_info(void) {
 static long try_msgget(void) { return syscall(SYS_msgget, IPC_PRIVATE, 0600); }
 static long try_semget(void) { return semget(IPC_PRIVATE, 1, 0600); }
 
-/* Too much memory: takes MiB by MiB for ever, and tells how far it came. */
+/* Memory hogs: allocate MiB by MiB, up to 2 GiB, and print how much they got. */
 static void touch(char *place) {
   for (long at = 0; at < MIB; at += 4096) place[at] = 1;
 }
@@ -437,7 +437,7 @@ static long hog(int flags, int descriptor, int hide) {
     char *place = mmap(NULL, MIB, PROT_READ | PROT_WRITE, flags, descriptor, 0);
     if (place == MAP_FAILED) return -1;
     touch(place);
-    /* The pages of shared memory stay when those of the process go. */
+    /* Pages of shared memory remain when those of the process are freed. */
     if (hide) madvise(place, MIB, MADV_DONTNEED);
     if (hide > 1) munmap(place + 4096, MIB - 4096);
     if (taken % 16 == 0) printf("took %ld\n", taken), fflush(stdout);
@@ -449,7 +449,7 @@ static long hog_shared(void) { return hog(MAP_SHARED | MAP_ANONYMOUS, -1, 0); }
 static long hog_hidden(void) { return hog(MAP_SHARED | MAP_ANONYMOUS, -1, 1); }
 static long hog_scraps(void) { return hog(MAP_SHARED | MAP_ANONYMOUS, -1, 2); }
 static long hog_zero(void) { return hog(MAP_SHARED, open("/dev/zero", O_RDWR), 1); }
-static long hog_unseen(void) { /* nobody may look at this process */
+static long hog_unseen(void) { /* not dumpable: other processes cannot inspect it */
   prctl(PR_SET_DUMPABLE, 0);
   return hog(MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 }
@@ -463,7 +463,7 @@ static long hog_many(void) {
       }
       pause();
     }
-  wait(NULL); /* one that did not get what it wanted, or was ended for it */
+  wait(NULL); /* a child whose allocation failed, or that was killed for it */
   return refuse(ENOMEM);
 }
 static long hog_memfd(void) {
@@ -487,7 +487,7 @@ static long hog_shm(void) {
   }
   return 0;
 }
-static long hog_tables(void) { /* page tables of pages that are not there */
+static long hog_tables(void) { /* page tables without resident pages */
   char *place = mmap(NULL, 1L << 43, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED) return -1;
   volatile char seen;
@@ -499,7 +499,7 @@ static long hog_tables(void) { /* page tables of pages that are not there */
   return 0;
 }
 
-/* What the kernel charges to a user: as much as there is, held for a while. Prints how much it got. */
+/* Per-user kernel resources: takes as much as possible, holds it for a while, and prints how much it got. */
 static long hold_for_a_while(const char *what, long count) {
   printf("%s %ld\n", what, count);
   fflush(stdout);
@@ -548,7 +548,7 @@ static long hold_descriptors(void) {
   }
   return hold_for_a_while("descriptors", count);
 }
-/* As a program of the same user with the usual limit: may it send a descriptor? */
+/* Checks whether another program of the same user, with the default limit, can still send a descriptor. */
 static long send_one(void) {
   struct rlimit usual = {1024, 1024};
   int pair[2];
@@ -600,9 +600,9 @@ static long large_pipe(void) {
   return fcntl(made[1], F_SETPIPE_SZ, 1 << 20);
 }
 
-/* Processes that do not want to end. */
+/* Processes that resist being killed. */
 static long bomb(void) {
-  /* Should the sandbox not hold, the machine does. */
+  /* A limit that protects the machine if the sandbox fails. */
   struct rlimit most = {3000, 3000};
   setrlimit(RLIMIT_NPROC, &most);
   long made = 0, failed = 0;
@@ -620,7 +620,7 @@ static long bomb(void) {
   fflush(stdout);
   return failed ? refuse(EAGAIN) : 0;
 }
-static long stubborn(void) { /* a daemon by every trick, that writes into the pipe for ever */
+static long stubborn(void) { /* daemonises with every trick, and writes into the pipe without end */
   for (int twice = 0; twice < 2; twice++) {
     pid_t pid = fork();
     if (pid < 0) return -1;
@@ -634,7 +634,7 @@ static long stubborn(void) { /* a daemon by every trick, that writes into the pi
   prctl(PR_SET_PDEATHSIG, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   for (;;) {
-    if (fork() == 0) continue; /* the child goes on, the parent ends or stays by turns */
+    if (fork() == 0) continue; /* the child continues, the parent exits or stays alternately */
     if (getpid() % 2) _exit(0);
     pause();
   }
@@ -691,7 +691,7 @@ static const struct {
     {"bomb", bomb}, {"stubborn", stubborn},
 };
 
-/* A container's usual filter: no new namespaces, no mounts, and clone3 as if it were not there. */
+/* The usual seccomp filter of a container: no new namespaces, no mounts, and ENOSYS for clone3. */
 static int contained(char **program) {
   const uint32_t spaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   const uint32_t refused = SECCOMP_RET_ERRNO | EPERM, absent = SECCOMP_RET_ERRNO | ENOSYS;
@@ -721,7 +721,7 @@ static int contained(char **program) {
   return 3;
 }
 
-/* Root of a container that has 65,536 users, none of them a user of this machine. */
+/* Root of a container with 65,536 mapped users, none of which is a user of this machine. */
 static int mapped(char **program) {
   int begin[2], ready[2], status;
   char byte;
@@ -754,7 +754,7 @@ static int mapped(char **program) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 3;
 }
 
-/* A careless parent: descriptors of a secret, signals ignored and blocked, no umask. */
+/* A careless parent: open descriptors of a secret, ignored and blocked signals, umask 0. */
 static int burdened(char **program) {
   if (!program[0] || !program[1]) return 3;
   for (int copy = 40; copy < 44; copy++) {

@@ -1,16 +1,19 @@
-//! Who a command is, and what it has from polis: nothing that polis did not mean to give.
+//! Tests of the identity of a command and of what it inherits from polis: user, capabilities, signals, file
+//! descriptors and environment.
 
 use std::process::Command;
 use std::{env, fs};
 
-use polis_core::workspace::command::Ending;
+use polis_core::workspace::command_outcome::CommandEnding;
 
-use super::stage::{self, SECRET, Way, at_every_strength, attacker, processes_with};
+use super::test_sandbox::{
+    self, RunOptions, SECRET, attacker_program, processes_matching, run_in_every_tier,
+};
 
 #[test]
-fn a_command_is_nobody_with_power() {
-    at_every_strength(|stage| {
-        let said = stage.output("./attacker identity");
+fn command_runs_without_privileges() {
+    run_in_every_tier(|stage| {
+        let said = stage.successful_output("./attacker identity");
         let line = |name: &str| {
             let found = said.lines().find_map(|line| line.strip_prefix(name));
             found
@@ -24,7 +27,7 @@ fn a_command_is_nobody_with_power() {
         assert_eq!(line("capabilities"), "0 0 0 0 0 0");
         assert_eq!(line("no_new_privs"), "1");
         assert_eq!(line("seccomp"), "2");
-        // Less than 1 would leave a crash handler of the machine in the game.
+        // A limit below 1 would let the machine's crash handler run.
         assert_eq!(line("core"), "1 1");
         assert_eq!(line("umask"), "22");
         assert_eq!(line("terminal"), "0");
@@ -40,32 +43,32 @@ fn a_command_is_nobody_with_power() {
     });
 }
 
-/// What the kernel itself says of a command, seen from outside.
+/// Status of a command as the kernel reports it, seen from outside.
 #[test]
-fn the_kernel_says_the_same_from_outside() {
-    at_every_strength(|stage| {
-        let marker = format!("marker-{}", stage.place().display());
+fn proc_status_of_command_shows_no_privileges() {
+    run_in_every_tier(|stage| {
+        let marker = format!("marker-{}", stage.base_path().display());
         let command = format!("echo ready; : {marker}; while :; do :; done");
-        let cancel = polis_workspace::sandbox::Cancel::new().unwrap();
+        let cancel = polis_workspace::sandbox::CancelHandle::new().unwrap();
         let seen = std::sync::Mutex::new(None);
         let look = || {
-            let found = processes_with(&marker);
+            let found = processes_matching(&marker);
             let status = found.iter().map(|pid| {
                 let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}"));
                 (read("status").unwrap(), read("uid_map").unwrap())
             });
             *seen.lock().unwrap() = Some(status.collect::<Vec<_>>());
-            cancel.trigger();
+            cancel.cancel();
         };
-        let run = stage.run_in_a_way(
+        let run = stage.run_with_options(
             &command,
-            &Way {
+            &RunOptions {
                 cancel: Some(&cancel),
-                watch: Some(&|_, _| look()),
-                ..Way::default()
+                watcher: Some(&|_, _| look()),
+                ..RunOptions::default()
             },
         );
-        assert_eq!(run.ending, Ending::Cancelled);
+        assert_eq!(run.ending, CommandEnding::Cancelled);
         let seen = seen.into_inner().unwrap().unwrap();
         assert_eq!(seen.len(), 1, "{seen:?}");
         let (status, map) = &seen[0];
@@ -85,8 +88,9 @@ fn the_kernel_says_the_same_from_outside() {
             assert_eq!(field("Groups:"), Vec::<String>::new());
         }
         for set in ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"] {
-            // Only who had the right to narrow the bounding set could; it is without effect anyway.
-            if set == "CapBnd:" && !stage.has_spaces() && us != "0" {
+            // Only a process with the right to reduce the bounding set can do so; without it the set has no
+            // effect.
+            if set == "CapBnd:" && !stage.has_namespaces() && us != "0" {
                 continue;
             }
             assert_eq!(field(set), ["0000000000000000"], "{set} {status}");
@@ -94,37 +98,40 @@ fn the_kernel_says_the_same_from_outside() {
         assert_eq!(field("NoNewPrivs:"), ["1"]);
         assert_eq!(field("Seccomp:"), ["2"]);
         for set in ["SigIgn:", "SigBlk:"] {
-            // Two signals are the C library's own; it lets nobody set them.
-            const ITS_OWN: u64 = 3 << 31;
+            // The C library reserves two signals and does not let programs set them.
+            const LIBC_SIGNALS: u64 = 3 << 31;
             let signals = u64::from_str_radix(&field(set)[0], 16).unwrap();
-            assert_eq!(signals & !ITS_OWN, 0, "{set} {status}");
+            assert_eq!(signals & !LIBC_SIGNALS, 0, "{set} {status}");
         }
-        if stage.has_spaces() {
+        if stage.has_namespaces() {
             let map: Vec<&str> = map.split_whitespace().collect();
             assert_eq!(map.len(), 3, "one user alone: {map:?}");
             assert_ne!(map[1], "0");
             assert_ne!(map[0], "0");
         }
-        assert!(processes_with(&marker).is_empty());
+        assert!(processes_matching(&marker).is_empty());
     });
 }
 
 #[test]
-fn nothing_of_polis_is_inherited() {
-    const BURDENED: &str = "POLIS_ESCAPE_BURDENED";
-    const KEY: &str = "POLIS_ESCAPE_API_KEY";
-    if env::var_os(BURDENED).is_none() {
-        // Again, in a process whose parent was careless.
+fn command_inherits_nothing_from_polis() {
+    const BURDENED_VAR: &str = "POLIS_ESCAPE_BURDENED";
+    const API_KEY_VAR: &str = "POLIS_ESCAPE_API_KEY";
+    if env::var_os(BURDENED_VAR).is_none() {
+        // Runs the test again in a process with a careless parent.
         let place = tempfile::tempdir().unwrap();
         let secret = place.path().join("secret");
         fs::write(&secret, SECRET).unwrap();
         let own = env::current_exe().unwrap();
-        let output = Command::new(attacker())
+        let output = Command::new(attacker_program())
             .args(["burdened".as_ref(), secret.as_os_str(), own.as_os_str()])
-            .args(["--exact", "escape::identity::nothing_of_polis_is_inherited"])
-            .env(BURDENED, "1")
-            .env(KEY, SECRET)
-            .env(stage::ATTACKER, attacker())
+            .args([
+                "--exact",
+                "escape::identity::command_inherits_nothing_from_polis",
+            ])
+            .env(BURDENED_VAR, "1")
+            .env(API_KEY_VAR, SECRET)
+            .env(test_sandbox::ATTACKER_VAR, attacker_program())
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -133,12 +140,12 @@ fn nothing_of_polis_is_inherited() {
         assert!(said.contains("1 passed"), "{said}");
         return;
     }
-    // We have what we are not to pass on.
-    assert_eq!(env::var_os(KEY).unwrap(), SECRET);
+    // This process has what it must not pass on.
+    assert_eq!(env::var_os(API_KEY_VAR).unwrap(), SECRET);
     assert_eq!(fs::read_to_string("/proc/self/fd/41").unwrap(), SECRET);
-    at_every_strength(|stage| {
-        // `run` looks for the secret in what is said.
-        let said = stage.output(
+    run_in_every_tier(|stage| {
+        // `run` searches the output for the secret.
+        let said = stage.successful_output(
             "env; export -p; cat /proc/self/environ /proc/*/environ /proc/*/cmdline 2>/dev/null; \
              for fd in 3 4 5 6 7 8 9 10 11 12 20 40 41 42 43 44 100; do \
                cat /proc/self/fd/$fd /dev/fd/$fd 2>/dev/null; done; \
@@ -148,22 +155,22 @@ fn nothing_of_polis_is_inherited() {
             "PATH", "HOME", "TMPDIR", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "TERM", "LANG",
             "LC_ALL", "LC_CTYPE", "TZ", "PLACE", "POLIS", "SHLVL", "_",
         ];
-        let variables = stage.output("env");
+        let variables = stage.successful_output("env");
         for line in variables.lines() {
             let name = line.split('=').next().unwrap();
             assert!(allowed.contains(&name), "{line}");
         }
-        let said = said + &stage.output("./attacker identity");
+        let said = said + &stage.successful_output("./attacker identity");
         assert!(!said.contains("descriptor 3"), "{said}");
         assert!(!said.contains("descriptor 4"), "{said}");
         assert!(!said.contains("\nsignal"), "{said}");
         assert!(said.contains("umask 22\n"), "{said}");
-        // SIGPIPE ends who writes for nobody.
+        // SIGPIPE kills a process that writes without a reader.
         let run = stage.run("yes | head -1; seq 1 100000 | head -1");
         assert_eq!(run.stdout.text, "y\n1\n");
         assert_eq!(
             (run.stderr.text.as_str(), &run.ending),
-            ("", &Ending::Exited(0))
+            ("", &CommandEnding::Exited(0))
         );
     });
 }

@@ -1,25 +1,25 @@
-//! Attempts to get out of the sandbox, by class; each has to fail, seen from inside and from
-//! outside, at every strength this machine has. `elsewhere` does it all again as an ordinary user
-//! and where no namespaces can be made.
+//! Escape tests of the sandbox, by class of attempt. Each attempt must fail, as seen from inside and from
+//! outside, in every tier of this machine. `other_environments` repeats them as an ordinary user and without
+//! namespaces.
 //!
-//! What no shell can do is in `attacker.c`, which the tests compile.
+//! Attempts that a shell cannot make are in `attacker.c`, which the tests compile.
 
 #![expect(
     clippy::print_stderr,
-    reason = "what a machine cannot show is skipped visibly"
+    reason = "tests that cannot run on this machine report it"
 )]
 
-mod calls;
-mod elsewhere;
-mod ending;
+mod everyday_commands;
 mod identity;
-mod life;
-mod memory;
-mod network;
-mod others;
-mod property;
-mod reading;
-mod resources;
-pub(crate) mod stage;
-mod traces;
-mod writing;
+mod memory_limit;
+mod network_attempts;
+mod other_environments;
+mod other_processes;
+mod process_cleanup;
+mod read_attempts;
+mod resource_leaks;
+mod result_properties;
+mod system_calls;
+pub(crate) mod test_sandbox;
+mod user_resources;
+mod write_attempts;
