@@ -1,7 +1,7 @@
 //! Runs a society from Rust code: `cargo run --example team -p polis-society`.
 //!
 //! The model is a scripted recording, so that the example runs anywhere; for a real model use
-//! `polis_society::model::Endpoints` instead.
+//! `polis_society::model::ModelEndpoints` instead.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -11,17 +11,18 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use polis_core::AgentId;
-use polis_core::society::role::CreateRole;
-use polis_core::society::start::StartRun;
-use polis_ops::op::{self, CheckMessages, Desk, GetOrg};
+use polis_core::number::saturating_cast;
+use polis_core::society::society_role::CreateRoleParams;
+use polis_core::society::start_run::StartRunParams;
+use polis_ops::op::{self, CheckMessagesParams, GetOrgParams};
 use polis_ops::port::Clock;
-use polis_ops::{Polis, Settings};
-use polis_society::model::Replay;
-use polis_society::progress::Step;
-use polis_society::{Society, SocietySettings};
+use polis_ops::{App, InstallationSettings};
+use polis_society::model::ReplayModel;
+use polis_society::progress_event::ProgressStep;
+use polis_society::{Society, WorkerSettings};
 use polis_store::EmbeddedStore;
-use polis_store::embedded::Use;
-use polis_testkit::CountedChance;
+use polis_store::embedded::StoreMode;
+use polis_testkit::CountingRandomSource;
 use polis_workspace::files::WorkspaceFiles;
 use polis_workspace::sandbox::SandboxTerminal;
 
@@ -33,17 +34,17 @@ const SCRIPT: &str = r#"{"recording":1,"about":"an example","loose":true}
 {"agent":"ada","heard":1,"text":"Done."}
 "#;
 
-/// The system clock.
+/// Clock with the real time.
 #[derive(Debug)]
-struct SystemClock;
+struct ExampleClock;
 
-impl Clock for SystemClock {
+impl Clock for ExampleClock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     fn now_millis(&self) -> i64 {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        saturating_cast::<i64>(since.as_millis())
     }
 
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -54,65 +55,65 @@ impl Clock for SystemClock {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     // The operations: a store, and a directory for files and commands.
-    let place = tempfile::tempdir()?;
-    let store = EmbeddedStore::create(place.path(), Use::Long, Duration::from_secs(5))?;
-    let polis = Polis::new(
+    let directory = tempfile::tempdir()?;
+    let store = EmbeddedStore::create(directory.path(), StoreMode::Server, Duration::from_secs(5))?;
+    let app = App::new(
         Arc::new(store),
-        Arc::new(SystemClock),
-        Arc::new(CountedChance::default()),
-        Settings::default(),
+        Arc::new(ExampleClock),
+        Arc::new(CountingRandomSource::default()),
+        InstallationSettings::default(),
     )
     .with_workspaces(
-        Arc::new(WorkspaceFiles::new(place.path())),
-        Arc::new(SandboxTerminal::new(place.path().to_owned())),
+        Arc::new(WorkspaceFiles::new(directory.path())),
+        Arc::new(SandboxTerminal::new(directory.path().to_owned())),
     );
 
-    // A society drives all runs of the store, regardless of which process started them. This one uses the script as its
-    // model.
-    let model = Arc::new(Replay::new(SCRIPT)?);
-    let society = Society::start(polis.clone(), model, SocietySettings::of("example")).await?;
-    let mut progress = society.progress();
+    // A society drives all runs of the store, regardless of which process started them. This one uses the
+    // script as its model.
+    let model = Arc::new(ReplayModel::new(SCRIPT)?);
+    let society = Society::start(app.clone(), model, WorkerSettings::for_worker("example")).await?;
+    let mut progress = society.subscribe_progress();
 
     // A run: one requirement, and its initial roles.
     let user = AgentId::user();
-    let run = StartRun {
+    let run = StartRunParams {
         requirement: "A haiku about crashes.".to_owned(),
-        roles: vec![CreateRole {
+        roles: vec![CreateRoleParams {
             name: "writer".to_owned(),
             role_prompt: "You write short texts.".to_owned(),
             tools: None,
             model: None,
             approve: None,
         }],
-        ..StartRun::default()
+        ..StartRunParams::default()
     };
-    let run = op::start_run(&polis, &user, &run).await?;
+    let run = op::start_run(&app.request(&user), &run).await?;
 
     // The society is settled when no member has work left.
-    society.settled().await;
-    while let Ok(heard) = progress.try_recv() {
-        if let Step::Called { tool, end, .. } = heard.step {
-            println!("{}: {tool} ({end:?})", heard.member.agent);
+    society.wait_until_settled().await;
+    while let Ok(event) = progress.try_recv() {
+        if let ProgressStep::ToolCallEnded { tool, end, .. } = event.step {
+            println!("{}: {tool} ({end:?})", event.member.agent);
         }
     }
 
-    let org = GetOrg {
-        task_id: Some(run.id.clone()),
+    let org = GetOrgParams {
+        run_id: Some(run.id.clone()),
         all: false,
     };
-    for member in op::get_org(&polis, &user, &org).await?.members {
+    for member in op::get_org(&app.request(&user), &org).await?.members {
         let spent = member.spent.turns;
         println!(
             "{} ({}) answered {spent} times",
             member.agent_id, member.role_name
         );
     }
-    let mail = op::check_messages(&polis, &user, &CheckMessages::default()).await?;
-    for letter in mail.messages {
-        println!("{} says {}", letter.from, letter.payload.text());
+    let mail = op::check_messages(&app.request(&user), &CheckMessagesParams::default()).await?;
+    for message in mail.messages {
+        println!("{} says {}", message.from, message.payload.as_str());
     }
     let ada: AgentId = "ada".parse()?;
-    let info = op::get_workspace_info(&polis, Desk::own(&ada)).await?;
+    let info = op::get_workspace_info(&app.request(&ada), None).await?;
     println!("{} file in the workspace", info.info.file_count);
     society.stop(Duration::from_secs(5)).await;
     Ok(())

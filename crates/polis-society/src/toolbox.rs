@@ -1,177 +1,190 @@
-//! Toolbox of a member: the tools that its role may use, how each tool call is executed, and the JSON tool definitions
-//! sent to the model.
+//! Toolbox of a member: the tools that its role may use, how each tool call is executed, and the JSON tool
+//! definitions sent to the model.
 //!
 //! A toolbox is built once for each selection of tools and shared by all members with the same selection.
 
-use polis_core::token::Area;
-use polis_ops::tool::{self, Effect, Installation, TOOLS, Tool};
+use polis_core::token::OperationArea;
+use polis_i18n::{DefinitionTable, UiLanguage, definition_text};
+use polis_ops::tool::{self, TOOLS, Tool, ToolEffect, ToolSchemaSettings};
 use serde_json::{Value, json};
 
 /// How a call of a tool is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ToolExecution {
     /// By the runtime itself.
-    Own(Own),
+    Builtin(BuiltinTool),
     /// Only reads; may be repeated.
-    Look,
+    ReadOnly,
     /// Its effect is a commit of the store, and the turn is part of the same commit.
-    Inside,
-    /// As [`Inside`](Self::Inside), but it reads the mailbox: messages received earlier have to be committed first.
-    Mail,
+    StoreCommit,
+    /// Its effect is a commit of the store as well, but it reads the mailbox: messages received earlier have
+    /// to be committed first.
+    MailboxCommit,
     /// Its effect is outside of the store.
-    Outside {
+    External {
         /// Whether the call is idempotent: executing it twice has the same effect as once.
-        again: bool,
+        idempotent: bool,
     },
 }
 
 /// Tools of the runtime itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Own {
-    /// Compacts the context.
-    Compress,
-    /// Reports how full the context is.
-    Status,
+pub enum BuiltinTool {
+    /// `compress_context`: compacts the context.
+    CompressContext,
+    /// `get_context_status`: reports how full the context is.
+    ContextStatus,
 }
 
 /// A tool of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// Its name.
+pub struct MemberTool {
+    /// The name by which the model calls it.
     pub name: String,
     /// How it is executed.
-    pub kind: Kind,
-    /// Whether each call needs approval by the human user.
-    pub approve: bool,
+    pub execution: ToolExecution,
+    /// Whether each call needs approval by the person.
+    pub needs_approval: bool,
     /// Whether a call counts as a command in the budget.
-    pub command: bool,
+    pub is_command: bool,
 }
 
 /// The tools of a member and their definitions for the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toolbox {
-    rows: Vec<Row>,
-    text: String,
+    tools: Vec<MemberTool>,
+    definitions_json: String,
 }
 
-/// The runtime's own tools: name, implementation, description.
-const OWN: [(&str, Own, &str); 2] = [
-    (
-        "compress_context",
-        Own::Compress,
-        "Make your context smaller: what came before this step is replaced by `summary`, or by one that you are asked for.",
-    ),
-    (
-        "get_context_status",
-        Own::Status,
-        "How full your context is.",
-    ),
+/// The runtime's own tools: name and implementation.
+const BUILTIN_TOOLS: [(&str, BuiltinTool); 2] = [
+    ("compress_context", BuiltinTool::CompressContext),
+    ("get_context_status", BuiltinTool::ContextStatus),
 ];
 
 impl Toolbox {
-    /// Creates a toolbox with the tools of these groups and names, or the default tools if `selected` is `None`. Calls
-    /// of the tools in `approve` need approval. A member that is not `housed` has no workspace, and so neither file nor
-    /// command tools.
-    pub fn of(
+    /// Creates a toolbox with the tools of these groups and names, or the default tools if `selected` is
+    /// `None`; the built-in tools are always included. Calls of the tools in `approve` need approval. Without
+    /// `has_workspace` (for `root`) there are no file and command tools. The definitions are in the language `lang`.
+    pub fn from_selection(
         selected: Option<&[String]>,
         approve: &[String],
-        housed: bool,
-        installation: Installation<'_>,
+        has_workspace: bool,
+        installation: ToolSchemaSettings<'_>,
+        lang: UiLanguage,
     ) -> Self {
-        let named = |tool: &Tool| match selected {
+        let is_selected = |tool: &Tool| match selected {
             // Messages are delivered without a call, so the default selection leaves out `check_messages`.
             None => {
-                let usual = tool.usual && tool.name != "check_messages";
-                tool.listed && (usual || tool.area == Area::Society)
+                let usual = tool.is_default && tool.name != "check_messages";
+                tool.is_offered_to_agents && (usual || tool.area == OperationArea::Society)
             }
             Some(names) => names.iter().any(|name| {
                 name == tool.name
-                    || (tool.listed && (name == "all" || name == tool.area.as_str()))
-                    || (name == "usual" && tool.usual && tool.listed)
+                    || (tool.is_offered_to_agents && (name == "all" || name == tool.area.as_str()))
+                    || (name == "usual" && tool.is_default && tool.is_offered_to_agents)
             }),
         };
-        let asked = |name: &str| approve.iter().any(|one| one == name || one == "all");
-        let mut rows = Vec::new();
-        let mut told = Vec::new();
-        let usable = |tool: &Tool| housed || !matches!(tool.area, Area::Files | Area::Commands);
-        for tool in TOOLS.iter().filter(|tool| named(tool) && usable(tool)) {
-            rows.push(Row {
+        let needs_approval = |name: &str| approve.iter().any(|one| one == name || one == "all");
+        let mut tools = Vec::new();
+        let mut definitions = Vec::new();
+        let is_usable = |tool: &Tool| {
+            has_workspace || !matches!(tool.area, OperationArea::Files | OperationArea::Commands)
+        };
+        for tool in TOOLS
+            .iter()
+            .filter(|tool| is_selected(tool) && is_usable(tool))
+        {
+            tools.push(MemberTool {
                 name: tool.name.to_owned(),
-                kind: kind_of(tool),
-                approve: asked(tool.name),
-                command: tool.runs_commands(),
+                execution: execution_of_tool(tool),
+                needs_approval: needs_approval(tool.name),
+                is_command: tool.runs_commands(),
             });
-            told.push(function(tool, installation));
+            definitions.push(function_definition(tool, installation, lang));
         }
-        for (name, own, about) in OWN {
-            rows.push(Row {
+        for (name, builtin) in BUILTIN_TOOLS {
+            tools.push(MemberTool {
                 name: name.to_owned(),
-                kind: Kind::Own(own),
-                approve: false,
-                command: false,
+                execution: ToolExecution::Builtin(builtin),
+                needs_approval: false,
+                is_command: false,
             });
-            told.push(json!({ "type": "function", "function": {
-                "name": name, "description": about, "parameters": parameters(own),
+            definitions.push(json!({ "type": "function", "function": {
+                "name": name,
+                "description": builtin_text(name, None, lang),
+                "parameters": builtin_parameters(name, builtin, lang),
             }}));
         }
         Self {
-            rows,
-            text: Value::Array(told).to_string(),
+            tools,
+            definitions_json: Value::Array(definitions).to_string(),
         }
     }
 
-    /// Creates a toolbox of these rows, for tests of the machine.
+    /// Creates a toolbox of these tools without definitions, for tests of the machine.
     #[cfg(test)]
-    pub(crate) fn made(rows: Vec<Row>) -> Self {
+    pub(crate) fn from_tools(tools: Vec<MemberTool>) -> Self {
         Self {
-            rows,
-            text: "[]".to_owned(),
+            tools,
+            definitions_json: "[]".to_owned(),
         }
     }
 
     /// Returns the tool with this name, if the member has it.
-    pub fn find(&self, name: &str) -> Option<&Row> {
-        self.rows.iter().find(|row| row.name == name)
+    pub fn find(&self, name: &str) -> Option<&MemberTool> {
+        self.tools.iter().find(|row| row.name == name)
     }
 
     /// Returns the tool definitions for the model: a JSON array.
-    pub fn text(&self) -> &str {
-        &self.text
+    pub fn definitions_json(&self) -> &str {
+        &self.definitions_json
     }
 }
 
-fn kind_of(tool: &Tool) -> Kind {
-    match (tool.effect, tool.outside) {
-        (Effect::Look, _) => Kind::Look,
-        (_, true) => Kind::Outside {
-            again: tool.idempotent,
+/// Returns how the calls of a tool are executed.
+fn execution_of_tool(tool: &Tool) -> ToolExecution {
+    match (tool.effect, tool.acts_outside_store) {
+        (ToolEffect::ReadOnly, _) => ToolExecution::ReadOnly,
+        (_, true) => ToolExecution::External {
+            idempotent: tool.idempotent,
         },
-        (_, false) if tool.name == "check_messages" => Kind::Mail,
-        (_, false) => Kind::Inside,
+        (_, false) if tool.name == "check_messages" => ToolExecution::MailboxCommit,
+        (_, false) => ToolExecution::StoreCommit,
     }
 }
 
 /// Returns a tool as a function definition of the chat API.
-fn function(tool: &Tool, installation: Installation<'_>) -> Value {
+fn function_definition(
+    tool: &Tool,
+    installation: ToolSchemaSettings<'_>,
+    lang: UiLanguage,
+) -> Value {
     json!({ "type": "function", "function": {
         "name": tool.name,
-        "description": tool.about,
-        "parameters": tool.small_input(installation),
+        "description": tool.description(lang),
+        "parameters": tool.compact_input_schema(installation, lang),
     }})
 }
 
-fn parameters(own: Own) -> Value {
-    match own {
-        Own::Compress => json!({ "type": "object", "properties": {
-            "summary": { "type": "string", "description": "What you must not forget." },
+/// Returns the text of a built-in tool, or of one of its parameters.
+fn builtin_text(tool: &str, parameter: Option<&str>, lang: UiLanguage) -> &'static str {
+    definition_text(DefinitionTable::Tools, lang, tool, parameter).unwrap_or_default()
+}
+
+/// Returns the JSON schema of the parameters of a built-in tool.
+fn builtin_parameters(name: &str, builtin: BuiltinTool, lang: UiLanguage) -> Value {
+    match builtin {
+        BuiltinTool::CompressContext => json!({ "type": "object", "properties": {
+            "summary": { "type": "string", "description": builtin_text(name, Some("summary"), lang) },
         }}),
-        Own::Status => json!({ "type": "object", "properties": {} }),
+        BuiltinTool::ContextStatus => json!({ "type": "object", "properties": {} }),
     }
 }
 
 /// Returns the refusal for a tool that does not exist, or that this member does not have.
-pub fn not_found(name: &str) -> polis_core::Refusal {
-    tool::not_found(name)
+pub fn tool_not_found(name: &str) -> polis_core::Refusal {
+    tool::tool_not_found(name)
 }
 
 #[cfg(test)]
@@ -179,35 +192,83 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everybody_has_the_usual_tools_and_those_of_the_runtime() {
-        let all = Toolbox::of(
+    fn default_toolbox_has_usual_and_builtin_tools() {
+        let toolbox = Toolbox::from_selection(
             None,
             &["run_command".to_owned()],
             true,
-            Installation::default(),
+            ToolSchemaSettings::default(),
+            UiLanguage::En,
         );
-        assert_eq!(all.find("read_file").unwrap().kind, Kind::Look);
-        let again = Kind::Outside { again: true };
-        assert_eq!(all.find("write_file").unwrap().kind, again);
-        let command = all.find("run_command").unwrap();
-        assert_eq!(command.kind, Kind::Outside { again: false });
-        assert!(command.approve && command.command);
-        assert_eq!(all.find("send_message").unwrap().kind, Kind::Inside);
-        assert!(all.find("check_messages").is_none());
-        let status = Kind::Own(Own::Status);
-        assert_eq!(all.find("get_context_status").unwrap().kind, status);
+        assert_eq!(
+            toolbox.find("read_file").unwrap().execution,
+            ToolExecution::ReadOnly
+        );
+        let external = ToolExecution::External { idempotent: true };
+        assert_eq!(toolbox.find("write_file").unwrap().execution, external);
+        let command = toolbox.find("run_command").unwrap();
+        assert_eq!(
+            command.execution,
+            ToolExecution::External { idempotent: false }
+        );
+        assert!(command.needs_approval && command.is_command);
+        assert_eq!(
+            toolbox.find("send_message").unwrap().execution,
+            ToolExecution::StoreCommit
+        );
+        assert!(toolbox.find("check_messages").is_none());
+        let status = ToolExecution::Builtin(BuiltinTool::ContextStatus);
+        assert_eq!(
+            toolbox.find("get_context_status").unwrap().execution,
+            status
+        );
     }
 
     #[test]
-    fn a_role_may_name_groups_and_single_tools() {
+    fn definitions_are_in_the_language_of_the_team() {
+        let all = ["all".to_owned()];
+        for lang in [UiLanguage::En, UiLanguage::Zh] {
+            let toolbox =
+                Toolbox::from_selection(Some(&all), &[], true, ToolSchemaSettings::default(), lang);
+            let definitions: Vec<Value> = serde_json::from_str(toolbox.definitions_json()).unwrap();
+            assert_eq!(definitions.len(), 53);
+            for definition in &definitions {
+                let function = &definition["function"];
+                let parameters = function["parameters"]["properties"].as_object();
+                let parameters = parameters.into_iter().flatten().map(|(_, schema)| schema);
+                for described in parameters.chain([function]) {
+                    let text = described["description"].as_str().unwrap();
+                    let is_chinese = text.contains(|c| matches!(c, '\u{4e00}'..='\u{9fff}'));
+                    let is_example = text.starts_with("`artifact:ID`");
+                    assert!(
+                        is_chinese == (lang == UiLanguage::Zh) || is_example,
+                        "{text}"
+                    );
+                    assert!(!text.is_empty(), "{definition}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn role_can_select_groups_and_single_tools() {
         let names = ["files".to_owned(), "send_message".to_owned()];
-        let few = Toolbox::of(Some(&names), &[], true, Installation::default());
-        assert!(few.find("read_file").is_some() && few.find("send_message").is_some());
-        assert!(few.find("TaskCreate").is_none());
-        let told: Vec<Value> = serde_json::from_str(few.text()).unwrap();
-        for one in &told {
-            assert_eq!(one["type"], "function");
-            assert_eq!(one["function"]["parameters"]["type"], "object", "{one}");
+        let toolbox = Toolbox::from_selection(
+            Some(&names),
+            &[],
+            true,
+            ToolSchemaSettings::default(),
+            UiLanguage::En,
+        );
+        assert!(toolbox.find("read_file").is_some() && toolbox.find("send_message").is_some());
+        assert!(toolbox.find("TaskCreate").is_none());
+        let definitions: Vec<Value> = serde_json::from_str(toolbox.definitions_json()).unwrap();
+        for definition in &definitions {
+            assert_eq!(definition["type"], "function");
+            assert_eq!(
+                definition["function"]["parameters"]["type"], "object",
+                "{definition}"
+            );
         }
     }
 }

@@ -1,97 +1,104 @@
-//! Driver of a member: performs the effects of its state machine. Reads the store, calls the model, executes tools and
-//! commits.
+//! Driver of a member: performs the effects of its state machine (reads the store, calls the model, executes
+//! tools, commits), and retries with backoff when the store fails.
 //!
-//! A member is driven by one task at a time, from the moment it has work until it sleeps. Any store failure ends the
-//! session; the next session starts from the stored state, and the interrupted step is decided again. When a member has
-//! work is decided by the [`worker`](crate::worker).
+//! [`drive_member`] is the task of one member, from the moment it has work until it sleeps; a member has one
+//! task at a time. A store failure ends its session. After the backoff the next session starts from the
+//! stored state, and the interrupted step is decided again. When a member has work is decided by the
+//! [scheduler](crate::scheduler).
 
-mod carry;
-mod commit;
-mod joined;
-mod place;
-mod purse;
-mod watch;
+mod budget;
+mod member_loading;
+mod member_session;
+mod progress_observer;
+mod turn_commit;
+mod turn_commit_hook;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use polis_core::society::MemberKey;
-use polis_core::{Code, Refusal};
-use polis_ops::tool::Installation;
-use polis_ops::{OpError, Polis};
+use polis_core::{Refusal, RefusalCode};
+use polis_ops::tool::ToolSchemaSettings;
+use polis_ops::{App, OpError};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use crate::model::Model;
-use crate::progress::{Progress, Step};
+use crate::model::LanguageModel;
+use crate::progress_event::{ProgressEvent, ProgressStep};
+use crate::refusal_tables::MemberRefusal;
+use crate::runtime_messages::RuntimeMessages;
 use crate::toolbox::Toolbox;
-use crate::words::Words;
-use carry::Life;
+use member_session::MemberSession;
 
 /// Backoff after a store failure: initial and maximum.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+const STORE_RETRY_BACKOFF: (Duration, Duration) =
+    (Duration::from_millis(20), Duration::from_secs(1));
 
 /// How many sessions without a commit may follow each other before the backoff applies.
-const IN_VAIN: u32 = 3;
+const MAX_SESSIONS_WITHOUT_COMMIT: u32 = 3;
 
 /// State shared by all members of this process.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) polis: Polis,
-    pub(crate) model: Arc<dyn Model>,
-    pub(crate) worker: String,
-    pub(crate) words: Words,
-    pub(crate) progress: broadcast::Sender<Progress>,
-    boxes: Mutex<HashMap<Selection, Arc<Toolbox>>>,
+pub(crate) struct SocietyState {
+    pub(crate) app: App,
+    pub(crate) model: Arc<dyn LanguageModel>,
+    pub(crate) worker_name: String,
+    pub(crate) runtime_messages: RuntimeMessages,
+    pub(crate) progress: broadcast::Sender<ProgressEvent>,
+    toolbox_cache: Mutex<HashMap<ToolboxKey, Arc<Toolbox>>>,
 }
 
-/// Cache key of a toolbox: the selected tools, the tools that need approval, and whether the member has a workspace.
-type Selection = (Option<Vec<String>>, Vec<String>, bool);
+/// Cache key of a toolbox: the selected tools, the tools that need approval, and whether the member has a
+/// workspace.
+type ToolboxKey = (Option<Vec<String>>, Vec<String>, bool);
 
-impl Shared {
+impl SocietyState {
     pub(crate) fn new(
-        polis: Polis,
-        model: Arc<dyn Model>,
-        worker: String,
-        progress: broadcast::Sender<Progress>,
+        app: App,
+        model: Arc<dyn LanguageModel>,
+        worker_name: String,
+        progress: broadcast::Sender<ProgressEvent>,
     ) -> Self {
         Self {
-            words: Words(polis.settings.boards.language),
-            polis,
+            runtime_messages: RuntimeMessages(app.settings.boards.language.into()),
+            app,
             model,
-            worker,
+            worker_name,
             progress,
-            boxes: Mutex::default(),
+            toolbox_cache: Mutex::default(),
         }
     }
 
     /// Returns the toolbox of a selection from the cache, building it on first use.
-    fn toolbox(
+    fn cached_toolbox(
         &self,
         tools: Option<&[String]>,
         approve: Vec<String>,
-        housed: bool,
+        has_workspace: bool,
     ) -> Arc<Toolbox> {
-        let key = (tools.map(<[String]>::to_vec), approve, housed);
-        let mut boxes = self.boxes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = boxes.get(&key) {
+        let key = (tools.map(<[String]>::to_vec), approve, has_workspace);
+        let mut cache = self.toolbox_cache.lock();
+        if let Some(found) = cache.get(&key) {
             return Arc::clone(found);
         }
-        let made = Arc::new(Toolbox::of(
+        let toolbox = Arc::new(Toolbox::from_selection(
             tools,
             &key.1,
-            housed,
-            Installation::new(&self.polis.settings),
+            has_workspace,
+            ToolSchemaSettings::new(&self.app.settings),
+            self.runtime_messages.0,
         ));
-        boxes.insert(key, Arc::clone(&made));
-        made
+        cache.insert(key, Arc::clone(&toolbox));
+        toolbox
     }
 
-    fn tell(&self, member: &MemberKey, step: impl FnOnce() -> Step) {
+    /// Publishes a progress event, if there are subscribers; only then is the event created.
+    fn publish_progress(&self, member: &MemberKey, step: impl FnOnce() -> ProgressStep) {
         if self.progress.receiver_count() > 0 {
-            let _ = self.progress.send(Progress {
+            let _ = self.progress.send(ProgressEvent {
                 member: member.clone(),
                 step: step(),
             });
@@ -99,101 +106,102 @@ impl Shared {
     }
 }
 
-/// A member that is driven, shared by its driver and the worker.
+/// A member that is driven, shared by its driver and the scheduler.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct ActiveMember {
     pub(crate) key: MemberKey,
     /// Cancels all its work at once; no result is reported.
     pub(crate) stop: CancellationToken,
     /// Makes no further model requests; the calls of the current response are still executed.
     pub(crate) pause: CancellationToken,
     /// Its position in the team or its budget may have changed.
-    pub(crate) news: AtomicBool,
+    pub(crate) has_changed: AtomicBool,
 }
 
-impl Seat {
+impl ActiveMember {
     pub(crate) fn new(key: MemberKey, stop: CancellationToken) -> Self {
         Self {
             key,
             pause: stop.child_token(),
             stop,
-            news: AtomicBool::new(false),
+            has_changed: AtomicBool::new(false),
         }
     }
 
-    fn has_news(&self) -> bool {
-        self.news.swap(false, Ordering::Relaxed)
+    /// Returns whether team or budget changed since the last call, and resets the flag.
+    fn take_changed(&self) -> bool {
+        self.has_changed.swap(false, Ordering::Relaxed)
     }
 }
 
 /// Why a session ended.
 #[derive(Debug)]
-enum End {
+enum SessionEnd {
     /// Nothing to do until the next event.
-    Sleeps,
+    Idle,
     /// The state in memory is out of date; reload it.
-    Again,
-    /// It was cancelled.
+    Reload,
+    /// The session was cancelled.
     Stopped,
 }
 
-/// Drives a member until it sleeps, or is stopped.
-pub(crate) async fn drive(shared: Arc<Shared>, seat: Arc<Seat>) {
-    let mut pause = AGAIN.0;
-    let mut in_vain = 0_u32;
-    while !seat.pause.is_cancelled() {
-        match Life::begin(&shared, &seat).await {
-            Ok(Some(mut life)) => match life.live().await {
-                Ok(End::Sleeps | End::Stopped) => return,
-                Ok(End::Again) => {
-                    in_vain = match life.wrote() {
-                        true => 0,
-                        false => in_vain + 1,
+/// Drives a member until it sleeps, is paused or is stopped. Store failures are logged and retried.
+pub(crate) async fn drive_member(shared: Arc<SocietyState>, active: Arc<ActiveMember>) {
+    let mut backoff = STORE_RETRY_BACKOFF.0;
+    let mut failures = 0_u32;
+    while !active.pause.is_cancelled() {
+        match MemberSession::load_session(&shared, &active).await {
+            Ok(Some(mut life)) => match life.run_until_idle().await {
+                Ok(SessionEnd::Idle | SessionEnd::Stopped) => return,
+                Ok(SessionEnd::Reload) => {
+                    failures = if life.has_committed() {
+                        0
+                    } else {
+                        failures + 1
                     };
-                    if in_vain <= IN_VAIN {
-                        pause = AGAIN.0;
+                    if failures <= MAX_SESSIONS_WITHOUT_COMMIT {
+                        backoff = STORE_RETRY_BACKOFF.0;
                         tokio::task::yield_now().await;
                         continue;
                     }
                 }
-                Err(error) => log(&seat.key, &error),
+                Err(error) => log_store_failure(&active.key, &error),
             },
             Ok(None) => return,
-            Err(error) => log(&seat.key, &error),
+            Err(error) => log_store_failure(&active.key, &error),
         }
         tokio::select! {
-            () = seat.pause.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
+            () = active.pause.cancelled() => return,
+            () = tokio::time::sleep(backoff) => {}
         }
-        pause = (pause * 2).min(AGAIN.1);
+        backoff = (backoff * 2).min(STORE_RETRY_BACKOFF.1);
     }
 }
 
-fn log(member: &MemberKey, error: &OpError) {
-    tracing::warn!(%member, code = %error.code(), "{error}; it goes on when the store does");
+/// Logs a store failure; the member is loaded again after the backoff.
+fn log_store_failure(member: &MemberKey, error: &OpError) {
+    tracing::warn!(%member, code = %error.code(), "{error}; the member continues when the store is available again");
 }
 
 /// Returns whether the store itself failed, rather than refused the operation.
-pub(crate) fn is_store(error: &OpError) -> bool {
+pub(crate) fn is_store_failure(error: &OpError) -> bool {
     matches!(error, OpError::Failed(_))
         && matches!(
             error.code(),
-            Code::StoreUnavailable
-                | Code::StoreBusy
-                | Code::CommitUnknown
-                | Code::StoreReadOnly
-                | Code::StoreFull
-                | Code::StoreCorrupt
-                | Code::StoreTooNew
+            RefusalCode::StoreUnavailable
+                | RefusalCode::StoreBusy
+                | RefusalCode::CommitUnknown
+                | RefusalCode::StoreReadOnly
+                | RefusalCode::StoreFull
+                | RefusalCode::StoreCorrupt
+                | RefusalCode::StoreTooNew
         )
 }
 
 /// Returns the error for a record that cannot be parsed.
-fn damaged(what: &str) -> OpError {
-    Refusal::new(
-        Code::StoreCorrupt,
-        format!("{what} cannot be read."),
-        "run `polis doctor`",
-    )
+fn damaged_record_error(record: &str) -> OpError {
+    Refusal::from(MemberRefusal::RecordDamaged {
+        record: record.to_string(),
+    })
     .into()
 }

@@ -1,122 +1,126 @@
-//! Language models: the [`Model`] interface and its implementations. [`Endpoints`] calls OpenAI-compatible servers over
-//! HTTP, [`Replay`] plays a recording, and [`Recorder`] records another model.
+//! Language models: the [`LanguageModel`] interface and its implementations. [`ModelEndpoints`] calls
+//! OpenAI-compatible servers over HTTP, [`ReplayModel`] plays a recording, and [`RecordingModel`] records
+//! another model.
 
+mod api_key;
 mod assembly;
-mod chunk;
-mod endpoint;
-mod endpoints;
-pub mod estimate;
-mod gate;
-mod held;
-mod http;
-mod key;
-pub(crate) mod line;
+mod endpoint_limiter;
+mod endpoint_permit;
+mod http_request;
+mod model_endpoint;
+mod model_endpoints;
+mod provider_error;
 mod recording;
-mod refusal;
-mod replay;
+mod replay_model;
+mod response_chunk;
 mod sse;
-mod trust;
+pub mod token_estimate;
 
-pub use assembly::MAX_CALLS;
-pub use endpoint::{EndpointSettings, Patience};
-pub use endpoints::{Endpoints, EndpointsSettings};
-pub use gate::{Gate, Permit, Ticket};
-pub use held::Held;
-pub use key::Key;
-pub use line::Proxies;
-pub use recording::Recorder;
-pub use replay::Replay;
+pub use api_key::ApiKey;
+pub use assembly::MAX_TOOL_CALLS;
+pub use endpoint_limiter::{EndpointLimiter, QueueTicket, SlotPermit};
+pub use endpoint_permit::EndpointPermit;
+pub use model_endpoint::{EndpointSettings, RetryPolicy};
+pub use model_endpoints::{ModelEndpoints, ModelEndpointsSettings};
+pub use polis_http_client::ProxySettings;
+pub use recording::RecordingModel;
+pub use replay_model::ReplayModel;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use polis_core::society::role::ModelChoice;
-use polis_core::{MemberKey, Raw};
+use polis_core::society::society_role::ModelChoice;
+use polis_core::{MemberKey, RawJson};
+use polis_i18n::{UiLanguage, msg};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 /// A language model, or several behind one interface.
-pub trait Model: Send + Sync + std::fmt::Debug {
+pub trait LanguageModel: Send + Sync + std::fmt::Debug {
     /// Requests a response. Retries transient failures. A response is complete, or it is an error.
-    fn complete<'a>(&'a self, ask: Ask<'a>) -> Answering<'a>;
+    fn complete<'a>(&'a self, request: ModelRequest<'a>) -> ResponseFuture<'a>;
 
     /// Returns the context limit in tokens, for the endpoints that this choice selects.
     fn context_limit(&self, choice: Option<&ModelChoice>) -> u64;
 }
 
-/// The future of a response.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Answer, ModelError>> + Send + 'a>>;
+/// Future returned by [`LanguageModel::complete`].
+pub type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<ModelResponse, ModelError>> + Send + 'a>>;
 
 /// A request to a model.
 #[derive(Debug)]
-pub struct Ask<'a> {
-    /// The member it is for.
+pub struct ModelRequest<'a> {
+    /// The member whose conversation the request continues.
     pub member: &'a MemberKey,
-    /// The number of this response among all of the member, from 0; the same when the request is repeated after a
-    /// crash.
-    pub number: u64,
+    /// Zero-based index of this response among all responses of the member; the same when the request is
+    /// repeated after a crash.
+    pub response_index: u64,
     /// How many messages the member has received so far, including those in this prompt.
-    pub heard: u64,
-    /// The name of its role.
+    pub received_message_count: u64,
+    /// Name of the member's role.
     pub role: &'a str,
-    /// The model settings of its role.
-    pub choice: Option<&'a ModelChoice>,
-    /// The messages: JSON objects separated by commas.
+    /// Model settings of the role; `None` selects the default endpoint.
+    pub model_choice: Option<&'a ModelChoice>,
+    /// The messages: JSON objects separated by commas, ready to be copied into the request body. Text instead
+    /// of values, because a long conversation would otherwise be serialized again for every request.
     pub messages: &'a str,
     /// The tool definitions: a JSON array as the API expects it, or empty.
     pub tools: &'a str,
-    /// Cancels the request.
+    /// Language of the sentences in errors, retries and warnings.
+    pub lang: UiLanguage,
+    /// Cancels the request when triggered.
     pub cancel: CancellationToken,
-    /// The observer of the response.
-    pub watch: Option<Arc<dyn Watch>>,
+    /// Receives streamed text, retries and warnings while the model responds.
+    pub observer: Option<Arc<dyn ResponseObserver>>,
 }
 
 /// Observes a request while the model responds.
-pub trait Watch: Send + Sync + std::fmt::Debug {
-    /// A part of the text arrived. If the stream breaks, all parts are repeated after [`again`](Self::again).
-    fn words(&self, text: &str);
+pub trait ResponseObserver: Send + Sync + std::fmt::Debug {
+    /// A part of the text arrived. If the stream breaks, the request is retried and all parts are repeated.
+    fn on_text(&self, text: &str);
     /// The request is retried, and why.
-    fn again(&self, why: &str);
-    /// A configuration problem that the human user should know about; the request continues.
-    fn warning(&self, text: &str);
+    fn on_retry(&self, reason: &str);
+    /// A configuration problem that the person should know about; the request continues.
+    fn on_warning(&self, text: &str);
 }
 
 /// A complete model response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The message as stored in the conversation: `{"role":"assistant","content":…,"tool_calls":[…]}`. It is normalised
-    /// so that no endpoint refuses the conversation because of it: each call has a unique id, a name of allowed
-    /// characters, and arguments that are the text of a JSON object. What the model really wrote is in
-    /// [`calls`](Self::calls).
-    pub message: Raw,
+pub struct ModelResponse {
+    /// The message as stored in the conversation: `{"role":"assistant","content":…,"tool_calls":[…]}`. It is
+    /// normalized so that no endpoint refuses the conversation because of it: each call has a unique id, a
+    /// name of allowed characters, and arguments that are the text of a JSON object. What the model really
+    /// wrote is in [`calls`](Self::calls).
+    pub message: RawJson,
     /// The text of the response, without its tool calls.
     pub text: String,
     /// The tool calls, in the order and with the ids of the message.
-    pub calls: Vec<Call>,
-    /// How many further calls there were; more than [`MAX_CALLS`] in one response are not read.
+    pub calls: Vec<ToolCall>,
+    /// How many further calls there were; more than [`MAX_TOOL_CALLS`] in one response are not read.
     pub dropped_calls: usize,
-    /// Why it ended.
-    pub finish: Finish,
+    /// Why the model stopped (`finish_reason`).
+    pub finish: FinishReason,
     /// Tokens of prompt and response, if the endpoint reported them.
     pub usage: Option<(u64, u64)>,
-    /// Its cost, in millionths.
-    pub micros: u64,
-    /// The model that responded.
+    /// Cost in millionths of the currency unit; 0 if the endpoint has no prices.
+    pub cost_micros: u64,
+    /// Name of the model: as reported by the endpoint, or else as requested.
     pub model: String,
     /// The duration (milliseconds) of all attempts together.
-    pub ms: u64,
-    /// The number of attempts.
-    pub tries: u64,
-    /// The endpoint permit; drop it when the response is committed.
-    pub held: Held,
+    pub duration_ms: u64,
+    /// Number of requests it took, including failed ones.
+    pub attempts: u64,
+    /// Slot in the concurrency limit of the endpoint; drop it when the response is committed.
+    pub permit: EndpointPermit,
 }
 
 /// A tool call in a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
-    /// The id given by the model.
+pub struct ToolCall {
+    /// The id given by the model, or a generated one if that is missing, invalid or not unique.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
     /// The arguments as the model wrote them; not necessarily JSON.
     pub arguments: String,
@@ -125,8 +129,8 @@ pub struct Call {
 /// Why a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Finish {
-    /// It was complete.
+pub enum FinishReason {
+    /// The model ended the response normally.
     Stop,
     /// It contains tool calls, or only announces them without containing any.
     Calls,
@@ -141,14 +145,14 @@ pub enum Finish {
 #[error("{message}")]
 pub struct ModelError {
     /// The kind of failure.
-    pub kind: ModelFault,
-    /// A sentence for the agent's parent and the human user. Contains no key and no URL with a key in it.
+    pub kind: ModelErrorKind,
+    /// A sentence for the agent's supervisor and the person. Contains no key and no URL with a key in it.
     pub message: String,
 }
 
 /// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ModelFault {
+pub enum ModelErrorKind {
     /// The prompt is too long for the model.
     TooLong,
     /// A retry does not help: a wrong key, an unknown model, a refused request, or too many attempts.
@@ -158,15 +162,16 @@ pub enum ModelFault {
 }
 
 /// Waits for a response, or fails with `Cancelled` when the request is cancelled.
-pub(crate) async fn while_wanted(
+pub(crate) async fn complete_unless_cancelled(
     cancel: &CancellationToken,
-    answer: impl Future<Output = Result<Answer, ModelError>>,
-) -> Result<Answer, ModelError> {
+    lang: UiLanguage,
+    answer: impl Future<Output = Result<ModelResponse, ModelError>>,
+) -> Result<ModelResponse, ModelError> {
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(ModelError {
-            kind: ModelFault::Cancelled,
-            message: "The answer is not wanted any more.".to_owned(),
+            kind: ModelErrorKind::Cancelled,
+            message: msg::model_cancelled(lang).to_owned(),
         }),
         answer = answer => answer,
     }

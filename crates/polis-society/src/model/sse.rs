@@ -1,55 +1,62 @@
-//! Server-sent events, as far as model servers use them: extracts the `data` lines of a stream. A line that arrives in
-//! one chunk is not copied.
+//! Parser for server-sent events (SSE), as far as model servers use them: extracts the `data` lines of a
+//! stream. A line that arrives in one chunk is not copied.
 
 use memchr::memchr;
 
 /// Maximum length of a line: a response is a few kilobytes, and a flood of data is not buffered.
-const LONGEST: usize = 16 << 20;
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// The lines of a stream. Buffers an incomplete line.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    begun: Vec<u8>,
+pub(super) struct SseDataParser {
+    partial_line: Vec<u8>,
 }
 
 /// A line is too long to be a response.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLongALine;
+pub(super) struct LineTooLongError;
 
-impl Lines {
-    /// Adds a chunk, and passes on the data of each line that is complete now.
-    pub(super) fn feed<E: From<TooLongALine>>(
+impl SseDataParser {
+    /// Adds a chunk, and passes on the data of each line that is complete now. Fails if `on_data` fails or an
+    /// incomplete line is too long.
+    pub(super) fn feed_chunk<E: From<LineTooLongError>>(
         &mut self,
         mut bytes: &[u8],
-        mut give: impl FnMut(&[u8]) -> Result<(), E>,
+        mut on_data: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(at) = memchr(b'\n', bytes) {
             let (line, rest) = bytes.split_at(at);
             bytes = rest.get(1..).unwrap_or_default();
-            if self.begun.is_empty() {
-                give_data(line, &mut give)?;
+            if self.partial_line.is_empty() {
+                pass_data_line(line, &mut on_data)?;
             } else {
-                self.begun.extend_from_slice(line);
-                give_data(&self.begun, &mut give)?;
-                self.begun.clear();
+                self.partial_line.extend_from_slice(line);
+                pass_data_line(&self.partial_line, &mut on_data)?;
+                self.partial_line.clear();
             }
         }
-        if self.begun.len() + bytes.len() > LONGEST {
-            return Err(TooLongALine.into());
+        if self.partial_line.len() + bytes.len() > MAX_LINE_BYTES {
+            return Err(LineTooLongError.into());
         }
-        self.begun.extend_from_slice(bytes);
+        self.partial_line.extend_from_slice(bytes);
         Ok(())
     }
 
     /// Passes on the rest after the last line end: some servers omit the last line end.
-    pub(super) fn end<E>(&mut self, mut give: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
-        let line = std::mem::take(&mut self.begun);
-        give_data(&line, &mut give)
+    pub(super) fn finish_stream<E>(
+        &mut self,
+        mut on_data: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = std::mem::take(&mut self.partial_line);
+        pass_data_line(&line, &mut on_data)
     }
 }
 
 /// Passes on the data of a `data` line. Comments, event names and ids are ignored.
-fn give_data<E>(line: &[u8], give: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+fn pass_data_line<E>(
+    line: &[u8],
+    on_data: &mut impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     let Some(data) = line.strip_prefix(b"data:") else {
         return Ok(());
     };
@@ -57,7 +64,7 @@ fn give_data<E>(line: &[u8], give: &mut impl FnMut(&[u8]) -> Result<(), E>) -> R
     if data.is_empty() {
         return Ok(());
     }
-    give(data)
+    on_data(data)
 }
 
 #[cfg(test)]
@@ -66,22 +73,22 @@ mod tests {
 
     use super::*;
 
-    fn read(pieces: &[&[u8]]) -> Vec<String> {
+    fn parse_pieces(pieces: &[&[u8]]) -> Vec<String> {
         let mut all = Vec::new();
-        let mut lines = Lines::default();
-        let mut give = |data: &[u8]| {
+        let mut lines = SseDataParser::default();
+        let mut on_data = |data: &[u8]| {
             all.push(String::from_utf8_lossy(data).into_owned());
-            Ok::<(), TooLongALine>(())
+            Ok::<(), LineTooLongError>(())
         };
         for piece in pieces {
-            lines.feed(piece, &mut give).unwrap();
+            lines.feed_chunk(piece, &mut on_data).unwrap();
         }
-        lines.end(&mut give).unwrap();
+        lines.finish_stream(&mut on_data).unwrap();
         all
     }
 
     #[test]
-    fn data_is_found_whatever_the_line_ends_are() {
+    fn data_lines_are_extracted_with_any_line_ending() {
         for (stream, data) in [
             ("data: a\n\ndata: b\n\n", vec!["a", "b"]),
             ("data:a\r\n\r\ndata:  b \r\n", vec!["a", "b"]),
@@ -94,22 +101,22 @@ mod tests {
             ("", vec![]),
             ("{\"error\":1}", vec![]),
         ] {
-            assert_eq!(read(&[stream.as_bytes()]), data, "{stream:?}");
+            assert_eq!(parse_pieces(&[stream.as_bytes()]), data, "{stream:?}");
         }
     }
 
     #[test]
-    fn an_endless_line_is_refused() {
-        let mut lines = Lines::default();
+    fn line_over_the_limit_is_refused() {
+        let mut lines = SseDataParser::default();
         let piece = vec![b'x'; 1 << 20];
-        let fed = (0..17).find_map(|_| lines.feed(&piece, |_| Ok(())).err());
-        assert_eq!(fed, Some(TooLongALine));
+        let error = (0..17).find_map(|_| lines.feed_chunk(&piece, |_| Ok(())).err());
+        assert_eq!(error, Some(LineTooLongError));
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
         #[test]
-        fn where_it_is_cut_does_not_matter(
+        fn chunk_boundaries_do_not_change_the_data(
             data in prop::collection::vec("[a-zé\"{}:]{1,12}", 0..8),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
         ) {
@@ -119,7 +126,7 @@ mod tests {
             at.extend([0, bytes.len()]);
             at.sort_unstable();
             let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(read(&pieces), data);
+            prop_assert_eq!(parse_pieces(&pieces), data);
         }
     }
 }

@@ -1,13 +1,15 @@
-//! OpenTelemetry tracing: exports what a society does as spans of the GenAI semantic conventions, sent to a collector
-//! (OTLP over HTTP, as JSON).
+//! OpenTelemetry tracing: exports the model requests and tool calls of a run's agents (its members) as spans
+//! in the GenAI semantic conventions, to a collector (OTLP over HTTP, as JSON). `span_tracker` builds the
+//! spans, `otlp_exporter` sends them.
 //!
-//! It only observes: it reads the public progress events, so it can neither block a member nor make one fail. Spans
-//! that a collector does not accept in time are dropped and counted. Prompts and responses are not sent: they stay in
-//! the store.
+//! It is off unless a collector is configured, in the environment variables of OpenTelemetry or in
+//! `polis.toml`. It only observes: it reads the public progress events, so it can neither block a member nor
+//! make one fail. Spans that a collector does not accept in time are dropped and counted. Prompts and
+//! responses are not sent: they stay in the store.
 
-mod export;
-mod follow;
-mod span;
+mod otlp_exporter;
+mod otlp_span;
+mod span_tracker;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,19 +17,21 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
-use polis_core::{Code, Refusal};
+use polis_core::Refusal;
 use polis_ops::port::Clock;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::model::Proxies;
-use crate::progress::Progress;
-use export::Exporter;
+use crate::model::ProxySettings;
+use crate::progress_event::ProgressEvent;
+use otlp_exporter::OtlpExporter;
+
+use crate::refusal_tables::ModelRefusal;
 
 /// Capacity of the queue of spans for the collector.
-const WAITING: usize = 4096;
+const SPAN_QUEUE_CAPACITY: usize = 4096;
 
-/// Export settings.
+/// Settings of the trace export.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TelemetrySettings {
     /// The URL that accepts traces, such as `http://localhost:4318/v1/traces`.
@@ -39,7 +43,7 @@ pub struct TelemetrySettings {
     /// Distinguishes this store from others: runs of two stores may have the same name.
     pub store: String,
     /// The proxies to use.
-    pub proxies: Proxies,
+    pub proxies: ProxySettings,
 }
 
 /// Leaves out headers, which are keys, and addresses, which may contain passwords.
@@ -53,17 +57,18 @@ impl fmt::Debug for TelemetrySettings {
 
 impl TelemetrySettings {
     /// Creates settings for a collector's base URL, as in `OTEL_EXPORTER_OTLP_ENDPOINT`.
-    pub fn of(base: &str) -> Self {
+    pub fn from_base_url(base: &str) -> Self {
         Self {
             endpoint: format!("{}/v1/traces", base.trim().trim_end_matches('/')),
             headers: Vec::new(),
             service: "polis".to_owned(),
             store: String::new(),
-            proxies: Proxies::default(),
+            proxies: ProxySettings::default(),
         }
     }
 
-    /// Creates settings from the environment variables of OpenTelemetry; `None` if they do not enable tracing.
+    /// Creates settings from the environment variables of OpenTelemetry; `None` if they do not enable
+    /// tracing.
     pub fn from_variables(get: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let get = |name: &str| get(name).filter(|value| !value.trim().is_empty());
         let off = get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true"));
@@ -72,16 +77,16 @@ impl TelemetrySettings {
             return None;
         }
         let mut settings = match get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-            Some(whole) => Self {
-                endpoint: whole.trim().to_owned(),
-                ..Self::of("")
+            Some(url) => Self {
+                endpoint: url.trim().to_owned(),
+                ..Self::from_base_url("")
             },
-            None => Self::of(&get("OTEL_EXPORTER_OTLP_ENDPOINT")?),
+            None => Self::from_base_url(&get("OTEL_EXPORTER_OTLP_ENDPOINT")?),
         };
         let headers = get("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
             .or_else(|| get("OTEL_EXPORTER_OTLP_HEADERS"))
             .unwrap_or_default();
-        settings.headers = headers.split(',').filter_map(header).collect();
+        settings.headers = headers.split(',').filter_map(parse_header_pair).collect();
         if let Some(service) = get("OTEL_SERVICE_NAME") {
             settings.service = service;
         }
@@ -90,7 +95,7 @@ impl TelemetrySettings {
 }
 
 /// Parses a header as in OpenTelemetry's variables: `name=value`, percent-encoded.
-fn header(pair: &str) -> Option<(String, String)> {
+fn parse_header_pair(pair: &str) -> Option<(String, String)> {
     let (name, value) = pair.split_once('=')?;
     let plain = |text: &str| {
         percent_decode_str(text.trim())
@@ -102,33 +107,36 @@ fn header(pair: &str) -> Option<(String, String)> {
 
 /// A running export of traces to a collector.
 #[derive(Debug)]
-pub struct Telemetry {
+pub struct TelemetryExport {
     stop: oneshot::Sender<()>,
     follow: JoinHandle<()>,
     export: JoinHandle<u64>,
 }
 
-impl Telemetry {
-    /// Starts exporting. `progress` is the channel from [`Society::progress`](crate::Society::progress).
+impl TelemetryExport {
+    /// Starts exporting the progress events of a [`Society`](crate::Society). Fails with `InvalidConfig` if
+    /// the collector's URL, its proxy or a header is invalid.
     pub fn start(
         settings: &TelemetrySettings,
-        progress: broadcast::Receiver<Progress>,
+        progress: broadcast::Receiver<ProgressEvent>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Refusal> {
-        let exporter = Exporter::new(settings)?;
-        let (spans, waiting) = mpsc::channel(WAITING);
+        let exporter = OtlpExporter::new(settings)?;
+        let (spans, waiting) = mpsc::channel(SPAN_QUEUE_CAPACITY);
         let (stop, stopped) = oneshot::channel();
         let store = settings.store.clone();
         Ok(Self {
             stop,
-            follow: tokio::spawn(follow::follow(progress, spans, clock, store, stopped)),
-            export: tokio::spawn(exporter.run(waiting)),
+            follow: tokio::spawn(span_tracker::track_spans(
+                progress, spans, clock, store, stopped,
+            )),
+            export: tokio::spawn(exporter.run_until_closed(waiting)),
         })
     }
 
-    /// Stops, and sends the remaining spans within this time. Returns the number of spans dropped since the start, or
-    /// `None` if the time was too short.
-    pub async fn stop(self, within: Duration) -> Option<u64> {
+    /// Stops, and sends the remaining spans within this time. Returns the number of spans dropped since the
+    /// start, or `None` if the time was too short.
+    pub async fn stop(self, limit: Duration) -> Option<u64> {
         let Self {
             stop,
             follow,
@@ -136,23 +144,19 @@ impl Telemetry {
         } = self;
         drop(stop);
         let _ = follow.await;
-        let ended = tokio::time::timeout(within, &mut export).await;
+        let result = tokio::time::timeout(limit, &mut export).await;
         export.abort();
-        ended.ok()?.ok()
+        result.ok()?.ok()
     }
 }
 
 /// Parses a header. Fails with `InvalidConfig` if the name or the value is invalid.
-fn sound_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
+fn validate_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), Refusal> {
     let pair = HeaderName::try_from(name)
         .ok()
         .zip(HeaderValue::try_from(value).ok());
     let Some((name, mut value)) = pair else {
-        return Err(Refusal::new(
-            Code::InvalidConfig,
-            "A header for the collector of traces is none.",
-            "write them as name=value, with commas between them",
-        ));
+        return Err(Refusal::from(ModelRefusal::InvalidTraceHeader));
     };
     value.set_sensitive(true);
     Ok((name, value))
@@ -163,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variables_of_opentelemetry_are_understood() {
+    fn settings_are_read_from_otel_variables() {
         let read = |all: &[(&str, &str)]| {
             let all: Vec<(String, String)> = all
                 .iter()

@@ -1,31 +1,33 @@
-//! Crash tests: the process ends, or the store fails, at every commit of a small society. Nothing is lost, nothing is
-//! done twice, and no conversation is inconsistent.
+//! Crash tests: the process dies, or the store fails, at every commit of a small society, on every store.
+//! Nothing is lost, nothing is done twice, and no conversation is inconsistent.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use polis_core::society::member::MemberStatus;
-use polis_core::society::turn::{CallEnd, Entry};
+use polis_core::society::turn::{CallOutcome, ConversationEntry};
 use polis_ops::port::{MailboxQuery, Store, TaskQuery};
-use polis_ops::{Polis, Settings};
+use polis_ops::{App, InstallationSettings};
 use polis_society::Society;
-use polis_testkit::{Ground, MemoryWorkspaces};
+use polis_testkit::{MemoryWorkspaces, StoreFactory};
 use serde_json::{Value, json};
 
-use crate::faulty::{Fate, Faulty};
-use crate::stage::{
-    Asked, Say, Script, begin, call, conversation, counted, ground_of, mail, settings, state,
+use crate::faulty_store::{FaultyStore, InjectedFault};
+use crate::test_society::{
+    FunctionModel, RecordedRequest, ScriptedResponse, app_with_workspaces, conversation_entries,
+    count_occurrences, mailbox_messages, member_state, respond_with_call, start_run,
+    worker_settings,
 };
 
 const MEMBERS: [&str; 4] = ["r1/root", "r1/lead", "r1/ada", "r1/bob"];
 
-/// Root hires a lead, which hires two agents. Each creates a task, runs a command, writes a file and reports; the lead
-/// reports to the human user.
-fn script(asked: &Asked) -> Say {
+/// Script of the society: root hires a lead, which hires two agents. Each creates a task, runs a command,
+/// writes a file and reports; the lead reports to the person.
+fn respond(asked: &RecordedRequest) -> ScriptedResponse {
     let me = asked.agent.as_str();
     let told = |who: &str| json!({"to": "lead", "payload": format!("{who} is done")});
-    match (me, asked.number) {
-        ("root", 0) => Say::Calls(vec![
+    match (me, asked.response_index) {
+        ("root", 0) => ScriptedResponse::ToolCalls(vec![
             (
                 "create_role",
                 json!({"name": "lead", "rolePrompt": "You lead."}),
@@ -36,11 +38,11 @@ fn script(asked: &Asked) -> Say {
             ),
             ("send_message", json!({"to": "lead", "payload": "Begin."})),
         ]),
-        ("lead", 0) => call(
+        ("lead", 0) => respond_with_call(
             "create_role",
             json!({"name": "worker", "rolePrompt": "You work."}),
         ),
-        ("lead", 1) => Say::Calls(vec![
+        ("lead", 1) => ScriptedResponse::ToolCalls(vec![
             (
                 "spawn_agent",
                 json!({"role": "worker", "name": "ada", "taskBrief": "Work"}),
@@ -54,29 +56,34 @@ fn script(asked: &Asked) -> Say {
                 json!({"to": ["ada", "bob"], "payload": "Go."}),
             ),
         ]),
-        ("ada" | "bob", 0) => Say::Calls(vec![
+        ("ada" | "bob", 0) => ScriptedResponse::ToolCalls(vec![
             ("TaskCreate", json!({"subject": format!("work of {me}")})),
             ("run_command", json!({"command": format!("make {me}")})),
         ]),
-        ("ada" | "bob", 1) => call(
+        ("ada" | "bob", 1) => respond_with_call(
             "write_file",
             json!({"path": format!("{me}.txt"), "content": "done"}),
         ),
-        ("ada" | "bob", 2) => call("send_message", told(me)),
-        ("lead", _) if asked.heard >= 3 && asked.results() == 4 => call(
-            "send_message",
-            json!({"to": "user", "payload": "All is done."}),
-        ),
-        _ => Say::Done("waiting"),
+        ("ada" | "bob", 2) => respond_with_call("send_message", told(me)),
+        ("lead", _) if asked.received_message_count >= 3 && asked.tool_result_count() == 4 => {
+            respond_with_call(
+                "send_message",
+                json!({"to": "user", "payload": "All is done."}),
+            )
+        }
+        _ => ScriptedResponse::Text("waiting"),
     }
 }
 
 /// Runs a society over this store until it is settled or its process has died; returns whether it settled.
-async fn live(store: Arc<Faulty>, files: &Arc<MemoryWorkspaces>) -> bool {
-    let polis = ground_of(
+async fn run_until_settled_or_crashed(
+    store: Arc<FaultyStore>,
+    files: &Arc<MemoryWorkspaces>,
+) -> bool {
+    let app = app_with_workspaces(
         Arc::clone(&store) as Arc<dyn Store>,
         files,
-        Settings::default(),
+        InstallationSettings::default(),
     );
     // A separate runtime, which ends with the process.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -85,61 +92,65 @@ async fn live(store: Arc<Faulty>, files: &Arc<MemoryWorkspaces>) -> bool {
         .build()
         .unwrap();
     let life = runtime.spawn(async move {
-        let society = Society::start(polis, Script::of(script), settings("w1"))
+        let society = Society::start(app, FunctionModel::new(respond), worker_settings("w1"))
             .await
             .unwrap();
-        society.settled().await;
+        society.wait_until_settled().await;
         society.stop(Duration::from_secs(5)).await;
     });
     let lived = tokio::select! {
         lived = life => { lived.unwrap(); true }
-        () = store.died() => false,
+        () = store.wait_for_crash() => false,
     };
     runtime.shutdown_background();
     lived
 }
 
 /// Checks the invariants at the end, regardless of the fault.
-async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
+async fn check_invariants(app: &App, files: &MemoryWorkspaces, about: &str) {
     let mut interrupted = 0;
     for member in MEMBERS {
-        let state = state(polis, member).await;
+        let state = member_state(app, member).await;
         assert_eq!(
-            (state.status, &state.doing),
+            (state.status, &state.running_call_id),
             (MemberStatus::Idle, &None),
             "{about}: {member}"
         );
-        let entries = conversation(polis, member).await;
+        let entries = conversation_entries(app, member).await;
         let mut open: Vec<String> = Vec::new();
         let mut heard: Vec<u64> = Vec::new();
         for entry in &entries {
             match entry {
-                Entry::Heard { ids, .. } => {
+                ConversationEntry::Received { ids, .. } => {
                     assert!(open.is_empty(), "{about}: {member}");
                     heard.extend(ids);
                 }
-                Entry::Said { m, .. } => {
+                ConversationEntry::Response { message, .. } => {
                     assert!(open.is_empty(), "{about}: {member}");
-                    let said: Value = serde_json::from_str(m.text()).unwrap();
+                    let said: Value = serde_json::from_str(message.as_str()).unwrap();
                     let calls = said["tool_calls"].as_array().cloned().unwrap_or_default();
                     open = calls
                         .iter()
                         .map(|c| c["id"].as_str().unwrap().to_owned())
                         .collect();
                 }
-                Entry::Did { m, end, .. } => {
-                    let did: Value = serde_json::from_str(m.text()).unwrap();
+                ConversationEntry::ToolResult {
+                    message, outcome, ..
+                } => {
+                    let did: Value = serde_json::from_str(message.as_str()).unwrap();
                     assert_eq!(
                         open.remove(0),
                         did["tool_call_id"].as_str().unwrap(),
                         "{about}"
                     );
-                    match end {
-                        CallEnd::Interrupted => interrupted += 1,
-                        end => assert_eq!(*end, CallEnd::Ok, "{about}: {did}"),
+                    match outcome {
+                        CallOutcome::Interrupted => interrupted += 1,
+                        end => assert_eq!(*end, CallOutcome::Ok, "{about}: {did}"),
                     }
                 }
-                Entry::Told { .. } | Entry::Summed { .. } => panic!("{about}: {entry:?}"),
+                ConversationEntry::Note { .. } | ConversationEntry::Summary { .. } => {
+                    panic!("{about}: {entry:?}")
+                }
             }
         }
         // Each message of its mailbox was received once.
@@ -151,24 +162,28 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
             after: 0,
             limit: 1_000,
         };
-        let all = polis.store.mailbox(&query).await.unwrap();
+        let all = app.store.mailbox(&query).await.unwrap();
         assert!(
             all.iter().all(|message| message.read_at.is_some()),
             "{about}: {member}"
         );
         let ids: Vec<u64> = all.iter().map(|message| message.id).collect();
         assert_eq!(heard, ids, "{about}: {member}");
-        assert_eq!(state.heard, ids.len() as u64, "{about}: {member}");
+        assert_eq!(
+            state.received_messages,
+            ids.len() as u64,
+            "{about}: {member}"
+        );
     }
     // Nothing was sent, created or executed twice, and nothing is missing.
-    let user = mail(polis, "user").await;
+    let user = mailbox_messages(app, "user").await;
     assert_eq!(
         user,
         [("lead".to_owned(), json!("All is done."))],
         "{about}"
     );
-    let lead = mail(polis, "lead").await;
-    let from = counted(lead.into_iter().map(|(from, _)| from));
+    let lead = mailbox_messages(app, "lead").await;
+    let from = count_occurrences(lead.into_iter().map(|(from, _)| from));
     assert_eq!(
         from.into_iter().collect::<Vec<_>>(),
         [
@@ -182,14 +197,19 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
         limit: 100,
         ..TaskQuery::default()
     };
-    let tasks = polis.store.list_tasks(&query).await.unwrap();
-    let tasks = counted(tasks.into_iter().map(|task| task.subject));
+    let tasks = app.store.list_tasks(&query).await.unwrap();
+    let tasks = count_occurrences(tasks.into_iter().map(|task| task.subject));
     assert_eq!(
         tasks.into_iter().collect::<Vec<_>>(),
         [("work of ada".to_owned(), 1), ("work of bob".to_owned(), 1)],
         "{about}"
     );
-    let orders = counted(files.orders().into_iter().map(|(_, command)| command));
+    let orders = count_occurrences(
+        files
+            .executed_commands()
+            .into_iter()
+            .map(|(_, command)| command),
+    );
     assert!(
         orders.values().all(|times| *times == 1),
         "{about}: {orders:?}"
@@ -203,91 +223,113 @@ async fn check(polis: &Polis, files: &MemoryWorkspaces, about: &str) {
 }
 
 /// Returns how many commits the society makes without a fault.
-async fn commits(ground: &impl Ground) -> usize {
+async fn count_commits(ground: &impl StoreFactory) -> usize {
     let store = ground.open().await.unwrap();
     let files = Arc::new(MemoryWorkspaces::default());
-    let polis = ground_of(Arc::clone(&store), &files, Settings::default());
-    begin(&polis, "r1", "Do it.").await;
-    let counting = Faulty::new(store, usize::MAX, Fate::DieBefore);
-    assert!(live(Arc::clone(&counting), &files).await);
-    check(&polis, &files, "without a fault").await;
-    counting.commits()
+    let app = app_with_workspaces(Arc::clone(&store), &files, InstallationSettings::default());
+    start_run(&app, "r1", "Do it.").await;
+    let counting = FaultyStore::new(store, usize::MAX, InjectedFault::CrashBeforeCommit);
+    assert!(run_until_settled_or_crashed(Arc::clone(&counting), &files).await);
+    check_invariants(&app, &files, "without a fault").await;
+    counting.commit_count()
 }
 
 /// Runs one society with one fault.
-async fn play(ground: &impl Ground, at: usize, fate: Fate, all: usize) {
+async fn run_with_fault(ground: &impl StoreFactory, at: usize, fate: InjectedFault, all: usize) {
     let store = ground.open().await.unwrap();
     let files = Arc::new(MemoryWorkspaces::default());
-    let polis = ground_of(Arc::clone(&store), &files, Settings::default());
-    begin(&polis, "r1", "Do it.").await;
-    let lived = live(Faulty::new(Arc::clone(&store), at, fate), &files).await;
-    let dies = matches!(fate, Fate::DieBefore | Fate::DieAfter);
+    let app = app_with_workspaces(Arc::clone(&store), &files, InstallationSettings::default());
+    start_run(&app, "r1", "Do it.").await;
+    let lived =
+        run_until_settled_or_crashed(FaultyStore::new(Arc::clone(&store), at, fate), &files).await;
+    let dies = matches!(
+        fate,
+        InjectedFault::CrashBeforeCommit | InjectedFault::CrashAfterCommit
+    );
     assert!(
         lived != (dies && at < all - 8) || at >= all - 8,
         "{fate:?} at {at} of {all}"
     );
     if !lived {
-        assert!(live(Faulty::new(store, usize::MAX, fate), &files).await);
+        assert!(
+            run_until_settled_or_crashed(FaultyStore::new(store, usize::MAX, fate), &files).await
+        );
     }
-    check(&polis, &files, &format!("{fate:?} at {at}")).await;
+    check_invariants(&app, &files, &format!("{fate:?} at {at}")).await;
 }
 
 /// Tries each fault at each commit; `step` skips some.
-async fn everywhere<G: Ground, F: Future<Output = G>>(fresh: impl Fn() -> F, step: usize) {
-    let all = commits(&fresh().await).await;
+async fn run_with_fault_at_every_commit<G: StoreFactory, F: Future<Output = G>>(
+    fresh: impl Fn() -> F,
+    step: usize,
+) {
+    let all = count_commits(&fresh().await).await;
     assert!(all > 20, "{all}");
     let fates = [
-        Fate::DieBefore,
-        Fate::DieAfter,
-        Fate::FailBefore,
-        Fate::UnknownAfter,
+        InjectedFault::CrashBeforeCommit,
+        InjectedFault::CrashAfterCommit,
+        InjectedFault::CommitFails,
+        InjectedFault::ConfirmationLost,
     ];
     for (n, fate) in fates.into_iter().enumerate() {
         // Two more than there were: a fault that never occurs must not matter.
         for at in (n % step..all + 2).step_by(step) {
-            play(&fresh().await, at, fate, all).await;
+            run_with_fault(&fresh().await, at, fate, all).await;
         }
     }
 }
 
 #[test]
-fn a_fault_at_any_commit_loses_nothing_in_memory() {
-    polis_testkit::run(everywhere(crate::ground::memory, 1));
+fn fault_at_any_commit_loses_nothing_in_memory() {
+    polis_testkit::run_test(run_with_fault_at_every_commit(
+        crate::store_factories::memory_factory,
+        1,
+    ));
 }
 
 #[test]
-fn a_fault_at_any_commit_loses_nothing_embedded() {
-    polis_testkit::run(everywhere(crate::ground::embedded, 3));
+fn fault_at_any_commit_loses_nothing_embedded() {
+    polis_testkit::run_test(run_with_fault_at_every_commit(
+        crate::store_factories::embedded_factory,
+        3,
+    ));
 }
 
 #[test]
 #[ignore = "needs PostgreSQL: scripts/test starts one"]
-fn a_fault_at_any_commit_loses_nothing_postgres() {
-    polis_testkit::run(everywhere(crate::ground::postgres, 5));
+fn fault_at_any_commit_loses_nothing_postgres() {
+    polis_testkit::run_test(run_with_fault_at_every_commit(
+        crate::store_factories::postgres_factory,
+        5,
+    ));
 }
 
 /// A step is one commit and a handful of reads, including those of the operation and of following the log.
 #[test]
-fn a_step_is_one_commit_and_a_few_reads() {
-    const STEPS: usize = 100;
-    polis_testkit::run(async {
-        let ground = crate::ground::memory().await;
-        let store = Faulty::new(ground.open().await.unwrap(), usize::MAX, Fate::DieBefore);
-        let polis = crate::stage::polis(Arc::clone(&store) as Arc<dyn Store>);
-        begin(&polis, "r1", "Do it.").await;
-        let model = Script::of(|asked| match asked.number {
-            0..100 => call(
+fn step_needs_one_commit_and_few_reads() {
+    const STEP_COUNT: usize = 100;
+    polis_testkit::run_test(async {
+        let ground = crate::store_factories::memory_factory().await;
+        let store = FaultyStore::new(
+            ground.open().await.unwrap(),
+            usize::MAX,
+            InjectedFault::CrashBeforeCommit,
+        );
+        let app = crate::test_society::test_app(Arc::clone(&store) as Arc<dyn Store>);
+        start_run(&app, "r1", "Do it.").await;
+        let model = FunctionModel::new(|asked| match asked.response_index {
+            0..100 => respond_with_call(
                 "send_message",
-                json!({"to": "user", "payload": asked.number}),
+                json!({"to": "user", "payload": asked.response_index}),
             ),
-            _ => Say::Done("done"),
+            _ => ScriptedResponse::Text("done"),
         });
-        let (commits, reads) = (store.commits(), store.reads());
-        crate::stage::play(&polis, &model).await;
-        let (commits, reads) = (store.commits() - commits, store.reads() - reads);
-        assert_eq!(model.count(), STEPS + 1);
+        let (commits, reads) = (store.commit_count(), store.read_count());
+        crate::test_society::run_until_settled(&app, &model).await;
+        let (commits, reads) = (store.commit_count() - commits, store.read_count() - reads);
+        assert_eq!(model.request_count(), STEP_COUNT + 1);
         // Taking and releasing the lease needs a few more.
-        assert!(commits <= STEPS + 1 + 4, "{commits} commits");
-        assert!(reads <= STEPS * 5, "{reads} reads");
+        assert!(commits <= STEP_COUNT + 1 + 4, "{commits} commits");
+        assert!(reads <= STEP_COUNT * 5, "{reads} reads");
     });
 }

@@ -1,38 +1,42 @@
-//! Tests with several endpoints and many callers: endpoint selection, concurrency limits, and the effect of rate limits
-//! on all callers.
+//! Tests with several endpoints and many callers: endpoint selection by name or tag, failover, load
+//! balancing, concurrency limits, and the effect of rate limits on all callers.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use polis_core::society::role::ModelChoice;
-use polis_society::model::{Endpoints, EndpointsSettings, Model as _, ModelFault, Proxies};
-use polis_testkit::model_server::{ModelServer, Reply};
+use polis_core::Refusal;
+use polis_core::society::society_role::ModelChoice;
+use polis_i18n::{Surface, UiLanguage, render_reason};
+use polis_society::model::{
+    LanguageModel as _, ModelEndpoints, ModelEndpointsSettings, ModelErrorKind, ProxySettings,
+};
+use polis_testkit::scripted_model::{ScriptedModel, ScriptedReply};
 
-use crate::model_ask::{Question, endpoints, patience, settings};
+use crate::model_test_client::{TestRequest, build_endpoints, endpoint_settings, short_timeouts};
 
-fn tagged(
+fn tagged_endpoint(
     name: &str,
-    server: &ModelServer,
+    server: &ScriptedModel,
     tags: &[&str],
 ) -> polis_society::model::EndpointSettings {
-    let mut one = settings(name, server);
+    let mut one = endpoint_settings(name, server);
     one.tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
     one
 }
 
 #[tokio::test]
-async fn a_role_is_asked_where_it_wants_to_be() {
-    let first = ModelServer::saying([Reply::text("first")]);
-    let second = ModelServer::saying([Reply::text("second")]);
-    let mut one = tagged("first", &first, &["fast"]);
-    one.context = 1000;
-    let mut two = tagged("second", &second, &["code", "long"]);
-    two.context = 9000;
-    let model = Endpoints::new(EndpointsSettings {
+async fn request_uses_the_endpoint_or_tag_of_its_role() {
+    let first = ScriptedModel::start_with_replies([ScriptedReply::text("first")]);
+    let second = ScriptedModel::start_with_replies([ScriptedReply::text("second")]);
+    let mut one = tagged_endpoint("first", &first, &["fast"]);
+    one.context_limit = 1000;
+    let mut two = tagged_endpoint("second", &second, &["code", "long"]);
+    two.context_limit = 9000;
+    let model = ModelEndpoints::new(ModelEndpointsSettings {
         endpoints: vec![one, two],
-        default: Some("second".to_owned()),
-        patience: patience(),
-        ..EndpointsSettings::default()
+        default_endpoint: Some("second".to_owned()),
+        retry_policy: short_timeouts(),
+        ..ModelEndpointsSettings::default()
     })
     .unwrap();
     for (wanted, said, context) in [
@@ -41,31 +45,35 @@ async fn a_role_is_asked_where_it_wants_to_be() {
         (Some("code"), "second", 9000),
         (None, "second", 9000),
     ] {
-        let question = Question {
-            choice: wanted.map(|wanted| ModelChoice {
+        let question = TestRequest {
+            model_choice: wanted.map(|wanted| ModelChoice {
                 endpoint: Some(wanted.to_owned()),
                 ..ModelChoice::default()
             }),
-            ..Question::default()
+            ..TestRequest::default()
         };
-        assert_eq!(question.ask(&model).await.unwrap().text, said, "{wanted:?}");
-        assert_eq!(model.context_limit(question.choice.as_ref()), context);
+        assert_eq!(
+            question.send(&model).await.unwrap().text,
+            said,
+            "{wanted:?}"
+        );
+        assert_eq!(model.context_limit(question.model_choice.as_ref()), context);
     }
 }
 
 #[tokio::test]
 async fn unknown_endpoint_or_tag_falls_back_to_the_default_with_one_warning() {
-    let server = ModelServer::saying([Reply::text("fine")]);
-    let mut one = settings("main", &server);
-    one.context = 1000;
-    let model = endpoints(vec![one]);
+    let server = ScriptedModel::start_with_replies([ScriptedReply::text("fine")]);
+    let mut one = endpoint_settings("main", &server);
+    one.context_limit = 1000;
+    let model = build_endpoints(vec![one]);
     for (tag, warnings) in [("code", 1), ("code", 0), ("vision", 1)] {
-        let mut question = Question::at(tag);
-        let choice = question.choice.as_mut().unwrap();
+        let mut question = TestRequest::to_endpoint(tag);
+        let choice = question.model_choice.as_mut().unwrap();
         choice.model = Some("code-model-of-elsewhere".to_owned());
-        assert_eq!(question.ask(&model).await.unwrap().text, "fine");
-        assert_eq!(model.context_limit(question.choice.as_ref()), 1000);
-        let notes = question.notes.all().into_iter();
+        assert_eq!(question.send(&model).await.unwrap().text, "fine");
+        assert_eq!(model.context_limit(question.model_choice.as_ref()), 1000);
+        let notes = question.observer.recorded_events().into_iter();
         let given: Vec<String> = notes.filter(|n| n.starts_with("WARNING ")).collect();
         assert_eq!(given.len(), warnings, "{given:?}");
         for text in given {
@@ -80,70 +88,90 @@ async fn unknown_endpoint_or_tag_falls_back_to_the_default_with_one_warning() {
 }
 
 #[test]
-fn endpoints_without_sense_are_refused() {
-    let none = Endpoints::new(EndpointsSettings::default()).unwrap_err();
-    assert_eq!(none.message, "There is no model's endpoint.");
-    let server = ModelServer::saying([Reply::text("x")]);
-    let lost = Endpoints::new(EndpointsSettings {
-        endpoints: vec![settings("one", &server)],
-        default: Some("two".to_owned()),
-        ..EndpointsSettings::default()
+fn invalid_endpoint_settings_are_refused() {
+    let none = ModelEndpoints::new(ModelEndpointsSettings::default()).unwrap_err();
+    assert_eq!(rendered_message(&none), "No model endpoint is configured.");
+    let server = ScriptedModel::start_with_replies([ScriptedReply::text("x")]);
+    let lost = ModelEndpoints::new(ModelEndpointsSettings {
+        endpoints: vec![endpoint_settings("one", &server)],
+        default_endpoint: Some("two".to_owned()),
+        ..ModelEndpointsSettings::default()
     });
-    assert!(
-        lost.unwrap_err()
-            .message
-            .contains("no model's endpoint two")
-    );
+    assert!(rendered_message(&lost.unwrap_err()).contains("model endpoint two"));
 }
 
 /// The first endpoint of a tag fails in some way; the second responds.
 #[tokio::test]
-async fn another_endpoint_of_the_tag_takes_over() {
+async fn failing_endpoint_falls_back_to_another_of_its_tag() {
     for (fault, most) in [
-        (Reply::error(401, "x", "Wrong key."), 1),
-        (Reply::error(404, "x", "No model."), 1),
-        (Reply::status(500), 1),
-        (Reply::reset(), 1),
-        (Reply::limited("10"), 1),
-        (Reply::limited("3600"), 1),
+        (ScriptedReply::error_response(401, "x", "Wrong key."), 1),
+        (ScriptedReply::error_response(404, "x", "No model."), 1),
+        (ScriptedReply::empty_error(500), 1),
+        (ScriptedReply::connection_reset(), 1),
+        (ScriptedReply::rate_limited("10"), 1),
+        (ScriptedReply::rate_limited("3600"), 1),
     ] {
-        let bad = ModelServer::saying([fault.clone()]);
-        let good = ModelServer::saying([Reply::text("fine")]);
-        let model = endpoints(vec![
-            tagged("bad", &bad, &["code"]),
-            tagged("good", &good, &["code"]),
+        let bad = ScriptedModel::start_with_replies([fault.clone()]);
+        let good = ScriptedModel::start_with_replies([ScriptedReply::text("fine")]);
+        let model = build_endpoints(vec![
+            tagged_endpoint("bad", &bad, &["code"]),
+            tagged_endpoint("good", &good, &["code"]),
         ]);
         let began = Instant::now();
-        let question = Question::at("code");
-        let answer = question.ask(&model).await.unwrap();
+        let question = TestRequest::to_endpoint("code");
+        let answer = question.send(&model).await.unwrap();
         assert_eq!(answer.text, "fine", "{fault:?}");
         // Waiting for the first would take ten seconds.
         assert!(began.elapsed() < Duration::from_secs(9), "{fault:?}");
-        assert_eq!((bad.count(), good.count()), (most, 1), "{fault:?}");
-        assert!(question.notes.all()[0].starts_with("AGAIN "), "{fault:?}");
+        assert_eq!(
+            (bad.request_count(), good.request_count()),
+            (most, 1),
+            "{fault:?}"
+        );
+        assert!(
+            question.observer.recorded_events()[0].starts_with("AGAIN "),
+            "{fault:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn all_endpoints_of_a_tag_failing_is_a_failure() {
-    let one = ModelServer::saying([Reply::status(500)]);
-    let two = ModelServer::saying([Reply::error(403, "x", "Not for you.")]);
-    let model = endpoints(vec![
-        tagged("one", &one, &["code"]),
-        tagged("two", &two, &["code"]),
+async fn failure_of_all_endpoints_of_a_tag_is_permanent() {
+    let one = ScriptedModel::start_with_replies([ScriptedReply::empty_error(500)]);
+    let two = ScriptedModel::start_with_replies([ScriptedReply::error_response(
+        403,
+        "x",
+        "Not for you.",
+    )]);
+    let model = build_endpoints(vec![
+        tagged_endpoint("one", &one, &["code"]),
+        tagged_endpoint("two", &two, &["code"]),
     ]);
-    let error = Question::at("code").ask(&model).await.unwrap_err();
-    assert_eq!(error.kind, ModelFault::Permanent);
-    assert_eq!((one.count(), two.count()), (3, 1));
+    let error = TestRequest::to_endpoint("code")
+        .send(&model)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Permanent);
+    assert_eq!((one.request_count(), two.request_count()), (3, 1));
 }
 
 /// Makes this many concurrent requests; returns how many succeeded.
-async fn many(model: &Arc<Endpoints>, count: usize, endpoint: &'static str) -> usize {
+async fn send_concurrently(
+    model: &Arc<ModelEndpoints>,
+    count: usize,
+    endpoint: &'static str,
+) -> usize {
     let tasks: Vec<_> = (0..count)
         .map(|_| {
             let model = Arc::clone(model);
-            // A response that is kept would hold its permit, and requests that are awaited first would wait for it.
-            tokio::spawn(async move { Question::at(endpoint).ask(&*model).await.is_ok() })
+            // Drops the response at once: it would hold its permit, and requests that are awaited first would
+            // wait for it.
+            tokio::spawn(async move {
+                TestRequest::to_endpoint(endpoint)
+                    .send(&*model)
+                    .await
+                    .is_ok()
+            })
         })
         .collect();
     let mut good = 0;
@@ -154,126 +182,148 @@ async fn many(model: &Arc<Endpoints>, count: usize, endpoint: &'static str) -> u
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn work_is_shared_out_over_the_endpoints_of_a_tag() {
-    let reply = || Reply::text("fine").after(Duration::from_millis(30));
+async fn requests_are_balanced_over_the_endpoints_of_a_tag() {
+    let reply = || ScriptedReply::text("fine").with_delay(Duration::from_millis(30));
     let (one, two) = (
-        ModelServer::saying([reply()]),
-        ModelServer::saying([reply()]),
+        ScriptedModel::start_with_replies([reply()]),
+        ScriptedModel::start_with_replies([reply()]),
     );
-    let model = Arc::new(endpoints(vec![
-        tagged("one", &one, &["code"]),
-        tagged("two", &two, &["code"]),
+    let model = Arc::new(build_endpoints(vec![
+        tagged_endpoint("one", &one, &["code"]),
+        tagged_endpoint("two", &two, &["code"]),
     ]));
-    assert_eq!(many(&model, 20, "code").await, 20);
+    assert_eq!(send_concurrently(&model, 20, "code").await, 20);
     assert!(
-        one.count() >= 6 && two.count() >= 6,
+        one.request_count() >= 6 && two.request_count() >= 6,
         "{} {}",
-        one.count(),
-        two.count()
+        one.request_count(),
+        two.request_count()
     );
 }
 
-/// The concurrency limits of each endpoint and of all together are respected, and slots open only when a caller waits.
+/// The concurrency limits of each endpoint and of all together are respected, and slots open only when a
+/// caller waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn there_are_never_more_requests_than_allowed() {
-    let slow = |_: &_| Reply::text("fine").after(Duration::from_millis(40));
-    let (one, two) = (ModelServer::start(slow), ModelServer::start(slow));
-    let (mut a, mut b) = (settings("one", &one), settings("two", &two));
-    (a.concurrency, b.concurrency) = (5, 100);
-    let model = Endpoints::new(EndpointsSettings {
+async fn concurrency_limits_are_never_exceeded() {
+    let slow = |_: &_| ScriptedReply::text("fine").with_delay(Duration::from_millis(40));
+    let (one, two) = (ScriptedModel::start(slow), ScriptedModel::start(slow));
+    let (mut a, mut b) = (
+        endpoint_settings("one", &one),
+        endpoint_settings("two", &two),
+    );
+    (a.max_concurrency, b.max_concurrency) = (5, 100);
+    let model = ModelEndpoints::new(ModelEndpointsSettings {
         endpoints: vec![a, b],
-        concurrency: Some(8),
-        patience: patience(),
-        ..EndpointsSettings::default()
+        max_concurrency: Some(8),
+        retry_policy: short_timeouts(),
+        ..ModelEndpointsSettings::default()
     });
     let model = Arc::new(model.unwrap());
-    let (first, second) = tokio::join!(many(&model, 30, "one"), many(&model, 30, "two"));
+    let (first, second) = tokio::join!(
+        send_concurrently(&model, 30, "one"),
+        send_concurrently(&model, 30, "two")
+    );
     assert_eq!((first, second), (30, 30));
-    assert!(one.busiest() <= 5, "{}", one.busiest());
-    assert!(two.busiest() <= 8, "{}", two.busiest());
-    assert!(one.busiest() + two.busiest() > 6, "slots did open");
+    assert!(
+        one.max_concurrent_requests() <= 5,
+        "{}",
+        one.max_concurrent_requests()
+    );
+    assert!(
+        two.max_concurrent_requests() <= 8,
+        "{}",
+        two.max_concurrent_requests()
+    );
+    assert!(
+        one.max_concurrent_requests() + two.max_concurrent_requests() > 6,
+        "slots did open"
+    );
 }
 
 /// A response holds its permit until it is dropped.
 #[tokio::test]
-async fn an_answer_holds_its_place() {
-    let server = ModelServer::saying([Reply::text("fine")]);
-    let mut one = settings("main", &server);
-    one.concurrency = 1;
-    let model = endpoints(vec![one]);
-    let answer = Question::default().ask(&model).await.unwrap();
-    let question = Question::default();
-    let second = question.ask(&model);
+async fn response_holds_its_permit_until_dropped() {
+    let server = ScriptedModel::start_with_replies([ScriptedReply::text("fine")]);
+    let mut one = endpoint_settings("main", &server);
+    one.max_concurrency = 1;
+    let model = build_endpoints(vec![one]);
+    let answer = TestRequest::default().send(&model).await.unwrap();
+    let question = TestRequest::default();
+    let second = question.send(&model);
     tokio::pin!(second);
     let early = tokio::time::timeout(Duration::from_millis(60), &mut second).await;
-    assert!(early.is_err(), "the place is taken");
-    assert_eq!(server.count(), 1);
+    assert!(early.is_err(), "the permit is held");
+    assert_eq!(server.request_count(), 1);
     drop(answer);
     assert_eq!(second.await.unwrap().text, "fine");
 }
 
-/// One caller is always refused by a rate limit: the others are answered in between, and it is given up in the end.
+/// One caller is always refused by a rate limit: the others get responses in between, and its request fails
+/// in the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_is_always_limited_does_not_keep_out_the_others() {
-    let server = ModelServer::start(|request| match request.model() {
-        "sick" => Reply::limited("0.05"),
-        _ => Reply::text("fine").after(Duration::from_millis(5)),
+async fn rate_limited_model_does_not_starve_others() {
+    let server = ScriptedModel::start(|request| match request.model() {
+        "sick" => ScriptedReply::rate_limited("0.05"),
+        _ => ScriptedReply::text("fine").with_delay(Duration::from_millis(5)),
     });
-    let mut one = settings("main", &server);
-    one.concurrency = 1;
-    let model = Arc::new(endpoints(vec![one]));
+    let mut one = endpoint_settings("main", &server);
+    one.max_concurrency = 1;
+    let model = Arc::new(build_endpoints(vec![one]));
     let asked = Arc::clone(&model);
     let sick = tokio::spawn(async move {
-        let mut question = Question::at("main");
-        question.choice.as_mut().unwrap().model = Some("sick".to_owned());
-        question.ask(&*asked).await
+        let mut question = TestRequest::to_endpoint("main");
+        question.model_choice.as_mut().unwrap().model = Some("sick".to_owned());
+        question.send(&*asked).await
     });
     server.wait_for_requests(1);
-    // The others continue until the refused one is given up: if it kept them out, or was never given up, this would not
-    // end.
+    // The others continue until the refused request fails: if it starved them, or never failed, this would
+    // not end.
     let mut rounds = 0;
     while !sick.is_finished() {
-        assert_eq!(many(&model, 3, "main").await, 3);
+        assert_eq!(send_concurrently(&model, 3, "main").await, 3);
         rounds += 1;
-        assert!(rounds < 500, "it is given up");
+        assert!(rounds < 500, "the refused request must fail");
     }
     let error = sick.await.unwrap().unwrap_err();
-    assert!(error.message.contains("It was so for"), "{error}");
+    assert!(error.message.contains("This lasted for"), "{error}");
     let requests = server.requests();
     let at: Vec<usize> = (0..requests.len())
         .filter(|at| requests[*at].model() == "sick")
         .collect();
-    // It is given up after nine refusals with answers to others before each: three times the configured attempts.
+    // It fails after nine refusals with responses to others before each: three times the configured attempts.
     let between = at.windows(2).filter(|pair| pair[1] > pair[0] + 1).count();
-    // An answer may be counted before or after a request that arrives at the same moment.
+    // A response may be counted before or after a request that arrives at the same moment.
     assert!((8..=10).contains(&between), "{at:?}");
 }
 
-/// An overloaded server refuses everything: after a few refusals no request comes before the pause is over, and then
-/// not all at once.
+/// An overloaded server refuses everything: after a few refusals no request is sent before the pause is over,
+/// and then not all at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_overloaded_endpoint_is_left_alone_by_all() {
-    const OVER: Duration = Duration::from_millis(1_900);
+async fn overloaded_endpoint_is_paused_for_all_callers() {
+    const OVERLOAD_DURATION: Duration = Duration::from_millis(1_900);
     let refusals = Arc::new(Mutex::new(Vec::<Instant>::new()));
     let noted = Arc::clone(&refusals);
-    let server = ModelServer::start(move |request| {
+    let server = ScriptedModel::start(move |request| {
         let mut refusals = noted.lock().unwrap();
-        let is_over = refusals.first().map(|first| first.elapsed() > OVER);
-        if is_over.unwrap_or(request.number < 20) {
-            return Reply::text("fine").after(Duration::from_millis(30));
+        let is_over = refusals
+            .first()
+            .map(|first| first.elapsed() > OVERLOAD_DURATION);
+        if is_over.unwrap_or(request.index < 20) {
+            return ScriptedReply::text("fine").with_delay(Duration::from_millis(30));
         }
         refusals.push(Instant::now());
-        Reply::limited("2")
+        ScriptedReply::rate_limited("2")
     });
-    let mut one = settings("main", &server);
-    one.concurrency = 4;
-    let model = Arc::new(endpoints(vec![one]));
-    assert_eq!(many(&model, 60, "main").await, 60);
+    let mut one = endpoint_settings("main", &server);
+    one.max_concurrency = 4;
+    let model = Arc::new(build_endpoints(vec![one]));
+    assert_eq!(send_concurrently(&model, 60, "main").await, 60);
     let refusals = refusals.lock().unwrap().clone();
-    // Three in a row and those in progress, four at a time; on a busy machine they arrive late. Far below 60.
+    // Three in a row and those in progress, four at a time; on a busy machine they arrive late. Far fewer
+    // than 60.
     assert!((3..=12).contains(&refusals.len()), "{refusals:?}");
-    let late: Vec<Instant> = (server.requests().iter().map(|one| one.at))
-        .filter(|at| *at > refusals[0] + OVER)
+    let late: Vec<Instant> = (server.requests().iter().map(|one| one.received_at))
+        .filter(|at| *at > refusals[0] + OVERLOAD_DURATION)
         .collect();
     assert_eq!(late.len(), 40);
     let spread = late[late.len() - 1] - late[0];
@@ -284,38 +334,42 @@ async fn an_overloaded_endpoint_is_left_alone_by_all() {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_instead() {
-    let proxy = ModelServer::saying([Reply::text("through the proxy")]);
-    let mut one = settings("main", &proxy);
+async fn http_proxy_receives_the_request() {
+    let proxy = ScriptedModel::start_with_replies([ScriptedReply::text("through the proxy")]);
+    let mut one = endpoint_settings("main", &proxy);
     one.base_url = "http://models.invalid/v1".to_owned();
     let ask = |no: &str| {
-        let settings = EndpointsSettings {
+        let settings = ModelEndpointsSettings {
             endpoints: vec![one.clone()],
-            patience: patience(),
-            proxies: Proxies {
+            retry_policy: short_timeouts(),
+            proxies: ProxySettings {
                 http: format!("http://me:pass@127.0.0.1:{}", proxy.port()),
-                no: no.to_owned(),
-                ..Proxies::default()
+                no_proxy: no.to_owned(),
+                ..ProxySettings::default()
             },
-            ..EndpointsSettings::default()
+            ..ModelEndpointsSettings::default()
         };
         async move {
-            Question::default()
-                .ask(&Endpoints::new(settings).unwrap())
+            TestRequest::default()
+                .send(&ModelEndpoints::new(settings).unwrap())
                 .await
         }
     };
     assert_eq!(ask("").await.unwrap().text, "through the proxy");
     let [request] = proxy.requests().try_into().unwrap();
     assert_eq!(
-        request.line,
+        request.method_and_path,
         "POST http://models.invalid/v1/chat/completions"
     );
-    assert_eq!(request.header("host"), Some("models.invalid"));
+    assert_eq!(request.header_value("host"), Some("models.invalid"));
     assert_eq!(
-        request.header("proxy-authorization"),
+        request.header_value("proxy-authorization"),
         Some("Basic bWU6cGFzcw==")
     );
     assert!(ask("models.invalid").await.is_err());
-    assert_eq!(proxy.count(), 1);
+    assert_eq!(proxy.request_count(), 1);
+}
+
+fn rendered_message(refusal: &Refusal) -> String {
+    render_reason(&refusal.reason, Surface::Cli, UiLanguage::En).message
 }

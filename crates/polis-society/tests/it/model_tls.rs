@@ -1,33 +1,33 @@
-//! TLS connections to models, directly and through a proxy.
+//! Tests of TLS connections to model endpoints, directly and through an HTTP proxy (`CONNECT` tunnel).
 
 use std::sync::Arc;
 
-use polis_society::model::{Endpoints, EndpointsSettings, ModelFault, Proxies};
-use polis_testkit::model_server::{ModelServer, Reply};
+use polis_society::model::{ModelEndpoints, ModelEndpointsSettings, ModelErrorKind, ProxySettings};
+use polis_testkit::scripted_model::{ScriptedModel, ScriptedReply};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::model_ask::{Question, patience, settings};
+use crate::model_test_client::{TestRequest, endpoint_settings, short_timeouts};
 
-const CERTIFICATE: &[u8] = include_bytes!("../../../polis-serve/tests/it/certificate.pem");
-const KEY: &[u8] = include_bytes!("../../../polis-serve/tests/it/key.pem");
+const CERTIFICATE_PEM: &[u8] = include_bytes!("../../../polis-serve/tests/it/certificate.pem");
+const KEY_PEM: &[u8] = include_bytes!("../../../polis-serve/tests/it/key.pem");
 
-fn certificate() -> CertificateDer<'static> {
-    CertificateDer::from_pem_slice(CERTIFICATE).unwrap()
+fn test_certificate() -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(CERTIFICATE_PEM).unwrap()
 }
 
 /// Accepts TLS connections and forwards them to a server; returns its port.
-async fn encrypted(server: &ModelServer) -> u16 {
-    let key = PrivateKeyDer::from_pem_slice(KEY).unwrap();
+async fn start_tls_forwarder(server: &ScriptedModel) -> u16 {
+    let key = PrivateKeyDer::from_pem_slice(KEY_PEM).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate()], key)
+        .with_single_cert(vec![test_certificate()], key)
         .unwrap();
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -48,8 +48,9 @@ async fn encrypted(server: &ModelServer) -> u16 {
     port
 }
 
-/// A proxy that opens tunnels for clients with the password; returns its port, and the requests it got.
-async fn proxy(to: u16) -> (u16, tokio::sync::mpsc::UnboundedReceiver<String>) {
+/// Starts a proxy that opens tunnels for clients with the password; returns its port and the requests it
+/// gets.
+async fn start_tunnel_proxy(to: u16) -> (u16, tokio::sync::mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (tell, told) = tokio::sync::mpsc::unbounded_channel();
@@ -77,53 +78,53 @@ async fn proxy(to: u16) -> (u16, tokio::sync::mpsc::UnboundedReceiver<String>) {
     (port, told)
 }
 
-fn model(server: &ModelServer, port: u16, trusts: bool, proxy: &str) -> Endpoints {
-    let mut one = settings("main", server);
+fn tls_endpoints(server: &ScriptedModel, port: u16, trusts: bool, proxy: &str) -> ModelEndpoints {
+    let mut one = endpoint_settings("main", server);
     one.base_url = format!("https://localhost:{port}/v1");
-    let trust = trusts.then(|| certificate().to_vec());
-    Endpoints::new(EndpointsSettings {
+    let trust = trusts.then(|| test_certificate().to_vec());
+    ModelEndpoints::new(ModelEndpointsSettings {
         endpoints: vec![one],
-        patience: patience(),
-        proxies: Proxies {
+        retry_policy: short_timeouts(),
+        proxies: ProxySettings {
             https: proxy.to_owned(),
-            ..Proxies::default()
+            ..ProxySettings::default()
         },
-        trust: trust.into_iter().collect(),
-        ..EndpointsSettings::default()
+        extra_certificates: trust.into_iter().collect(),
+        ..ModelEndpointsSettings::default()
     })
     .unwrap()
 }
 
 #[tokio::test]
-async fn an_endpoint_is_asked_over_tls() {
-    let server = ModelServer::saying([Reply::text("fine")]);
-    let port = encrypted(&server).await;
-    let trusting = model(&server, port, true, "");
+async fn endpoint_is_requested_over_tls() {
+    let server = ScriptedModel::start_with_replies([ScriptedReply::text("fine")]);
+    let port = start_tls_forwarder(&server).await;
+    let trusting = tls_endpoints(&server, port, true, "");
     for _ in 0..3 {
-        let answer = Question::default().ask(&trusting).await.unwrap();
-        assert_eq!((answer.text.as_str(), answer.tries), ("fine", 1));
+        let answer = TestRequest::default().send(&trusting).await.unwrap();
+        assert_eq!((answer.text.as_str(), answer.attempts), ("fine", 1));
     }
-    assert_eq!(server.connections(), 1);
+    assert_eq!(server.connection_count(), 1);
     // An untrusted certificate is not tried twice.
-    let question = Question::default();
+    let question = TestRequest::default();
     let error = question
-        .ask(&model(&server, port, false, ""))
+        .send(&tls_endpoints(&server, port, false, ""))
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ModelFault::Permanent);
-    assert!(error.message.contains("cannot be asked"), "{error}");
-    assert!(question.notes.all().is_empty());
-    assert_eq!(server.count(), 3);
+    assert_eq!(error.kind, ModelErrorKind::Permanent);
+    assert!(error.message.contains("cannot be used"), "{error}");
+    assert!(question.observer.recorded_events().is_empty());
+    assert_eq!(server.request_count(), 3);
 }
 
 #[tokio::test]
-async fn a_proxy_makes_a_tunnel_to_an_encrypted_endpoint() {
-    let server = ModelServer::saying([Reply::text("fine")]);
-    let port = encrypted(&server).await;
-    let (through, mut told) = proxy(port).await;
+async fn proxy_tunnels_to_a_tls_endpoint() {
+    let server = ScriptedModel::start_with_replies([ScriptedReply::text("fine")]);
+    let port = start_tls_forwarder(&server).await;
+    let (through, mut told) = start_tunnel_proxy(port).await;
     let address = format!("http://me:pass@127.0.0.1:{through}");
-    let answer = Question::default()
-        .ask(&model(&server, port, true, &address))
+    let answer = TestRequest::default()
+        .send(&tls_endpoints(&server, port, true, &address))
         .await;
     assert_eq!(answer.unwrap().text, "fine");
     let head = told.recv().await.unwrap();
@@ -132,21 +133,21 @@ async fn a_proxy_makes_a_tunnel_to_an_encrypted_endpoint() {
         "{head}"
     );
     let request = server.requests()[0].clone();
-    assert_eq!(request.line, "POST /v1/chat/completions");
+    assert_eq!(request.method_and_path, "POST /v1/chat/completions");
     assert_eq!(
-        request.header("proxy-authorization"),
+        request.header_value("proxy-authorization"),
         None,
-        "the password is the proxy's"
+        "the proxy password must not reach the endpoint"
     );
 
     let address = format!("http://127.0.0.1:{through}");
-    let error = Question::default()
-        .ask(&model(&server, port, true, &address))
+    let error = TestRequest::default()
+        .send(&tls_endpoints(&server, port, true, &address))
         .await
         .unwrap_err();
     assert!(
-        error.message.contains("its proxy gives no way to it"),
+        error.message.contains("its proxy refused the tunnel"),
         "{error}"
     );
-    assert_eq!(server.count(), 1);
+    assert_eq!(server.request_count(), 1);
 }

@@ -1,5 +1,8 @@
-//! Tests of the state machine without a store, a clock or a model: table tests, and property tests with random order.
+//! Tests of the state machine without a store, a clock or a model: table tests of its transitions, and
+//! property tests with random interleavings.
 
-mod cases;
-mod orders;
-pub(in crate::machine) mod stage;
+mod interleaving_tests;
+pub(in crate::machine) mod simulated_store;
+mod transition_samples;
+mod transition_table;
+mod transition_tests;

@@ -5,31 +5,31 @@ use serde_json::json;
 
 use super::*;
 
-fn read(events: &[String]) -> Result<Draft, Flaw> {
-    let mut assembly = Assembly::default();
+fn assemble_events(events: &[String]) -> Result<AssembledResponse, InvalidResponseError> {
+    let mut assembly = ResponseAssembler::default();
     for event in events {
-        assembly.data(event.as_bytes(), None)?;
+        assembly.push_event_data(event.as_bytes(), None)?;
     }
-    assembly.end(1, false)
+    assembly.finish_response(1, false)
 }
 
-fn pieces(text: &str, size: usize) -> Vec<String> {
-    let letters: Vec<char> = text.chars().collect();
-    letters
+fn split_text(text: &str, size: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters
         .chunks(size.max(1))
         .map(|piece| piece.iter().collect())
         .collect()
 }
 
 /// Returns the events of a response whose calls are interleaved.
-fn events(text: &str, calls: &[(String, Value)], size: usize) -> Vec<String> {
-    let mut deltas: Vec<Value> = pieces(text, size)
+fn response_events(text: &str, calls: &[(String, Value)], size: usize) -> Vec<String> {
+    let mut deltas: Vec<Value> = split_text(text, size)
         .into_iter()
         .map(|piece| json!({ "content": piece }))
         .collect();
     let mut queues: Vec<Vec<Value>> = calls.iter().enumerate().map(|(index, (tool, arguments))| {
         let mut all = vec![json!({ "index": index, "id": format!("id-{index}"), "function": { "name": tool, "arguments": "" } })];
-        let parts = pieces(&arguments.to_string(), size);
+        let parts = split_text(&arguments.to_string(), size);
         all.extend(parts.into_iter().map(|part| json!({ "index": index, "function": { "arguments": part } })));
         all.reverse();
         all
@@ -49,7 +49,7 @@ fn events(text: &str, calls: &[(String, Value)], size: usize) -> Vec<String> {
     all
 }
 
-fn call() -> impl Strategy<Value = (String, Value)> {
+fn any_call() -> impl Strategy<Value = (String, Value)> {
     let value = prop_oneof![
         any::<i64>().prop_map(Value::from),
         ".{0,12}".prop_map(Value::from)
@@ -63,58 +63,58 @@ fn call() -> impl Strategy<Value = (String, Value)> {
 
 #[test]
 fn arguments_with_a_number_out_of_range_are_wrapped() {
-    let sound = sound_arguments(r#"{"a":1e999}"#);
-    let read: Map<String, Value> = serde_json::from_str(&sound).unwrap();
+    let sanitised = sanitise_arguments(r#"{"a":1e999}"#);
+    let read: Map<String, Value> = serde_json::from_str(&sanitised).unwrap();
     assert_eq!(read["malformed"], r#"{"a":1e999}"#);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
-    fn pieces_make_the_answer_again(
+    fn chunks_assemble_to_the_original_response(
         text in ".{0,40}",
-        calls in prop::collection::vec(call(), 0..5),
+        calls in prop::collection::vec(any_call(), 0..5),
         size in 1_usize..9,
     ) {
-        let draft = read(&events(&text, &calls, size)).unwrap();
+        let draft = assemble_events(&response_events(&text, &calls, size)).unwrap();
         prop_assert_eq!(&draft.text, &text);
         let found: Vec<(String, Value)> = draft.calls.iter()
             .map(|call| (call.tool.clone(), serde_json::from_str(&call.arguments).unwrap()))
             .collect();
         prop_assert_eq!(&found, &calls);
-        let message: Value = serde_json::from_str(draft.message.text()).unwrap();
+        let message: Value = serde_json::from_str(draft.message.as_str()).unwrap();
         prop_assert_eq!(message["tool_calls"].as_array().map_or(0, Vec::len), calls.len());
     }
 
     /// A response that is truncated anywhere is never accepted.
     #[test]
-    fn an_answer_that_is_not_whole_is_none(
+    fn truncated_response_is_rejected(
         text in ".{1,40}",
-        calls in prop::collection::vec(call(), 0..5),
+        calls in prop::collection::vec(any_call(), 0..5),
         cut in any::<prop::sample::Index>(),
     ) {
-        let mut events = events(&text, &calls, 3);
+        let mut events = response_events(&text, &calls, 3);
         events.truncate(cut.index(events.len()));
         events.push("[DONE]".to_owned());
-        prop_assert!(read(&events).is_err());
+        prop_assert!(assemble_events(&events).is_err());
     }
 
     /// No input makes it panic, and every response it returns is valid.
     #[test]
-    fn anything_may_come(
-        calls in prop::collection::vec(call(), 0..3),
+    fn corrupted_input_never_panics(
+        calls in prop::collection::vec(any_call(), 0..3),
         noise in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<char>()), 0..6),
     ) {
-        let mut events = events("text", &calls, 4);
-        for (event, place, letter) in noise {
+        let mut events = response_events("text", &calls, 4);
+        for (event, position, character) in noise {
             let at = event.index(events.len());
-            let mut letters: Vec<char> = events[at].chars().collect();
-            let place = place.index(letters.len());
-            letters[place] = letter;
-            events[at] = letters.into_iter().collect();
+            let mut characters: Vec<char> = events[at].chars().collect();
+            let position = position.index(characters.len());
+            characters[position] = character;
+            events[at] = characters.into_iter().collect();
         }
-        if let Ok(draft) = read(&events) {
-            let message: Value = serde_json::from_str(draft.message.text()).unwrap();
+        if let Ok(draft) = assemble_events(&events) {
+            let message: Value = serde_json::from_str(draft.message.as_str()).unwrap();
             for call in message["tool_calls"].as_array().into_iter().flatten() {
                 let arguments = call["function"]["arguments"].as_str().unwrap();
                 prop_assert!(serde_json::from_str::<Map<_, _>>(arguments).is_ok());
