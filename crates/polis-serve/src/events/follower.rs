@@ -1,4 +1,4 @@
-//! Cursor of one reader in the commit log.
+//! Log follower: the cursor of one reader in the event log.
 //!
 //! Returns the events after its position: from the hub's in-memory ring, or from the store if the reader has
 //! fallen behind the ring.
@@ -9,45 +9,45 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::batch::News;
-use super::hub::Core;
-use super::ring::Look;
+use super::batch::EventSlice;
+use super::hub::HubShared;
+use super::ring::RingLookup;
 
 /// Backoff before a failed read of the store is retried: initial and maximum.
-const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const RETRY_BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// A reader of the log. Unregisters from the hub when dropped.
 #[derive(Debug)]
-pub struct Follower {
-    core: Arc<Core>,
+pub struct LogFollower {
+    hub: Arc<HubShared>,
     group: usize,
-    told: watch::Receiver<u64>,
-    place: u64,
+    announced: watch::Receiver<u64>,
+    position: u64,
 }
 
-impl Follower {
+impl LogFollower {
     pub(super) fn new(
-        core: Arc<Core>,
+        hub: Arc<HubShared>,
         group: usize,
-        told: watch::Receiver<u64>,
-        place: u64,
+        announced: watch::Receiver<u64>,
+        position: u64,
     ) -> Self {
         Self {
-            core,
+            hub,
             group,
-            told,
-            place,
+            announced,
+            position,
         }
     }
 
     /// Returns the sequence number of the last event that was returned.
-    pub fn place(&self) -> u64 {
-        self.place
+    pub fn position(&self) -> u64 {
+        self.position
     }
 
     /// Continues from another sequence number.
-    pub fn seek(&mut self, place: u64) {
-        self.place = place;
+    pub fn seek(&mut self, position: u64) {
+        self.position = position;
     }
 
     /// Waits for the next consecutive events; at least one. Returns `None` once the hub is closed and every
@@ -55,40 +55,40 @@ impl Follower {
     ///
     /// A reader that is behind the hub's ring reads from the store, one page at a time. Failed reads are
     /// retried.
-    pub async fn next(&mut self) -> Option<News> {
-        let mut again = AGAIN.0;
+    pub async fn next(&mut self) -> Option<EventSlice> {
+        let mut delay = RETRY_BACKOFF.0;
         loop {
             // A reader that always has events to read must not starve other tasks.
             tokio::task::consume_budget().await;
-            let told = *self.told.borrow_and_update();
-            let found = match self.core.look(self.place, told) {
-                Look::News(news) => Ok(news),
-                Look::Older => self.core.history.after(self.place).await,
-                Look::Nothing => {
-                    self.told.changed().await.ok()?;
+            let announced = *self.announced.borrow_and_update();
+            let found = match self.hub.lookup(self.position, announced) {
+                RingLookup::Events(slice) => Ok(slice),
+                RingLookup::OlderThanRing => self.hub.page_cache.events_after(self.position).await,
+                RingLookup::NoneYet => {
+                    self.announced.changed().await.ok()?;
                     continue;
                 }
             };
             match found {
-                Ok(news) => {
-                    self.place = news.last();
-                    self.core.took(news.count());
-                    return Some(news);
+                Ok(slice) => {
+                    self.position = slice.last_seq();
+                    self.hub.count_handed_out(slice.count());
+                    return Some(slice);
                 }
                 Err(error) => {
                     tracing::warn!(code = %error.code, "reading the log failed: {error}");
                     // Do not retry once the hub is closed: no further events will be announced.
-                    self.told.has_changed().ok()?;
-                    sleep(again).await;
-                    again = again.saturating_mul(2).min(AGAIN.1);
+                    self.announced.has_changed().ok()?;
+                    sleep(delay).await;
+                    delay = delay.saturating_mul(2).min(RETRY_BACKOFF.1);
                 }
             }
         }
     }
 }
 
-impl Drop for Follower {
+impl Drop for LogFollower {
     fn drop(&mut self) {
-        self.core.leave(self.group);
+        self.hub.remove_reader(self.group);
     }
 }

@@ -1,10 +1,10 @@
-//! Live events: the hub (one subscriber to the commit log for all readers of a process), `GET /v1/events` as
+//! Live events: the hub (one subscriber to the event log for all readers of a process), `GET /v1/events` as
 //! server-sent events, and webhooks.
 //!
 //! Authentication happens before a request reaches this module. Visibility is decided by the operations.
 
 mod batch;
-mod filter;
+mod event_filter;
 mod follower;
 mod hub;
 mod page_cache;
@@ -14,25 +14,25 @@ mod sse_encoding;
 mod throttle;
 mod token_check;
 pub mod webhook;
-mod write_timeout;
 
-pub use batch::News;
-pub use follower::Follower;
-pub use hub::{Hub, HubFigures, HubSettings};
-pub use sse::{Refuse, SseSettings, router};
-pub use token_check::{end_of, still_counts};
+pub use batch::EventSlice;
+pub use follower::LogFollower;
+pub use hub::{Hub, HubMetrics, HubSettings};
+pub use sse::{
+    RefusalRenderer, SseContent, SseEndReason, SseSettings, SseSource, SseStream, sse_router,
+};
+pub(crate) use token_check::{is_access_valid, token_expiry};
 pub use webhook::{WebhookSender, WebhookSettings};
-pub use write_timeout::WriteLimit;
 
 /// Creates an event for tests.
 #[cfg(test)]
-fn sample(seq: u64) -> polis_core::Event {
+fn sample_event(seq: u64) -> polis_core::Event {
     polis_core::Event {
         seq,
         at: polis_core::Timestamp::from_millis(1_767_225_600_000),
         actor: "user".to_owned(),
-        kind: polis_core::event::kind::TASK_CREATED.to_owned(),
+        kind: polis_core::EventKind::TaskCreated.as_str().to_owned(),
         subject: format!("task/{seq}"),
-        data: polis_core::Raw::parse(&format!("{{\"n\":{seq}}}")).unwrap(),
+        data: polis_core::RawJson::parse(&format!("{{\"n\":{seq}}}")).unwrap(),
     }
 }

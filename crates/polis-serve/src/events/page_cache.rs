@@ -5,111 +5,114 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use polis_ops::PortError;
-use polis_ops::port::{EventQuery, Events};
+use polis_ops::port::{EventLogQuery, EventLogReader};
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::batch::{Batch, News};
+use super::batch::{EventBatch, EventSlice};
 
 /// Number of events per page.
-pub(crate) const PAGE: u32 = 256;
+pub(crate) const EVENTS_PER_PAGE: u32 = 256;
 /// Maximum number of cached pages.
-const PAGES: usize = 32;
+const MAX_CACHED_PAGES: usize = 32;
 /// Approximate maximum size of the cached pages in bytes.
-const BYTES: usize = 16 << 20;
+const MAX_CACHED_BYTES: usize = 16 << 20;
 /// Maximum number of concurrent page reads from the store.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT_READS: usize = 2;
 
-/// The commit log of a store.
-pub(crate) type Log = dyn Events + Send + Sync;
+/// The event log of a store.
+pub(crate) type CommitLog = dyn EventLogReader + Send + Sync;
 
-type Slot = Arc<OnceCell<Arc<Batch>>>;
+/// Cache cell of a page, which concurrent readers fill only once.
+type PageCell = Arc<OnceCell<Arc<EventBatch>>>;
 
 /// LRU cache of log pages.
-pub(crate) struct History {
-    log: Arc<Log>,
+pub(crate) struct LogPageCache {
+    log: Arc<CommitLog>,
     /// In order of use; the most recently used page is last.
-    pages: Mutex<VecDeque<(u64, Slot)>>,
-    turns: Semaphore,
-    reads: AtomicU64,
+    pages: Mutex<VecDeque<(u64, PageCell)>>,
+    read_permits: Semaphore,
+    pages_read: AtomicU64,
 }
 
-impl fmt::Debug for History {
+impl fmt::Debug for LogPageCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("History").finish_non_exhaustive()
+        f.debug_struct("LogPageCache").finish_non_exhaustive()
     }
 }
 
-impl History {
+impl LogPageCache {
     /// Creates an empty cache over this log.
-    pub(crate) fn of(log: Arc<Log>) -> Self {
+    pub(crate) fn new(log: Arc<CommitLog>) -> Self {
         Self {
             log,
             pages: Mutex::default(),
-            turns: Semaphore::new(AT_ONCE),
-            reads: AtomicU64::new(0),
+            read_permits: Semaphore::new(MAX_CONCURRENT_READS),
+            pages_read: AtomicU64::new(0),
         }
     }
 
     /// Returns how many pages were read from the store.
-    pub(crate) fn reads(&self) -> u64 {
-        self.reads.load(Ordering::Relaxed)
+    pub(crate) fn pages_read(&self) -> u64 {
+        self.pages_read.load(Ordering::Relaxed)
     }
 
-    /// Returns the events after `place`, up to the end of a page. Fails if the log has no event after
-    /// `place`.
-    pub(crate) async fn after(&self, place: u64) -> Result<News, PortError> {
-        let number = place / u64::from(PAGE);
-        // A partial page cached by another reader may end before `place`; the second attempt reads it again.
+    /// Returns the events after `position`, up to the end of a page. Fails if the log has no event after
+    /// `position`.
+    pub(crate) async fn events_after(&self, position: u64) -> Result<EventSlice, PortError> {
+        let number = position / u64::from(EVENTS_PER_PAGE);
+        // A partial page cached by another reader may end before `position`; the second attempt reads it again.
         for _ in 0..2 {
-            let slot = self.slot(number);
-            let batch = slot.get_or_try_init(|| self.read(number)).await?;
-            if batch.len() < PAGE as usize {
-                self.forget(number, &slot);
+            let slot = self.page_cell(number);
+            let batch = slot.get_or_try_init(|| self.read_page(number)).await?;
+            if batch.len() < EVENTS_PER_PAGE as usize {
+                self.evict_page(number, &slot);
             }
-            if let Some(news) = News::of(batch, place, u64::MAX) {
-                return Ok(news);
+            if let Some(slice) = EventSlice::from_batch(batch, position, u64::MAX) {
+                return Ok(slice);
             }
         }
         Err(PortError::internal(
             "Reading the log",
-            "it has no event at the place",
+            "it has no event after the requested position",
         ))
     }
 
-    async fn read(&self, number: u64) -> Result<Arc<Batch>, PortError> {
-        let _turn = self.turns.acquire().await;
-        let query = EventQuery {
-            after: number * u64::from(PAGE),
-            limit: PAGE,
-            ..EventQuery::default()
+    async fn read_page(&self, number: u64) -> Result<Arc<EventBatch>, PortError> {
+        let _permit = self.read_permits.acquire().await;
+        let query = EventLogQuery {
+            after: number * u64::from(EVENTS_PER_PAGE),
+            limit: EVENTS_PER_PAGE,
+            ..EventLogQuery::default()
         };
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.pages_read.fetch_add(1, Ordering::Relaxed);
         let events = self.log.events(&query).await?;
-        Batch::of(events)
-            .filter(|batch| batch.first() == query.after + 1)
+        EventBatch::from_events(events)
+            .filter(|batch| batch.first_seq() == query.after + 1)
             .ok_or_else(|| PortError::internal("Reading the log", "it has a gap"))
     }
 
-    fn slot(&self, number: u64) -> Slot {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+    fn page_cell(&self, number: u64) -> PageCell {
+        let mut pages = self.pages.lock();
         let found = pages.iter().position(|(n, _)| *n == number);
-        let known = found.and_then(|at| pages.remove(at));
-        let (_, slot) = known.unwrap_or_else(|| (number, Slot::default()));
+        let cached = found.and_then(|at| pages.remove(at));
+        let (_, slot) = cached.unwrap_or_else(|| (number, PageCell::default()));
         pages.push_back((number, Arc::clone(&slot)));
-        let weight = |(_, slot): &(u64, Slot)| slot.get().map_or(0, |batch| batch.weight());
+        let weight =
+            |(_, slot): &(u64, PageCell)| slot.get().map_or(0, |batch| batch.memory_bytes());
         let mut bytes: usize = pages.iter().map(weight).sum();
-        while pages.len() > PAGES || (bytes > BYTES && pages.len() > 1) {
+        while pages.len() > MAX_CACHED_PAGES || (bytes > MAX_CACHED_BYTES && pages.len() > 1) {
             bytes -= pages.pop_front().as_ref().map_or(0, weight);
         }
         slot
     }
 
-    fn forget(&self, number: u64, slot: &Slot) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.retain(|(n, kept)| *n != number || !Arc::ptr_eq(kept, slot));
+    fn evict_page(&self, number: u64, slot: &PageCell) {
+        let mut pages = self.pages.lock();
+        pages.retain(|(n, cached)| *n != number || !Arc::ptr_eq(cached, slot));
     }
 }

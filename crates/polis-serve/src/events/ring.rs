@@ -1,47 +1,49 @@
-//! Ring buffer of the newest log events, shared by all readers.
+//! Ring buffer of the newest events of the event log, shared by all readers in this process (event streams
+//! and webhooks).
 //!
-//! Pure data structure: the hub fills it, and `history` provides older events.
+//! Pure data structure: the hub fills it. Readers whose position is older than the ring get their events from
+//! `page_cache`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::batch::{Batch, News};
+use super::batch::{EventBatch, EventSlice};
 
 /// Limits of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bounds {
+pub(crate) struct RingLimits {
     /// Maximum number of events.
-    pub(crate) events: usize,
+    pub(crate) max_events: usize,
     /// Approximate maximum size in bytes.
-    pub(crate) bytes: usize,
+    pub(crate) max_bytes: usize,
 }
 
 /// The newest batches, without a gap between them. The newest batch is always kept, even if it exceeds the
 /// limits.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    bounds: Bounds,
-    batches: VecDeque<Arc<Batch>>,
+    limits: RingLimits,
+    batches: VecDeque<Arc<EventBatch>>,
     events: usize,
     bytes: usize,
 }
 
 /// Result of a lookup in the ring.
 #[derive(Debug)]
-pub(crate) enum Look {
+pub(crate) enum RingLookup {
     /// The next events.
-    News(News),
+    Events(EventSlice),
     /// The next event is older than the ring.
-    Older,
+    OlderThanRing,
     /// No event that the reader may see yet.
-    Nothing,
+    NoneYet,
 }
 
 impl Ring {
     /// Creates an empty ring.
-    pub(crate) fn new(bounds: Bounds) -> Self {
+    pub(crate) fn new(limits: RingLimits) -> Self {
         Self {
-            bounds,
+            limits,
             batches: VecDeque::new(),
             events: 0,
             bytes: 0,
@@ -49,8 +51,8 @@ impl Ring {
     }
 
     /// Returns the sequence number of the newest event.
-    pub(crate) fn last(&self) -> Option<u64> {
-        self.batches.back().map(|batch| batch.last())
+    pub(crate) fn last_seq(&self) -> Option<u64> {
+        self.batches.back().map(|batch| batch.last_seq())
     }
 
     /// Returns the number of events and their approximate size in bytes.
@@ -60,18 +62,18 @@ impl Ring {
 
     /// Adds a batch and evicts the oldest ones beyond the limits. A batch that does not continue the ring
     /// replaces it: a ring never has a gap.
-    pub(crate) fn push(&mut self, batch: Arc<Batch>) {
-        let continues = |last: u64| batch.first() == last.saturating_add(1);
-        if !self.last().is_none_or(continues) {
+    pub(crate) fn push(&mut self, batch: Arc<EventBatch>) {
+        let continues = |last: u64| batch.first_seq() == last.saturating_add(1);
+        if !self.last_seq().is_none_or(continues) {
             self.clear();
         }
         self.events += batch.len();
-        self.bytes += batch.weight();
+        self.bytes += batch.memory_bytes();
         self.batches.push_back(batch);
-        while self.batches.len() > 1 && self.is_over() {
+        while self.batches.len() > 1 && self.exceeds_limits() {
             if let Some(oldest) = self.batches.pop_front() {
                 self.events -= oldest.len();
-                self.bytes -= oldest.weight();
+                self.bytes -= oldest.memory_bytes();
             }
         }
     }
@@ -82,27 +84,29 @@ impl Ring {
         (self.events, self.bytes) = (0, 0);
     }
 
-    /// Returns the events after `place` from one batch, up to and including `told`.
-    pub(crate) fn after(&self, place: u64, told: u64) -> Look {
-        if told <= place {
-            return Look::Nothing;
+    /// Returns the events after `position` from one batch, up to and including `announced`.
+    pub(crate) fn events_after(&self, position: u64, announced: u64) -> RingLookup {
+        if announced <= position {
+            return RingLookup::NoneYet;
         }
         let Some(oldest) = self.batches.front() else {
-            return Look::Nothing;
+            return RingLookup::NoneYet;
         };
-        if place.saturating_add(1) < oldest.first() {
-            return Look::Older;
+        if position.saturating_add(1) < oldest.first_seq() {
+            return RingLookup::OlderThanRing;
         }
-        let at = self.batches.partition_point(|batch| batch.last() <= place);
-        let news = self
+        let at = self
+            .batches
+            .partition_point(|batch| batch.last_seq() <= position);
+        let slice = self
             .batches
             .get(at)
-            .and_then(|batch| News::of(batch, place, told));
-        news.map_or(Look::Nothing, Look::News)
+            .and_then(|batch| EventSlice::from_batch(batch, position, announced));
+        slice.map_or(RingLookup::NoneYet, RingLookup::Events)
     }
 
-    fn is_over(&self) -> bool {
-        self.events > self.bounds.events || self.bytes > self.bounds.bytes
+    fn exceeds_limits(&self) -> bool {
+        self.events > self.limits.max_events || self.bytes > self.limits.max_bytes
     }
 }
 
@@ -111,61 +115,64 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::events::sample;
+    use crate::events::sample_event;
 
-    fn batch(from: u64, many: u64) -> Arc<Batch> {
-        Batch::of((from..from + many).map(sample).collect()).unwrap()
+    fn event_batch(from: u64, count: u64) -> Arc<EventBatch> {
+        EventBatch::from_events((from..from + count).map(sample_event).collect()).unwrap()
     }
 
     #[test]
-    fn the_newest_stays_however_large() {
-        let bounds = Bounds {
-            events: 2,
-            bytes: 1 << 20,
+    fn ring_keeps_newest_batch_over_limit() {
+        let bounds = RingLimits {
+            max_events: 2,
+            max_bytes: 1 << 20,
         };
         let mut ring = Ring::new(bounds);
-        assert!(matches!(ring.after(0, 9), Look::Nothing));
-        ring.push(batch(1, 9));
+        assert!(matches!(ring.events_after(0, 9), RingLookup::NoneYet));
+        ring.push(event_batch(1, 9));
         assert_eq!(ring.size().0, 9);
-        assert!(matches!(ring.after(0, 9), Look::News(news) if news.count() == 9));
-        ring.push(batch(10, 1));
+        assert!(matches!(ring.events_after(0, 9), RingLookup::Events(slice) if slice.count() == 9));
+        ring.push(event_batch(10, 1));
         assert_eq!(ring.size().0, 1);
-        assert!(matches!(ring.after(8, 10), Look::Older));
+        assert!(matches!(
+            ring.events_after(8, 10),
+            RingLookup::OlderThanRing
+        ));
     }
 
     #[test]
-    fn what_does_not_continue_replaces() {
-        let mut ring = Ring::new(Bounds {
-            events: 100,
-            bytes: 1 << 20,
+    fn ring_is_replaced_by_batch_after_gap() {
+        let mut ring = Ring::new(RingLimits {
+            max_events: 100,
+            max_bytes: 1 << 20,
         });
-        ring.push(batch(1, 5));
-        ring.push(batch(8, 2));
-        assert_eq!((ring.last(), ring.size().0), (Some(9), 2));
-        assert!(matches!(ring.after(5, 9), Look::Older));
+        ring.push(event_batch(1, 5));
+        ring.push(event_batch(8, 2));
+        assert_eq!((ring.last_seq(), ring.size().0), (Some(9), 2));
+        assert!(matches!(ring.events_after(5, 9), RingLookup::OlderThanRing));
         ring.clear();
-        assert_eq!((ring.last(), ring.size()), (None, (0, 0)));
+        assert_eq!((ring.last_seq(), ring.size()), (None, (0, 0)));
     }
 
     /// A step applied to a ring and its readers.
     #[derive(Debug, Clone)]
-    enum Step {
+    enum RingStep {
         /// Adds a batch with this many events.
         Push(u64),
         /// Announces all events in the ring to the readers.
-        Tell,
+        Announce,
         /// Lets this reader read at most this many times.
         Read(usize, usize),
         /// Replaces this reader by one that starts this far back.
-        Begin(usize, u64),
+        RestartReader(usize, u64),
     }
 
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
+    fn ring_steps() -> impl Strategy<Value = Vec<RingStep>> {
         let step = prop_oneof![
-            4 => (1..12_u64).prop_map(Step::Push),
-            3 => Just(Step::Tell),
-            6 => (0..4_usize, 1..6_usize).prop_map(|(who, times)| Step::Read(who, times)),
-            1 => (0..4_usize, 0..80_u64).prop_map(|(who, back)| Step::Begin(who, back)),
+            4 => (1..12_u64).prop_map(RingStep::Push),
+            3 => Just(RingStep::Announce),
+            6 => (0..4_usize, 1..6_usize).prop_map(|(who, times)| RingStep::Read(who, times)),
+            1 => (0..4_usize, 0..80_u64).prop_map(|(who, back)| RingStep::RestartReader(who, back)),
         ];
         prop::collection::vec(step, 1..120)
     }
@@ -177,45 +184,45 @@ mod tests {
         /// it, from the log; never beyond the announced sequence number.
         #[test]
         fn every_reader_sees_every_event_once_in_order(
-            steps in steps(),
+            steps in ring_steps(),
             events in 1..40_usize,
             bytes in 200..20_000_usize,
         ) {
-            let bounds = Bounds { events, bytes };
+            let bounds = RingLimits { max_events: events, max_bytes: bytes };
             let mut ring = Ring::new(bounds);
-            let (mut head, mut told) = (0, 0);
-            let mut places = [0_u64; 4];
+            let (mut head, mut announced) = (0, 0);
+            let mut positions = [0_u64; 4];
             for step in steps {
                 match step {
-                    Step::Push(many) => {
-                        let new = batch(head + 1, many);
-                        let alone = new.len();
+                    RingStep::Push(count) => {
+                        let new = event_batch(head + 1, count);
+                        let newest_len = new.len();
                         ring.push(new);
-                        head += many;
-                        prop_assert_eq!(ring.last(), Some(head));
-                        let (kept, weight) = ring.size();
-                        prop_assert!(kept == alone || (kept <= events && weight <= bytes));
+                        head += count;
+                        prop_assert_eq!(ring.last_seq(), Some(head));
+                        let (stored, weight) = ring.size();
+                        prop_assert!(stored == newest_len || (stored <= events && weight <= bytes));
                     }
-                    Step::Tell => told = head,
-                    Step::Begin(who, back) => places[who] = head.saturating_sub(back),
-                    Step::Read(who, times) => {
+                    RingStep::Announce => announced = head,
+                    RingStep::RestartReader(reader, distance) => positions[reader] = head.saturating_sub(distance),
+                    RingStep::Read(reader, times) => {
                         for _ in 0..times {
-                            let place = places[who];
-                            match ring.after(place, told) {
-                                Look::News(news) => {
-                                    let seen: Vec<u64> = news.events().iter().map(|e| e.seq).collect();
-                                    let due: Vec<u64> = (place + 1..=news.last()).collect();
-                                    prop_assert_eq!(&seen, &due);
-                                    prop_assert!(!seen.is_empty() && news.last() <= told);
-                                    places[who] = news.last();
+                            let position = positions[reader];
+                            match ring.events_after(position, announced) {
+                                RingLookup::Events(slice) => {
+                                    let actual: Vec<u64> = slice.events().iter().map(|e| e.seq).collect();
+                                    let expected: Vec<u64> = (position + 1..=slice.last_seq()).collect();
+                                    prop_assert_eq!(&actual, &expected);
+                                    prop_assert!(!actual.is_empty() && slice.last_seq() <= announced);
+                                    positions[reader] = slice.last_seq();
                                 }
                                 // Simulates a read of the log: one event, which must be older than the ring.
-                                Look::Older => {
-                                    prop_assert!(place < told);
-                                    places[who] = place + 1;
+                                RingLookup::OlderThanRing => {
+                                    prop_assert!(position < announced);
+                                    positions[reader] = position + 1;
                                 }
-                                Look::Nothing => {
-                                    prop_assert!(place >= told, "{place} of {told} and nothing");
+                                RingLookup::NoneYet => {
+                                    prop_assert!(position >= announced, "{position} of {announced} and nothing");
                                     break;
                                 }
                             }
@@ -224,13 +231,13 @@ mod tests {
                 }
             }
             // Every reader that continues reading reaches the end.
-            for mut place in places {
+            for mut position in positions {
                 let mut reads = 0;
-                while place < head {
-                    place = match ring.after(place, head) {
-                        Look::News(news) => news.last(),
-                        Look::Older => place + 1,
-                        Look::Nothing => return Err(TestCaseError::fail("stuck")),
+                while position < head {
+                    position = match ring.events_after(position, head) {
+                        RingLookup::Events(slice) => slice.last_seq(),
+                        RingLookup::OlderThanRing => position + 1,
+                        RingLookup::NoneYet => return Err(TestCaseError::fail("stuck")),
                     };
                     reads += 1;
                     prop_assert!(reads < 10_000);

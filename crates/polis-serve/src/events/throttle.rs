@@ -1,4 +1,4 @@
-//! Throttle for notifying readers, so that many readers do not starve writers.
+//! Fan-out throttle: spreads the notification of many readers over time, so that they do not starve writers.
 //!
 //! Readers are divided into groups. A round notifies one group after another, spread over a time that grows
 //! with the number of readers. The next round starts when that time is over and covers all events logged
@@ -6,20 +6,24 @@
 
 use std::time::Duration;
 
+use polis_core::number::saturating_cast;
+
 /// Number of readers notified at once.
-pub(crate) const GROUP: usize = 16;
+pub(crate) const GROUP_SIZE: usize = 16;
 /// Time added to a round per reader.
-const EACH: Duration = Duration::from_micros(100);
+const DELAY_PER_READER: Duration = Duration::from_micros(100);
 /// Maximum duration of a round.
-const LONGEST: Duration = Duration::from_millis(100);
+const MAX_ROUND_DURATION: Duration = Duration::from_millis(100);
 /// Rounds shorter than this take no time: timers do not resolve it.
-const SHORTEST: Duration = Duration::from_millis(1);
+const MIN_ROUND_DURATION: Duration = Duration::from_millis(1);
 
 /// Returns how long a round takes for this number of readers.
-pub(crate) fn round(readers: usize) -> Duration {
-    let readers = u32::try_from(readers).unwrap_or(u32::MAX);
-    let time = EACH.saturating_mul(readers).min(LONGEST);
-    if time < SHORTEST {
+pub(crate) fn round_duration(readers: usize) -> Duration {
+    let readers = saturating_cast::<u32>(readers);
+    let time = DELAY_PER_READER
+        .saturating_mul(readers)
+        .min(MAX_ROUND_DURATION);
+    if time < MIN_ROUND_DURATION {
         Duration::ZERO
     } else {
         time
@@ -27,9 +31,9 @@ pub(crate) fn round(readers: usize) -> Duration {
 }
 
 /// Returns the delay from the start of a round until group `nth` of `groups` is notified.
-pub(crate) fn turn(round: Duration, nth: usize, groups: usize) -> Duration {
-    let nth = u32::try_from(nth).unwrap_or(u32::MAX);
-    let groups = u32::try_from(groups.max(1)).unwrap_or(u32::MAX);
+pub(crate) fn group_delay(round: Duration, nth: usize, groups: usize) -> Duration {
+    let nth = saturating_cast::<u32>(nth);
+    let groups = saturating_cast::<u32>(groups.max(1));
     round.saturating_mul(nth.min(groups)) / groups
 }
 
@@ -40,27 +44,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lone_reader_waits_for_nothing() {
-        assert_eq!(round(0), Duration::ZERO);
-        assert_eq!(round(1), Duration::ZERO);
-        assert_eq!(round(9), Duration::ZERO);
-        assert_eq!(round(100), Duration::from_millis(10));
-        assert_eq!(round(1_000), LONGEST);
-        assert_eq!(round(usize::MAX), LONGEST);
+    fn round_duration_is_zero_for_few_readers() {
+        assert_eq!(round_duration(0), Duration::ZERO);
+        assert_eq!(round_duration(1), Duration::ZERO);
+        assert_eq!(round_duration(9), Duration::ZERO);
+        assert_eq!(round_duration(100), Duration::from_millis(10));
+        assert_eq!(round_duration(1_000), MAX_ROUND_DURATION);
+        assert_eq!(round_duration(usize::MAX), MAX_ROUND_DURATION);
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn turns_come_one_after_another_within_the_round(readers in 1..5_000_usize) {
-            let groups = readers.div_ceil(GROUP);
-            let time = round(readers);
-            prop_assert!(time <= round(readers + 1));
-            prop_assert_eq!(turn(time, 0, groups), Duration::ZERO);
+        fn group_delays_increase_within_round(readers in 1..5_000_usize) {
+            let groups = readers.div_ceil(GROUP_SIZE);
+            let time = round_duration(readers);
+            prop_assert!(time <= round_duration(readers + 1));
+            prop_assert_eq!(group_delay(time, 0, groups), Duration::ZERO);
             for nth in 1..groups {
-                prop_assert!(turn(time, nth, groups) >= turn(time, nth - 1, groups));
-                prop_assert!(turn(time, nth, groups) <= time);
+                prop_assert!(group_delay(time, nth, groups) >= group_delay(time, nth - 1, groups));
+                prop_assert!(group_delay(time, nth, groups) <= time);
             }
         }
     }

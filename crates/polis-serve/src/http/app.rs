@@ -1,153 +1,190 @@
-//! HTTP application without sockets: takes a request through admission (`gate`), routing, panic handling,
-//! CORS headers, metrics and the access log, and returns the response.
+//! HTTP application without sockets: the middleware chain around the router.
+//!
+//! Takes a request through request id, access log, the checks of `admission`, CORS, the concurrency limit,
+//! authentication, routing and panic handling, and returns the response.
 
+use std::any::Any;
 use std::convert::Infallible;
-use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
+use axum::routing::any;
 use http::header::{ALLOW, CONTENT_TYPE};
-use http::{HeaderValue, Request, Response, StatusCode};
-use polis_core::{Code, Refusal};
-use polis_ops::{OpError, Polis, PortError};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use polis_core::Refusal;
+use polis_core::number::saturating_cast;
+use polis_ops::{App, OpError, PortError};
 use tokio::sync::Semaphore;
-use tower_service::Service as _;
+use tower::{Layer as _, ServiceExt as _, service_fn};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::cors::CorsLayer;
+use tower_http::request_id::{MakeRequestUuid, PropagateRequestId, RequestId, SetRequestId};
 
-use super::admission::{self, Gate, Passed, Peer};
-use super::background_services::MCP;
-use super::body;
-use super::builtin_routes::{Own, OwnEndpoint};
-use super::endpoint::{Endpoint, Served};
-use super::options::Options;
-use super::problem::{Problem, Told};
-use super::request_id::{RequestIds, X_REQUEST_ID};
+use super::admission::cors;
+use super::admission::{ConnectionPeer, RequestAdmission};
+use super::builtin_routes::{BuiltinEndpoint, BuiltinRoute};
+use super::options::ServerOptions;
+use super::problem::{HttpProblem, LoggedError};
+use super::request::body;
+use super::request::request_id::remove_invalid_request_id;
+use super::request_language::{in_language, preferred_language};
 use super::response;
 use super::route::ROUTES;
-use super::server_state::{Closing, Ground};
-use crate::metrics::{Going, Metrics};
+use super::route_endpoint::{RouteEndpoint, RouteHandler};
+use super::server::background_services::MCP_PATH;
+use super::server_state::{GracefulShutdown, ServerState};
+use crate::metrics::{GaugeGuard, ServerMetrics};
+use crate::refusal_tables::HttpRefusal;
 
 /// Long-polling and long-running paths: they are never logged as slow.
-const PATIENT: [&str; 3] = ["/v1/commands", "/v1/messages/check", MCP];
+const SLOW_LOG_EXEMPT_PATHS: [&str; 3] = ["/v1/commands", "/v1/messages/check", MCP_PATH];
 
 /// The API of a server, without its sockets.
 #[derive(Debug)]
-pub struct App {
-    ground: Arc<Ground>,
-    gate: Gate,
+pub struct HttpApp {
+    state: Arc<ServerState>,
+    admission: RequestAdmission,
     router: Router,
-    ids: RequestIds,
-    room: Semaphore,
+    cors: CorsLayer,
+    request_permits: Semaphore,
 }
 
-impl App {
-    /// Creates the API over a store.
-    pub fn new(polis: Polis, options: Options) -> Result<Self, Refusal> {
-        Self::with(polis, options, |router, _| router)
+impl HttpApp {
+    /// Creates the API over a store, without additional routes.
+    pub fn new(app: App, options: ServerOptions) -> Result<Self, Refusal> {
+        Self::with_routes(app, options, |router, _| router)
     }
 
-    /// Like [`App::new`], with additional routes. They are behind the same admission checks and find the
-    /// authenticated caller in the request's extensions ([`crate::Identity`]).
-    pub fn with(
-        polis: Polis,
-        options: Options,
-        mount: impl FnOnce(Router, &Arc<Metrics>) -> Router,
+    /// Like `new`, with additional routes. They are behind the same admission checks and find the
+    /// authenticated caller in the request's extensions ([`crate::CallerIdentity`]).
+    pub fn with_routes(
+        app: App,
+        options: ServerOptions,
+        mount: impl FnOnce(Router, &Arc<ServerMetrics>) -> Router,
     ) -> Result<Self, Refusal> {
-        let gate = Gate::new(&options);
-        let ids = RequestIds::new(&polis.chance.token());
-        let room = Semaphore::new(options.max_requests.min(Semaphore::MAX_PERMITS));
-        let ground = Arc::new(Ground::new(polis, options));
-        let router = mount(router(&ground)?, &ground.metrics);
+        let admission = RequestAdmission::new(&options);
+        let request_permits = Semaphore::new(options.max_requests.min(Semaphore::MAX_PERMITS));
+        let state = Arc::new(ServerState::new(app, options));
+        let panicked_state = Arc::clone(&state);
+        let panic_response = move |_: Box<dyn Any + Send>| {
+            response::problem_response(&panicked_state, &panic_problem())
+        };
+        let router = mount(build_router(&state)?, &state.metrics)
+            .layer(CatchPanicLayer::custom(panic_response));
         Ok(Self {
-            gate,
+            admission,
             router,
-            ids,
-            room,
-            ground,
+            cors: cors::cors_layer(),
+            request_permits,
+            state,
         })
     }
 
-    /// Returns its settings.
-    pub(crate) fn options(&self) -> &Options {
-        &self.ground.options
+    /// Returns the settings of the server.
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.state.options
     }
 
-    /// Returns its metrics.
-    pub fn metrics(&self) -> &Metrics {
-        &self.ground.metrics
+    /// Returns the metrics of the server.
+    pub fn metrics(&self) -> &ServerMetrics {
+        &self.state.metrics
     }
 
-    /// Returns its shutdown state.
-    pub fn closing(&self) -> &Closing {
-        &self.ground.closing
+    /// Returns the shutdown signals of the server.
+    pub fn shutdown(&self) -> &GracefulShutdown {
+        &self.state.shutdown
     }
 
-    /// Handles a request.
-    pub async fn answer<B>(&self, peer: &Peer, request: Request<B>) -> Response<Body>
+    /// Handles a request: assigns its id, runs it, counts and logs the response.
+    pub async fn handle<B>(&self, peer: &ConnectionPeer, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        let begun = Instant::now();
-        let id = self.ids.of(request.headers());
-        let metrics = &self.ground.metrics;
-        let _going = Going::on(&metrics.in_flight);
-        let seen = Seen::of(&request);
-        let (mut answer, who) = self.within(peer, request).await;
-        metrics.answered(answer.status().as_u16());
-        let told = answer.extensions_mut().remove::<Told>();
-        self.log(&Line {
-            id: &id,
-            seen: &seen,
-            who: who.as_ref(),
-            peer,
-            status: answer.status(),
-            took: begun.elapsed(),
-            told: told.as_ref(),
-        });
-        answer.headers_mut().insert(X_REQUEST_ID, id);
+        let mut request = request.map(Body::new);
+        remove_invalid_request_id(request.headers_mut());
+        let logged = service_fn(|request| self.handle_logged(peer, request));
+        let with_id = PropagateRequestId::x_request_id(logged);
+        let service = SetRequestId::x_request_id(with_id, MakeRequestUuid);
+        let Ok(answer) = service.oneshot(request).await;
         answer
     }
 
-    /// Returns the response and, if the access log needs it, the caller.
-    async fn within<B>(&self, peer: &Peer, request: Request<B>) -> (Response<Body>, Option<Who>)
-    where
-        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
-        B::Error: Into<axum::BoxError>,
-    {
-        let refuse = |problem: Problem| {
-            self.ground.metrics.refused(problem.code());
-            response::refused(&self.ground, &problem)
-        };
-        let (mut parts, body) = request.into_parts();
-        let origin = match self.gate.check_names(&parts.uri, &parts.headers, peer) {
-            Ok(origin) => origin,
-            Err(refusal) => return (refuse(refusal.into()), None),
-        };
-        let named = |mut answer: Response<Body>| {
-            if let Some(origin) = origin.clone() {
-                admission::allow_origin(answer.headers_mut(), origin);
+    /// Runs a request, counts and logs the response.
+    async fn handle_logged(
+        &self,
+        peer: &ConnectionPeer,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Infallible> {
+        let start = Instant::now();
+        let metrics = &self.state.metrics;
+        let _guard = GaugeGuard::new(&metrics.in_flight);
+        let logged_request = LoggedRequest::from_request(&request);
+        let lang = preferred_language(request.headers());
+        let routed = in_language(lang, self.check_origin_and_route(peer, request));
+        let Ok(mut answer) = routed.await;
+        metrics.count_response(answer.status().as_u16());
+        let extensions = answer.extensions_mut();
+        let (error, caller) = (extensions.remove::<LoggedError>(), extensions.remove());
+        self.log_request(&AccessLogEntry {
+            request: &logged_request,
+            caller: caller.as_ref(),
+            peer,
+            status: answer.status(),
+            duration: start.elapsed(),
+            error: error.as_ref(),
+        });
+        Ok(answer)
+    }
+
+    /// Checks Host and Origin before anything else. A request from an allowed origin passes the CORS layer.
+    async fn check_origin_and_route(
+        &self,
+        peer: &ConnectionPeer,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Infallible> {
+        let checked = self
+            .admission
+            .check_host_and_origin(request.uri(), request.headers(), peer);
+        let is_preflight = cors::is_preflight(&request);
+        match checked {
+            Err(refusal) => Ok(self.refuse_request(&refusal.into())),
+            // The layer would answer every OPTIONS request as if it were a preflight request.
+            Ok(Some(_)) if is_preflight || request.method() != Method::OPTIONS => {
+                let admitted = service_fn(|request| self.admit_and_route(peer, request));
+                let mut answer = self.cors.layer(admitted).oneshot(request).await?;
+                if is_preflight {
+                    *answer.status_mut() = StatusCode::NO_CONTENT;
+                }
+                Ok(answer)
             }
-            answer
-        };
-        // A server at its concurrency limit is still alive, so the health check is exempt.
-        let room = self.room.try_acquire();
-        if room.is_err() && parts.uri.path() != "/healthz" {
-            return (named(refuse(no_room())), None);
+            Ok(_) => self.admit_and_route(peer, request).await,
         }
-        let passed = self.gate.pass(&self.ground, &parts, peer, origin.is_some());
-        let identity = match passed.await {
-            Ok(Passed::Preflight) => return (named(admission::preflight()), None),
-            Ok(Passed::On(identity)) => identity,
-            Err(problem) => return (named(refuse(problem)), None),
+    }
+
+    /// Applies the concurrency limit, authenticates the caller and routes the request.
+    async fn admit_and_route(
+        &self,
+        peer: &ConnectionPeer,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Infallible> {
+        let (mut parts, body) = request.into_parts();
+        // A server at its concurrency limit is still alive, so the health check is exempt.
+        let permit = self.request_permits.try_acquire();
+        if permit.is_err() && parts.uri.path() != "/healthz" {
+            return Ok(self.refuse_request(&overload_problem()));
+        }
+        let identity = match self.admission.admit(&self.state, &parts, peer).await {
+            Ok(identity) => identity,
+            Err(problem) => return Ok(self.refuse_request(&problem)),
         };
-        let who = identity
+        let caller = identity
             .as_ref()
-            .filter(|_| self.wants_names())
-            .map(|identity| Who {
+            .filter(|_| self.logs_caller_names())
+            .map(|identity| LoggedCaller {
                 agent: identity.agent.to_string(),
                 token: identity.token.clone().unwrap_or_default(),
             });
@@ -155,48 +192,66 @@ impl App {
             parts.extensions.insert(identity);
         }
         parts.extensions.insert(*peer);
-        let mut body = Body::new(body);
-        if parts.uri.path() == MCP {
-            // The MCP service reads bodies in its own time; read the body here so that the request limits
-            // apply.
-            let options = &self.ground.options;
-            match body::read(body, options.max_body, options.body_timeout).await {
-                Ok(whole) => body = Body::from(whole),
-                Err(refusal) => return (named(refuse(refusal.into())), who),
-            }
+        let mut answer = match self.limit_body(&parts, body).await {
+            Ok(body) => self.route_request(Request::from_parts(parts, body)).await?,
+            Err(refusal) => self.refuse_request(&refusal.into()),
+        };
+        if let Some(caller) = caller {
+            answer.extensions_mut().insert(caller);
         }
-        let request = Request::from_parts(parts, body);
-        let answered = caught(self.router.clone().call(request)).await;
-        let mut answer = answered.unwrap_or_else(|| response::refused(&self.ground, &panicked()));
+        Ok(answer)
+    }
+
+    /// Reads the body of a request to the MCP service, which reads bodies in its own time, so that the limits of
+    /// requests apply. All other routes do this themselves.
+    async fn limit_body(&self, parts: &Parts, body: Body) -> Result<Body, Refusal> {
+        if parts.uri.path() != MCP_PATH {
+            return Ok(body);
+        }
+        let options = &self.state.options;
+        let bytes = body::read_body(body, options.max_body_bytes, options.body_timeout).await?;
+        Ok(Body::from(bytes))
+    }
+
+    async fn route_request(&self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
+        let answer = self.router.clone().oneshot(request).await?;
         // Mounted routes may leave this status to the router, whose 405 response has no body.
         if answer.status() == StatusCode::METHOD_NOT_ALLOWED
             && !answer.headers().contains_key(CONTENT_TYPE)
         {
             let allow = answer.headers().get(ALLOW).cloned();
             let allow = allow.unwrap_or(HeaderValue::from_static(""));
-            answer = response::refused(&self.ground, &Problem::method(&allow));
+            let problem = HttpProblem::method_not_allowed(&allow);
+            return Ok(response::problem_response(&self.state, &problem));
         }
-        (named(answer), who)
+        Ok(answer)
+    }
+
+    /// Returns the response to a request that is not admitted, and counts it.
+    fn refuse_request(&self, problem: &HttpProblem) -> Response<Body> {
+        self.state.metrics.count_refused_request(problem.code());
+        response::problem_response(&self.state, problem)
     }
 
     /// Returns whether the access log needs the caller's name.
-    fn wants_names(&self) -> bool {
-        self.ground.options.access_log
+    fn logs_caller_names(&self) -> bool {
+        self.state.options.access_log
     }
 
-    fn log(&self, line: &Line<'_>) {
-        let options = &self.ground.options;
+    fn log_request(&self, line: &AccessLogEntry<'_>) {
+        let options = &self.state.options;
         let failed = line.status.is_server_error();
-        let slow = line.took >= options.slow && !PATIENT.contains(&line.seen.uri.path());
+        let slow = line.duration >= options.slow_threshold
+            && !SLOW_LOG_EXEMPT_PATHS.contains(&line.request.uri.path());
         if options.access_log {
-            line.write();
+            line.log_info();
         } else if failed || slow {
-            line.warn(slow);
+            line.log_warning(slow);
         }
     }
 }
 
-fn router(ground: &Arc<Ground>) -> Result<Router, Refusal> {
+fn build_router(state: &Arc<ServerState>) -> Result<Router, Refusal> {
     let mut router = Router::new();
     let mut done: Vec<&str> = Vec::new();
     for route in ROUTES {
@@ -206,113 +261,108 @@ fn router(ground: &Arc<Ground>) -> Result<Router, Refusal> {
         done.push(route.path);
         let methods = ROUTES.iter().filter(|other| other.path == route.path);
         let served = methods
-            .map(|route| Served::new(route, ground))
+            .map(|route| RouteHandler::new(route, state))
             .collect::<Result<Vec<_>, _>>()?;
-        router = router.route_service(route.path, Endpoint::new(Arc::clone(ground), served));
+        let endpoint = RouteEndpoint::new(Arc::clone(state), served);
+        let handler = move |request: Request<Body>| endpoint.handle(request);
+        router = router.route(route.path, any(handler));
     }
-    for (path, own) in Own::ALL {
-        let ground = Arc::clone(ground);
-        router = router.route_service(path, OwnEndpoint { ground, own });
+    for (path, builtin) in BuiltinRoute::ALL {
+        let endpoint = BuiltinEndpoint {
+            state: Arc::clone(state),
+            route: builtin,
+        };
+        let handler = move |request: Request<Body>| endpoint.handle(request);
+        router = router.route(path, any(handler));
     }
-    let ground = Arc::clone(ground);
-    let nothing = move || std::future::ready(response::refused(&ground, &Problem::no_route()));
-    Ok(router.fallback(nothing))
+    let state = Arc::clone(state);
+    let not_found = move || {
+        std::future::ready(response::problem_response(
+            &state,
+            &HttpProblem::route_not_found(),
+        ))
+    };
+    Ok(router.fallback(not_found))
 }
 
-/// Awaits a response. Returns `None` if the handler panicked.
-async fn caught(
-    answering: impl Future<Output = Result<Response<Body>, Infallible>>,
-) -> Option<Response<Body>> {
-    let mut answering = pin!(answering);
-    std::future::poll_fn(|cx| {
-        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(cx)));
-        match polled {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(Ok(answer))) => Poll::Ready(Some(answer)),
-            Ok(Poll::Ready(Err(never))) => match never {},
-            Err(_) => Poll::Ready(None),
-        }
-    })
-    .await
-}
-
-fn panicked() -> Problem {
+fn panic_problem() -> HttpProblem {
     OpError::from(PortError::internal("The request", "it panicked")).into()
 }
 
-fn no_room() -> Problem {
-    let refusal = Refusal::new(
-        Code::StoreBusy,
-        "The server has as many requests under way as it takes.",
-        "wait a moment and send it again",
-    );
-    Problem::from(refusal).after(Duration::from_secs(1))
+fn overload_problem() -> HttpProblem {
+    let refusal = Refusal::from(HttpRefusal::TooManyRequests);
+    HttpProblem::from(refusal).with_retry_after(Duration::from_secs(1))
 }
 
 /// Request data for the access log: never the query, which may contain secrets, nor the body.
-struct Seen {
-    method: http::Method,
+struct LoggedRequest {
+    id: Option<RequestId>,
+    method: Method,
     uri: http::Uri,
 }
 
-impl Seen {
-    fn of<B>(request: &Request<B>) -> Self {
+impl LoggedRequest {
+    fn from_request<B>(request: &Request<B>) -> Self {
         Self {
+            id: request.extensions().get().cloned(),
             method: request.method().clone(),
             uri: request.uri().clone(),
         }
     }
 }
 
-struct Who {
+/// Caller of a request, for the access log: passed on in the extensions of the response.
+#[derive(Debug, Clone)]
+struct LoggedCaller {
     agent: String,
     token: String,
 }
 
-/// An entry of the access log.
-struct Line<'a> {
-    id: &'a HeaderValue,
-    seen: &'a Seen,
-    who: Option<&'a Who>,
-    peer: &'a Peer,
+/// One entry of the access log.
+struct AccessLogEntry<'a> {
+    request: &'a LoggedRequest,
+    caller: Option<&'a LoggedCaller>,
+    peer: &'a ConnectionPeer,
     status: StatusCode,
-    took: Duration,
-    told: Option<&'a Told>,
+    duration: Duration,
+    error: Option<&'a LoggedError>,
 }
 
-impl Line<'_> {
-    fn id(&self) -> &str {
-        self.id.to_str().unwrap_or("-")
+impl AccessLogEntry<'_> {
+    fn request_id_text(&self) -> &str {
+        let id = self.request.id.as_ref();
+        id.and_then(|id| id.header_value().to_str().ok())
+            .unwrap_or("-")
     }
 
-    fn write(&self) {
+    fn log_info(&self) {
         let remote = self.peer.remote.map(|address| address.to_string());
         tracing::info!(
             target: "polis::access",
-            id = self.id(),
+            id = self.request_id_text(),
             remote = remote.as_deref().unwrap_or("unix"),
-            agent = self.who.map(|who| who.agent.as_str()),
-            token = self.who.map(|who| who.token.as_str()),
-            method = self.seen.method.as_str(),
-            path = self.seen.uri.path(),
+            agent = self.caller.map(|caller| caller.agent.as_str()),
+            token = self.caller.map(|caller| caller.token.as_str()),
+            method = self.request.method.as_str(),
+            path = self.request.uri.path(),
             status = self.status.as_u16(),
-            code = self.told.map(|told| told.code.as_str()),
-            cause = self.told.and_then(|told| told.causes.as_deref()),
-            us = u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
+            code = self.error.map(|logged| logged.code.as_str()),
+            cause = self.error.and_then(|logged| logged.error_chain.as_deref()),
+            us = saturating_cast::<u64>(self.duration.as_micros()),
             "request"
         );
     }
 
-    fn warn(&self, slow: bool) {
+    fn log_warning(&self, slow: bool) {
         tracing::warn!(
             target: "polis::access",
-            id = self.id(),
-            method = self.seen.method.as_str(),
-            path = self.seen.uri.path(),
+            id = self.request_id_text(),
+            method = self.request.method.as_str(),
+            path = self.request.uri.path(),
             status = self.status.as_u16(),
-            code = self.told.map(|told| told.code.as_str()),
-            cause = self.told.and_then(|told| told.causes.as_deref()),
-            us = u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
+            code = self.error.map(|logged| logged.code.as_str()),
+            cause = self.error.and_then(|logged| logged.error_chain.as_deref()),
+            us = saturating_cast::<u64>(self.duration.as_micros()),
             "{}",
             if slow { "slow request" } else { "failed request" }
         );

@@ -1,113 +1,119 @@
-//! Endpoints of the server itself: liveness, readiness, Prometheus metrics and the OpenAPI document.
+//! Endpoints of the server itself: health checks (liveness, readiness), Prometheus metrics and the OpenAPI
+//! document.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use polis_core::token::{Access, Area, unauthorized};
-use polis_core::{Code, Refusal};
+use polis_core::Refusal;
+use polis_core::token::{AccessLevel, OperationArea, unauthorized_refusal};
 
-use super::problem::Problem;
-use super::server_state::Ground;
-use super::{body, openapi, response};
-use crate::identity::Identity;
+use super::problem::HttpProblem;
+use super::request::body;
+use super::server_state::ServerState;
+use super::{openapi, response};
+use crate::caller_identity::CallerIdentity;
 use crate::metrics;
+use crate::refusal_tables::HttpRefusal;
 
 /// Timeout of the store in a readiness check.
-const PATIENCE: Duration = Duration::from_secs(5);
+const READINESS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An endpoint of the server itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
-    /// Liveness: the process answers.
-    Alive,
+pub(crate) enum BuiltinRoute {
+    /// Liveness: the process responds.
+    Liveness,
     /// Readiness: the store is reachable and the server is not shutting down.
-    Ready,
-    /// Metrics.
+    Readiness,
+    /// Prometheus metrics; requires the scope `server:read`.
     Metrics,
-    /// The OpenAPI document.
-    Description,
+    /// The OpenAPI document; requires any token.
+    OpenApiDocument,
 }
 
-impl Own {
-    /// All of them, with their paths.
+impl BuiltinRoute {
+    /// All built-in routes with their paths.
     pub(crate) const ALL: [(&'static str, Self); 4] = [
-        ("/healthz", Self::Alive),
-        ("/readyz", Self::Ready),
+        ("/healthz", Self::Liveness),
+        ("/readyz", Self::Readiness),
         ("/metrics", Self::Metrics),
-        ("/v1/openapi.json", Self::Description),
+        ("/v1/openapi.json", Self::OpenApiDocument),
     ];
 }
 
-/// Serves one of them.
+/// Handler of a built-in route.
 #[derive(Debug, Clone)]
-pub(crate) struct OwnEndpoint {
-    pub(crate) ground: Arc<Ground>,
-    pub(crate) own: Own,
+pub(crate) struct BuiltinEndpoint {
+    pub(crate) state: Arc<ServerState>,
+    pub(crate) route: BuiltinRoute,
 }
 
-impl OwnEndpoint {
-    async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, Problem> {
+impl BuiltinEndpoint {
+    /// Returns the response to a request of any method.
+    pub(crate) async fn handle(self, request: Request<Body>) -> Response<Body> {
+        let result = self.respond(request).await;
+        result.unwrap_or_else(|problem| response::problem_response(&self.state, &problem))
+    }
+
+    async fn respond(&self, request: Request<Body>) -> Result<Response<Body>, HttpProblem> {
         let (parts, _) = request.into_parts();
         if !matches!(parts.method, Method::GET | Method::HEAD) {
-            return Err(Problem::method(&HeaderValue::from_static("GET, HEAD")));
+            return Err(HttpProblem::method_not_allowed(&HeaderValue::from_static(
+                "GET, HEAD",
+            )));
         }
-        let identity = parts.extensions.get::<Identity>();
-        match self.own {
-            Own::Alive => Ok(document(r#"{"status":"ok"}"#)),
-            Own::Ready => self.ready().await,
-            Own::Metrics => {
-                let identity = identity.ok_or_else(unauthorized)?;
-                identity.check(Area::Server, Access::Read)?;
-                let page = Bytes::from(self.ground.metrics.page());
-                Ok(page_of(&parts.headers, page, metrics::MEDIA_TYPE).await)
+        let identity = parts.extensions.get::<CallerIdentity>();
+        match self.route {
+            BuiltinRoute::Liveness => Ok(json_response(r#"{"status":"ok"}"#)),
+            BuiltinRoute::Readiness => self.check_readiness().await,
+            BuiltinRoute::Metrics => {
+                let identity = identity.ok_or_else(unauthorized_refusal)?;
+                identity.check_scope(OperationArea::Server, AccessLevel::Read)?;
+                let page = Bytes::from(self.state.metrics.render_openmetrics());
+                Ok(
+                    compressible_response(&parts.headers, page, metrics::OPENMETRICS_MEDIA_TYPE)
+                        .await,
+                )
             }
-            Own::Description => {
-                identity.ok_or_else(unauthorized)?;
-                let text = Bytes::from_static(openapi::text().as_bytes());
-                Ok(page_of(&parts.headers, text, "application/json").await)
+            BuiltinRoute::OpenApiDocument => {
+                identity.ok_or_else(unauthorized_refusal)?;
+                let text = Bytes::from_static(openapi::openapi_text().as_bytes());
+                Ok(compressible_response(&parts.headers, text, "application/json").await)
             }
         }
     }
 
-    async fn ready(&self) -> Result<Response<Body>, Problem> {
-        if self.ground.closing.begun.is_cancelled() {
-            return Err(Refusal::new(
-                Code::StoreBusy,
-                "The server is being shut down.",
-                "use another one, or wait until it is there again",
-            )
-            .into());
+    async fn check_readiness(&self) -> Result<Response<Body>, HttpProblem> {
+        if self.state.shutdown.started.is_cancelled() {
+            return Err(Refusal::from(HttpRefusal::ShuttingDown).into());
         }
-        let asked = tokio::time::timeout(PATIENCE, self.ground.polis.store.last_sequence()).await;
-        match asked {
-            Ok(Ok(_)) => Ok(document(r#"{"status":"ready"}"#)),
+        let result =
+            tokio::time::timeout(READINESS_TIMEOUT, self.state.app.store.last_sequence()).await;
+        match result {
+            Ok(Ok(_)) => Ok(json_response(r#"{"status":"ready"}"#)),
             Ok(Err(error)) => Err(polis_ops::OpError::from(error).into()),
-            Err(_) => Err(Refusal::new(
-                Code::StoreUnavailable,
-                "The store does not answer.",
-                "wait, and look at the server's log",
-            )
-            .into()),
+            Err(_) => Err(Refusal::from(HttpRefusal::StoreSilent).into()),
         }
     }
 }
 
 /// Returns a longer document, compressed if the client accepts gzip.
-async fn page_of(headers: &HeaderMap, page: Bytes, kind: &'static str) -> Response<Body> {
-    let packed = if body::takes_gzip(headers) {
-        body::gzip(&page).await
+async fn compressible_response(
+    headers: &HeaderMap,
+    page: Bytes,
+    kind: &'static str,
+) -> Response<Body> {
+    let compressed = if body::accepts_gzip(headers) {
+        body::compress_gzip(&page).await
     } else {
         None
     };
-    let gzip = packed.is_some();
-    let mut answer = Response::new(Body::from(packed.unwrap_or(page)));
+    let gzip = compressed.is_some();
+    let mut answer = Response::new(Body::from(compressed.unwrap_or(page)));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -117,29 +123,11 @@ async fn page_of(headers: &HeaderMap, page: Bytes, kind: &'static str) -> Respon
     answer
 }
 
-fn document(text: &'static str) -> Response<Body> {
+fn json_response(text: &'static str) -> Response<Body> {
     let mut answer = Response::new(Body::from(text));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     *answer.status_mut() = StatusCode::OK;
     answer
-}
-
-impl tower_service::Service<Request<Body>> for OwnEndpoint {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let endpoint = self.clone();
-        Box::pin(async move {
-            let answered = endpoint.answer(request).await;
-            Ok(answered.unwrap_or_else(|problem| response::refused(&endpoint.ground, &problem)))
-        })
-    }
 }

@@ -1,37 +1,31 @@
-//! HTTP API: one route per tool, behind common admission checks.
+//! HTTP API: at least one route for every tool, behind common admission checks.
 //!
-//! `route` is the table of routes, from which the router (`app`) and the OpenAPI document (`openapi`) are
-//! generated. A request passes admission in `gate` (Host, Origin, token, rate limit), is handled by its
-//! `endpoint`, and leaves as an `answer` or a `problem`. `server` owns the sockets. Live events and MCP are
-//! mounted by the code that starts the server.
+//! `route` is the table of these routes; the router (`app`) and the OpenAPI document (`openapi`) are generated
+//! from it. `builtin_routes` adds health checks, metrics and the OpenAPI document. `admission`, the middleware
+//! in front of all routes, checks Host, Origin, token and rate limit. Then the `route_endpoint` handles the
+//! request and returns a `response` or a `problem`. `server` owns the sockets. The code that starts the
+//! server mounts live events and MCP.
 
 mod admission;
 mod app;
-mod background_services;
-pub mod body;
 mod builtin_routes;
-mod endpoint;
-mod etag;
-pub mod host;
-mod input;
-pub mod listen;
-pub mod log;
 pub mod openapi;
 mod options;
-mod path_encoding;
 pub mod problem;
-pub mod rate_limit;
-mod request_id;
+mod request;
+pub(crate) mod request_language;
 mod response;
 mod route;
+mod route_endpoint;
 mod server;
 mod server_state;
-pub mod tls;
 
-pub use admission::{Peer, is_page};
-pub use app::App;
-pub use background_services::Live;
-pub use listen::{Listen, Listener};
-pub use options::Options;
-pub use server::Server;
-pub use server_state::Closing;
+pub use admission::{ConnectionPeer, host_allow_list, is_web_page_path, rate_limit};
+pub use app::HttpApp;
+pub use options::ServerOptions;
+pub use request::body;
+pub use server::background_services::BackgroundServices;
+pub use server::listen::{BoundListener, ListenAddress};
+pub use server::write_timeout::WriteTimeoutStream;
+pub use server::{HttpServer, listen, server_log, tls};
+pub use server_state::GracefulShutdown;

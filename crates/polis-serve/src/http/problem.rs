@@ -1,7 +1,7 @@
 //! HTTP errors as `application/problem+json` (RFC 9457), with the same error codes as all other surfaces.
 //!
-//! One table maps error codes to status codes. The causes of a failure go to the server log and never into
-//! the response.
+//! One table maps error codes to status codes ([`status_for_code`]). The causes of a failure go to the server
+//! log and never into the response.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -9,93 +9,101 @@ use std::time::Duration;
 use axum::body::Body;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, Response, StatusCode};
-use polis_core::{Code, Details, Kind, Refusal, Timestamp};
+use polis_core::refusal::Reason;
+use polis_core::{Refusal, RefusalCode, RefusalDetails, RefusalKind, Timestamp};
+use polis_i18n::{RefusalText, Surface, UiLanguage, describe_code, render_reason};
 use polis_ops::OpError;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::route::hint_for_api;
+use super::request_language::{request_language, set_language_headers};
+use crate::refusal_tables::HttpRefusal;
 
 /// Media type of problem documents.
-pub const MEDIA_TYPE: &str = "application/problem+json";
+pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
 /// Prefix of the error code in a problem's `type`.
-pub(crate) const TYPE: &str = "urn:polis:problem:";
+pub(crate) const PROBLEM_TYPE_PREFIX: &str = "urn:polis:problem:";
 
 /// An error to be sent as a response.
 #[derive(Debug)]
-pub struct Problem {
+pub struct HttpProblem {
     error: Box<OpError>,
     status: StatusCode,
-    wait: Option<Duration>,
+    retry_after: Option<Duration>,
     allow: Option<HeaderValue>,
 }
 
 /// Returns the status of an error code.
-pub fn status_of(code: Code) -> StatusCode {
+pub fn status_for_code(code: RefusalCode) -> StatusCode {
     use StatusCode as S;
     match code {
-        Code::RequestTooLarge | Code::BoardTooLarge | Code::FileTooLarge => S::PAYLOAD_TOO_LARGE,
-        Code::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
-        Code::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
+        RefusalCode::RequestTooLarge | RefusalCode::BoardTooLarge | RefusalCode::FileTooLarge => {
+            S::PAYLOAD_TOO_LARGE
+        }
+        RefusalCode::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
+        RefusalCode::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
         // A command that timed out. Not 408, after which clients may retry automatically.
-        Code::IdempotencyKeyReused | Code::CommandTimeout => S::UNPROCESSABLE_ENTITY,
-        Code::Unauthorized => S::UNAUTHORIZED,
-        Code::BoardLocked | Code::FileBusy => S::LOCKED,
-        Code::RateLimited => S::TOO_MANY_REQUESTS,
-        Code::RequestTimeout => S::REQUEST_TIMEOUT,
-        Code::StoreBusy
-        | Code::StoreUnavailable
-        | Code::StoreReadOnly
-        | Code::StoreFull
-        | Code::StoreTooNew
-        | Code::CommitUnknown => S::SERVICE_UNAVAILABLE,
+        RefusalCode::IdempotencyKeyReused | RefusalCode::CommandTimeout => S::UNPROCESSABLE_ENTITY,
+        RefusalCode::Unauthorized => S::UNAUTHORIZED,
+        RefusalCode::BoardLocked | RefusalCode::FileBusy => S::LOCKED,
+        RefusalCode::RateLimited => S::TOO_MANY_REQUESTS,
+        RefusalCode::RequestTimeout => S::REQUEST_TIMEOUT,
+        RefusalCode::StoreBusy
+        | RefusalCode::StoreUnavailable
+        | RefusalCode::StoreReadOnly
+        | RefusalCode::StoreFull
+        | RefusalCode::StoreTooNew
+        | RefusalCode::CommitUnknown => S::SERVICE_UNAVAILABLE,
         other => match other.kind() {
-            Kind::Internal => S::INTERNAL_SERVER_ERROR,
-            Kind::Invalid => S::BAD_REQUEST,
-            Kind::Forbidden => S::FORBIDDEN,
-            Kind::NotFound => S::NOT_FOUND,
-            Kind::Conflict => S::CONFLICT,
-            Kind::Busy => S::SERVICE_UNAVAILABLE,
+            RefusalKind::Internal => S::INTERNAL_SERVER_ERROR,
+            RefusalKind::Invalid => S::BAD_REQUEST,
+            RefusalKind::Forbidden => S::FORBIDDEN,
+            RefusalKind::NotFound => S::NOT_FOUND,
+            RefusalKind::Conflict => S::CONFLICT,
+            RefusalKind::Busy => S::SERVICE_UNAVAILABLE,
         },
     }
 }
 
 /// Returns whether a code means that a resource is not at the expected version or hash.
-fn is_mismatch(code: Code) -> bool {
+fn is_version_mismatch(code: RefusalCode) -> bool {
     matches!(
         code,
-        Code::VersionMismatch | Code::VersionConflict | Code::HashMismatch | Code::FileExists
+        RefusalCode::VersionMismatch
+            | RefusalCode::VersionConflict
+            | RefusalCode::HashMismatch
+            | RefusalCode::FileExists
     )
 }
 
 /// Returns the status of an error code in the response to a conditional or unconditional request.
-pub(crate) fn status_in(code: Code, conditional: bool) -> StatusCode {
+pub(crate) fn status_for_operation_error(code: RefusalCode, conditional: bool) -> StatusCode {
     match code {
-        code if conditional && is_mismatch(code) => StatusCode::PRECONDITION_FAILED,
+        code if conditional && is_version_mismatch(code) => StatusCode::PRECONDITION_FAILED,
         // The request arrived, but the operation timed out. Not 408: clients may retry that automatically,
         // and it is unknown what was carried out.
-        Code::RequestTimeout => StatusCode::SERVICE_UNAVAILABLE,
-        code => status_of(code),
+        RefusalCode::RequestTimeout => StatusCode::SERVICE_UNAVAILABLE,
+        code => status_for_code(code),
     }
 }
 
-/// A problem document.
+/// JSON body of a problem response (RFC 9457).
 #[derive(Debug, Serialize)]
-struct Document<'a> {
+struct ProblemDocument<'a> {
     r#type: String,
     title: &'a str,
     status: u16,
     detail: &'a str,
-    code: Code,
+    code: RefusalCode,
     #[serde(skip_serializing_if = "str::is_empty")]
     hint: &'a str,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    details: Option<&'a Details>,
+    details: Option<&'a RefusalDetails>,
 }
 
-impl Problem {
+impl HttpProblem {
     /// Returns the error code.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> RefusalCode {
         self.error.code()
     }
 
@@ -113,40 +121,31 @@ impl Problem {
 
     /// Sets the time after which to retry (`Retry-After`).
     #[must_use]
-    pub fn after(mut self, wait: Duration) -> Self {
-        self.wait = Some(wait);
+    pub fn with_retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
         self
     }
 
     /// Creates a 405 problem; `allow` lists the methods of the path.
-    pub(crate) fn method(allow: &HeaderValue) -> Self {
-        let refusal = Refusal::new(
-            Code::MethodNotAllowed,
-            "This address does not take this method.",
-            "use one of those in the Allow header; /v1/openapi.json describes every address",
-        );
+    pub(crate) fn method_not_allowed(allow: &HeaderValue) -> Self {
+        let refusal = Refusal::from(HttpRefusal::MethodNotAllowed);
         let mut problem = Self::from(refusal);
         problem.allow = Some(allow.clone());
         problem
     }
 
     /// Creates a 404 problem for an unknown path.
-    pub fn no_route() -> Self {
-        Refusal::new(
-            Code::RouteNotFound,
-            "There is nothing at this address.",
-            "look at /v1/openapi.json; a board's name or a path is one segment, with / as %2F",
-        )
-        .into()
+    pub fn route_not_found() -> Self {
+        Refusal::from(HttpRefusal::NoRoute).into()
     }
 
     /// Builds the response. `now` (milliseconds) is needed to compute `Retry-After` from the expiry of a
     /// lock.
-    pub fn answer(&self, now: i64) -> Response<Body> {
-        let mut answer = written(&self.error, self.status);
+    pub fn to_response(&self, now: i64) -> Response<Body> {
+        let mut answer = build_problem_response(&self.error, self.status, request_language());
         let headers = answer.headers_mut();
-        let details = self.error.document().error.details;
-        if let Some(wait) = self.retry_after(details, now) {
+        let details = self.error.details();
+        if let Some(wait) = self.retry_after_seconds(details, now) {
             headers.insert(RETRY_AFTER, HeaderValue::from(wait));
         }
         if let Some(allow) = &self.allow {
@@ -156,14 +155,14 @@ impl Problem {
     }
 
     /// Returns `Retry-After` in whole seconds, for statuses after which a retry makes sense.
-    fn retry_after(&self, details: Option<&Details>, now: i64) -> Option<u64> {
+    fn retry_after_seconds(&self, details: Option<&RefusalDetails>, now: i64) -> Option<u64> {
         let until = match details {
-            Some(Details::Locked { expires_at, .. }) => Timestamp::millis(expires_at),
+            Some(RefusalDetails::Locked { expires_at, .. }) => Timestamp::millis(expires_at),
             _ => None,
         };
         let locked = until
             .map(|until| Duration::from_millis(until.saturating_sub(now).max(0).unsigned_abs()));
-        let wait = self.wait.or(locked);
+        let wait = self.retry_after.or(locked);
         let busy = matches!(
             self.status,
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::LOCKED
@@ -176,17 +175,18 @@ impl Problem {
     }
 }
 
-/// What went wrong, for the server log; never sent to the client.
+/// Error code and causes for the server log; never sent to the client.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
-    pub(crate) code: Code,
+pub(crate) struct LoggedError {
+    pub(crate) code: RefusalCode,
     /// The message and its chain of causes, for server errors.
-    pub(crate) causes: Option<String>,
+    pub(crate) error_chain: Option<String>,
 }
 
 /// Builds the response to an error, with the status of its code.
-pub fn response(error: &OpError) -> Response<Body> {
-    let mut answer = written(error, status_of(error.code()));
+pub fn error_response(error: &OpError) -> Response<Body> {
+    let mut answer =
+        build_problem_response(error, status_for_code(error.code()), request_language());
     if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
         answer
             .headers_mut()
@@ -195,35 +195,36 @@ pub fn response(error: &OpError) -> Response<Body> {
     answer
 }
 
-fn written(error: &OpError, status: StatusCode) -> Response<Body> {
-    let told = error.document().error;
-    let hint = hint_for_api(told.hint);
-    let document = Document {
-        r#type: format!("{TYPE}{}", told.code),
-        title: told.code.about(),
+fn build_problem_response(error: &OpError, status: StatusCode, lang: UiLanguage) -> Response<Body> {
+    let code = error.code();
+    let RefusalText { message, hint } = error.render(Surface::Http, lang);
+    let document = ProblemDocument {
+        r#type: format!("{PROBLEM_TYPE_PREFIX}{code}"),
+        title: describe_code(code, lang),
         status: status.as_u16(),
-        detail: told.message,
-        code: told.code,
+        detail: &message,
+        code,
         hint: &hint,
-        details: told.details,
+        details: error.details(),
     };
     let body = serde_json::to_vec(&document).unwrap_or_default();
     let mut answer = Response::new(Body::from(body));
     *answer.status_mut() = status;
     let headers = answer.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
+    set_language_headers(headers, lang);
     if status == StatusCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    answer.extensions_mut().insert(Told {
-        code: told.code,
-        causes: status.is_server_error().then(|| causes(error)),
+    answer.extensions_mut().insert(LoggedError {
+        code,
+        error_chain: status.is_server_error().then(|| format_error_chain(error)),
     });
     answer
 }
 
-fn causes(error: &OpError) -> String {
-    let mut text = error.to_string();
+fn format_error_chain(error: &OpError) -> String {
+    let mut text = error.render(Surface::Cli, UiLanguage::En).message;
     let mut cause = match error {
         OpError::Refused(_) => None,
         OpError::Failed(failed) => failed.source(),
@@ -236,43 +237,75 @@ fn causes(error: &OpError) -> String {
     text
 }
 
-impl From<OpError> for Problem {
+impl From<OpError> for HttpProblem {
     fn from(error: OpError) -> Self {
         Self {
-            status: status_of(error.code()),
+            status: status_for_code(error.code()),
             error: Box::new(error),
-            wait: None,
+            retry_after: None,
             allow: None,
         }
     }
 }
 
-impl From<Refusal> for Problem {
+impl From<Refusal> for HttpProblem {
     fn from(refusal: Refusal) -> Self {
         OpError::from(refusal).into()
     }
 }
 
-/// Rebuilds the problem response from a stored error document, identical to the original response.
-pub(crate) fn of_document(document: &Value, conditional: bool) -> Option<Response<Body>> {
-    let error = document.get("error")?.as_object()?;
-    let name = error.get("code")?.as_str()?;
-    let code = Code::ALL.iter().find(|code| code.as_str() == name)?;
-    let status = status_in(*code, conditional);
-    let mut problem = serde_json::Map::new();
-    problem.insert("type".to_owned(), format!("{TYPE}{code}").into());
-    problem.insert("title".to_owned(), code.about().into());
-    problem.insert("status".to_owned(), status.as_u16().into());
-    for (field, value) in error {
-        let field = if field == "message" { "detail" } else { field };
-        problem.insert(field.to_owned(), value.clone());
-    }
+/// Rebuilds the problem response from a stored error document, identical to the original response; `None` if
+/// the document is not an error.
+pub(crate) fn problem_from_stored_document(
+    document: &Value,
+    conditional: bool,
+) -> Option<Response<Body>> {
+    let lang = request_language();
+    let (status, problem) = stored_problem(document, conditional, lang)?;
     let mut answer = Response::new(Body::from(Value::Object(problem).to_string()));
     *answer.status_mut() = status;
-    answer
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
+    set_language_headers(headers, lang);
     Some(answer)
+}
+
+/// Returns the status and the problem document of a stored error.
+fn stored_problem(
+    document: &Value,
+    conditional: bool,
+    lang: UiLanguage,
+) -> Option<(StatusCode, Map<String, Value>)> {
+    let error = document.get("error")?.as_object()?;
+    let code = RefusalCode::from_name(error.get("code")?.as_str()?)?;
+    let status = status_for_operation_error(code, conditional);
+    let mut problem = Map::new();
+    problem.insert(
+        "type".to_owned(),
+        format!("{PROBLEM_TYPE_PREFIX}{code}").into(),
+    );
+    problem.insert("title".to_owned(), describe_code(code, lang).into());
+    problem.insert("status".to_owned(), status.as_u16().into());
+    for (field, value) in error {
+        match field.as_str() {
+            // Versions that stored the rendered text.
+            "message" => {
+                problem.insert("detail".to_owned(), value.clone());
+            }
+            "reason" => {
+                let reason: Reason = serde_json::from_value(value.clone()).ok()?;
+                let RefusalText { message, hint } = render_reason(&reason, Surface::Http, lang);
+                problem.insert("detail".to_owned(), message.into());
+                if !hint.is_empty() {
+                    problem.insert("hint".to_owned(), hint.into());
+                }
+            }
+            field => {
+                problem.insert(field.to_owned(), value.clone());
+            }
+        }
+    }
+    Some((status, problem))
 }
 
 #[cfg(test)]
@@ -281,9 +314,9 @@ mod tests {
     use polis_ops::PortError;
 
     #[test]
-    fn every_code_has_a_status_of_an_error() {
-        for code in Code::ALL {
-            let status = status_of(*code);
+    fn every_error_code_has_an_error_status() {
+        for code in RefusalCode::ALL {
+            let status = status_for_code(*code);
             assert!(
                 status.is_client_error() || status.is_server_error(),
                 "{code}"
@@ -292,24 +325,52 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_for_the_operator_alone() {
+    fn error_chain_is_logged_but_not_sent() {
         let failed = PortError::internal("Reading", "/var/secret: no such file");
-        let problem = Problem::from(OpError::from(failed));
-        let mut answer = problem.answer(0);
-        let told = answer.extensions_mut().remove::<Told>().unwrap();
-        assert!(told.causes.unwrap().contains("/var/secret"));
+        let problem = HttpProblem::from(OpError::from(failed));
+        let mut answer = problem.to_response(0);
+        let logged = answer.extensions_mut().remove::<LoggedError>().unwrap();
+        assert!(logged.error_chain.unwrap().contains("/var/secret"));
         assert!(!format!("{answer:?}").contains("secret"));
         assert_eq!(problem.status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 
     #[test]
-    fn a_lock_says_when_it_ends() {
-        let locked = Refusal::new(Code::BoardLocked, "Locked.", "wait").with(Details::Locked {
-            holder: "a".to_owned(),
-            expires_at: Timestamp::from_millis(14_200),
+    fn locked_board_sets_retry_after() {
+        let locked = Refusal::new(RefusalCode::BoardLocked, Reason::new("board-locked"))
+            .with_details(RefusalDetails::Locked {
+                holder: "a".to_owned(),
+                expires_at: Timestamp::from_millis(14_200),
+            });
+        let problem = HttpProblem::from(locked);
+        assert_eq!(problem.to_response(10_000).headers()[RETRY_AFTER], "5");
+        assert_eq!(problem.to_response(20_000).headers()[RETRY_AFTER], "1");
+    }
+
+    #[test]
+    fn stored_errors_of_all_versions_are_replayed() {
+        let stored = [
+            // Stored by versions that rendered the text before they stored it.
+            serde_json::json!({ "error": {
+                "code": "task_not_found",
+                "message": "Task #7 not found.",
+                "hint": "list the tasks with `GET /v1/tasks`",
+            }}),
+            serde_json::json!({ "error": {
+                "code": "task_not_found",
+                "reason": { "id": "task-not-found", "args": [["id", { "text": "7" }]] },
+            }}),
+        ];
+        let refusal = Refusal::from(polis_core::refusal::TaskRefusal::NotFound {
+            id: "7".parse().unwrap(),
         });
-        let problem = Problem::from(locked);
-        assert_eq!(problem.answer(10_000).headers()[RETRY_AFTER], "5");
-        assert_eq!(problem.answer(20_000).headers()[RETRY_AFTER], "1");
+        let encoded = serde_json::to_value(&refusal.reason).unwrap();
+        assert_eq!(stored[1]["error"]["reason"], encoded);
+        for document in stored {
+            let (status, problem) = stored_problem(&document, false, UiLanguage::En).unwrap();
+            assert_eq!(status, StatusCode::NOT_FOUND);
+            assert_eq!(problem["detail"], "Task #7 not found.");
+            assert_eq!(problem["hint"], "list the tasks with `GET /v1/tasks`");
+        }
     }
 }

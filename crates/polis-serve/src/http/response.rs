@@ -1,5 +1,7 @@
-//! Builds HTTP responses from tool results: JSON body, ETag and 304, gzip, `Location`, and the `Link` header
-//! of paginated lists. Refusals become `application/problem+json`.
+//! Builds HTTP responses from tool results, new or replayed (repeated idempotency key): JSON body, ETag and
+//! 304, gzip, `Location`, and the `Link` header to the next page. Refusals are built by `problem`.
+//!
+//! [`remove_schema_params`] removes a route's hidden parameters from an input schema.
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -11,20 +13,20 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use polis_ops::{OpError, PortError};
 use serde_json::{Map, Value};
 
-use super::problem::{self, Problem};
-use super::route::{Etag, Route, Verb};
-use super::server_state::Ground;
-use super::{body, etag, path_encoding};
+use super::problem::{self, HttpProblem};
+use super::request::{body, etag, url_encoding};
+use super::route::{ApiRoute, EtagSource, RouteMethod};
+use super::server_state::ServerState;
 
 /// Initial buffer capacity in bytes; most responses fit.
-const USUAL: usize = 512;
+const INITIAL_BUFFER_BYTES: usize = 512;
 /// Response header that marks a replayed response of an earlier request with the same idempotency key.
-pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Result of a tool call, with the request it answers.
+/// Result of a tool call, with the request that made it.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
-    pub(crate) route: &'static Route,
+pub(crate) struct HttpToolResult<'a> {
+    pub(crate) route: &'static ApiRoute,
     pub(crate) parts: &'a Parts,
     pub(crate) document: Value,
     pub(crate) replayed: bool,
@@ -33,70 +35,76 @@ pub(crate) struct Said<'a> {
 }
 
 /// Builds the response to a successful tool call, or to a replayed one.
-pub(crate) async fn given(said: Said<'_>) -> Result<Response<Body>, Problem> {
-    if said.replayed
-        && let Some(refused) = problem::of_document(&said.document, said.conditional)
+pub(crate) async fn tool_response(
+    result: HttpToolResult<'_>,
+) -> Result<Response<Body>, HttpProblem> {
+    if result.replayed
+        && let Some(refused) =
+            problem::problem_from_stored_document(&result.document, result.conditional)
     {
-        return Ok(replayed(refused));
+        return Ok(mark_replayed(refused));
     }
-    let tag = said.route.etag.and_then(|etag| tag(etag, &said.document));
+    let tag = result
+        .route
+        .etag_source
+        .and_then(|etag| document_etag(etag, &result.document));
     if let Some(tag) = &tag
-        && said.route.method == Verb::Get
-        && has_it(said.parts, tag)
+        && result.route.method == RouteMethod::Get
+        && is_not_modified(result.parts, tag)
     {
         let mut answer = Response::new(Body::empty());
         *answer.status_mut() = StatusCode::NOT_MODIFIED;
-        tagged(&mut answer, tag, false);
+        set_etag_headers(&mut answer, tag, false);
         return Ok(answer);
     }
     // Most responses fit without reallocating.
-    let mut bytes = Vec::with_capacity(USUAL);
-    serde_json::to_writer(&mut bytes, &said.document).map_err(|error| {
-        Problem::from(OpError::from(PortError::internal(
-            "Writing the answer",
+    let mut bytes = Vec::with_capacity(INITIAL_BUFFER_BYTES);
+    serde_json::to_writer(&mut bytes, &result.document).map_err(|error| {
+        HttpProblem::from(OpError::from(PortError::internal(
+            "Writing the response",
             error,
         )))
     })?;
     let bytes = Bytes::from(bytes);
-    let packed = if body::takes_gzip(&said.parts.headers) {
-        body::gzip(&bytes).await
+    let compressed = if body::accepts_gzip(&result.parts.headers) {
+        body::compress_gzip(&bytes).await
     } else {
         None
     };
-    let gzip = packed.is_some();
-    let mut answer = Response::new(Body::from(packed.unwrap_or(bytes)));
-    *answer.status_mut() = StatusCode::from_u16(said.route.status).unwrap_or(StatusCode::OK);
+    let gzip = compressed.is_some();
+    let mut answer = Response::new(Body::from(compressed.unwrap_or(bytes)));
+    *answer.status_mut() = StatusCode::from_u16(result.route.status).unwrap_or(StatusCode::OK);
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if gzip {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
-    if let Some(location) = location(said.route, &said.document) {
+    if let Some(location) = location_header(result.route, &result.document) {
         headers.insert(LOCATION, location);
     }
-    if let Some(link) = next_page(said.route, said.parts, &said.document) {
+    if let Some(link) = next_page_link(result.route, result.parts, &result.document) {
         headers.insert(LINK, link);
     }
     match &tag {
-        Some(tag) => tagged(&mut answer, tag, gzip),
+        Some(tag) => set_etag_headers(&mut answer, tag, gzip),
         None => {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
     }
-    Ok(if said.replayed {
-        replayed(answer)
+    Ok(if result.replayed {
+        mark_replayed(answer)
     } else {
         answer
     })
 }
 
 /// Builds the response to a refused or failed request.
-pub(crate) fn refused(ground: &Ground, problem: &Problem) -> Response<Body> {
-    problem.answer(ground.polis.clock.now_millis())
+pub(crate) fn problem_response(state: &ServerState, problem: &HttpProblem) -> Response<Body> {
+    problem.to_response(state.app.clock.now_millis())
 }
 
-/// Removes parameters from a schema.
-pub(crate) fn hide(schema: &mut Map<String, Value>, names: &[&str]) {
+/// Removes parameters from an input schema: those that a route hides or takes from elsewhere.
+pub(crate) fn remove_schema_params(schema: &mut Map<String, Value>, names: &[&str]) {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|name, _| !names.contains(&name.as_str()));
     }
@@ -105,15 +113,15 @@ pub(crate) fn hide(schema: &mut Map<String, Value>, names: &[&str]) {
     }
 }
 
-fn replayed(mut answer: Response<Body>) -> Response<Body> {
+fn mark_replayed(mut answer: Response<Body>) -> Response<Body> {
     let headers = answer.headers_mut();
-    headers.insert(REPLAYED, HeaderValue::from_static("true"));
+    headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     answer
 }
 
-fn tagged(answer: &mut Response<Body>, tag: &str, gzip: bool) {
+fn set_etag_headers(answer: &mut Response<Body>, tag: &str, gzip: bool) {
     let headers = answer.headers_mut();
-    if let Ok(value) = HeaderValue::try_from(etag::header(tag, gzip)) {
+    if let Ok(value) = HeaderValue::try_from(etag::etag_header_value(tag, gzip)) {
         headers.insert(ETAG, value);
     }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
@@ -125,59 +133,60 @@ fn tagged(answer: &mut Response<Body>, tag: &str, gzip: bool) {
 
 /// Returns the ETag of a response. Returns `None` if the field is missing; a part of a file, for example, has
 /// no hash.
-fn tag(etag: Etag, document: &Value) -> Option<String> {
+fn document_etag(etag: EtagSource, document: &Value) -> Option<String> {
     let text = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(switch) => Some(switch.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     };
-    let version = text(document.get(etag.field)?)?;
-    let aside: Vec<String> = etag
-        .aside
+    let version = text(document.get(etag.version_field)?)?;
+    let extra: Vec<String> = etag
+        .extra_fields
         .iter()
         .filter_map(|field| text(document.get(field)?))
         .collect();
-    let aside: Vec<&str> = aside.iter().map(String::as_str).collect();
-    Some(etag::tag(&version, &aside))
+    let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
+    Some(etag::format_etag(&version, &extra))
 }
 
 /// Returns whether the client already has this version (`If-None-Match`).
-fn has_it(parts: &Parts, tag: &str) -> bool {
+fn is_not_modified(parts: &Parts, tag: &str) -> bool {
     let mut headers = parts.headers.get_all(IF_NONE_MATCH).iter();
     headers.any(|header| {
-        let tags = header.to_str().ok().and_then(etag::parse);
-        tags.is_some_and(|tags| etag::has(&tags, tag))
+        let tags = header.to_str().ok().and_then(etag::parse_etag_condition);
+        tags.is_some_and(|tags| etag::matches_weakly(&tags, tag))
     })
 }
 
 /// Returns the `Location` of a created resource.
-fn location(route: &Route, document: &Value) -> Option<HeaderValue> {
-    let (before, rest) = route.location?.split_once('{')?;
+fn location_header(route: &ApiRoute, document: &Value) -> Option<HeaderValue> {
+    let (before, rest) = route.location_template?.split_once('{')?;
     let field = document.get(rest.strip_suffix('}')?)?.as_str()?;
     let field = percent_encoding::utf8_percent_encode(field, percent_encoding::NON_ALPHANUMERIC);
     HeaderValue::try_from(format!("{before}{field}")).ok()
 }
 
 /// Query parameter of lists that are paginated backwards.
-const BACKWARDS: &str = "before";
+const BACKWARD_PAGE_PARAM: &str = "before";
 
 /// Returns the `Link` header to the next page.
-fn next_page(route: &Route, parts: &Parts, document: &Value) -> Option<HeaderValue> {
-    let asked = parts.uri.query().unwrap_or_default();
+fn next_page_link(route: &ApiRoute, parts: &Parts, document: &Value) -> Option<HeaderValue> {
+    let original_query = parts.uri.query().unwrap_or_default();
     // A list that is paginated backwards continues backwards.
-    let backwards =
-        path_encoding::pairs(asked).any(|pair| pair.is_ok_and(|(name, _)| name == BACKWARDS));
-    let parameter = match backwards {
-        true => BACKWARDS,
-        false => route.page?,
+    let backwards = url_encoding::parse_query_pairs(original_query)
+        .any(|pair| pair.is_ok_and(|(name, _)| name == BACKWARD_PAGE_PARAM));
+    let parameter = if backwards {
+        BACKWARD_PAGE_PARAM
+    } else {
+        route.page_param?
     };
     let next = match document.get("next")? {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         _ => return None,
     };
-    let query = path_encoding::with(asked, parameter, &next);
+    let query = url_encoding::replace_query_param(original_query, parameter, &next);
     let link = format!("<{}?{query}>; rel=\"next\"", parts.uri.path());
     HeaderValue::try_from(link).ok()
 }

@@ -4,19 +4,19 @@
 use std::collections::BTreeSet;
 
 use polis_core::board::BoardName;
-use polis_core::token::{Access, Area};
-use polis_core::workspace::file::{EntryType, ListFiles};
+use polis_core::token::{AccessLevel, OperationArea};
+use polis_core::workspace::file_tools::{FileEntryType, ListFilesParams};
 use polis_core::{AgentStatus, TaskStatus};
-use polis_ops::op::{self, Desk, ListAgents, ListBoards, TaskList};
-use polis_ops::{OpError, Polis};
+use polis_ops::op::{self, ListAgentsParams, ListBoardsParams, TaskListParams};
+use polis_ops::{App, OpError};
 use rmcp::model::{CompletionInfo, Reference};
 
 use super::prompts;
-use crate::identity::Identity;
+use crate::caller_identity::CallerIdentity;
 
-/// What can be completed.
+/// Kind of value to complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum CompletionKind {
     Role,
     Agent,
     Task,
@@ -25,15 +25,15 @@ enum What {
     File,
 }
 
-impl What {
-    fn of(reference: &Reference, argument: &str) -> Option<Self> {
+impl CompletionKind {
+    fn from_reference(reference: &Reference, argument: &str) -> Option<Self> {
         match reference {
-            Reference::Prompt(prompt) if !prompts::has(&prompt.name, argument) => None,
+            Reference::Prompt(prompt) if !prompts::has_argument(&prompt.name, argument) => None,
             Reference::Prompt(_) => match argument {
-                prompts::ROLE => Some(Self::Role),
-                prompts::TASK => Some(Self::Task),
-                prompts::TO => Some(Self::Agent),
-                prompts::BOARD => Some(Self::Whiteboard),
+                prompts::ROLE_ARGUMENT => Some(Self::Role),
+                prompts::TASK_ARGUMENT => Some(Self::Task),
+                prompts::AGENT_ARGUMENT => Some(Self::Agent),
+                prompts::BOARD_ARGUMENT => Some(Self::Whiteboard),
                 _ => None,
             },
             Reference::Resource(resource) => {
@@ -51,116 +51,128 @@ impl What {
         }
     }
 
-    fn area(self) -> Area {
+    fn area(self) -> OperationArea {
         match self {
-            Self::Role | Self::Agent => Area::Agents,
-            Self::Task => Area::Tasks,
-            Self::Whiteboard => Area::Boards,
-            Self::Blackboard => Area::Blackboard,
-            Self::File => Area::Files,
+            Self::Role | Self::Agent => OperationArea::Agents,
+            Self::Task => OperationArea::Tasks,
+            Self::Whiteboard => OperationArea::Boards,
+            Self::Blackboard => OperationArea::Blackboard,
+            Self::File => OperationArea::Files,
         }
     }
 }
 
 /// Returns completions. Unknown arguments and callers without read access get an empty list, not an error.
-pub(crate) async fn complete(
-    polis: &Polis,
-    identity: &Identity,
+pub(crate) async fn complete_argument(
+    app: &App,
+    identity: &CallerIdentity,
     reference: &Reference,
     argument: &str,
     typed: &str,
 ) -> Result<CompletionInfo, OpError> {
-    let found = match What::of(reference, argument) {
-        Some(what) if identity.scopes.allow(what.area(), Access::Read) => {
-            find(polis, identity, what, typed).await?
+    let found = match CompletionKind::from_reference(reference, argument) {
+        Some(kind) if identity.scopes.allows(kind.area(), AccessLevel::Read) => {
+            find_completions(app, identity, kind, typed).await?
         }
         _ => Vec::new(),
     };
-    Ok(bounded(found))
+    Ok(truncate_completions(found))
 }
 
 /// Truncates to the protocol's maximum and reports the total.
-fn bounded(mut found: Vec<String>) -> CompletionInfo {
+fn truncate_completions(mut found: Vec<String>) -> CompletionInfo {
     let total = u32::try_from(found.len()).ok();
     let more = found.len() > CompletionInfo::MAX_VALUES;
     found.truncate(CompletionInfo::MAX_VALUES);
     CompletionInfo::with_pagination(found, total, more).unwrap_or_default()
 }
 
-async fn find(
-    polis: &Polis,
-    identity: &Identity,
-    what: What,
+async fn find_completions(
+    app: &App,
+    identity: &CallerIdentity,
+    kind: CompletionKind,
     typed: &str,
 ) -> Result<Vec<String>, OpError> {
     let agent = &identity.agent;
     let typed = typed.trim();
-    let begins = |name: &String| name.to_lowercase().starts_with(&typed.to_lowercase());
-    match what {
-        What::Role => {
-            let agents = active(polis).await?;
-            let named = polis.settings.roles.iter().map(str::to_owned);
-            let roles: BTreeSet<String> = named.chain(agents.into_iter().map(|a| a.role)).collect();
-            Ok(roles.into_iter().filter(begins).collect())
+    let has_prefix = |name: &String| name.to_lowercase().starts_with(&typed.to_lowercase());
+    match kind {
+        CompletionKind::Role => {
+            let agents = active_agents(app).await?;
+            let configured = app.settings.roles.iter().map(str::to_owned);
+            let roles: BTreeSet<String> = configured
+                .chain(agents.into_iter().map(|a| a.role))
+                .collect();
+            Ok(roles.into_iter().filter(has_prefix).collect())
         }
-        What::Agent => {
-            let agents = active(polis).await?;
+        CompletionKind::Agent => {
+            let agents = active_agents(app).await?;
             let ids = agents.into_iter().map(|agent| agent.id.to_string());
-            Ok(ids.filter(begins).collect())
+            Ok(ids.filter(has_prefix).collect())
         }
-        What::Task => tasks(polis, typed).await,
-        What::Whiteboard | What::Blackboard => {
-            let all = op::list_boards(polis, agent, &ListBoards::default()).await?;
+        CompletionKind::Task => complete_tasks(app, typed).await,
+        CompletionKind::Whiteboard | CompletionKind::Blackboard => {
+            let all = op::list_boards(&app.request(agent), &ListBoardsParams::default()).await?;
             let names = all.boards.iter().filter_map(|entry| {
-                match (BoardName::from_stored(&entry.board)?, what) {
-                    (BoardName::Blackboard(path), What::Blackboard) => Some(path.to_string()),
-                    (BoardName::Blackboard(_), _) | (_, What::Blackboard) => None,
+                match (BoardName::from_stored(&entry.board)?, kind) {
+                    (BoardName::Blackboard(path), CompletionKind::Blackboard) => {
+                        Some(path.to_string())
+                    }
+                    (BoardName::Blackboard(_), _) | (_, CompletionKind::Blackboard) => None,
                     (board, _) => Some(board.to_string()),
                 }
             });
-            Ok(names.filter(begins).collect())
+            Ok(names.filter(has_prefix).collect())
         }
-        What::File => files(polis, identity, typed).await,
+        CompletionKind::File => complete_files(app, identity, typed).await,
     }
 }
 
-async fn active(polis: &Polis) -> Result<Vec<polis_core::Agent>, OpError> {
-    let mut agents = op::list_agents(polis, &ListAgents::default()).await?.agents;
+async fn active_agents(app: &App) -> Result<Vec<polis_core::Agent>, OpError> {
+    let mut agents = op::list_agents(&app.person_request(), &ListAgentsParams::default())
+        .await?
+        .agents;
     agents.retain(|agent| agent.status == AgentStatus::Active);
     Ok(agents)
 }
 
 /// Returns the numbers of open tasks whose number starts with the typed text or whose title contains it.
-async fn tasks(polis: &Polis, typed: &str) -> Result<Vec<String>, OpError> {
-    let wanted = typed.trim_start_matches('#').to_lowercase();
+async fn complete_tasks(app: &App, typed: &str) -> Result<Vec<String>, OpError> {
+    let search = typed.trim_start_matches('#').to_lowercase();
     let mut found = Vec::new();
     for status in [TaskStatus::InProgress, TaskStatus::Pending] {
-        let ask = TaskList {
+        let params = TaskListParams {
             status: Some(status),
-            ..TaskList::default()
+            ..TaskListParams::default()
         };
-        let page = op::list_tasks(polis, &ask).await?;
-        let meant = page.tasks.into_iter().filter(|task| {
-            task.id.to_string().starts_with(&wanted)
-                || task.subject.to_lowercase().contains(&wanted)
+        let page = op::list_tasks(&app.person_request(), &params).await?;
+        let matching = page.tasks.into_iter().filter(|task| {
+            task.id.to_string().starts_with(&search)
+                || task.subject.to_lowercase().contains(&search)
         });
-        found.extend(meant.map(|task| task.id.to_string()));
+        found.extend(matching.map(|task| task.id.to_string()));
     }
     Ok(found)
 }
 
 /// Returns paths in the directory typed so far.
-async fn files(polis: &Polis, identity: &Identity, typed: &str) -> Result<Vec<String>, OpError> {
-    let (directory, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
-    let ask = ListFiles {
+async fn complete_files(
+    app: &App,
+    identity: &CallerIdentity,
+    typed: &str,
+) -> Result<Vec<String>, OpError> {
+    let (directory, prefix) = typed.rsplit_once('/').unwrap_or(("", typed));
+    let params = ListFilesParams {
         path: Some(directory.to_owned()).filter(|path| !path.is_empty()),
-        ..ListFiles::default()
+        ..ListFilesParams::default()
     };
-    let listed = match op::list_files(polis, Desk::own(&identity.agent), &ask).await {
+    let listed = match op::list_files(&identity.request(app), None, &params).await {
         Ok(listed) => listed,
         // A directory that does not exist or is not accessible has no completions.
         Err(OpError::Refused(_)) => return Ok(Vec::new()),
-        Err(OpError::Failed(failure)) if failure.code.kind() != polis_core::Kind::Internal => {
+        Err(OpError::Failed(failure))
+            if failure.code.kind() != polis_core::RefusalKind::Internal =>
+        {
             return Ok(Vec::new());
         }
         Err(error) => return Err(error),
@@ -168,7 +180,7 @@ async fn files(polis: &Polis, identity: &Identity, typed: &str) -> Result<Vec<St
     let paths = listed.files.into_iter().filter_map(|entry| {
         let name = entry
             .name
-            .strip_prefix(begun)
+            .strip_prefix(prefix)
             .map(|_| entry.name.as_str())?;
         let path = if directory.is_empty() {
             name.to_owned()
@@ -176,9 +188,9 @@ async fn files(polis: &Polis, identity: &Identity, typed: &str) -> Result<Vec<St
             format!("{directory}/{name}")
         };
         match entry.kind {
-            EntryType::Directory => Some(format!("{path}/")),
-            EntryType::File => Some(path),
-            EntryType::Symlink | EntryType::Other => None,
+            FileEntryType::Directory => Some(format!("{path}/")),
+            FileEntryType::File => Some(path),
+            FileEntryType::Symlink | FileEntryType::Other => None,
         }
     });
     Ok(paths.collect())

@@ -1,82 +1,79 @@
-//! Concurrency limit per caller, counted by token or agent.
+//! Concurrency limit per caller: permits for simultaneous calls, commands and streams, by token or agent.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use polis_core::{Code, Refusal};
+use parking_lot::Mutex;
+use polis_core::Refusal;
 
-use crate::identity::Identity;
+use crate::caller_identity::CallerIdentity;
+use crate::refusal_tables::McpRefusal;
 
-/// Counts the concurrent uses of each caller.
+/// Permit pool that limits the concurrent uses of each caller.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    most: usize,
-    /// Plural noun for what is counted, used in the refusal.
-    what: &'static str,
-    inside: Mutex<HashMap<String, usize>>,
+pub(crate) struct CallerConcurrencyLimit {
+    max_per_caller: usize,
+    /// What is counted, as the refusal names it.
+    counted_noun: &'static str,
+    in_use: Mutex<HashMap<String, usize>>,
 }
 
 /// Permit of one use; released when dropped.
 #[derive(Debug)]
-pub(crate) struct Pass {
-    gate: Arc<Gate>,
-    whose: String,
+pub(crate) struct CallerPermit {
+    limit: Arc<CallerConcurrencyLimit>,
+    caller: String,
 }
 
-impl Gate {
-    pub(crate) fn new(most: usize, what: &'static str) -> Arc<Self> {
+impl CallerConcurrencyLimit {
+    pub(crate) fn new(limit: usize, noun: &'static str) -> Arc<Self> {
         Arc::new(Self {
-            most,
-            what,
-            inside: Mutex::default(),
+            max_per_caller: limit,
+            counted_noun: noun,
+            in_use: Mutex::default(),
         })
     }
 
     /// Returns whether no permit is in use.
-    pub(crate) fn is_free(&self) -> bool {
-        let inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.is_empty()
+    pub(crate) fn is_unused(&self) -> bool {
+        let counts = self.in_use.lock();
+        counts.is_empty()
     }
 
     /// Returns a permit. Fails with `RateLimited` if the caller is at its limit.
-    pub(crate) fn enter(self: &Arc<Self>, identity: &Identity) -> Result<Pass, Refusal> {
-        let whose = identity
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        identity: &CallerIdentity,
+    ) -> Result<CallerPermit, Refusal> {
+        let caller = identity
             .token
             .clone()
             .unwrap_or_else(|| identity.agent.to_string());
-        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = inside.entry(whose.clone()).or_default();
-        if *count >= self.most {
-            return Err(Refusal::new(
-                Code::RateLimited,
-                format!(
-                    "You have {} {} at the same time already.",
-                    self.most, self.what
-                ),
-                "wait until one of them has ended",
-            ));
+        let mut counts = self.in_use.lock();
+        let count = counts.entry(caller.clone()).or_default();
+        if *count >= self.max_per_caller {
+            return Err(Refusal::from(McpRefusal::TooManyConcurrent {
+                count: self.max_per_caller,
+                what: self.counted_noun.to_owned(),
+            }));
         }
         *count += 1;
-        drop(inside);
-        Ok(Pass {
-            gate: Arc::clone(self),
-            whose,
+        drop(counts);
+        Ok(CallerPermit {
+            limit: Arc::clone(self),
+            caller,
         })
     }
 }
 
-impl Drop for Pass {
+impl Drop for CallerPermit {
     fn drop(&mut self) {
-        let mut inside = self
-            .gate
-            .inside
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = inside.get_mut(&self.whose) {
+        let mut counts = self.limit.in_use.lock();
+        if let Some(count) = counts.get_mut(&self.caller) {
             *count = count.saturating_sub(1);
             // Only callers with permits in use are kept.
             if *count == 0 {
-                inside.remove(&self.whose);
+                counts.remove(&self.caller);
             }
         }
     }
@@ -85,19 +82,20 @@ impl Drop for Pass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use polis_core::RefusalCode;
 
     #[test]
-    fn each_caller_has_so_many_and_no_more() {
-        let gate = Gate::new(2, "calls");
-        let of = |name: &str| Identity::trusted(name.parse().unwrap());
-        let first = gate.enter(&of("a")).unwrap();
-        let second = gate.enter(&of("a")).unwrap();
-        let refusal = gate.enter(&of("a")).unwrap_err();
-        assert_eq!(refusal.code, Code::RateLimited);
-        assert!(gate.enter(&of("b")).is_ok());
+    fn caller_over_concurrency_limit_is_refused() {
+        let limit = CallerConcurrencyLimit::new(2, "calls");
+        let identity = |name: &str| CallerIdentity::from_trusted_agent(name.parse().unwrap());
+        let first = limit.acquire(&identity("a")).unwrap();
+        let second = limit.acquire(&identity("a")).unwrap();
+        let refusal = limit.acquire(&identity("a")).unwrap_err();
+        assert_eq!(refusal.code, RefusalCode::RateLimited);
+        assert!(limit.acquire(&identity("b")).is_ok());
         drop(first);
-        assert!(gate.enter(&of("a")).is_ok());
+        assert!(limit.acquire(&identity("a")).is_ok());
         drop(second);
-        assert!(gate.inside.lock().unwrap().is_empty());
+        assert!(limit.in_use.lock().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Prepares subscriptions at stdio before the server handles the request.
+//! Wrapper of the MCP server at stdio that prepares `subscriptions/listen` before the server handles it.
 //!
 //! `rmcp` acknowledges `subscriptions/listen` before its server sees it, and changes made in between must not
 //! be lost. So the log position is taken here first. Over HTTP the same happens before the body is read (see
@@ -11,21 +11,21 @@ use rmcp::model::{ClientNotification, ClientRequest, ProtocolVersion, ServerConf
 use rmcp::service::{NotificationContext, RequestContext, Service};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::server::Server;
-use super::subscriptions::Start;
-use super::tool_results;
+use super::mcp_server::McpServer;
+use super::resource::subscriptions::SubscriptionStart;
+use super::tool::tool_results;
 
 /// Wraps a server and prepares its subscription requests.
 #[derive(Debug)]
-pub(crate) struct Door(Server);
+pub(crate) struct ListenService(McpServer);
 
-impl Door {
-    pub(crate) fn new(server: Server) -> Self {
+impl ListenService {
+    pub(crate) fn new(server: McpServer) -> Self {
         Self(server)
     }
 }
 
-impl Service<RoleServer> for Door {
+impl Service<RoleServer> for ListenService {
     async fn handle_request(
         &self,
         request: ClientRequest,
@@ -34,11 +34,11 @@ impl Service<RoleServer> for Door {
         if !matches!(request, ClientRequest::SubscriptionsListenRequest(_)) {
             return self.0.handle_request(request, context).await;
         }
-        let start = Start::of(&self.0.house, &self.0.identity)
+        let start = SubscriptionStart::capture(&self.0.state, &self.0.identity)
             .await
-            .map_err(|error| tool_results::protocol(&error, None))?;
+            .map_err(|error| tool_results::protocol_error(&error, None, self.0.lang()))?;
         let mut server = self.0.clone();
-        server.start = Some(Arc::new(start));
+        server.subscription_start = Some(Arc::new(start));
         server.handle_request(request, context).await
     }
 

@@ -1,45 +1,45 @@
-//! Server state shared by all MCP connections of a process: store, event hub, concurrency limits, sessions,
-//! metrics.
+//! Server state shared by all MCP connections of a process: store, event hub, concurrency limits, HTTP
+//! sessions that have claimed a task, and metrics.
 
 use std::sync::Arc;
 
-use polis_ops::Polis;
+use polis_ops::App;
 
-use super::concurrency_limit::Gate;
-use super::session_keeper::HttpSessions;
+use super::agent_session_renewal::ClaimingHttpSessions;
+use super::concurrency_limit::CallerConcurrencyLimit;
 use crate::events::Hub;
-use crate::metrics::Metrics;
+use crate::metrics::ServerMetrics;
 
-/// Maximum concurrent tool calls per caller.
-const CALLS: usize = 1_024;
+/// Maximum concurrent tool calls per caller (token or agent).
+const MAX_CALLS_PER_CALLER: usize = 1_024;
 /// Maximum concurrent commands per caller.
-const COMMANDS: usize = 32;
+const MAX_COMMANDS_PER_CALLER: usize = 32;
 /// Maximum open subscription streams per caller.
-const STREAMS: usize = 32;
+const MAX_STREAMS_PER_CALLER: usize = 32;
 
 /// Server state shared by all MCP connections.
 #[derive(Debug)]
-pub(crate) struct House {
-    pub(crate) polis: Polis,
+pub(crate) struct McpState {
+    pub(crate) app: App,
     pub(crate) hub: Hub,
-    pub(crate) calls: Arc<Gate>,
-    pub(crate) commands: Arc<Gate>,
-    pub(crate) streams: Arc<Gate>,
+    pub(crate) call_limit: Arc<CallerConcurrencyLimit>,
+    pub(crate) command_limit: Arc<CallerConcurrencyLimit>,
+    pub(crate) stream_limit: Arc<CallerConcurrencyLimit>,
     /// HTTP sessions that have claimed a task.
-    pub(crate) http_sessions: HttpSessions,
+    pub(crate) http_sessions: ClaimingHttpSessions,
     /// Metrics of tool calls; `None` over stdio, where metrics cannot be scraped.
-    pub(crate) metrics: Option<Arc<Metrics>>,
+    pub(crate) metrics: Option<Arc<ServerMetrics>>,
 }
 
-impl House {
-    pub(crate) fn new(polis: Polis, hub: Hub) -> Self {
+impl McpState {
+    pub(crate) fn new(app: App, hub: Hub) -> Self {
         Self {
-            http_sessions: HttpSessions::new(&polis),
-            polis,
+            http_sessions: ClaimingHttpSessions::new(&app),
+            app,
             hub,
-            calls: Gate::new(CALLS, "calls"),
-            commands: Gate::new(COMMANDS, "commands"),
-            streams: Gate::new(STREAMS, "streams of changes"),
+            call_limit: CallerConcurrencyLimit::new(MAX_CALLS_PER_CALLER, "tool-calls"),
+            command_limit: CallerConcurrencyLimit::new(MAX_COMMANDS_PER_CALLER, "commands"),
+            stream_limit: CallerConcurrencyLimit::new(MAX_STREAMS_PER_CALLER, "streams"),
             metrics: None,
         }
     }

@@ -1,241 +1,187 @@
-//! MCP prompts for common team workflows: claiming the next task, handing a task over, the stand-up report.
+//! MCP prompts for common team workflows: claim the next task, hand over a task, write a daily report.
 //!
-//! They are written in the installation's language. A prompt names the tools and their parameters, and states
+//! They are written in the language of the connection. A prompt names the tools and their parameters, and states
 //! that they are tools of polis: some clients have tools with the same names. The prompts do not explain what
 //! the tools do.
 
 use polis_core::board::BoardName;
-use polis_core::board::template_text::Language;
-use polis_core::id::quoted;
-use polis_core::{AgentId, Code, Layer, Refusal, TaskId};
-use polis_ops::{OpError, Polis};
+use polis_core::id::quote_untrusted;
+use polis_core::{AgentId, AgentLayer, Refusal, TaskId};
+use polis_i18n::{MessageLabel, UiLanguage, msg};
+use polis_ops::{App, OpError};
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::Value;
 
-/// Name of the prompt argument for a role.
-pub(crate) const ROLE: &str = "role";
-/// Name of the prompt argument for a task.
-pub(crate) const TASK: &str = "task";
-/// Name of the prompt argument for an agent.
-pub(crate) const TO: &str = "to";
-/// Name of the prompt argument for a board.
-pub(crate) const BOARD: &str = "board";
-const NOTE: &str = "note";
+use crate::refusal_tables::McpRefusal;
 
-/// Last sentence of every prompt.
-const WHOSE_TOOLS: Both = Both {
-    en: "All tools named here are tools of the polis server, also where your program has tools of the same names.",
-    zh: "以上工具都是 polis 服务器的工具，即使你的程序自带同名工具。",
-};
+/// Name of the prompt argument for a role.
+pub(crate) const ROLE_ARGUMENT: &str = "role";
+/// Name of the prompt argument for a task.
+pub(crate) const TASK_ARGUMENT: &str = "task";
+/// Name of the prompt argument for an agent.
+pub(crate) const AGENT_ARGUMENT: &str = "to";
+/// Name of the prompt argument for a board.
+pub(crate) const BOARD_ARGUMENT: &str = "board";
+const NOTE_ARGUMENT: &str = "note";
 
 /// Maximum length of an argument in characters.
-const MAX_NOTE: usize = 4_000;
+const MAX_ARGUMENT_CHARS: usize = 4_000;
 
-/// A text in both languages.
-#[derive(Debug, Clone, Copy)]
-struct Both {
-    en: &'static str,
-    zh: &'static str,
-}
-
-impl Both {
-    fn text(self, language: Language) -> &'static str {
-        match language {
-            Language::En => self.en,
-            Language::Zh => self.zh,
-        }
-    }
-}
-
-/// Definition of a prompt.
+/// Definition of a prompt: name, title, description and arguments.
 #[derive(Debug)]
-struct Move {
+struct PromptDefinition {
     name: &'static str,
-    title: Both,
-    about: Both,
-    arguments: &'static [Argument],
+    title: MessageLabel,
+    description: MessageLabel,
+    arguments: &'static [PromptArgumentDefinition],
 }
 
 #[derive(Debug)]
-struct Argument {
+struct PromptArgumentDefinition {
     name: &'static str,
-    about: Both,
+    description: MessageLabel,
     required: bool,
 }
 
-const CLAIM_NEXT: &str = "claim_next";
-const HAND_OVER: &str = "hand_over";
-const STAND_UP: &str = "stand_up";
+const CLAIM_NEXT_PROMPT: &str = "claim_next";
+const HAND_OVER_PROMPT: &str = "hand_over";
+const STAND_UP_PROMPT: &str = "stand_up";
 
-const MOVES: &[Move] = &[
-    Move {
-        name: CLAIM_NEXT,
-        title: Both {
-            en: "Claim the next task",
-            zh: "认领下一个任务",
-        },
-        about: Both {
-            en: "Take the best ready task and begin it",
-            zh: "认领最合适的就绪任务并开始工作",
-        },
-        arguments: &[Argument {
-            name: ROLE,
-            about: Both {
-                en: "Only what this role sees",
-                zh: "只看该角色可见的任务",
-            },
+const PROMPTS: &[PromptDefinition] = &[
+    PromptDefinition {
+        name: CLAIM_NEXT_PROMPT,
+        title: msg::mcp_claim_next_title,
+        description: msg::mcp_claim_next_description,
+        arguments: &[PromptArgumentDefinition {
+            name: ROLE_ARGUMENT,
+            description: msg::mcp_claim_next_role,
             required: false,
         }],
     },
-    Move {
-        name: HAND_OVER,
-        title: Both {
-            en: "Hand a task over",
-            zh: "移交任务",
-        },
-        about: Both {
-            en: "Pass a task on so that the next one can go on at once",
-            zh: "移交任务，使接手者能立即继续",
-        },
+    PromptDefinition {
+        name: HAND_OVER_PROMPT,
+        title: msg::mcp_hand_over_title,
+        description: msg::mcp_hand_over_description,
         arguments: &[
-            Argument {
-                name: TASK,
-                about: Both {
-                    en: "The task's number",
-                    zh: "任务编号",
-                },
+            PromptArgumentDefinition {
+                name: TASK_ARGUMENT,
+                description: msg::mcp_hand_over_task,
                 required: true,
             },
-            Argument {
-                name: TO,
-                about: Both {
-                    en: "Who gets it",
-                    zh: "接手的智能体",
-                },
+            PromptArgumentDefinition {
+                name: AGENT_ARGUMENT,
+                description: msg::mcp_hand_over_agent,
                 required: true,
             },
-            Argument {
-                name: NOTE,
-                about: Both {
-                    en: "What must not be forgotten",
-                    zh: "不可遗漏的事项",
-                },
+            PromptArgumentDefinition {
+                name: NOTE_ARGUMENT,
+                description: msg::mcp_hand_over_note,
                 required: false,
             },
         ],
     },
-    Move {
-        name: STAND_UP,
-        title: Both {
-            en: "Stand-up report",
-            zh: "站会报告",
-        },
-        about: Both {
-            en: "Say what is done, what comes next and what is in the way",
-            zh: "报告已完成、下一步和阻塞",
-        },
-        arguments: &[Argument {
-            name: BOARD,
-            about: Both {
-                en: "The board it is written to; your own if left out",
-                zh: "写入的白板；省略时为自己的白板",
-            },
+    PromptDefinition {
+        name: STAND_UP_PROMPT,
+        title: msg::mcp_stand_up_title,
+        description: msg::mcp_stand_up_description,
+        arguments: &[PromptArgumentDefinition {
+            name: BOARD_ARGUMENT,
+            description: msg::mcp_stand_up_board,
             required: false,
         }],
     },
 ];
 
 /// Returns whether a prompt has this argument.
-pub(crate) fn has(name: &str, argument: &str) -> bool {
-    MOVES
-        .iter()
-        .filter(|one| one.name == name)
-        .any(|one| one.arguments.iter().any(|of| of.name == argument))
+pub(crate) fn has_argument(name: &str, argument: &str) -> bool {
+    PROMPTS.iter().filter(|one| one.name == name).any(|one| {
+        one.arguments
+            .iter()
+            .any(|definition| definition.name == argument)
+    })
 }
 
 /// Returns the prompts for `prompts/list`.
-pub(crate) fn list(language: Language) -> Vec<Prompt> {
-    let argument = |of: &Argument| {
-        PromptArgument::new(of.name)
-            .with_description(of.about.text(language))
-            .with_required(of.required)
+pub(crate) fn list_prompts(lang: UiLanguage) -> Vec<Prompt> {
+    let argument = |definition: &PromptArgumentDefinition| {
+        PromptArgument::new(definition.name)
+            .with_description((definition.description)(lang))
+            .with_required(definition.required)
     };
-    MOVES
+    PROMPTS
         .iter()
         .map(|one| {
             let arguments = one.arguments.iter().map(argument).collect();
-            let about = Some(one.about.text(language));
-            Prompt::new(one.name, about, Some(arguments)).with_title(one.title.text(language))
+            let description = Some((one.description)(lang));
+            Prompt::new(one.name, description, Some(arguments)).with_title((one.title)(lang))
         })
         .collect()
 }
 
 /// A prompt with its arguments filled in.
 #[derive(Debug)]
-pub(crate) struct Filled {
-    pub(crate) about: &'static str,
+pub(crate) struct FilledPrompt {
+    pub(crate) description: &'static str,
     pub(crate) text: String,
 }
 
 /// Fills in a prompt for an agent. Fails with `InvalidInput` for an unknown prompt or invalid arguments.
-pub(crate) async fn fill(
-    polis: &Polis,
+pub(crate) async fn fill_prompt(
+    app: &App,
     agent: &AgentId,
     name: &str,
-    given: &JsonObject,
-) -> Result<Filled, OpError> {
-    let language = polis.settings.boards.language;
-    let one = MOVES.iter().find(|one| one.name == name);
+    arguments: &JsonObject,
+    lang: UiLanguage,
+) -> Result<FilledPrompt, OpError> {
+    let one = PROMPTS.iter().find(|one| one.name == name);
     let one = one.ok_or_else(|| {
-        Refusal::new(
-            Code::InvalidInput,
-            format!("There is no prompt {}.", quoted(name)),
-            "list the prompts and use one of their names",
-        )
+        Refusal::from(McpRefusal::NoPrompt {
+            name: quote_untrusted(name),
+        })
     })?;
-    let given = Given::read(one, given)?;
+    let arguments = PromptArguments::parse(one, arguments)?;
     let text = match one.name {
-        CLAIM_NEXT => claim_next(language, given.text(ROLE)),
-        HAND_OVER => {
+        CLAIM_NEXT_PROMPT => claim_next_text(lang, arguments.get(ROLE_ARGUMENT)),
+        HAND_OVER_PROMPT => {
             // A placeholder remains in the text for the client to fill in.
-            let task = match given.need(TASK)? {
+            let task = match arguments.require(TASK_ARGUMENT)? {
                 placeholder if is_placeholder(placeholder) => placeholder.to_owned(),
                 number => number.parse::<TaskId>()?.to_string(),
             };
-            let to = match given.need(TO)? {
+            let to = match arguments.require(AGENT_ARGUMENT)? {
                 placeholder if is_placeholder(placeholder) => placeholder.to_owned(),
                 agent => agent.parse::<AgentId>()?.to_string(),
             };
-            hand_over(language, &task, &to, given.text(NOTE))
+            hand_over_text(lang, &task, &to, arguments.get(NOTE_ARGUMENT))
         }
         _ => {
-            let board = match given.text(BOARD) {
+            let board = match arguments.get(BOARD_ARGUMENT) {
                 Some(name) => name.parse()?,
-                None => own_board(polis, agent).await?,
+                None => own_board(app, agent).await?,
             };
-            stand_up(language, agent, &board)
+            stand_up_text(lang, agent, &board)
         }
     };
-    Ok(Filled {
-        about: one.about.text(language),
-        text: format!("{text}\n{}", WHOSE_TOOLS.text(language)),
+    Ok(FilledPrompt {
+        description: (one.description)(lang),
+        text: msg::mcp_prompt_with_tool_origin(lang, text),
     })
 }
 
 /// The arguments of a prompt request.
-struct Given<'a>(Vec<(&'static str, &'a str)>);
+struct PromptArguments<'a>(Vec<(&'static str, &'a str)>);
 
-impl<'a> Given<'a> {
-    fn read(of: &Move, given: &'a JsonObject) -> Result<Self, Refusal> {
+impl<'a> PromptArguments<'a> {
+    fn parse(definition: &PromptDefinition, arguments: &'a JsonObject) -> Result<Self, Refusal> {
         let mut found = Vec::new();
-        for argument in of.arguments {
-            let text = match given.get(argument.name) {
+        for argument in definition.arguments {
+            let text = match arguments.get(argument.name) {
                 None | Some(Value::Null) => continue,
                 Some(Value::String(text)) => text.trim(),
-                Some(_) => return Err(wrong(argument.name, "is a text")),
+                Some(_) => return Err(invalid_argument(argument.name, "not-a-string")),
             };
-            if text.chars().nth(MAX_NOTE).is_some() {
-                return Err(wrong(argument.name, "has at most 4,000 characters"));
+            if text.chars().nth(MAX_ARGUMENT_CHARS).is_some() {
+                return Err(invalid_argument(argument.name, "too-long"));
             }
             let absent = text.is_empty() || (is_placeholder(text) && !argument.required);
             if !absent {
@@ -245,13 +191,14 @@ impl<'a> Given<'a> {
         Ok(Self(found))
     }
 
-    fn text(&self, name: &str) -> Option<&'a str> {
+    fn get(&self, name: &str) -> Option<&'a str> {
         let found = self.0.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text)
     }
 
-    fn need(&self, name: &str) -> Result<&'a str, Refusal> {
-        self.text(name).ok_or_else(|| wrong(name, "is needed"))
+    fn require(&self, name: &str) -> Result<&'a str, Refusal> {
+        self.get(name)
+            .ok_or_else(|| invalid_argument(name, "missing"))
     }
 }
 
@@ -259,111 +206,59 @@ impl<'a> Given<'a> {
 ///
 /// opencode requests a prompt with such arguments and substitutes the user's input into the returned text.
 fn is_placeholder(text: &str) -> bool {
-    let inside = |open: &str, close: &str| {
+    let enclosed = |open: &str, close: &str| {
         let name = text.strip_prefix(open)?.strip_suffix(close)?.trim();
-        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        (!name.is_empty() && name.chars().all(word)).then_some(name)
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        (!name.is_empty() && name.chars().all(is_word)).then_some(name)
     };
     let braced = [("${", "}"), ("{{", "}}"), ("{", "}"), ("<", ">")];
     if braced
         .iter()
-        .any(|(open, close)| inside(open, close).is_some())
+        .any(|(open, close)| enclosed(open, close).is_some())
     {
         return true;
     }
     // `$1` and `$NAME`, but not an amount of money.
-    inside("$", "").is_some_and(|name| name.len() <= 2 || name.chars().all(|c| !c.is_ascii_digit()))
+    enclosed("$", "")
+        .is_some_and(|name| name.len() <= 2 || name.chars().all(|c| !c.is_ascii_digit()))
 }
 
-fn wrong(argument: &str, rule: &str) -> Refusal {
-    Refusal::new(
-        Code::InvalidInput,
-        format!("The argument {argument} {rule}."),
-        "look at the prompt's arguments with prompts/list",
-    )
+fn invalid_argument(argument: &str, problem: &str) -> Refusal {
+    McpRefusal::InvalidArgument {
+        argument: argument.to_owned(),
+        problem: problem.to_owned(),
+    }
+    .into()
 }
 
 /// Returns the board to which an agent writes its own reports.
-async fn own_board(polis: &Polis, agent: &AgentId) -> Result<BoardName, OpError> {
-    let Some(entry) = polis.entry(agent).await? else {
+async fn own_board(app: &App, agent: &AgentId) -> Result<BoardName, OpError> {
+    let Some(entry) = app.store.agent(agent).await? else {
         return Ok(BoardName::Global);
     };
     let agent = entry.agent;
     Ok(match agent.layer {
-        Layer::Top => BoardName::Top,
+        AgentLayer::Top => BoardName::Top,
         // A role that is not a valid board name has no board.
-        Layer::Mid => agent.role.parse().map_or(BoardName::Global, BoardName::Mid),
-        Layer::Bottom => BoardName::Bottom(agent.id),
+        AgentLayer::Mid => agent.role.parse().map_or(BoardName::Global, BoardName::Mid),
+        AgentLayer::Bottom => BoardName::Bottom(agent.id),
     })
 }
 
-fn claim_next(language: Language, role: Option<&str>) -> String {
-    match (language, role) {
-        (Language::En, None) => "Take the next task and begin it.\n\
-            1. Call TaskClaim without taskId: it gives you the best ready task. If it answers nothing_to_claim, say so and stop.\n\
-            2. Read its description, and the boards it names with whiteboard_read.\n\
-            3. Say in one sentence with TaskComment how you will do it, then do it.\n\
-            4. When it is done and checked, call TaskUpdate with status=completed; if it cannot be done, say why with TaskComment."
-            .to_owned(),
-        (Language::En, Some(role)) => format!("Take the next task for the role {role} and begin it.\n\
-            1. Call TaskList with roleFilter={role} and ready=true. If there is none, say so and stop.\n\
-            2. Choose the one that others wait for most, read it with TaskGet, and call TaskClaim with its taskId. If it answers already_claimed, choose another.\n\
-            3. Say in one sentence with TaskComment how you will do it, then do it.\n\
-            4. When it is done and checked, call TaskUpdate with status=completed; if it cannot be done, say why with TaskComment."),
-        (Language::Zh, None) => "认领下一个任务并开始工作。\n\
-            1. 调用 TaskClaim，不带 taskId：得到最合适的就绪任务。若返回 nothing_to_claim，说明情况并停止。\n\
-            2. 阅读任务描述，并用 whiteboard_read 阅读其中提到的白板。\n\
-            3. 用 TaskComment 写一句话说明做法，然后开始工作。\n\
-            4. 完成并检查后调用 TaskUpdate，status=completed；若无法完成，用 TaskComment 说明原因。"
-            .to_owned(),
-        (Language::Zh, Some(role)) => format!("为角色 {role} 认领下一个任务并开始工作。\n\
-            1. 调用 TaskList，roleFilter={role}，ready=true。若没有任务，说明情况并停止。\n\
-            2. 选择被等待最多的任务，用 TaskGet 阅读，再用其 taskId 调用 TaskClaim。若返回 already_claimed，另选一个。\n\
-            3. 用 TaskComment 写一句话说明做法，然后开始工作。\n\
-            4. 完成并检查后调用 TaskUpdate，status=completed；若无法完成，用 TaskComment 说明原因。"),
+fn claim_next_text(lang: UiLanguage, role: Option<&str>) -> String {
+    match role {
+        None => msg::mcp_claim_next_text(lang).to_owned(),
+        Some(role) => msg::mcp_claim_next_for_role_text(lang, role),
     }
 }
 
-fn hand_over(language: Language, task: &str, to: &str, note: Option<&str>) -> String {
-    match language {
-        Language::En => {
-            let note = note.map_or_else(String::new, |note| format!(" Do not forget: {note}"));
-            format!(
-                "Hand task {task} over to {to}.\n\
-                1. Call TaskGet with taskId={task} and see where it stands.\n\
-                2. Call TaskComment with taskId={task}: what is done, what is left, which files it is in, what was found out.{note}\n\
-                3. Call TaskUpdate with taskId={task}, owner={to} and expectedVersion as you read it. If it is refused, do what the refusal says.\n\
-                4. Tell {to} with send_message, in one sentence that has the task's number."
-            )
-        }
-        Language::Zh => {
-            let note = note.map_or_else(String::new, |note| format!("不可遗漏：{note}"));
-            format!(
-                "把任务 {task} 移交给 {to}。\n\
-                1. 调用 TaskGet，taskId={task}，了解当前进展。\n\
-                2. 调用 TaskComment，taskId={task}：已完成什么、还剩什么、涉及哪些文件、有哪些发现。{note}\n\
-                3. 调用 TaskUpdate，taskId={task}，owner={to}，expectedVersion 用刚读到的版本。若被拒绝，按提示处理。\n\
-                4. 用 send_message 通知 {to}，一句话，写明任务编号。"
-            )
-        }
-    }
+fn hand_over_text(lang: UiLanguage, task: &str, to: &str, note: Option<&str>) -> String {
+    let note = note.map(|note| msg::mcp_hand_over_note_text(lang, note));
+    msg::mcp_hand_over_text(lang, task, to, note.unwrap_or_default())
 }
 
-fn stand_up(language: Language, agent: &AgentId, board: &BoardName) -> String {
-    match language {
-        Language::En => format!(
-            "Give the stand-up report of {agent}.\n\
-            1. Call TaskList with owner={agent}, and check_messages.\n\
-            2. Write at most 12 lines under three headings: done, next, in the way. Name tasks by their numbers, and who could help.\n\
-            3. Call whiteboard_append with board={board} and that text."
-        ),
-        Language::Zh => format!(
-            "给出 {agent} 的站会报告。\n\
-            1. 调用 TaskList，owner={agent}；再调用 check_messages。\n\
-            2. 用三个标题写不超过 12 行：已完成、下一步、阻塞。写明任务编号以及谁能帮忙。\n\
-            3. 调用 whiteboard_append，board={board}，内容为上述文本。"
-        ),
-    }
+fn stand_up_text(lang: UiLanguage, agent: &AgentId, board: &BoardName) -> String {
+    msg::mcp_stand_up_text(lang, agent, board)
 }
 
 #[cfg(test)]
@@ -373,14 +268,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_a_prompt_names_is_there() {
+    fn tools_named_in_prompts_exist() {
         let agent = "a".parse().unwrap();
-        for language in [Language::En, Language::Zh] {
+        for language in [UiLanguage::En, UiLanguage::Zh] {
             let texts = [
-                claim_next(language, None),
-                claim_next(language, Some("dev")),
-                hand_over(language, "7", "a", Some("the key")),
-                stand_up(language, &agent, &BoardName::Global),
+                claim_next_text(language, None),
+                claim_next_text(language, Some("dev")),
+                hand_over_text(language, "7", "a", Some("the key")),
+                stand_up_text(language, &agent, &BoardName::Global),
             ];
             for text in texts {
                 let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');

@@ -1,186 +1,215 @@
-//! Replay of MCP request streams over HTTP: priming events, and resumption after a lost connection.
+//! MCP replay tests: request streams over HTTP with priming events, resumption by `Last-Event-ID` after a
+//! lost connection, and the limits of stored responses.
 
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use polis_core::AgentId;
-use polis_core::message::SendMessage;
+use polis_core::message::SendMessageParams;
 use polis_ops::op;
-use polis_testkit::run;
+use polis_testkit::run_test;
 use serde_json::{Value, json};
 
-use crate::mcp_house::{House, Reply, eventually, request};
+use crate::test_mcp_server::{McpResponse, TestMcpServer, json_rpc_request, wait_until};
 
-fn call(id: i64, tool: &str, arguments: Value) -> Option<Value> {
+fn tool_call(id: i64, tool: &str, arguments: Value) -> Option<Value> {
     let params = json!({"name": tool, "arguments": arguments});
-    Some(request(id, "tools/call", params))
+    Some(json_rpc_request(id, "tools/call", params))
 }
 
 /// A call that waits for a message to its caller.
-fn wait_for_message(id: i64) -> Option<Value> {
-    call(id, "check_messages", json!({"waitMs": 30_000}))
+fn message_wait_call(id: i64) -> Option<Value> {
+    tool_call(id, "check_messages", json!({"waitMs": 30_000}))
 }
 
-async fn send_message(house: &House, to: &str, text: &str) {
+async fn send_message(server: &TestMcpServer, to: &str, text: &str) {
     let message = json!({"to": to, "payload": text}).to_string();
-    let message: SendMessage = serde_json::from_str(&message).unwrap();
-    op::send_message(&house.polis, &AgentId::user(), &message)
+    let message: SendMessageParams = serde_json::from_str(&message).unwrap();
+    op::send_message(&server.app.request(&AgentId::user()), &message)
         .await
         .unwrap();
 }
 
 /// Requests the events after an event id.
-async fn resume(house: &House, who: &str, session: &str, last: &str) -> Reply {
+async fn resume_stream(
+    server: &TestMcpServer,
+    who: &str,
+    session: &str,
+    last: &str,
+) -> McpResponse {
     let headers = [
         ("mcp-session-id", session),
         ("mcp-protocol-version", "2025-11-25"),
         ("last-event-id", last),
     ];
-    house.send(Method::GET, Some(who), &headers, None).await
+    server.send(Method::GET, Some(who), &headers, None).await
 }
 
 /// Starts a call, reads the event that names its stream, and drops the connection. Returns the id of that
 /// event.
-async fn call_and_hang_up(house: &House, who: &str, session: &str, body: Option<Value>) -> String {
-    let mut reply = house.in_session(who, session, Method::POST, body).await;
-    let first = reply.event().await.unwrap();
+async fn call_and_disconnect(
+    server: &TestMcpServer,
+    who: &str,
+    session: &str,
+    body: Option<Value>,
+) -> String {
+    let mut reply = server
+        .send_in_session(who, session, Method::POST, body)
+        .await;
+    let first = reply.next_event().await.unwrap();
     assert_eq!(first.message, None, "{first:?}");
-    reply.hang_up();
+    reply.disconnect();
     first.id.unwrap()
 }
 
-async fn until_idle(house: &House) {
-    eventually("the end of the call", || !house.service.is_busy()).await;
+async fn wait_until_idle(server: &TestMcpServer) {
+    wait_until("the end of the call", || !server.service.is_busy()).await;
 }
 
 #[test]
-fn stream_begins_with_a_named_event_from_2025_11_25_on() {
-    run(async {
-        let house = House::open().await;
+fn stream_starts_with_priming_event_since_2025_11_25() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
         for (revision, primed) in [("2025-06-18", false), ("2025-11-25", true)] {
-            let session = house.begin_at("ann", revision).await;
+            let session = server.start_session_at("ann", revision).await;
             let headers = [
                 ("mcp-session-id", session.as_str()),
                 ("mcp-protocol-version", revision),
             ];
-            let list = call(2, "TaskList", json!({}));
-            let mut reply = house.send(Method::POST, Some("ann"), &headers, list).await;
-            let first = reply.event().await.unwrap();
+            let list = tool_call(2, "TaskList", json!({}));
+            let mut reply = server.send(Method::POST, Some("ann"), &headers, list).await;
+            let first = reply.next_event().await.unwrap();
             // A client of an older revision parses every event as JSON.
             assert_eq!(first.message.is_none(), primed, "{revision}: {first:?}");
             assert!(first.id.is_some(), "{revision}: {first:?}");
             assert_eq!(first.retry.is_some(), primed, "{revision}: {first:?}");
             if primed {
-                assert_eq!(reply.answer(2).await["id"], 2);
+                assert_eq!(reply.response_to(2).await["id"], 2);
             }
-            assert_eq!(reply.event().await, None, "it ends with the answer");
+            assert_eq!(
+                reply.next_event().await,
+                None,
+                "the stream ends with the response"
+            );
         }
     });
 }
 
 #[test]
-fn answer_that_became_ready_while_away_is_delivered_on_resume() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin("ann").await;
-        let last = call_and_hang_up(&house, "ann", &session, wait_for_message(7)).await;
-        send_message(&house, "ann", "while you were away").await;
-        until_idle(&house).await;
+fn response_completed_while_disconnected_is_replayed() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session("ann").await;
+        let last = call_and_disconnect(&server, "ann", &session, message_wait_call(7)).await;
+        send_message(&server, "ann", "while you were away").await;
+        wait_until_idle(&server).await;
         // The call is answered by now, because a later request of the session is.
-        let ping = Some(request(8, "ping", json!({})));
-        let mut reply = house.in_session("ann", &session, Method::POST, ping).await;
-        reply.answer(8).await;
-        let mut resumed = resume(&house, "ann", &session, &last).await;
+        let ping = Some(json_rpc_request(8, "ping", json!({})));
+        let mut reply = server
+            .send_in_session("ann", &session, Method::POST, ping)
+            .await;
+        reply.response_to(8).await;
+        let mut resumed = resume_stream(&server, "ann", &session, &last).await;
         assert_eq!(resumed.status, StatusCode::OK);
-        let event = resumed.event().await.expect("the answer is lost");
+        let event = resumed.next_event().await.expect("the response is lost");
         let answer = event.message.unwrap();
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("while you were away"), "{answer}");
-        assert_eq!(resumed.event().await, None, "it ends with the answer");
+        assert_eq!(
+            resumed.next_event().await,
+            None,
+            "the stream ends with the response"
+        );
         // Received events are not sent again; events lost on the way are.
-        let mut again = resume(&house, "ann", &session, &event.id.unwrap()).await;
-        assert_eq!(again.event().await, None);
-        let mut again = resume(&house, "ann", &session, &last).await;
-        assert_eq!(again.answer(7).await, answer);
+        let mut again = resume_stream(&server, "ann", &session, &event.id.unwrap()).await;
+        assert_eq!(again.next_event().await, None);
+        let mut again = resume_stream(&server, "ann", &session, &last).await;
+        assert_eq!(again.response_to(7).await, answer);
     });
 }
 
 #[test]
-fn answer_that_becomes_ready_after_resume_is_delivered() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin("ann").await;
-        let last = call_and_hang_up(&house, "ann", &session, wait_for_message(7)).await;
-        let mut first = resume(&house, "ann", &session, &last).await;
+fn response_completed_after_resume_is_delivered() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session("ann").await;
+        let last = call_and_disconnect(&server, "ann", &session, message_wait_call(7)).await;
+        let mut first = resume_stream(&server, "ann", &session, &last).await;
         // The newest stream gets the response; the previous one ends.
-        let mut second = resume(&house, "ann", &session, &last).await;
-        assert_eq!(first.event().await, None);
-        send_message(&house, "ann", "now").await;
-        let answer = second.answer(7).await;
+        let mut second = resume_stream(&server, "ann", &session, &last).await;
+        assert_eq!(first.next_event().await, None);
+        send_message(&server, "ann", "now").await;
+        let answer = second.response_to(7).await;
         assert!(answer.to_string().contains("now"), "{answer}");
     });
 }
 
 #[test]
-fn client_of_an_older_revision_resumes_after_the_last_event_it_has() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin_at("ann", "2025-06-18").await;
+fn client_of_older_revision_resumes_after_its_last_event() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session_at("ann", "2025-06-18").await;
         let headers = [
             ("mcp-session-id", session.as_str()),
             ("mcp-protocol-version", "2025-06-18"),
         ];
-        let mut stay = request(
+        let mut stay = json_rpc_request(
             7,
             "tools/call",
             json!({"name": "run_command", "arguments": {"command": "stay"}}),
         );
         stay["params"]["_meta"]["progressToken"] = json!("p");
-        let mut reply = house
+        let mut reply = server
             .send(Method::POST, Some("ann"), &headers, Some(stay))
             .await;
-        let progress = reply.event().await.unwrap();
+        let progress = reply.next_event().await.unwrap();
         let message = progress.message.unwrap();
         assert_eq!(message["method"], "notifications/progress", "{message}");
-        reply.hang_up();
+        reply.disconnect();
         let last = progress.id.unwrap();
-        let mut resumed = resume(&house, "ann", &session, &last).await;
-        house
-            .in_session("ann", &session, Method::DELETE, None)
+        let mut resumed = resume_stream(&server, "ann", &session, &last).await;
+        server
+            .send_in_session("ann", &session, Method::DELETE, None)
             .await;
         // The progress notification is not repeated, and the stream ends with its session.
-        assert_eq!(resumed.event().await, None);
+        assert_eq!(resumed.next_event().await, None);
     });
 }
 
 #[test]
 fn streams_are_resumed_by_their_own_session_only() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin("ann").await;
-        let last = call_and_hang_up(&house, "ann", &session, wait_for_message(7)).await;
-        send_message(&house, "ann", "a secret").await;
-        until_idle(&house).await;
-        let other = house.begin("ann").await;
-        let bobs = house.begin("bob").await;
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session("ann").await;
+        let last = call_and_disconnect(&server, "ann", &session, message_wait_call(7)).await;
+        send_message(&server, "ann", "a secret").await;
+        wait_until_idle(&server).await;
+        let other = server.start_session("ann").await;
+        let bobs = server.start_session("bob").await;
         for (who, session) in [("ann", &other), ("bob", &bobs)] {
-            let mut resumed = resume(&house, who, session, &last).await;
+            let mut resumed = resume_stream(&server, who, session, &last).await;
             assert_eq!(resumed.status, StatusCode::OK);
-            assert_eq!(resumed.event().await, None, "{who}");
+            assert_eq!(resumed.next_event().await, None, "{who}");
         }
-        let stolen = resume(&house, "bob", &session, &last).await;
+        let stolen = resume_stream(&server, "bob", &session, &last).await;
         assert_eq!(stolen.status, StatusCode::NOT_FOUND);
-        let mut resumed = resume(&house, "ann", &session, &last).await;
-        resumed.answer(7).await;
+        let mut resumed = resume_stream(&server, "ann", &session, &last).await;
+        resumed.response_to(7).await;
     });
 }
 
 #[test]
-fn nonsense_as_last_event_is_answered_with_an_empty_stream() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin("ann").await;
-        call_and_hang_up(&house, "ann", &session, call(7, "TaskList", json!({}))).await;
+fn invalid_last_event_id_returns_empty_stream() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session("ann").await;
+        call_and_disconnect(
+            &server,
+            "ann",
+            &session,
+            tool_call(7, "TaskList", json!({})),
+        )
+        .await;
         for last in [
             "x",
             "r",
@@ -192,84 +221,98 @@ fn nonsense_as_last_event_is_answered_with_an_empty_stream() {
             "/0",
             "0/0",
         ] {
-            let mut resumed = resume(&house, "ann", &session, last).await;
+            let mut resumed = resume_stream(&server, "ann", &session, last).await;
             assert_eq!(resumed.status, StatusCode::OK, "{last}");
-            assert_eq!(resumed.event().await, None, "{last}");
+            assert_eq!(resumed.next_event().await, None, "{last}");
         }
     });
 }
 
 #[test]
-fn kept_answers_are_bounded_in_number_and_size() {
-    run(async {
-        let house = House::open().await;
-        let session = house.begin("ann").await;
+fn stored_responses_are_limited_in_number_and_size() {
+    run_test(async {
+        let server = TestMcpServer::start().await;
+        let session = server.start_session("ann").await;
         let mut lasts: Vec<String> = Vec::new();
         for id in 10..60 {
             // One after another, because the newest response is the one completed last.
             if let Some(last) = lasts.last() {
-                assert!(is_kept(&house, &session, last).await);
+                assert!(is_replayable(&server, &session, last).await);
             }
             lasts.push(
-                call_and_hang_up(&house, "ann", &session, call(id, "TaskList", json!({}))).await,
+                call_and_disconnect(
+                    &server,
+                    "ann",
+                    &session,
+                    tool_call(id, "TaskList", json!({})),
+                )
+                .await,
             );
         }
-        until_idle(&house).await;
+        wait_until_idle(&server).await;
         let mut kept = 0;
         for last in &lasts {
-            kept += usize::from(is_kept(&house, &session, last).await);
+            kept += usize::from(is_replayable(&server, &session, last).await);
         }
         assert!((16..=32).contains(&kept), "{kept}");
-        assert!(is_kept(&house, &session, lasts.last().unwrap()).await);
+        assert!(is_replayable(&server, &session, lasts.last().unwrap()).await);
         // Fewer large responses are kept, but always the newest.
         let text = "0123456789abcdef\n".repeat(1_200);
         let write = json!({"board": "global", "content": text});
-        let mut reply = house
-            .in_session(
+        let mut reply = server
+            .send_in_session(
                 "ann",
                 &session,
                 Method::POST,
-                call(2, "whiteboard_write", write),
+                tool_call(2, "whiteboard_write", write),
             )
             .await;
-        reply.answer(2).await;
+        reply.response_to(2).await;
         let mut lasts: Vec<String> = Vec::new();
         for id in 100..120 {
             if let Some(last) = lasts.last() {
-                assert!(is_kept(&house, &session, last).await);
+                assert!(is_replayable(&server, &session, last).await);
             }
-            let read = call(id, "whiteboard_read", json!({"board": "global"}));
-            lasts.push(call_and_hang_up(&house, "ann", &session, read).await);
+            let read = tool_call(id, "whiteboard_read", json!({"board": "global"}));
+            lasts.push(call_and_disconnect(&server, "ann", &session, read).await);
         }
-        until_idle(&house).await;
+        wait_until_idle(&server).await;
         let mut kept = 0;
         for last in &lasts {
-            kept += usize::from(is_kept(&house, &session, last).await);
+            kept += usize::from(is_replayable(&server, &session, last).await);
         }
         assert!((1..=10).contains(&kept), "{kept}");
-        assert!(is_kept(&house, &session, lasts.last().unwrap()).await);
+        assert!(is_replayable(&server, &session, lasts.last().unwrap()).await);
     });
 }
 
 /// Returns whether the events after an event id are still kept.
-async fn is_kept(house: &House, session: &str, last: &str) -> bool {
-    let mut resumed = resume(house, "ann", session, last).await;
-    resumed.event().await.is_some()
+async fn is_replayable(server: &TestMcpServer, session: &str, last: &str) -> bool {
+    let mut resumed = resume_stream(server, "ann", session, last).await;
+    resumed.next_event().await.is_some()
 }
 
 #[test]
-fn kept_answers_are_dropped_after_a_while() {
-    run(async {
-        let house = House::open_with(|options| options.replay = Duration::from_millis(50)).await;
-        let session = house.begin("ann").await;
-        let last = call_and_hang_up(&house, "ann", &session, call(7, "TaskList", json!({}))).await;
-        until_idle(&house).await;
+fn stored_responses_are_dropped_after_replay_time() {
+    run_test(async {
+        let server =
+            TestMcpServer::start_with(|options| options.replay_ttl = Duration::from_millis(50))
+                .await;
+        let session = server.start_session("ann").await;
+        let last = call_and_disconnect(
+            &server,
+            "ann",
+            &session,
+            tool_call(7, "TaskList", json!({})),
+        )
+        .await;
+        wait_until_idle(&server).await;
         let forgotten = async {
-            while is_kept(&house, &session, &last).await {
+            while is_replayable(&server, &session, &last).await {
                 tokio::task::yield_now().await;
             }
         };
         let forgotten = tokio::time::timeout(Duration::from_secs(30), forgotten).await;
-        forgotten.expect("it is kept for ever");
+        forgotten.expect("the response is never dropped");
     });
 }

@@ -1,121 +1,105 @@
-//! `GET /v1/events`: the commit log as server-sent events (SSE).
+//! `GET /v1/events`: the event log as server-sent events (SSE).
 //!
-//! Checks permissions and the limit of readers, parses the query and turns a `Stream` into a response. The
-//! request is already authenticated; refusals are rendered by the callback of the code that mounts the
-//! router.
+//! Checks permissions and the limit on concurrent readers, and parses the query (`stream_query`). [`SseStream`]
+//! is the stream of one reader, shared with the live updates of web pages; `event_content` decides what it
+//! sends. The request is already authenticated; refusals are rendered by a callback that the mounting code
+//! passes.
 
-mod query;
+mod event_content;
 mod stream;
+mod stream_query;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use axum::routing::get;
-use futures_util::stream::unfold;
-use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use polis_core::token::{Access, Area, unauthorized};
-use polis_core::{Code, Refusal};
-use polis_ops::{OpError, Polis, op};
+use polis_core::Refusal;
+use polis_core::token::{AccessLevel, OperationArea, unauthorized_refusal};
+use polis_ops::{App, OpError};
 
-use self::query::Query;
-use self::stream::Stream;
+use self::event_content::EventContent;
+pub use self::stream::{SseContent, SseEndReason, SseSource, SseStream};
+use self::stream_query::StreamQuery;
 use super::hub::Hub;
-use super::token_check::end_of;
-use crate::Identity;
+use crate::CallerIdentity;
+use crate::refusal_tables::EventRefusal;
 
 /// Renders a refusal as a response.
-pub type Refuse = fn(&OpError) -> Response;
+pub type RefusalRenderer = fn(&OpError) -> Response;
 
 /// Settings of event streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseSettings {
     /// Interval of heartbeats, at which the reader's access is checked again as well.
-    pub heartbeat: Duration,
+    pub heartbeat_interval: Duration,
     /// Reconnection delay (`retry`) for clients that lost their connection.
-    pub retry: Duration,
+    pub reconnect_delay: Duration,
     /// Number of events a reader may lag behind before it gets a `behind` notice.
-    pub behind: u64,
+    pub behind_threshold: u64,
     /// Maximum number of concurrent readers.
-    pub readers: usize,
+    pub max_readers: usize,
 }
 
 impl Default for SseSettings {
     fn default() -> Self {
         Self {
-            heartbeat: Duration::from_secs(15),
-            retry: Duration::from_secs(2),
-            behind: 10_000,
-            readers: 10_000,
+            heartbeat_interval: Duration::from_secs(15),
+            reconnect_delay: Duration::from_secs(2),
+            behind_threshold: 10_000,
+            max_readers: 10_000,
         }
     }
 }
 
 /// State shared by all streams.
 #[derive(Debug)]
-struct Desk {
-    hub: Hub,
-    polis: Polis,
+struct SseState {
+    source: Arc<SseSource>,
     settings: SseSettings,
-    refuse: Refuse,
+    render_refusal: RefusalRenderer,
 }
 
-/// Creates the router for `GET /v1/events`. Reads the caller from the request's extensions ([`Identity`]).
-pub fn router(hub: Hub, polis: Polis, settings: SseSettings, refuse: Refuse) -> Router {
-    let desk = Arc::new(Desk {
-        hub,
-        polis,
+/// Creates the router for `GET /v1/events`. Reads the caller from the request's extensions ([`CallerIdentity`]).
+pub fn sse_router(hub: Hub, app: App, settings: SseSettings, refuse: RefusalRenderer) -> Router {
+    let state = Arc::new(SseState {
+        source: Arc::new(SseSource {
+            hub,
+            app,
+            heartbeat_interval: settings.heartbeat_interval,
+        }),
         settings,
-        refuse,
+        render_refusal: refuse,
     });
     let answer = move |request: Request| {
-        let desk = Arc::clone(&desk);
+        let state = Arc::clone(&state);
         async move {
-            let opened = desk.open(request).await;
-            opened.map_or_else(|error| (desk.refuse)(&error), Stream::into_response)
+            let opened = state.open_stream(request).await;
+            opened.map_or_else(
+                |error| (state.render_refusal)(&error),
+                SseStream::into_response,
+            )
         }
     };
     Router::new().route("/v1/events", get(answer))
 }
 
-impl Desk {
-    async fn open(self: &Arc<Self>, request: Request) -> Result<Stream, OpError> {
+impl SseState {
+    async fn open_stream(&self, request: Request) -> Result<SseStream<EventContent>, OpError> {
         let (request, _) = request.into_parts();
-        let identity = request.extensions.get::<Identity>();
-        let identity = identity.cloned().ok_or_else(unauthorized)?;
-        identity.check(Area::Events, Access::Read)?;
-        let query = Query::of(&request)?;
-        if self.hub.readers() >= self.settings.readers {
-            return Err(OpError::Refused(Refusal::new(
-                Code::RateLimited,
-                "There are as many readers of events as the server takes.",
-                "try again later, or read pages of the log instead",
+        let identity = request.extensions.get::<CallerIdentity>();
+        let identity = identity.cloned().ok_or_else(unauthorized_refusal)?;
+        identity.check_scope(OperationArea::Events, AccessLevel::Read)?;
+        let query = StreamQuery::from_request(&request)?;
+        if self.source.hub.readers() >= self.settings.max_readers {
+            return Err(OpError::Refused(Refusal::from(
+                EventRefusal::TooManyReaders,
             )));
         }
-        let sight = op::event_sight(&self.polis, &identity.agent).await?;
-        let place = query.begin(self.hub.now().await?)?;
-        let until = end_of(&self.polis, &identity).await;
-        Ok(Stream::begin(self, identity, sight, query, place, until))
-    }
-}
-
-impl Stream {
-    fn into_response(self) -> Response {
-        let pieces = unfold(self, async |mut stream| {
-            let piece = stream.next().await?;
-            Some((Ok::<_, std::convert::Infallible>(piece), stream))
-        });
-        let mut response = Response::new(Body::from_stream(pieces));
-        let headers = response.headers_mut();
-        let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
-        set(CONTENT_TYPE, "text/event-stream");
-        set(CACHE_CONTROL, "no-cache, no-store");
-        // Reverse proxies that buffer responses would delay events.
-        set(http::HeaderName::from_static("x-accel-buffering"), "no");
-        response
+        let content = EventContent::new(query, &self.settings);
+        let start = |content: &mut EventContent, head| content.start_position(head);
+        SseStream::open(&self.source, identity, content, start).await
     }
 }

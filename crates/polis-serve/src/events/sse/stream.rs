@@ -1,233 +1,235 @@
-//! One reader's SSE stream, as a sequence of chunks.
+//! Event stream of one reader (SSE), as a sequence of body chunks.
 //!
-//! Sends the events that match the filter and are visible to the reader, heartbeats, a `behind` notice for
-//! slow readers and a `closing` notice. Ends when the token expires or is revoked, at the limit, or at
-//! shutdown.
+//! Follows the log from a position, keeps the reader's visibility current, sends heartbeats, and ends when the
+//! token expires or is revoked, or at shutdown. What a reader gets is decided by an [`SseContent`]: the events
+//! themselves (`event_content`), or notifications of an open page (`polis-web`).
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
+use axum::response::Response;
 use bytes::Bytes;
-use polis_core::visibility::Sight;
-use polis_ops::op;
-use serde::Serialize;
+use futures_util::stream::unfold;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use polis_core::Refusal;
+use polis_core::visibility::EventVisibility;
+use polis_ops::{App, OpError, op};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
 
-use super::Desk;
-use super::query::Query;
-use crate::Identity;
-use crate::events::batch::News;
-use crate::events::follower::Follower;
-use crate::events::sse_encoding;
-use crate::events::token_check::still_counts;
+use crate::CallerIdentity;
+use crate::events::batch::EventSlice;
+use crate::events::follower::LogFollower;
+use crate::events::hub::Hub;
+use crate::events::token_check::{is_access_valid, token_expiry};
 
-/// An open stream.
+/// What the streams of a server have in common.
 #[derive(Debug)]
-pub(super) struct Stream {
-    desk: Arc<Desk>,
-    identity: Identity,
-    sight: Sight,
-    query: Query,
-    follower: Follower,
-    beats: Interval,
-    /// When its token expires.
-    until: Option<Instant>,
-    /// The last `id` sent to the client.
-    sent: u64,
-    /// Chunks ready to be sent.
-    ready: VecDeque<Bytes>,
-    /// Whether the client was notified that it is behind.
-    told_behind: bool,
-    /// Whether the stream has ended.
-    over: bool,
+pub struct SseSource {
+    /// The follower of the log.
+    pub hub: Hub,
+    /// The store, for visibility and token checks.
+    pub app: App,
+    /// Interval of heartbeats, at which the reader's access is checked again as well.
+    pub heartbeat_interval: Duration,
 }
 
-/// Data of the `behind` notice.
-#[derive(Debug, Serialize)]
-struct Behind {
-    /// Sequence number of the next event the client gets.
-    next: u64,
-    /// Newest sequence number.
-    head: u64,
-    /// Number of events in between.
-    behind: u64,
+/// What a reader gets. Every chunk is a sequence of complete SSE frames.
+pub trait SseContent: Send + 'static {
+    /// Returns the first chunk of a stream that starts after a position.
+    fn opening(&mut self, position: u64) -> Bytes;
+
+    /// Takes new events, and queues what is to be sent for them at once. Only events that are visible to the
+    /// reader may be sent.
+    fn take_events(
+        &mut self,
+        slice: &EventSlice,
+        visibility: &EventVisibility,
+        chunks: &mut VecDeque<Bytes>,
+    );
+
+    /// Returns a chunk that is due independently of new events. `position` is the last event taken, `head` the
+    /// newest of the log.
+    fn due_chunk(&mut self, position: u64, head: u64) -> Option<Bytes>;
+
+    /// Returns when `due_chunk` is to be called again, if no event comes first.
+    fn wake_time(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Returns a heartbeat.
+    fn heartbeat(&mut self, position: u64) -> Bytes;
+
+    /// Returns the last chunk of a stream that the server ends; `None` to end it silently.
+    fn closing(&mut self, reason: SseEndReason, position: u64) -> Option<Bytes>;
+
+    /// Returns whether everything the reader asked for was sent.
+    fn is_complete(&self) -> bool {
+        false
+    }
 }
 
 /// Why the server ends a stream.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Reason {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SseEndReason {
     /// The server shuts down.
     Shutdown,
-    /// The token is no longer valid.
+    /// The token or session is no longer valid.
     Access,
 }
 
-/// Data of the `closing` notice.
-#[derive(Debug, Serialize)]
-struct Closing {
-    reason: Reason,
-    /// All matching events up to this sequence number were sent.
-    place: u64,
+impl SseEndReason {
+    /// Returns the reason as sent to readers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shutdown => "shutdown",
+            Self::Access => "access",
+        }
+    }
 }
 
-impl Stream {
-    pub(super) fn begin(
-        desk: &Arc<Desk>,
-        identity: Identity,
-        sight: Sight,
-        query: Query,
-        place: u64,
-        until: Option<Instant>,
-    ) -> Self {
-        let every = desk.settings.heartbeat;
-        let mut beats = interval_at(Instant::now() + every, every);
-        beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let retry = u64::try_from(desk.settings.retry.as_millis()).unwrap_or(u64::MAX);
-        Self {
-            desk: Arc::clone(desk),
+/// An open stream.
+#[derive(Debug)]
+pub struct SseStream<C> {
+    source: Arc<SseSource>,
+    identity: CallerIdentity,
+    visibility: EventVisibility,
+    follower: LogFollower,
+    heartbeats: Interval,
+    /// When its token expires.
+    token_expiry: Option<Instant>,
+    content: C,
+    /// Chunks ready to be sent.
+    pending_chunks: VecDeque<Bytes>,
+    /// Whether the server has ended the stream.
+    has_ended: bool,
+}
+
+impl<C: SseContent> SseStream<C> {
+    /// Opens a stream for a reader. `start` returns the position after which it starts, given the newest
+    /// position of the log. Fails if `start` or the store does.
+    pub async fn open(
+        source: &Arc<SseSource>,
+        identity: CallerIdentity,
+        mut content: C,
+        start: impl FnOnce(&mut C, u64) -> Result<u64, Refusal>,
+    ) -> Result<Self, OpError> {
+        let visibility = op::load_event_visibility(&source.app.request(&identity.agent)).await?;
+        let position = start(&mut content, source.hub.last_sequence().await?)?;
+        let interval = source.heartbeat_interval;
+        let mut heartbeats = interval_at(Instant::now() + interval, interval);
+        heartbeats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Ok(Self {
+            token_expiry: token_expiry(&source.app, &identity).await,
+            source: Arc::clone(source),
             identity,
-            sight,
-            query,
-            follower: desk.hub.follow(place),
-            beats,
-            until,
-            sent: place,
-            ready: VecDeque::from([sse_encoding::beginning(place, retry)]),
-            told_behind: false,
-            over: false,
-        }
+            visibility,
+            follower: source.hub.follow(position),
+            heartbeats,
+            pending_chunks: VecDeque::from([content.opening(position)]),
+            content,
+            has_ended: false,
+        })
+    }
+
+    /// Returns the response with the stream as its body.
+    pub fn into_response(self) -> Response {
+        let chunks = unfold(self, async |mut stream| {
+            let chunk = stream.next_chunk().await?;
+            Some((Ok::<_, Infallible>(chunk), stream))
+        });
+        let mut response = Response::new(Body::from_stream(chunks));
+        let headers = response.headers_mut();
+        let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
+        set(CONTENT_TYPE, "text/event-stream");
+        set(CACHE_CONTROL, "no-cache, no-store");
+        // Reverse proxies that buffer responses would delay events.
+        set(HeaderName::from_static("x-accel-buffering"), "no");
+        response
     }
 
     /// Returns the next chunk to send; `None` at the end.
-    pub(super) async fn next(&mut self) -> Option<Bytes> {
+    async fn next_chunk(&mut self) -> Option<Bytes> {
         loop {
-            if let Some(piece) = self.ready.pop_front() {
-                return Some(piece);
+            if let Some(chunk) = self.pending_chunks.pop_front() {
+                return Some(chunk);
             }
-            if self.over || self.query.limit == Some(0) {
+            if self.has_ended || self.content.is_complete() {
                 return None;
             }
-            if self.desk.hub.is_closed() {
-                self.end(Reason::Shutdown, self.follower.place());
+            let position = self.follower.position();
+            if self.source.hub.is_closed() {
+                self.end_stream(SseEndReason::Shutdown, position);
                 continue;
             }
-            if let Some(piece) = self.behind() {
-                return Some(piece);
+            if let Some(chunk) = self.content.due_chunk(position, self.source.hub.head()) {
+                return Some(chunk);
             }
+            let wake_time = self.content.wake_time();
             tokio::select! {
                 biased;
-                () = ended(self.until) => self.end(Reason::Access, self.follower.place()),
-                _ = self.beats.tick() => self.beat().await,
-                news = self.follower.next() => match news {
-                    Some(news) => self.take(news).await,
-                    None => self.end(Reason::Shutdown, self.follower.place()),
+                () = wait_until(self.token_expiry) => self.end_stream(SseEndReason::Access, position),
+                _ = self.heartbeats.tick() => self.queue_heartbeat(position).await,
+                slice = self.follower.next() => match slice {
+                    Some(slice) => self.queue_events(slice).await,
+                    None => self.end_stream(SseEndReason::Shutdown, position),
                 },
+                () = wait_until(wake_time) => {}
             }
         }
     }
 
     /// Queues a heartbeat, or ends the stream if its access was revoked.
-    async fn beat(&mut self) {
-        let place = self.follower.place();
-        if !still_counts(&self.desk.polis, &self.identity).await {
-            return self.end(Reason::Access, place);
+    async fn queue_heartbeat(&mut self, position: u64) {
+        if !is_access_valid(&self.source.app, &self.identity).await {
+            return self.end_stream(SseEndReason::Access, position);
         }
         // What an agent may see changes with its position in the team.
-        self.look_again().await;
-        let beat = sse_encoding::heartbeat(place, place > self.sent);
-        self.sent = place;
-        self.ready.push_back(beat);
+        self.reload_visibility().await;
+        let heartbeat = self.content.heartbeat(position);
+        self.pending_chunks.push_back(heartbeat);
     }
 
-    async fn look_again(&mut self) {
-        if let Ok(sight) = op::event_sight(&self.desk.polis, &self.identity.agent).await {
-            self.sight = sight;
+    /// Loads the reader's visibility again; keeps the old one if that fails.
+    async fn reload_visibility(&mut self) {
+        let agent = &self.identity.agent;
+        if let Ok(visibility) = op::load_event_visibility(&self.source.app.request(agent)).await {
+            self.visibility = visibility;
         }
     }
 
-    /// Queues new events: all of them, or those that match the filter and are visible.
-    async fn take(&mut self, news: News) {
-        let before = self.follower.place() - news.count() as u64;
+    /// Passes new events on, and ends the stream if one of them revokes its access.
+    async fn queue_events(&mut self, slice: EventSlice) {
+        let before = self.follower.position() - slice.count() as u64;
         let token = self.identity.token.as_deref();
-        let end = news.ends_access(token, self.identity.agent.as_str());
-        let news = news.up_to(end.unwrap_or(usize::MAX));
-        if !self.sight.shows_everything() && news.events().iter().any(Sight::is_outdated_by) {
-            self.look_again().await;
+        let revocation = slice.revocation_index(token, self.identity.agent.as_str());
+        let slice = slice.limited_to(revocation.unwrap_or(usize::MAX));
+        if !self.visibility.sees_everything()
+            && slice.events().iter().any(EventVisibility::is_outdated_by)
+        {
+            self.reload_visibility().await;
         }
-        if self.sight.shows_everything() && self.query.filter.wants_all() {
-            self.send(&news, 0, news.count());
-        } else {
-            self.send_wanted(&news);
-        }
-        if let Some(at) = end {
-            self.end(Reason::Access, before + at as u64);
-        }
-    }
-
-    fn send_wanted(&mut self, news: &News) {
-        let mut from = None;
-        for (at, event) in news.events().iter().enumerate() {
-            if self.query.filter.wants(event) && self.sight.shows(event) {
-                from.get_or_insert(at);
-            } else if let Some(from) = from.take() {
-                self.send(news, from, at);
-            }
-        }
-        if let Some(from) = from {
-            self.send(news, from, news.count());
+        self.content
+            .take_events(&slice, &self.visibility, &mut self.pending_chunks);
+        if let Some(at) = revocation {
+            self.end_stream(SseEndReason::Access, before + at as u64);
         }
     }
 
-    /// Queues consecutive events, up to the limit.
-    fn send(&mut self, news: &News, from: usize, to: usize) {
-        let mut many = to - from;
-        if let Some(left) = &mut self.query.limit {
-            many = many.min(usize::try_from(*left).unwrap_or(usize::MAX));
-            *left -= many as u64;
-        }
-        if many > 0 {
-            self.sent = news.first() + (from + many) as u64 - 1;
-            self.ready.push_back(news.frames_of(from, from + many));
-        }
-    }
-
-    /// Returns a notice for a client that has fallen behind; once, until it has caught up to half the
-    /// threshold.
-    fn behind(&mut self) -> Option<Bytes> {
-        let (place, head) = (self.follower.place(), self.desk.hub.head());
-        let behind = head.saturating_sub(place);
-        let most = self.desk.settings.behind;
-        if behind <= most / 2 {
-            self.told_behind = false;
-        }
-        if behind <= most || self.told_behind {
-            return None;
-        }
-        self.told_behind = true;
-        let notice = Behind {
-            next: place + 1,
-            head,
-            behind,
-        };
-        Some(sse_encoding::notice("behind", None, &notice))
-    }
-
-    fn end(&mut self, reason: Reason, place: u64) {
-        self.over = true;
-        // A client that received all events of its limit needs no closing notice.
-        if self.query.limit != Some(0) {
-            let closing = Closing { reason, place };
-            let last = sse_encoding::notice("closing", Some(place), &closing);
-            self.ready.push_back(last);
-        }
+    fn end_stream(&mut self, reason: SseEndReason, position: u64) {
+        self.has_ended = true;
+        self.pending_chunks
+            .extend(self.content.closing(reason, position));
     }
 }
 
-/// Waits until a token expires; forever if it does not.
-async fn ended(until: Option<Instant>) {
-    match until {
-        Some(until) => sleep_until(until).await,
+/// Waits until a time; forever if there is none.
+async fn wait_until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
         None => std::future::pending().await,
     }
 }

@@ -3,13 +3,12 @@
 //! Reads the webhooks from the store, starts a courier for each and stops it when its webhook is deleted.
 //! Creating and changing webhooks is done by the operations.
 
-mod backoff;
 mod courier;
 mod delivery;
-mod lease;
-mod record;
+mod delivery_backoff;
+mod delivery_lease;
 mod signature;
-mod target;
+mod webhook_record;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,47 +16,47 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use polis_core::record::RecordKind;
-use polis_ops::{Polis, PortError};
+use polis_ops::{App, PortError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use self::courier::{Counts, Courier, Office, Order};
-use self::delivery::Trust;
-use self::record::Kept;
-use super::follower::Follower;
+use self::courier::{Courier, CourierCommand, DeliveryContext, DeliveryCounters};
+use self::delivery::DeliveryClient;
+use self::webhook_record::WebhookRecord;
+use super::follower::LogFollower;
 use super::hub::Hub;
 
 /// Number of webhook records read per page.
-const PAGE: u32 = 100;
+const WEBHOOKS_PER_PAGE: u32 = 100;
 
 /// Settings of webhook delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookSettings {
     /// Timeout of one delivery.
-    pub timeout: Duration,
+    pub delivery_timeout: Duration,
     /// Duration of a lease. If a server is silent for this long, another one takes over.
-    pub lease: Duration,
+    pub lease_duration: Duration,
     /// Polling interval until the first webhook exists. After that, changes are seen in the log.
-    pub look: Duration,
+    pub poll_interval: Duration,
     /// Additional trusted root certificates (DER), besides those of the system.
-    pub trust: Vec<Vec<u8>>,
+    pub extra_roots: Vec<Vec<u8>>,
 }
 
 impl Default for WebhookSettings {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(15),
-            lease: Duration::from_secs(30),
-            look: Duration::from_secs(5),
-            trust: Vec::new(),
+            delivery_timeout: Duration::from_secs(15),
+            lease_duration: Duration::from_secs(30),
+            poll_interval: Duration::from_secs(5),
+            extra_roots: Vec::new(),
         }
     }
 }
 
 /// Metrics of webhook delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WebhookFigures {
+pub struct WebhookMetrics {
     /// Number of webhooks.
     pub webhooks: usize,
     /// Number of successful deliveries by this server.
@@ -71,62 +70,65 @@ pub struct WebhookFigures {
 pub struct WebhookSender {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
-    watch: WebhookWatch,
+    metrics_handle: WebhookMetricsHandle,
 }
 
 /// Handle to read the metrics of webhook delivery. Clones read the same counters.
 #[derive(Debug, Clone)]
-pub struct WebhookWatch {
-    counts: Arc<Counts>,
+pub struct WebhookMetricsHandle {
+    counters: Arc<DeliveryCounters>,
     webhooks: Arc<AtomicUsize>,
 }
 
-impl WebhookWatch {
+impl WebhookMetricsHandle {
     /// Returns the metrics.
-    pub fn figures(&self) -> WebhookFigures {
-        WebhookFigures {
+    pub fn metrics(&self) -> WebhookMetrics {
+        WebhookMetrics {
             webhooks: self.webhooks.load(Ordering::Relaxed),
-            delivered: self.counts.delivered.load(Ordering::Relaxed),
-            failed: self.counts.failed.load(Ordering::Relaxed),
+            delivered: self.counters.delivered.load(Ordering::Relaxed),
+            failed: self.counters.failed.load(Ordering::Relaxed),
         }
     }
 }
 
 impl WebhookSender {
     /// Starts delivery in the background. Must be called within a tokio runtime.
-    pub fn start(polis: Polis, hub: Hub, settings: WebhookSettings) -> Self {
+    pub fn start(app: App, hub: Hub, settings: WebhookSettings) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(DeliveryCounters::default());
         let webhooks = Arc::new(AtomicUsize::new(0));
-        let office = Office {
-            me: polis.chance.token(),
-            trust: Arc::new(Trust::with(settings.trust.clone())),
-            counts: Arc::clone(&counts),
-            polis,
+        let context = DeliveryContext {
+            server_id: app.random.random_token(),
+            client: DeliveryClient::new(&settings),
+            counters: Arc::clone(&counts),
+            app,
             hub,
             settings,
         };
-        let rounds = Rounds {
-            office,
-            stopped,
+        let supervisor = CourierSupervisor {
+            context,
+            stop_requested: stopped,
             webhooks: Arc::clone(&webhooks),
             couriers: HashMap::new(),
         };
         Self {
             stop,
-            task: tokio::spawn(rounds.work()),
-            watch: WebhookWatch { counts, webhooks },
+            task: tokio::spawn(supervisor.run()),
+            metrics_handle: WebhookMetricsHandle {
+                counters: counts,
+                webhooks,
+            },
         }
     }
 
     /// Returns the metrics.
-    pub fn figures(&self) -> WebhookFigures {
-        self.watch.figures()
+    pub fn metrics(&self) -> WebhookMetrics {
+        self.metrics_handle.metrics()
     }
 
     /// Returns a handle to read the metrics later.
-    pub fn watch(&self) -> WebhookWatch {
-        self.watch.clone()
+    pub fn metrics_handle(&self) -> WebhookMetricsHandle {
+        self.metrics_handle.clone()
     }
 
     /// Finishes the deliveries in progress, saves the position of each webhook and releases the leases.
@@ -137,29 +139,29 @@ impl WebhookSender {
 }
 
 /// Supervisor of all couriers.
-struct Rounds {
-    office: Office,
-    stopped: watch::Receiver<bool>,
+struct CourierSupervisor {
+    context: DeliveryContext,
+    stop_requested: watch::Receiver<bool>,
     webhooks: Arc<AtomicUsize>,
-    couriers: HashMap<String, Busy>,
+    couriers: HashMap<String, RunningCourier>,
 }
 
 /// A running courier.
-struct Busy {
-    orders: watch::Sender<Order>,
+struct RunningCourier {
+    commands: watch::Sender<CourierCommand>,
     task: JoinHandle<()>,
 }
 
-impl Rounds {
-    async fn work(mut self) {
-        let mut stopped = self.stopped.clone();
+impl CourierSupervisor {
+    async fn run(mut self) {
+        let mut stopped = self.stop_requested.clone();
         tokio::select! {
-            () = self.look_again_and_again() => {}
+            () = self.supervise() => {}
             // Also resolves when the sender is dropped.
             _ = stopped.wait_for(|stopped| *stopped) => {}
         }
         for busy in self.couriers.values() {
-            busy.orders.send_replace(Order::Stop);
+            busy.commands.send_replace(CourierCommand::Stop);
         }
         for (_, busy) in self.couriers.drain() {
             let _ = busy.task.await;
@@ -168,69 +170,75 @@ impl Rounds {
 
     /// Updates the couriers: polls every few seconds while there is no webhook, and afterwards whenever the
     /// log reports a change. So the log is not followed while there is nothing to deliver.
-    async fn look_again_and_again(&mut self) {
-        let mut follower: Option<Follower> = None;
+    async fn supervise(&mut self) {
+        let mut follower: Option<LogFollower> = None;
         loop {
             // Read the log position first, so that a change made after reading the records is seen in the
             // log.
-            let looked = match self.office.hub.now().await {
-                Ok(place) => self.look().await.map(|()| place),
+            let result = match self.context.hub.last_sequence().await {
+                Ok(position) => self.update_couriers().await.map(|()| position),
                 Err(error) => {
-                    tracing::warn!("looking for webhooks failed: {error}");
-                    sleep(self.office.settings.look).await;
+                    tracing::warn!("reading the webhooks failed: {error}");
+                    sleep(self.context.settings.poll_interval).await;
                     continue;
                 }
             };
-            match looked {
-                Ok(place) if !self.couriers.is_empty() => {
-                    let known = follower.get_or_insert_with(|| self.office.hub.follow(place));
-                    if !told_of_change(known).await {
+            match result {
+                Ok(position) if !self.couriers.is_empty() => {
+                    let current = follower.get_or_insert_with(|| self.context.hub.follow(position));
+                    if !wait_for_webhook_change(current).await {
                         return;
                     }
                 }
                 Ok(_) => {
                     follower = None;
-                    sleep(self.office.settings.look).await;
+                    sleep(self.context.settings.poll_interval).await;
                 }
                 Err(error) => {
-                    tracing::warn!(code = %error.code, "looking for webhooks failed: {error}");
-                    sleep(self.office.settings.look).await;
+                    tracing::warn!(code = %error.code, "reading the webhooks failed: {error}");
+                    sleep(self.context.settings.poll_interval).await;
                 }
             }
         }
     }
 
-    async fn look(&mut self) -> Result<(), PortError> {
-        let mut there: HashMap<String, Kept> = HashMap::new();
+    async fn update_couriers(&mut self) -> Result<(), PortError> {
+        let mut current: HashMap<String, WebhookRecord> = HashMap::new();
         let mut after: Option<String> = None;
         loop {
-            let store = &self.office.polis.store;
-            let page = store.records(RecordKind::Webhook, after.as_deref(), PAGE);
+            let store = &self.context.app.store;
+            let page = store.records(RecordKind::Webhook, after.as_deref(), WEBHOOKS_PER_PAGE);
             let page = page.await?;
-            let full = page.len() >= PAGE as usize;
+            let full = page.len() >= WEBHOOKS_PER_PAGE as usize;
             after = page.last().map(|stored| stored.id.clone());
-            let kept = page.into_iter().filter_map(Kept::of);
-            there.extend(kept.map(|kept| (kept.hook.id.clone(), kept)));
+            let records = page.into_iter().filter_map(WebhookRecord::from_stored);
+            current.extend(records.map(|record| (record.webhook.id.clone(), record)));
             if !full {
                 break;
             }
         }
-        self.webhooks.store(there.len(), Ordering::Relaxed);
+        self.webhooks.store(current.len(), Ordering::Relaxed);
         self.couriers.retain(|id, busy| {
-            let order = if there.contains_key(id) {
-                Order::Look
+            let order = if current.contains_key(id) {
+                CourierCommand::Reload
             } else {
-                Order::Stop
+                CourierCommand::Stop
             };
-            busy.orders.send_replace(order);
-            order != Order::Stop && !busy.task.is_finished()
+            busy.commands.send_replace(order);
+            order != CourierCommand::Stop && !busy.task.is_finished()
         });
-        for (id, kept) in there {
+        for (id, record) in current {
             if !self.couriers.contains_key(&id) {
-                let (orders, told) = watch::channel(Order::Work);
-                let courier = Courier::new(self.office.clone(), kept, told);
-                let task = tokio::spawn(courier.work());
-                self.couriers.insert(id, Busy { orders, task });
+                let (orders, receiver) = watch::channel(CourierCommand::Continue);
+                let courier = Courier::new(self.context.clone(), record, receiver);
+                let task = tokio::spawn(courier.run());
+                self.couriers.insert(
+                    id,
+                    RunningCourier {
+                        commands: orders,
+                        task,
+                    },
+                );
             }
         }
         Ok(())
@@ -239,10 +247,10 @@ impl Rounds {
 
 /// Waits until the log reports that a webhook was created, changed or deleted. Returns `false` if the log is
 /// closed.
-async fn told_of_change(follower: &mut Follower) -> bool {
-    while let Some(news) = follower.next().await {
+async fn wait_for_webhook_change(follower: &mut LogFollower) -> bool {
+    while let Some(slice) = follower.next().await {
         let about_one = |event: &polis_core::Event| event.kind.starts_with("webhook.");
-        if news.events().iter().any(about_one) {
+        if slice.events().iter().any(about_one) {
             return true;
         }
     }

@@ -1,4 +1,4 @@
-//! Webhook signature of a delivery, following the Standard Webhooks specification (HMAC-SHA256).
+//! Webhook signature (HMAC-SHA256) of a delivery, following the Standard Webhooks specification.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,11 +6,11 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
 /// Prefix of secrets whose remainder is base64.
-const PREFIX: &str = "whsec_";
+const SECRET_PREFIX: &str = "whsec_";
 
 /// Returns the value of `webhook-signature`: HMAC-SHA256 over id, timestamp and body.
-pub(super) fn signature(secret: &str, id: &str, timestamp: i64, body: &[u8]) -> String {
-    let mut mac = mac(&key(secret));
+pub(super) fn sign_delivery(secret: &str, id: &str, timestamp: i64, body: &[u8]) -> String {
+    let mut mac = hmac_sha256(&decode_secret(secret));
     for part in [
         id.as_bytes(),
         b".",
@@ -24,13 +24,13 @@ pub(super) fn signature(secret: &str, id: &str, timestamp: i64, body: &[u8]) -> 
 }
 
 /// Returns the key bytes of a secret.
-fn key(secret: &str) -> Vec<u8> {
-    let coded = secret.strip_prefix(PREFIX);
-    let decoded = coded.and_then(|coded| STANDARD.decode(coded).ok());
+fn decode_secret(secret: &str) -> Vec<u8> {
+    let encoded = secret.strip_prefix(SECRET_PREFIX);
+    let decoded = encoded.and_then(|encoded| STANDARD.decode(encoded).ok());
     decoded.unwrap_or_else(|| secret.as_bytes().to_vec())
 }
 
-fn mac(key: &[u8]) -> Hmac<Sha256> {
+fn hmac_sha256(key: &[u8]) -> Hmac<Sha256> {
     // HMAC accepts keys of any length; keys longer than a block are hashed.
     match Hmac::new_from_slice(key) {
         Ok(mac) => mac,
@@ -42,13 +42,13 @@ fn mac(key: &[u8]) -> Hmac<Sha256> {
 mod tests {
     use super::*;
 
-    fn hex(bytes: &[u8]) -> String {
+    fn to_hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// RFC 4231 test vectors: a short key, a short text key, and a key longer than a block.
     #[test]
-    fn the_mac_is_the_standard_s() {
+    fn hmac_matches_rfc_4231_vectors() {
         let cases: [(&[u8], &[u8], &str); 3] = [
             (
                 &[0x0b; 20],
@@ -66,17 +66,17 @@ mod tests {
                 "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
             ),
         ];
-        for (key, text, wanted) in cases {
-            let mut mac = mac(key);
+        for (key, text, expected) in cases {
+            let mut mac = hmac_sha256(key);
             mac.update(text);
-            assert_eq!(hex(&mac.finalize().into_bytes()), wanted);
+            assert_eq!(to_hex(&mac.finalize().into_bytes()), expected);
         }
     }
 
     #[test]
-    fn a_secret_is_base64_or_its_own_bytes() {
-        assert_eq!(key("whsec_AAEC"), [0, 1, 2]);
-        assert_eq!(key("whsec_?"), b"whsec_?");
-        assert_eq!(key("plain"), b"plain");
+    fn webhook_secret_is_base64_or_plain_bytes() {
+        assert_eq!(decode_secret("whsec_AAEC"), [0, 1, 2]);
+        assert_eq!(decode_secret("whsec_?"), b"whsec_?");
+        assert_eq!(decode_secret("plain"), b"plain");
     }
 }

@@ -1,44 +1,45 @@
-//! OpenAPI operations that are not tools: health checks, metrics, the document itself and live events.
+//! OpenAPI descriptions of the endpoints that are not tools: health checks, metrics, the document itself and
+//! live events.
 
 use serde_json::{Value, json};
 
-use super::shared::{header, problem};
+use super::components::{header_ref, problem_response_ref};
 
-/// A read-only endpoint.
-struct Page {
+/// OpenAPI description of a GET endpoint that is not a tool.
+struct BuiltinOperation {
     path: &'static str,
-    id: &'static str,
-    about: &'static str,
+    operation_id: &'static str,
+    summary: &'static str,
     tag: &'static str,
     media_type: &'static str,
     schema: Value,
     parameters: Value,
     /// Whether some callers need no token.
-    open: bool,
+    allows_anonymous: bool,
 }
 
-impl Page {
-    fn item(self) -> (String, Value) {
+impl BuiltinOperation {
+    fn into_path_item(self) -> (String, Value) {
         let mut responses = json!({
             "200": {
-                "description": "Done.",
-                "headers": { "X-Request-Id": header("RequestId") },
+                "description": "Success.",
+                "headers": { "X-Request-Id": header_ref("RequestId") },
                 "content": { self.media_type: { "schema": self.schema } },
             },
         });
         if let Some(responses) = responses.as_object_mut() {
             for status in [400, 401, 403, 429, 500, 503] {
-                responses.insert(status.to_string(), problem(status));
+                responses.insert(status.to_string(), problem_response_ref(status));
             }
         }
         let mut operation = json!({
-            "operationId": self.id,
-            "summary": self.about,
+            "operationId": self.operation_id,
+            "summary": self.summary,
             "tags": [self.tag],
             "parameters": self.parameters,
             "responses": responses,
         });
-        if let (true, Some(operation)) = (self.open, operation.as_object_mut()) {
+        if let (true, Some(operation)) = (self.allows_anonymous, operation.as_object_mut()) {
             let either = json!([{}, { "bearer": [] }]);
             operation.insert("security".to_owned(), either);
         }
@@ -46,19 +47,22 @@ impl Page {
     }
 }
 
-/// Returns all of them.
-pub(super) fn paths() -> impl Iterator<Item = (String, Value)> {
-    let page = |path, id, about, media_type, schema| Page {
+/// Returns the path items of all built-in operations.
+pub(super) fn builtin_path_items() -> impl Iterator<Item = (String, Value)> {
+    let page = |path, id, description, media_type, schema| BuiltinOperation {
         path,
-        id,
-        about,
+        operation_id: id,
+        summary: description,
         tag: "server",
         media_type,
         schema,
         parameters: json!([]),
-        open: false,
+        allows_anonymous: false,
     };
-    let open = |page| Page { open: true, ..page };
+    let open = |page| BuiltinOperation {
+        allows_anonymous: true,
+        ..page
+    };
     let status = json!({
         "type": "object",
         "required": ["status"],
@@ -68,87 +72,92 @@ pub(super) fn paths() -> impl Iterator<Item = (String, Value)> {
         page(
             "/v1/openapi.json",
             "get_description",
-            "This description.",
+            "This OpenAPI document.",
             "application/json",
             json!({ "type": "object" }),
         ),
         open(page(
             "/healthz",
             "get_health",
-            "Whether the server answers. From the same machine no token is needed.",
+            "Liveness check. Needs no token from the same machine.",
             "application/json",
             status.clone(),
         )),
         open(page(
             "/readyz",
             "get_readiness",
-            "Whether the server can do its work. From the same machine no token is needed.",
+            "Readiness check: the store is reachable. Needs no token from the same machine.",
             "application/json",
             status,
         )),
         page(
             "/metrics",
             "get_metrics",
-            "Figures for Prometheus; the token has to be good for server:read.",
+            "Prometheus metrics. Requires the scope server:read.",
             "application/openmetrics-text",
             json!({ "type": "string" }),
         ),
-        events(),
+        events_operation(),
     ];
-    pages.into_iter().map(Page::item)
+    pages.into_iter().map(BuiltinOperation::into_path_item)
 }
 
-fn events() -> Page {
-    let list = |name: &str, about: &str, pattern: &str| {
+fn events_operation() -> BuiltinOperation {
+    let list = |name: &str, description: &str, pattern: &str| {
         json!({
-            "name": name, "in": "query", "description": about, "required": false,
+            "name": name, "in": "query", "description": description, "required": false,
             "schema": { "type": "string", "maxLength": 1_000, "pattern": pattern },
         })
     };
-    let number = |name: &str, place: &str, about: &str, least: u64| {
+    let number = |name: &str, location: &str, description: &str, minimum: u64| {
         json!({
-            "name": name, "in": place, "description": about, "required": false,
-            "schema": { "type": "integer", "minimum": least, "maximum": u64::MAX },
+            "name": name, "in": location, "description": description, "required": false,
+            "schema": { "type": "integer", "minimum": minimum, "maximum": u64::MAX },
         })
     };
     let parameters = json!([
         number(
             "since",
             "query",
-            "Begin after this place in the log; with what comes from now on if left out.",
+            "Sequence number to start after; default: only new events.",
             0
         ),
-        number("limit", "query", "End after so many events.", 1),
+        number(
+            "limit",
+            "query",
+            "Maximum number of events, after which the stream ends.",
+            1
+        ),
         list(
             "kind",
-            "Only these kinds, separated by commas: task.completed, or task. for all of tasks.",
+            "Only these event kinds, separated by commas: task.completed, or task. for all task events.",
             r"^[a-z-]+\.[a-z-]*(,[a-z-]+\.[a-z-]*)*$",
         ),
         list(
             "subject",
-            "Only what happens to these, separated by commas: task/5, or task/ for all of tasks.",
+            "Only events of these subjects, separated by commas: task/5, or task/ for all tasks.",
             "^[a-z]+/"
         ),
         list(
             "actor",
-            "Only what these did, separated by commas.",
+            "Only events of these actors, separated by commas.",
             "^[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*$"
         ),
         number(
             "Last-Event-ID",
             "header",
-            "The last event that was seen; counts more than since.",
+            "Sequence number of the last received event; overrides since.",
             0
         ),
     ]);
-    Page {
+    BuiltinOperation {
         path: "/v1/events",
-        id: "follow_events",
-        about: "The commit log as server-sent events, live: each event's id is its place, to resume from.",
+        operation_id: "follow_events",
+        summary: "The live event log as server-sent events. The id of an event is its sequence number, to resume from.",
         tag: "events",
         media_type: "text/event-stream",
         schema: json!({ "type": "string" }),
         parameters,
-        open: false,
+        allows_anonymous: false,
     }
 }

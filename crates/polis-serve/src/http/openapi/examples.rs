@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::http::route::Route;
+use crate::http::route::ApiRoute;
 
 /// Path, method and body of each example.
-pub(super) const ALL: &[(&str, &str, &str)] = &[
+pub(super) const REQUEST_EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "/v1/tasks",
         "post",
@@ -87,9 +87,9 @@ pub(super) const ALL: &[(&str, &str, &str)] = &[
 ];
 
 /// Returns the example body of a route.
-pub(super) fn of(route: &Route) -> Option<Value> {
-    let method = route.method.method().as_str().to_ascii_lowercase();
-    let (.., text) = ALL
+pub(super) fn request_example(route: &ApiRoute) -> Option<Value> {
+    let method = route.method.to_http_method().as_str().to_ascii_lowercase();
+    let (.., text) = REQUEST_EXAMPLES
         .iter()
         .find(|(path, verb, _)| *path == route.path && *verb == method)?;
     serde_json::from_str(text).ok()

@@ -1,84 +1,86 @@
 //! OpenAPI 3.1 document of the API, generated from the route table and the tools' own schemas.
 
 mod builtin_operations;
+mod components;
 mod examples;
 mod operation;
-mod schema_narrowing;
-mod shared;
+mod schema_constraints;
 
 use std::sync::OnceLock;
 
-use polis_core::token::Area;
+use polis_core::token::OperationArea;
 use serde_json::{Map, Value, json};
 
 use super::route::ROUTES;
-use operation::Schemas;
+use operation::ResponseSchemas;
 
-/// Returns the document as served.
-pub fn text() -> &'static str {
+/// Returns the OpenAPI document as JSON text; it is generated once.
+pub fn openapi_text() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| document().to_string())
+    TEXT.get_or_init(|| build_openapi_document().to_string())
 }
 
-/// Builds the document.
-pub fn document() -> Value {
-    let mut schemas = Schemas::default();
+/// Builds the OpenAPI document.
+pub fn build_openapi_document() -> Value {
+    let mut schemas = ResponseSchemas::default();
     let mut paths = Map::new();
     for route in ROUTES {
         let methods = paths.entry(route.path).or_insert_with(|| json!({}));
-        if let (Some(methods), Some(operation)) =
-            (methods.as_object_mut(), operation::of(route, &mut schemas))
-        {
-            let method = route.method.method().as_str().to_ascii_lowercase();
+        if let (Some(methods), Some(operation)) = (
+            methods.as_object_mut(),
+            operation::build_operation(route, &mut schemas),
+        ) {
+            let method = route.method.to_http_method().as_str().to_ascii_lowercase();
             methods.insert(method, operation);
         }
     }
-    for (path, item) in builtin_operations::paths() {
+    for (path, item) in builtin_operations::builtin_path_items() {
         paths.insert(path, item);
     }
-    let mut components = shared::components();
-    if let Some(named) = components.get_mut("schemas").and_then(Value::as_object_mut) {
-        named.extend(schemas.into_named());
+    let mut components = components::shared_components();
+    if let Some(registered) = components.get_mut("schemas").and_then(Value::as_object_mut) {
+        registered.extend(schemas.into_components());
     }
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "polis",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": ABOUT,
+            "description": API_DESCRIPTION,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
         "security": [{ "bearer": [] }],
-        "tags": tags(),
+        "tags": area_tags(),
         "paths": paths,
         "components": components,
     })
 }
 
-const ABOUT: &str = "The shared ground a team of AI agents stands on. Every operation is that of the tool of the same \
-     name, with the same parameters, answers and error codes as on the command line and over MCP. Who acts is the \
-     token's agent, whatever a request says. Errors are `application/problem+json`. Changes take an `Idempotency-Key`: \
-     the same request with the same key is carried out once, and answered alike for a day. Tasks, boards and files \
-     have ETags; `If-Match` makes a change conditional on them. A board's name or a blackboard path is one segment, \
-     with its slashes as %2F. MCP is at /mcp of the same server.";
+const API_DESCRIPTION: &str = "Shared tasks, boards, messages, files and commands for a team of AI agents. Each operation calls the tool \
+     of the same name, with the same parameters, results and error codes as on the command line and over MCP. The \
+     acting agent is the agent of the token. Errors are `application/problem+json`. Write operations accept an \
+     `Idempotency-Key`: a retry with the same key within a day returns the stored response instead of repeating the \
+     change. Tasks, boards and files have ETags; `If-Match` makes a change conditional. A board name or a blackboard \
+     path is one path segment, with its slashes encoded as %2F. A run is named by `runId`; \
+     `taskId` is accepted as an alias, and responses contain both. MCP is served at /mcp.";
 
-fn tags() -> Vec<Value> {
-    let about = |area| match area {
-        Area::Tasks => "The task board.",
-        Area::Boards => "Whiteboards, decisions and milestones.",
-        Area::Blackboard => "Shared files by path.",
-        Area::Files => "Files of the caller's workspace.",
-        Area::Commands => "Commands in the caller's workspace, confined.",
-        Area::Messages => "Messages between agents.",
-        Area::Artifacts => "What agents hand over by reference.",
-        Area::Agents => "The registry.",
-        Area::Society => "Runs of the society, and who works for them.",
-        Area::Events => "The commit log, as pages and live.",
-        Area::Server => "The server itself.",
+fn area_tags() -> Vec<Value> {
+    let description = |area| match area {
+        OperationArea::Tasks => "The task board.",
+        OperationArea::Boards => "Whiteboards, decisions and milestones.",
+        OperationArea::Blackboard => "Shared Markdown files by path.",
+        OperationArea::Files => "Files in the caller's workspace.",
+        OperationArea::Commands => "Commands in the caller's workspace, run in a sandbox.",
+        OperationArea::Messages => "Messages between agents.",
+        OperationArea::Artifacts => "Files and JSON values that agents pass on by id.",
+        OperationArea::Agents => "The agent registry.",
+        OperationArea::Society => "Runs of the society and their members.",
+        OperationArea::Events => "The event log: paginated and live.",
+        OperationArea::Server => "The server itself.",
     };
-    let tag = |(area, name)| json!({ "name": name, "description": about(area) });
-    Area::ALL.into_iter().map(tag).collect()
+    let tag = |(area, name)| json!({ "name": name, "description": description(area) });
+    OperationArea::ALL.into_iter().map(tag).collect()
 }
 
 #[cfg(test)]
@@ -87,7 +89,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Collects every `$ref` in a value.
-    fn references(value: &Value, found: &mut BTreeSet<String>) {
+    fn collect_references(value: &Value, found: &mut BTreeSet<String>) {
         match value {
             Value::Object(map) => {
                 for (name, value) in map {
@@ -95,20 +97,22 @@ mod tests {
                         Some(text) if name == "$ref" => {
                             found.insert(text.to_owned());
                         }
-                        _ => references(value, found),
+                        _ => collect_references(value, found),
                     }
                 }
             }
-            Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+            Value::Array(list) => list
+                .iter()
+                .for_each(|value| collect_references(value, found)),
             _ => {}
         }
     }
 
     #[test]
-    fn every_reference_leads_somewhere_and_every_operation_is_whole() {
-        let document = document();
+    fn openapi_references_resolve_and_operations_are_complete() {
+        let document = build_openapi_document();
         let mut found = BTreeSet::new();
-        references(&document, &mut found);
+        collect_references(&document, &mut found);
         assert!(found.len() > 20, "{found:?}");
         for reference in found {
             let pointer = reference.strip_prefix('#').unwrap();
@@ -120,7 +124,7 @@ mod tests {
                 let id = operation["operationId"].as_str().unwrap();
                 assert!(ids.insert(id.to_owned()), "{id}");
                 assert!(operation["summary"].as_str().is_some(), "{path}");
-                let named: BTreeSet<&str> = operation["parameters"]
+                let declared: BTreeSet<&str> = operation["parameters"]
                     .as_array()
                     .into_iter()
                     .flatten()
@@ -131,7 +135,7 @@ mod tests {
                     .split('/')
                     .filter_map(|s| s.strip_prefix('{')?.strip_suffix('}'))
                     .collect();
-                assert_eq!(named, in_path, "{method} {path}");
+                assert_eq!(declared, in_path, "{method} {path}");
                 let answers = operation["responses"].as_object().unwrap();
                 assert!(
                     answers.keys().any(|status| status.starts_with('2')),
@@ -143,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn examples_are_of_routes_and_have_only_parameters_there_are() {
-        let document = document();
-        for (path, method, example) in examples::ALL {
+    fn request_examples_match_their_schemas() {
+        let document = build_openapi_document();
+        for (path, method, example) in examples::REQUEST_EXAMPLES {
             let operation = &document["paths"][*path][*method];
             let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
             let example: Value = serde_json::from_str(example).unwrap();

@@ -2,128 +2,143 @@
 
 use std::collections::BTreeMap;
 
-use polis_core::token::{Access, Area};
+use polis_core::token::{AccessLevel, OperationArea};
+use polis_i18n::UiLanguage;
 use polis_ops::tool::Tool;
 use serde_json::{Map, Value, json};
 
-use super::{examples, schema_narrowing, shared};
+use super::{components, examples, schema_constraints};
 use crate::http::response;
-use crate::http::route::{ROUTES, Route, Verb};
+use crate::http::route::{ApiRoute, ROUTES, RouteMethod};
 
 /// Response schemas, each defined once under its name.
 #[derive(Debug, Default)]
-pub(super) struct Schemas(BTreeMap<String, Value>);
+pub(super) struct ResponseSchemas(BTreeMap<String, Value>);
 
-impl Schemas {
+impl ResponseSchemas {
     /// Registers a schema under a unique name and returns a `$ref` to it.
-    fn name(&mut self, mut schema: Map<String, Value>, otherwise: &str) -> Value {
+    fn register(&mut self, mut schema: Map<String, Value>, fallback: &str) -> Value {
         let title = schema.remove("title");
-        let title = title.as_ref().and_then(Value::as_str).unwrap_or(otherwise);
-        let sound = |c: &char| c.is_ascii_alphanumeric();
-        let plain: String = title.chars().filter(sound).collect();
+        let title = title.as_ref().and_then(Value::as_str).unwrap_or(fallback);
+        let is_allowed = |c: &char| c.is_ascii_alphanumeric();
+        let base: String = title.chars().filter(is_allowed).collect();
         let schema = Value::Object(schema);
-        let mut name = plain.clone();
+        let mut name = base.clone();
         let mut count = 1;
-        while self.0.get(&name).is_some_and(|there| *there != schema) {
+        while self
+            .0
+            .get(&name)
+            .is_some_and(|existing| *existing != schema)
+        {
             count += 1;
-            name = format!("{plain}{count}");
+            name = format!("{base}{count}");
         }
         let reference = json!({ "$ref": format!("#/components/schemas/{name}") });
         self.0.insert(name, schema);
         reference
     }
 
-    pub(super) fn into_named(self) -> impl Iterator<Item = (String, Value)> {
+    pub(super) fn into_components(self) -> impl Iterator<Item = (String, Value)> {
         self.0.into_iter()
     }
 }
 
 /// Builds the operation of a route. Returns `None` if its tool does not exist.
-pub(super) fn of(route: &'static Route, schemas: &mut Schemas) -> Option<Value> {
+pub(super) fn build_operation(
+    route: &'static ApiRoute,
+    schemas: &mut ResponseSchemas,
+) -> Option<Value> {
     let tool = Tool::find(route.tool).ok()?;
-    let changes = !route.looks && tool.access() == Access::Write;
-    let mut input = (tool.input)();
-    response::hide(&mut input, route.hidden);
-    schema_narrowing::narrow(tool, &mut input);
+    let changes = !route.is_read_only && tool.required_access() == AccessLevel::Write;
+    let mut input = (tool.input_schema)();
+    response::remove_schema_params(&mut input, route.hidden_params);
+    schema_constraints::add_parameter_constraints(tool, &mut input);
     let mut operation = json!({
-        "operationId": route.id(),
-        "summary": route.about.unwrap_or(tool.about),
+        "operationId": route.operation_id(),
+        "summary": route.summary.unwrap_or(tool.description(UiLanguage::En)),
         "tags": [tool.area.as_str()],
     });
     let all = operation.as_object_mut()?;
-    let parameters = parameters(route, &input);
+    let parameters = build_parameters(route, &input);
     if !parameters.is_empty() {
         all.insert("parameters".to_owned(), Value::Array(parameters));
     }
-    if let Some(body) = request_body(route, input) {
+    if let Some(body) = build_request_body(route, input) {
         all.insert("requestBody".to_owned(), body);
     }
-    if let Some(conditions) = conditions(route, changes) {
+    if let Some(conditions) = describe_conditional_headers(route, changes) {
         all.insert("description".to_owned(), Value::String(conditions));
     }
-    let answer = schemas.name((tool.output)(), tool.name);
+    let answer = schemas.register((tool.output_schema)(), tool.name);
     all.insert(
         "responses".to_owned(),
-        responses(route, tool, changes, answer),
+        build_responses(route, tool, changes, answer),
     );
     Some(operation)
 }
 
 /// Describes the request headers of conditional and idempotent requests. As text, not as parameters: valid
 /// values depend on earlier requests and responses, which OpenAPI cannot express.
-fn conditions(route: &Route, changes: bool) -> Option<String> {
-    let mut told = Vec::new();
+fn describe_conditional_headers(route: &ApiRoute, changes: bool) -> Option<String> {
+    let mut sentences = Vec::new();
     if changes {
-        told.push("`Idempotency-Key: KEY` (1 to 255 visible ASCII characters, new for each request): sent again with the same key, the same request is carried out once and answered alike for a day; another request with that key is refused with 422.");
+        sentences.push("`Idempotency-Key: KEY` (1 to 255 visible ASCII characters, unique per request): a retry with the same key within a day returns the stored response; a different request with that key is refused with 422.");
     }
-    if route.matching.is_some() {
-        told.push("`If-Match: ETAG`: only if it is still as the answer with this ETag showed it; otherwise 412.");
+    if route.if_match_param.is_some() {
+        sentences.push("`If-Match: ETAG`: carried out only if the resource still has this ETag; otherwise 412.");
     }
-    if route.method == Verb::Get && route.etag.is_some() {
-        told.push("`If-None-Match: ETAG, ...`: only if it is not as the answers with these ETags showed it; otherwise 304.");
+    if route.method == RouteMethod::Get && route.etag_source.is_some() {
+        sentences.push(
+            "`If-None-Match: ETAG, ...`: returns 304 if the resource still has one of these ETags.",
+        );
     }
-    if route.absent.is_some() {
-        told.push("`If-None-Match: *`: only if there is nothing yet; otherwise 412.");
+    if route.if_none_match_param.is_some() {
+        sentences.push("`If-None-Match: *`: carried out only if the resource does not exist yet; otherwise 412.");
     }
-    (!told.is_empty()).then(|| told.join(" "))
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-fn parameters(route: &Route, input: &Map<String, Value>) -> Vec<Value> {
-    let in_path: Vec<&str> = route.names().map(|(_, name)| name).collect();
+fn build_parameters(route: &ApiRoute, input: &Map<String, Value>) -> Vec<Value> {
+    let in_path: Vec<&str> = route.path_params().map(|(_, name)| name).collect();
     let mut parameters = Vec::new();
-    for (name, schema) in properties(input) {
-        let place = if in_path.contains(&name.as_str()) {
+    for (name, schema) in schema_properties(input) {
+        let location = if in_path.contains(&name.as_str()) {
             "path"
-        } else if route.method.has_body() && !route.query.contains(&name.as_str()) {
+        } else if route.method.has_body() && !route.query_params.contains(&name.as_str()) {
             continue;
         } else {
             "query"
         };
-        parameters.push(parameter(name, schema, place, is_required(input, name)));
+        parameters.push(build_parameter(
+            name,
+            schema,
+            location,
+            is_required_param(input, name),
+        ));
     }
     parameters
 }
 
 /// Builds a path or query parameter: text, so it cannot be null.
-fn parameter(name: &str, schema: &Value, place: &str, required: bool) -> Value {
+fn build_parameter(name: &str, schema: &Value, location: &str, required: bool) -> Value {
     let mut schema = schema.clone();
-    without_null(&mut schema);
-    let about = schema
+    remove_null_type(&mut schema);
+    let description = schema
         .as_object_mut()
         .and_then(|schema| schema.remove("description"));
     let mut parameter = json!({
         "name": name,
-        "in": place,
-        "required": required || place == "path",
+        "in": location,
+        "required": required || location == "path",
         "schema": schema,
     });
-    if let (Some(parameter), Some(about)) = (parameter.as_object_mut(), about) {
-        parameter.insert("description".to_owned(), about);
+    if let (Some(parameter), Some(description)) = (parameter.as_object_mut(), description) {
+        parameter.insert("description".to_owned(), description);
     }
     parameter
 }
 
-fn without_null(schema: &mut Value) {
+fn remove_null_type(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else {
         return;
     };
@@ -152,19 +167,19 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-fn request_body(route: &Route, mut input: Map<String, Value>) -> Option<Value> {
+fn build_request_body(route: &ApiRoute, mut input: Map<String, Value>) -> Option<Value> {
     if !route.method.has_body() {
         return None;
     }
-    let elsewhere: Vec<&str> = route
-        .names()
+    let url_params: Vec<&str> = route
+        .path_params()
         .map(|(_, name)| name)
-        .chain(route.query.iter().copied())
+        .chain(route.query_params.iter().copied())
         .collect();
-    response::hide(&mut input, &elsewhere);
-    properties(&input).next()?;
-    for noise in ["title", "description", "$schema"] {
-        input.remove(noise);
+    response::remove_schema_params(&mut input, &url_params);
+    schema_properties(&input).next()?;
+    for key in ["title", "description", "$schema"] {
+        input.remove(key);
     }
     let required = input
         .get("required")
@@ -175,51 +190,53 @@ fn request_body(route: &Route, mut input: Map<String, Value>) -> Option<Value> {
     }
     input.insert("additionalProperties".to_owned(), false.into());
     let mut content = json!({ "schema": input });
-    if let (Some(content), Some(example)) = (content.as_object_mut(), examples::of(route)) {
+    if let (Some(content), Some(example)) =
+        (content.as_object_mut(), examples::request_example(route))
+    {
         content.insert("example".to_owned(), example);
     }
     Some(json!({ "required": required, "content": { "application/json": content } }))
 }
 
-fn responses(route: &Route, tool: &Tool, changes: bool, answer: Value) -> Value {
+fn build_responses(route: &ApiRoute, tool: &Tool, changes: bool, answer: Value) -> Value {
     let mut headers = Map::new();
     let mut header = |name: &str, shared: &str| {
-        headers.insert(name.to_owned(), shared::header(shared));
+        headers.insert(name.to_owned(), components::header_ref(shared));
     };
     header("X-Request-Id", "RequestId");
-    if route.etag.is_some() {
+    if route.etag_source.is_some() {
         header("ETag", "ETag");
     }
-    if route.page.is_some() {
+    if route.page_param.is_some() {
         header("Link", "Link");
     }
-    if route.location.is_some() {
+    if route.location_template.is_some() {
         header("Location", "Location");
     }
     if changes {
         header("Idempotency-Replayed", "Replayed");
     }
-    let mut good = json!({
-        "description": "Done.",
+    let mut success = json!({
+        "description": "Success.",
         "headers": headers,
         "content": { "application/json": { "schema": answer } },
     });
-    if let (Some(good), Some(links)) = (good.as_object_mut(), links(route)) {
-        good.insert("links".to_owned(), links);
+    if let (Some(success), Some(links)) = (success.as_object_mut(), build_links(route)) {
+        success.insert("links".to_owned(), links);
     }
     let mut all = Map::new();
-    all.insert(route.status.to_string(), good);
-    if route.method == Verb::Get && route.etag.is_some() {
-        all.insert("304".to_owned(), shared::response("NotModified"));
+    all.insert(route.status.to_string(), success);
+    if route.method == RouteMethod::Get && route.etag_source.is_some() {
+        all.insert("304".to_owned(), components::response_ref("NotModified"));
     }
-    for status in problems(route, tool, changes) {
-        all.insert(status.to_string(), shared::problem(status));
+    for status in problem_statuses(route, tool, changes) {
+        all.insert(status.to_string(), components::problem_response_ref(status));
     }
     Value::Object(all)
 }
 
 /// Returns the status codes of possible problems.
-fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
+fn problem_statuses(route: &ApiRoute, tool: &Tool, changes: bool) -> Vec<u16> {
     let mut statuses = vec![400, 401, 403, 404, 413, 429, 500, 503];
     if changes {
         statuses.extend([409, 422]);
@@ -227,19 +244,21 @@ fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
     if route.method.has_body() {
         statuses.extend([408, 415]);
     }
-    if route.matching.is_some() || route.absent.is_some() {
+    if route.if_match_param.is_some() || route.if_none_match_param.is_some() {
         statuses.push(412);
     }
     match tool.area {
-        Area::Boards | Area::Blackboard | Area::Files => statuses.extend([409, 423]),
-        Area::Commands => statuses.push(409),
-        Area::Tasks
-        | Area::Messages
-        | Area::Artifacts
-        | Area::Agents
-        | Area::Society
-        | Area::Events
-        | Area::Server => {}
+        OperationArea::Boards | OperationArea::Blackboard | OperationArea::Files => {
+            statuses.extend([409, 423]);
+        }
+        OperationArea::Commands => statuses.push(409),
+        OperationArea::Tasks
+        | OperationArea::Messages
+        | OperationArea::Artifacts
+        | OperationArea::Agents
+        | OperationArea::Society
+        | OperationArea::Events
+        | OperationArea::Server => {}
     }
     statuses.sort_unstable();
     statuses.dedup();
@@ -247,29 +266,29 @@ fn problems(route: &Route, tool: &Tool, changes: bool) -> Vec<u16> {
 }
 
 /// Returns OpenAPI links from a created resource to the operation that reads it.
-fn links(route: &Route) -> Option<Value> {
-    let (before, field) = route.location?.split_once('{')?;
+fn build_links(route: &ApiRoute) -> Option<Value> {
+    let (before, field) = route.location_template?.split_once('{')?;
     let field = field.strip_suffix('}')?;
     let reads = ROUTES.iter().find(|other| {
         let rest = other.path.strip_prefix(before);
-        other.method == Verb::Get
+        other.method == RouteMethod::Get
             && rest.is_some_and(|rest| rest.starts_with('{') && !rest.contains('/'))
     })?;
-    let (_, parameter) = reads.names().next()?;
+    let (_, parameter) = reads.path_params().next()?;
     Some(json!({
         "read": {
-            "operationId": reads.id(),
+            "operationId": reads.operation_id(),
             "parameters": { parameter: format!("$response.body#/{field}") },
         }
     }))
 }
 
-fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+fn schema_properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flatten()
 }
 
-fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
+fn is_required_param(schema: &Map<String, Value>, name: &str) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|names| names.iter().any(|one| one == name))
 }

@@ -4,42 +4,43 @@
 //! input, pending requests are still answered, but running commands are stopped because no client waits for
 //! them.
 
-mod input;
-mod lines;
-mod message;
-mod output;
+mod json_rpc;
+mod line_splitter;
+mod stdin;
+mod stdout;
 mod transport;
 
 use std::io;
 use std::sync::Arc;
 
-use polis_ops::Polis;
+use polis_ops::App;
 use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
 use tokio_util::sync::CancellationToken;
 
-use super::listen_service::Door;
-use super::mcp_state::House;
-use super::server::Server;
-use super::toolset::Toolset;
+use super::listen_service::ListenService;
+use super::mcp_server::McpServer;
+use super::mcp_state::McpState;
+use super::tool::toolset::Toolset;
+use crate::caller_identity::CallerIdentity;
 use crate::events::Hub;
-use crate::identity::Identity;
-use input::Input;
-use output::Output;
-use transport::Stdio;
+use stdin::StdinReader;
+use stdout::StdoutWriter;
+use transport::StdioTransport;
 
 /// Serves the client on standard input and output until it closes them or `stop` is cancelled.
 pub async fn serve_stdio(
-    polis: Polis,
-    identity: Identity,
+    app: App,
+    identity: CallerIdentity,
     tools: Toolset,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let hub = Hub::new(&polis);
-    let house = Arc::new(House::new(polis, hub));
+    let hub = Hub::new(&app);
+    let state = Arc::new(McpState::new(app, hub));
     let ended = stop.child_token();
-    let door = Door::new(Server::new(house, identity, tools, ended.clone()));
-    let transport = Stdio::new(Input::open()?, Output::open()?, ended);
-    let served = serve_server_with_ct(door, transport, stop).await;
+    let server = McpServer::new(state, identity, tools, ended.clone());
+    let (lang, service) = (server.lang(), ListenService::new(server));
+    let transport = StdioTransport::new(StdinReader::open()?, StdoutWriter::open()?, ended, lang);
+    let served = serve_server_with_ct(service, transport, stop).await;
     match served {
         Ok(running) => match running.waiting().await {
             Ok(QuitReason::JoinError(error)) | Err(error) => Err(io::Error::other(error)),
