@@ -1,168 +1,182 @@
-//! Renders a member's conversation: messages and model answers in order, with the result of each tool call
-//! attached to the call, although the turns store them separately.
+//! A member's conversation as a list of items for display: messages received, responses of the model with the
+//! result of each tool call attached to the call, notes of the runtime, and compactions.
+//!
+//! [`conversation_items`] converts turns, which store calls and their results separately. Also formats
+//! message payloads and the arguments of calls.
 
 use std::collections::HashMap;
 
-use polis_core::society::turn::{CallEnd, Used};
-use polis_core::{Raw, Timestamp};
-use polis_ops::op::{Spoken, ToolCall, TurnView};
+use polis_core::society::turn::{CallOutcome, ModelUsage};
+use polis_core::{RawJson, Timestamp};
+use polis_ops::op::{TurnEntry, TurnToolCall, TurnView};
 
-use crate::width;
+use crate::display_width;
 
-/// An entry of the conversation.
+/// An item of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bubble<'a> {
-    /// Index of its turn.
+pub struct ConversationItem<'a> {
+    /// Index of the turn it belongs to.
     pub turn: u64,
-    /// Time of its turn.
+    /// Time of the turn it belongs to.
     pub at: &'a Timestamp,
-    /// Content.
-    pub what: What<'a>,
+    /// The message, response, call result, note or summary.
+    pub content: ItemContent<'a>,
 }
 
-/// Content of an entry.
+/// Content of an item of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What<'a> {
-    /// Input it received.
-    Heard {
+pub enum ItemContent<'a> {
+    /// A message that the member received.
+    Input {
         /// As the model read it.
         text: &'a str,
     },
-    /// An answer of the model, with its tool calls.
-    Said {
-        /// Text of the answer.
+    /// A response of the model, with its tool calls.
+    Response {
+        /// Text of the response; empty if it consists only of calls.
         text: &'a str,
         /// The calls, each with its result.
-        calls: Vec<Call<'a>>,
+        calls: Vec<RenderedCall<'a>>,
         /// Token usage and cost.
-        used: &'a Used,
+        usage: &'a ModelUsage,
     },
     /// Result of a call that is on an earlier page.
-    Did(Done<'a>),
+    EarlierCallResult(RenderedCallResult<'a>),
     /// A note of the runtime.
-    Told {
-        /// Text of the note.
+    RuntimeNote {
+        /// Text of the runtime's note.
         text: &'a str,
     },
-    /// A compaction: everything before was summarized.
-    Summed {
-        /// The summary.
+    /// A compaction: all earlier turns were summarized.
+    Compaction {
+        /// The summary that replaced the earlier turns.
         text: &'a str,
     },
 }
 
-/// A tool call.
+/// A tool call of the model, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call<'a> {
-    /// The tool.
+pub struct RenderedCall<'a> {
+    /// Name of the tool.
     pub tool: &'a str,
     /// Short summary: the first value of the arguments.
-    pub gist: String,
+    pub summary: String,
     /// The arguments: pretty-printed if they are JSON, otherwise unchanged.
     pub arguments: String,
     /// The result; `None` if it is still pending.
-    pub done: Option<Done<'a>>,
+    pub result: Option<RenderedCallResult<'a>>,
 }
 
 /// Result of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Done<'a> {
+pub struct RenderedCallResult<'a> {
     /// Text returned to the model.
     pub text: &'a str,
     /// How the call ended.
-    pub end: CallEnd,
+    pub outcome: CallOutcome,
     /// Duration in milliseconds.
-    pub ms: u64,
+    pub duration_ms: u64,
 }
 
-/// Converts turns to entries, in order.
-pub fn bubbles(turns: &[TurnView]) -> Vec<Bubble<'_>> {
-    let mut results: HashMap<&str, Done<'_>> = HashMap::new();
-    let mut asked: Vec<&str> = Vec::new();
-    for said in turns.iter().flat_map(|turn| &turn.said) {
-        match said {
-            Spoken::Did {
+/// Converts turns to items, in order. A result whose call is not in these turns becomes an item of its own.
+pub fn conversation_items(turns: &[TurnView]) -> Vec<ConversationItem<'_>> {
+    let mut results: HashMap<&str, RenderedCallResult<'_>> = HashMap::new();
+    let mut call_ids: Vec<&str> = Vec::new();
+    for entry in turns.iter().flat_map(|turn| &turn.entries) {
+        match entry {
+            TurnEntry::ToolResult {
                 call,
                 text,
-                end,
+                outcome,
                 ms,
             } => {
-                let done = Done {
+                let done = RenderedCallResult {
                     text,
-                    end: *end,
-                    ms: *ms,
+                    outcome: *outcome,
+                    duration_ms: *ms,
                 };
                 results.entry(call).or_insert(done);
             }
-            Spoken::Said { calls, .. } => asked.extend(calls.iter().map(|call| call.id.as_str())),
+            TurnEntry::Response { calls, .. } => {
+                call_ids.extend(calls.iter().map(|call| call.id.as_str()));
+            }
             _ => {}
         }
     }
-    let asked: std::collections::HashSet<&str> = asked.into_iter().collect();
+    let call_ids: std::collections::HashSet<&str> = call_ids.into_iter().collect();
     let mut found = Vec::new();
     for turn in turns {
-        for said in &turn.said {
-            let what = match said {
-                Spoken::Heard { text, .. } => What::Heard { text },
-                Spoken::Said { text, calls, used } => What::Said {
+        for entry in &turn.entries {
+            let content = match entry {
+                TurnEntry::Received { text, .. } => ItemContent::Input { text },
+                TurnEntry::Response { text, calls, usage } => ItemContent::Response {
                     text,
-                    calls: calls.iter().map(|call| of(call, &results)).collect(),
-                    used,
+                    calls: calls
+                        .iter()
+                        .map(|call| render_call(call, &results))
+                        .collect(),
+                    usage,
                 },
-                // It is shown with its call.
-                Spoken::Did { call, .. } if asked.contains(call.as_str()) => continue,
-                Spoken::Did { text, end, ms, .. } => What::Did(Done {
+                // Shown with its call.
+                TurnEntry::ToolResult { call, .. } if call_ids.contains(call.as_str()) => continue,
+                TurnEntry::ToolResult {
+                    text, outcome, ms, ..
+                } => ItemContent::EarlierCallResult(RenderedCallResult {
                     text,
-                    end: *end,
-                    ms: *ms,
+                    outcome: *outcome,
+                    duration_ms: *ms,
                 }),
-                Spoken::Told { text } => What::Told { text },
-                Spoken::Summed { text, .. } => What::Summed { text },
+                TurnEntry::Note { text } => ItemContent::RuntimeNote { text },
+                TurnEntry::Summary { text, .. } => ItemContent::Compaction { text },
             };
-            found.push(Bubble {
+            found.push(ConversationItem {
                 turn: turn.turn,
                 at: &turn.at,
-                what,
+                content,
             });
         }
     }
     found
 }
 
-fn of<'a>(call: &'a ToolCall, results: &HashMap<&str, Done<'a>>) -> Call<'a> {
-    Call {
+fn render_call<'a>(
+    call: &'a TurnToolCall,
+    results: &HashMap<&str, RenderedCallResult<'a>>,
+) -> RenderedCall<'a> {
+    RenderedCall {
         tool: &call.tool,
-        gist: gist(&call.arguments),
-        arguments: laid_out(&call.arguments),
-        done: results.get(call.id.as_str()).copied(),
+        summary: summarize_arguments(&call.arguments),
+        arguments: pretty_print_json(&call.arguments),
+        result: results.get(call.id.as_str()).copied(),
     }
 }
 
 /// Maximum width of a call's summary in columns.
-const GIST: usize = 60;
+const MAX_SUMMARY_COLUMNS: usize = 60;
 
-/// Returns the first string or number of the arguments, only its first line, truncated.
-fn gist(arguments: &str) -> String {
+/// Returns the first string or number of the arguments, only its first line, truncated. Returns an empty text
+/// if there is none or the arguments are not a JSON object.
+fn summarize_arguments(arguments: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(arguments);
     let Ok(serde_json::Value::Object(fields)) = read else {
         return String::new();
     };
-    let said = fields.values().find_map(|value| match value {
+    let summary = fields.values().find_map(|value| match value {
         serde_json::Value::String(text) => text.lines().next().map(str::to_owned),
         serde_json::Value::Number(number) => Some(number.to_string()),
         _ => None,
     });
-    width::cut(&said.unwrap_or_default(), GIST)
+    display_width::truncate_to_width(&summary.unwrap_or_default(), MAX_SUMMARY_COLUMNS)
 }
 
 /// Returns the text of a message payload: the payload itself if it is a string, or its `text` field if it has
 /// no other. Returns `None` if the payload is other data.
-pub fn letter(payload: &Raw) -> Option<String> {
-    match payload.to::<serde_json::Value>()? {
+pub fn payload_text(payload: &RawJson) -> Option<String> {
+    match payload.parse_as::<serde_json::Value>()? {
         serde_json::Value::String(text) => Some(text),
         serde_json::Value::Object(fields) => {
-            let only = fields.len() == 1;
-            let text = fields.get("text").filter(|_| only)?;
+            let is_only = fields.len() == 1;
+            let text = fields.get("text").filter(|_| is_only)?;
             text.as_str().map(str::to_owned)
         }
         _ => None,
@@ -170,94 +184,99 @@ pub fn letter(payload: &Raw) -> Option<String> {
 }
 
 /// Pretty-prints a JSON object or array; returns any other text unchanged.
-pub fn laid_out(text: &str) -> String {
+pub fn pretty_print_json(text: &str) -> String {
     let read = serde_json::from_str::<serde_json::Value>(text);
-    let laid = read
+    let parsed = read
         .ok()
         .filter(|value| value.is_object() || value.is_array());
-    let laid = laid.and_then(|value| serde_json::to_string_pretty(&value).ok());
-    laid.unwrap_or_else(|| text.to_owned())
+    let pretty = parsed.and_then(|value| serde_json::to_string_pretty(&value).ok());
+    pretty.unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn turn(number: u64, said: Vec<Spoken>) -> TurnView {
+    fn turn_view(number: u64, entries: Vec<TurnEntry>) -> TurnView {
         TurnView {
             turn: number,
             at: Timestamp::from_millis(0),
-            said,
+            entries,
         }
     }
 
-    fn call(id: &str) -> ToolCall {
-        ToolCall {
+    fn tool_call(id: &str) -> TurnToolCall {
+        TurnToolCall {
             id: id.into(),
             tool: "TaskList".into(),
             arguments: "{\"ready\":true}".into(),
         }
     }
 
-    fn did(id: &str, text: &str) -> Spoken {
-        Spoken::Did {
+    fn call_result(id: &str, text: &str) -> TurnEntry {
+        TurnEntry::ToolResult {
             call: id.into(),
             text: text.into(),
-            end: CallEnd::Ok,
+            outcome: CallOutcome::Ok,
             ms: 7,
         }
     }
 
     #[test]
-    fn a_result_stands_with_its_call_even_in_a_later_turn() {
+    fn result_of_later_turn_is_attached_to_its_call() {
         let turns = [
-            turn(
+            turn_view(
                 0,
-                vec![Spoken::Said {
+                vec![TurnEntry::Response {
                     text: "let me look".into(),
-                    calls: vec![call("a"), call("b")],
-                    used: Used::default(),
+                    calls: vec![tool_call("a"), tool_call("b")],
+                    usage: ModelUsage::default(),
                 }],
             ),
-            turn(1, vec![did("a", "two tasks")]),
+            turn_view(1, vec![call_result("a", "two tasks")]),
         ];
-        let found = bubbles(&turns);
+        let found = conversation_items(&turns);
         assert_eq!(found.len(), 1);
-        let What::Said { calls, .. } = &found[0].what else {
+        let ItemContent::Response { calls, .. } = &found[0].content else {
             panic!("{found:?}");
         };
-        assert_eq!(calls[0].done.map(|done| done.text), Some("two tasks"));
+        assert_eq!(calls[0].result.map(|done| done.text), Some("two tasks"));
         assert_eq!(calls[0].arguments, "{\n  \"ready\": true\n}");
-        assert_eq!(calls[1].done, None);
-        assert_eq!(calls[1].gist, "");
+        assert_eq!(calls[1].result, None);
+        assert_eq!(calls[1].summary, "");
     }
 
     #[test]
-    fn a_result_whose_call_is_on_an_earlier_page_is_not_lost() {
-        let turns = [turn(5, vec![did("z", "done")])];
-        let found = bubbles(&turns);
-        assert!(matches!(found[0].what, What::Did(done) if done.text == "done"));
+    fn result_without_call_on_page_is_shown() {
+        let turns = [turn_view(5, vec![call_result("z", "done")])];
+        let found = conversation_items(&turns);
+        assert!(
+            matches!(found[0].content, ItemContent::EarlierCallResult(done) if done.text == "done")
+        );
     }
 
     #[test]
-    fn a_gist_is_the_first_value_that_can_be_read() {
-        assert_eq!(gist(r#"{"path":"a.rs\nb","content":"x"}"#), "a.rs");
-        assert_eq!(gist(r#"{"list":[1],"n":7}"#), "7");
-        assert_eq!(gist("no json"), "");
+    fn summary_is_first_readable_argument() {
+        assert_eq!(
+            summarize_arguments(r#"{"path":"a.rs\nb","content":"x"}"#),
+            "a.rs"
+        );
+        assert_eq!(summarize_arguments(r#"{"list":[1],"n":7}"#), "7");
+        assert_eq!(summarize_arguments("no json"), "");
     }
 
     #[test]
-    fn a_letter_is_read_in_words_where_it_has_words_alone() {
-        let said = |text: &str| letter(&Raw::parse(text).unwrap());
-        assert_eq!(said(r#""hello""#).as_deref(), Some("hello"));
-        assert_eq!(said(r#"{"text":"hello"}"#).as_deref(), Some("hello"));
-        assert_eq!(said(r#"{"text":"hello","more":1}"#), None);
-        assert_eq!(said("[1]"), None);
+    fn payload_text_requires_text_alone() {
+        let parse_text = |text: &str| payload_text(&RawJson::parse(text).unwrap());
+        assert_eq!(parse_text(r#""hello""#).as_deref(), Some("hello"));
+        assert_eq!(parse_text(r#"{"text":"hello"}"#).as_deref(), Some("hello"));
+        assert_eq!(parse_text(r#"{"text":"hello","more":1}"#), None);
+        assert_eq!(parse_text("[1]"), None);
     }
 
     #[test]
-    fn what_is_no_json_is_shown_as_it_stands() {
-        assert_eq!(laid_out("{\"half"), "{\"half");
-        assert_eq!(laid_out("plain"), "plain");
+    fn invalid_json_is_shown_unchanged() {
+        assert_eq!(pretty_print_json("{\"half"), "{\"half");
+        assert_eq!(pretty_print_json("plain"), "plain");
     }
 }

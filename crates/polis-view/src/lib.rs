@@ -1,28 +1,36 @@
-//! Presentation logic shared by the web interface and the terminal UI: words in two languages, events as
-//! sentences, relative times, graph layout, side-by-side diffs, syntax highlighting, Markdown. Pure
-//! functions: the data comes from `polis-ops`, and each surface draws in its own way.
+//! Presentation logic shared by the web interface, the terminal UI and the command line.
+//!
+//! - Texts in English and Chinese ([`UiLanguage`]): [`labels`], events as sentences, histories and fields of
+//!   tasks, command results, relative times, numbers.
+//! - Layout: side-by-side diffs, the dependency graph, the tree of agents, conversations, field-by-field
+//!   merges.
+//! - Rendering for terminals: Markdown, styles, line wrapping, sanitizing. The web interface has its own
+//!   Markdown renderer; both use [`highlight`] and [`limit_nesting_depth`].
+//!
+//! Pure functions: the data comes from `polis-ops`, and each surface draws in its own way.
 
-pub mod command;
-pub mod conflict;
+pub mod command_result;
 pub mod conversation;
 mod depth_limit;
-pub mod event;
-pub mod graph;
+pub mod display_width;
+pub mod event_details;
+pub mod event_sentence;
+pub mod graph_layout;
 pub mod highlight;
-pub mod history;
 pub mod labels;
-mod lang;
+pub mod line_wrap;
 pub mod markdown;
 pub mod number_format;
 pub mod org_tree;
+pub mod relative_time;
 pub mod side_by_side;
 pub mod style;
 mod tab;
-pub mod terminal;
-pub mod time;
-pub mod width;
-pub mod wrap;
+pub mod task_fields;
+pub mod task_history;
+pub mod terminal_sanitizer;
+pub mod three_way_merge;
 
-pub use depth_limit::capped;
-pub use lang::Lang;
+pub use depth_limit::limit_nesting_depth;
+pub use polis_i18n::UiLanguage;
 pub use tab::Tab;

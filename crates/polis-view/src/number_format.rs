@@ -1,13 +1,13 @@
-//! Formats numbers for people: counts, sizes and amounts of money.
+//! Number formatting for people: counts (12.3k), sizes in bytes (1.5 KiB) and amounts of money ($0.0421).
 
 /// Formats a count with at most four characters and a unit: 950, 12.3k, 4.5M.
-pub fn count(number: u64) -> String {
-    scaled(number, 1_000, &["", "k", "M", "G", "T", "P", "E"], "")
+pub fn format_count(number: u64) -> String {
+    format_scaled(number, 1_000, &["", "k", "M", "G", "T", "P", "E"], "")
 }
 
 /// Formats a size in bytes: 950 B, 12.3 KiB.
-pub fn bytes(size: u64) -> String {
-    scaled(
+pub fn format_bytes(size: u64) -> String {
+    format_scaled(
         size,
         1_024,
         &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"],
@@ -16,7 +16,7 @@ pub fn bytes(size: u64) -> String {
 }
 
 /// Formats an amount of money, given in millionths of a dollar: $0.0421, $12.30.
-pub fn money(micros: u64) -> String {
+pub fn format_money(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     match whole {
         0 => format!("${whole}.{:04}", part / 100),
@@ -24,7 +24,7 @@ pub fn money(micros: u64) -> String {
     }
 }
 
-fn scaled(number: u64, step: u64, units: &[&str], gap: &str) -> String {
+fn format_scaled(number: u64, step: u64, units: &[&str], gap: &str) -> String {
     let (mut unit, mut worth) = (0, 1);
     while number / worth >= step && unit + 1 < units.len() {
         worth *= step;
@@ -47,22 +47,25 @@ mod tests {
 
     #[test]
     fn counts_are_short() {
-        let said: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 4_500_000, u64::MAX]
-            .map(count)
+        let formatted: Vec<String> = [0, 999, 1_000, 12_345, 999_999, 4_500_000, u64::MAX]
+            .map(format_count)
             .into();
-        assert_eq!(said, ["0", "999", "1k", "12.3k", "999k", "4.5M", "18.4E"]);
+        assert_eq!(
+            formatted,
+            ["0", "999", "1k", "12.3k", "999k", "4.5M", "18.4E"]
+        );
     }
 
     #[test]
     fn sizes_have_a_unit() {
-        assert_eq!(bytes(0), "0 B");
-        assert_eq!(bytes(1_536), "1.5 KiB");
-        assert_eq!(bytes(u64::MAX), "15.9 EiB");
+        assert_eq!(format_bytes(0), "0 B");
+        assert_eq!(format_bytes(1_536), "1.5 KiB");
+        assert_eq!(format_bytes(u64::MAX), "15.9 EiB");
     }
 
     #[test]
-    fn little_money_has_four_places() {
-        assert_eq!(money(42_100), "$0.0421");
-        assert_eq!(money(12_300_000), "$12.30");
+    fn small_amounts_have_four_decimals() {
+        assert_eq!(format_money(42_100), "$0.0421");
+        assert_eq!(format_money(12_300_000), "$12.30");
     }
 }

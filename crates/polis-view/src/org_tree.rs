@@ -1,64 +1,74 @@
-//! Organization tree as indented rows: each member with its depth and the number of omitted subordinates.
+//! Organization tree of agents or members as indented rows: each agent with its depth below its root,
+//! followed by the agents below it.
 //!
-//! The number of rows is limited; those nearest to the top are kept, and a row shows how many direct
-//! subordinates were omitted. Cycles of supervisors (imported files may contain them) are broken.
+//! The number of rows is limited; those nearest to the top are kept, and a row counts the agents directly
+//! below it that were omitted. Cycles of supervisors (imported files may contain them) are broken.
 
 use std::collections::HashMap;
 
 /// A row of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    /// Index of the member in the input.
-    pub at: usize,
-    /// Depth below the top.
+pub struct OrgTreeRow {
+    /// Index of the agent in the input.
+    pub index: usize,
+    /// Depth below its root; 0 for a root.
     pub depth: usize,
-    /// Number of omitted direct subordinates.
-    pub left_out: usize,
+    /// Number of agents directly below it that have no row, because of the limit.
+    pub omitted: usize,
 }
 
-/// Returns the rows of a tree in depth-first order; siblings keep the order of the input. Each member is
-/// given as its name and the name of its supervisor. `top` is the root. If it is `None` or unknown, all
-/// members without a known supervisor are roots. At most `most` rows are returned.
-pub fn rows<'a>(
+/// Returns the rows of a tree in depth-first order; siblings keep the order of the input. Each agent is given
+/// as its name and the name of its supervisor. With `top`, only that agent and those below it have rows; if
+/// it is `None` or unknown, all agents without a known supervisor are roots. At most `limit` rows are
+/// returned.
+pub fn org_tree_rows<'a>(
     people: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     top: Option<&str>,
-    most: usize,
-) -> Vec<Row> {
+    limit: usize,
+) -> Vec<OrgTreeRow> {
     let people: Vec<_> = people.into_iter().collect();
-    let places: HashMap<&str, usize> = (people.iter().enumerate())
+    let index_of: HashMap<&str, usize> = (people.iter().enumerate())
         .map(|(at, (name, _))| (*name, at))
         .collect();
-    let above: Vec<Option<usize>> = (people.iter())
-        .map(|(_, over)| places.get((*over)?).copied())
+    let supervisors: Vec<Option<usize>> = (people.iter())
+        .map(|(_, supervisor)| index_of.get((*supervisor)?).copied())
         .collect();
-    placed(&above, top.and_then(|top| places.get(top).copied()), most)
+    org_tree_rows_by_index(
+        &supervisors,
+        top.and_then(|top| index_of.get(top).copied()),
+        limit,
+    )
 }
 
-/// Like [`rows`], by index: `above` contains the index of each member's supervisor.
-fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> {
-    let count = above.len();
+/// Like [`org_tree_rows`], by index: `supervisors` contains the index of each agent's supervisor.
+fn org_tree_rows_by_index(
+    supervisors: &[Option<usize>],
+    top: Option<usize>,
+    limit: usize,
+) -> Vec<OrgTreeRow> {
+    let count = supervisors.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (at, over) in above.iter().enumerate() {
-        if let Some(of) = over.and_then(|over| below.get_mut(over)) {
-            of.push(at);
+    for (at, supervisor) in supervisors.iter().enumerate() {
+        if let Some(children) = supervisor.and_then(|supervisor| below.get_mut(supervisor)) {
+            children.push(at);
         }
     }
     let mut tops: Vec<usize> = match top {
         Some(top) => vec![top],
-        None => (0..count).filter(|at| is_top(above, *at)).collect(),
+        None => (0..count).filter(|at| is_root(supervisors, *at)).collect(),
     };
     let mut chosen = vec![false; count];
-    let mut left = most;
-    choose(&tops, &below, &mut chosen, &mut left);
+    let mut remaining = limit;
+    mark_breadth_first(&tops, &below, &mut chosen, &mut remaining);
     if top.is_none() {
-        // Members not reachable from any root are in a cycle or below one.
+        // Agents that no root reaches are in a cycle of supervisors or below one.
         let mut reached = vec![false; count];
         let mut all = usize::MAX;
-        choose(&tops, &below, &mut reached, &mut all);
+        mark_breadth_first(&tops, &below, &mut reached, &mut all);
         for at in 0..count {
             if reached.get(at) == Some(&false) {
-                choose(&[at], &below, &mut reached, &mut all);
-                choose(&[at], &below, &mut chosen, &mut left);
+                mark_breadth_first(&[at], &below, &mut reached, &mut all);
+                mark_breadth_first(&[at], &below, &mut chosen, &mut remaining);
                 tops.push(at);
             }
         }
@@ -70,37 +80,44 @@ fn placed(above: &[Option<usize>], top: Option<usize>, most: usize) -> Vec<Row> 
         if chosen.get(at) != Some(&true) || done.get(at) != Some(&false) {
             continue;
         }
-        if let Some(seen) = done.get_mut(at) {
-            *seen = true;
+        if let Some(is_done) = done.get_mut(at) {
+            *is_done = true;
         }
-        let under = below.get(at).map_or(&[][..], Vec::as_slice);
-        let out = under.iter().filter(|at| chosen.get(**at) == Some(&false));
-        rows.push(Row {
-            at,
+        let children = below.get(at).map_or(&[][..], Vec::as_slice);
+        let hidden = children
+            .iter()
+            .filter(|at| chosen.get(**at) == Some(&false));
+        rows.push(OrgTreeRow {
+            index: at,
             depth,
-            left_out: out.count(),
+            omitted: hidden.count(),
         });
-        stack.extend(under.iter().rev().map(|at| (*at, depth + 1)));
+        stack.extend(children.iter().rev().map(|at| (*at, depth + 1)));
     }
     rows
 }
 
-/// Returns whether a member has no known supervisor.
-fn is_top(above: &[Option<usize>], at: usize) -> bool {
-    let over = above.get(at).copied().flatten();
-    over.is_none_or(|over| over >= above.len())
+/// Returns whether an agent has no known supervisor.
+fn is_root(supervisors: &[Option<usize>], at: usize) -> bool {
+    let supervisor = supervisors.get(at).copied().flatten();
+    supervisor.is_none_or(|supervisor| supervisor >= supervisors.len())
 }
 
-/// Marks members level by level from the top until the limit is reached (breadth-first).
-fn choose(tops: &[usize], below: &[Vec<usize>], chosen: &mut [bool], left: &mut usize) {
+/// Marks agents in `chosen`, level by level from the top (breadth-first), until `remaining` is used up.
+fn mark_breadth_first(
+    tops: &[usize],
+    below: &[Vec<usize>],
+    chosen: &mut [bool],
+    remaining: &mut usize,
+) {
     let mut level: Vec<usize> = tops.to_vec();
     while !level.is_empty() {
         let mut next = Vec::new();
         for at in level {
             match chosen.get_mut(at) {
-                Some(mark) if !*mark && *left > 0 => {
-                    *mark = true;
-                    *left -= 1;
+                Some(is_chosen) if !*is_chosen && *remaining > 0 => {
+                    *is_chosen = true;
+                    *remaining -= 1;
                     next.extend(below.get(at).into_iter().flatten().copied());
                 }
                 _ => {}
@@ -118,31 +135,37 @@ mod tests {
 
     use super::*;
 
-    fn told(
-        above: &[Option<usize>],
+    fn row_tuples(
+        supervisors: &[Option<usize>],
         top: Option<usize>,
-        most: usize,
+        limit: usize,
     ) -> Vec<(usize, usize, usize)> {
-        let rows = placed(above, top, most);
-        rows.iter().map(|r| (r.at, r.depth, r.left_out)).collect()
+        let rows = org_tree_rows_by_index(supervisors, top, limit);
+        rows.iter().map(|r| (r.index, r.depth, r.omitted)).collect()
     }
 
     #[test]
-    fn everybody_stands_below_the_one_it_is_under() {
-        let above = [None, Some(0), Some(1), Some(0), None];
+    fn members_are_placed_below_their_supervisor() {
+        let supervisors = [None, Some(0), Some(1), Some(0), None];
         let all = [(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 1, 0), (4, 0, 0)];
-        assert_eq!(told(&above, None, 99), all);
-        assert_eq!(told(&above, Some(1), 99), [(1, 0, 0), (2, 1, 0)]);
-        assert_eq!(told(&above, None, 3), [(0, 0, 1), (1, 1, 1), (4, 0, 0)]);
+        assert_eq!(row_tuples(&supervisors, None, 99), all);
+        assert_eq!(
+            row_tuples(&supervisors, Some(1), 99),
+            [(1, 0, 0), (2, 1, 0)]
+        );
+        assert_eq!(
+            row_tuples(&supervisors, None, 3),
+            [(0, 0, 1), (1, 1, 1), (4, 0, 0)]
+        );
     }
 
     #[test]
-    fn the_one_above_is_found_by_name() {
+    fn supervisor_is_found_by_name() {
         let people = [("b", Some("a")), ("a", None), ("c", Some("nobody"))];
         let at = |top| {
-            rows(people, top, 9)
+            org_tree_rows(people, top, 9)
                 .iter()
-                .map(|r| r.at)
+                .map(|r| r.index)
                 .collect::<Vec<_>>()
         };
         assert_eq!(at(None), [1, 0, 2]);
@@ -151,21 +174,24 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_cut() {
-        assert_eq!(told(&[Some(1), Some(0)], None, 9), [(0, 0, 0), (1, 1, 0)]);
-        assert_eq!(told(&[Some(0)], None, 9), [(0, 0, 0)]);
+    fn supervisor_cycle_is_broken() {
+        assert_eq!(
+            row_tuples(&[Some(1), Some(0)], None, 9),
+            [(0, 0, 0), (1, 1, 0)]
+        );
+        assert_eq!(row_tuples(&[Some(0)], None, 9), [(0, 0, 0)]);
     }
 
     proptest! {
         #[test]
-        fn nobody_is_lost_and_nobody_is_there_twice(
-            above in prop::collection::vec(prop::option::of(0_usize..30), 0..30),
-            most in 0_usize..40,
+        fn every_agent_has_one_row(
+            supervisors in prop::collection::vec(prop::option::of(0_usize..30), 0..30),
+            limit in 0_usize..40,
         ) {
-            let rows = placed(&above, None, most);
-            let there: BTreeSet<usize> = rows.iter().map(|row| row.at).collect();
-            prop_assert_eq!(there.len(), rows.len());
-            prop_assert_eq!(rows.len(), most.min(above.len()));
+            let rows = org_tree_rows_by_index(&supervisors, None, limit);
+            let indices: BTreeSet<usize> = rows.iter().map(|row| row.index).collect();
+            prop_assert_eq!(indices.len(), rows.len());
+            prop_assert_eq!(rows.len(), limit.min(supervisors.len()));
         }
     }
 }

@@ -1,12 +1,15 @@
-//! Styled text: one string with a style per range. The styles use the 16 standard terminal colours; the
-//! terminal decides their exact appearance.
+//! Styled text for terminals: one string with a set of styles per range, and its output as ANSI escape
+//! sequences.
+//!
+//! Styles are attributes such as bold, and four of the terminal's standard colours. The terminal decides
+//! their exact appearance.
 
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// A text style.
+/// A terminal text style: an attribute or a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum TextStyle {
     /// Bold.
     Bold,
     /// Dimmed.
@@ -27,8 +30,8 @@ pub enum Style {
     Cyan,
 }
 
-impl Style {
-    fn code(self) -> &'static str {
+impl TextStyle {
+    fn ansi_code(self) -> &'static str {
         match self {
             Self::Bold => "1",
             Self::Dim => "2",
@@ -44,11 +47,11 @@ impl Style {
 }
 
 /// Appends text with these styles as ANSI escape sequences, and resets them at the end.
-pub fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, text: &str) {
+pub fn push_ansi(page: &mut String, styles: impl IntoIterator<Item = TextStyle>, text: &str) {
     let mut styled = false;
     for style in styles {
         page.push_str(if styled { ";" } else { "\x1b[" });
-        page.push_str(style.code());
+        page.push_str(style.ansi_code());
         styled = true;
     }
     if styled {
@@ -60,60 +63,60 @@ pub fn paint_onto(page: &mut String, styles: impl IntoIterator<Item = Style>, te
 
 /// A set of styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Styles(u16);
+pub struct StyleSet(u16);
 
-impl Styles {
-    /// No styles.
+impl StyleSet {
+    /// The empty set: plain text.
     pub const NONE: Self = Self(0);
 
     /// Returns the set with another style added.
-    pub fn with(self, style: Style) -> Self {
-        Self(self.0 | bit(style))
+    pub fn with_style(self, style: TextStyle) -> Self {
+        Self(self.0 | style_bit(style))
     }
 
     /// Iterates over the styles in the set.
-    pub fn iter(self) -> impl Iterator<Item = Style> {
+    pub fn iter(self) -> impl Iterator<Item = TextStyle> {
         [
-            Style::Bold,
-            Style::Dim,
-            Style::Italic,
-            Style::Underline,
-            Style::Strike,
-            Style::Green,
-            Style::Yellow,
-            Style::Red,
-            Style::Cyan,
+            TextStyle::Bold,
+            TextStyle::Dim,
+            TextStyle::Italic,
+            TextStyle::Underline,
+            TextStyle::Strike,
+            TextStyle::Green,
+            TextStyle::Yellow,
+            TextStyle::Red,
+            TextStyle::Cyan,
         ]
         .into_iter()
-        .filter(move |style| self.0 & bit(*style) != 0)
+        .filter(move |style| self.0 & style_bit(*style) != 0)
     }
 }
 
-impl From<Style> for Styles {
-    fn from(style: Style) -> Self {
-        Self(bit(style))
+impl From<TextStyle> for StyleSet {
+    fn from(style: TextStyle) -> Self {
+        Self(style_bit(style))
     }
 }
 
-fn bit(style: Style) -> u16 {
+fn style_bit(style: TextStyle) -> u16 {
     1 << style as u16
 }
 
-/// A string with styles.
+/// A string with a set of styles per range.
 #[derive(Debug, Clone, Default)]
-pub struct Styled {
+pub struct StyledString {
     text: String,
-    runs: Vec<Run>,
+    runs: Vec<StyleRun>,
 }
 
 /// Styles of the text from the end of the previous run to `end`.
 #[derive(Debug, Clone)]
-struct Run {
+struct StyleRun {
     end: usize,
-    styles: Styles,
+    styles: StyleSet,
 }
 
-impl Styled {
+impl StyledString {
     /// Returns the text without styles.
     pub fn text(&self) -> &str {
         &self.text
@@ -136,7 +139,7 @@ impl Styled {
     }
 
     /// Appends text with these styles.
-    pub fn push(&mut self, text: &str, styles: Styles) {
+    pub fn push(&mut self, text: &str, styles: StyleSet) {
         if text.is_empty() {
             return;
         }
@@ -144,7 +147,7 @@ impl Styled {
         let end = self.text.len();
         match self.runs.last_mut() {
             Some(last) if last.styles == styles => last.end = end,
-            _ => self.runs.push(Run { end, styles }),
+            _ => self.runs.push(StyleRun { end, styles }),
         }
     }
 
@@ -158,15 +161,15 @@ impl Styled {
     /// Truncates the text to `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.text.truncate(len);
-        let kept = self.runs.partition_point(|run| run.end < len);
-        self.runs.truncate(kept + 1);
+        let run_count = self.runs.partition_point(|run| run.end < len);
+        self.runs.truncate(run_count + 1);
         if let Some(last) = self.runs.last_mut() {
             last.end = last.end.min(len);
         }
     }
 
     /// Returns a range of the text as pieces with uniform styles.
-    pub fn spans(&self, part: Range<usize>) -> impl Iterator<Item = (Styles, &str)> {
+    pub fn spans(&self, part: Range<usize>) -> impl Iterator<Item = (StyleSet, &str)> {
         let first = self.runs.partition_point(|run| run.end <= part.start);
         let mut start = part.start;
         let runs = self.runs.get(first..).unwrap_or_default();
@@ -185,7 +188,7 @@ impl Styled {
 /// Styled lines in one string: a page may have millions of them.
 #[derive(Debug, Clone, Default)]
 pub struct StyledLines {
-    text: Styled,
+    text: StyledString,
     /// End offset of each line.
     ends: Vec<usize>,
 }
@@ -202,23 +205,23 @@ impl StyledLines {
     }
 
     /// Returns a line as pieces with uniform styles; nothing if it does not exist.
-    pub fn line(&self, n: usize) -> impl Iterator<Item = (Styles, &str)> {
-        self.text.spans(self.range(n))
+    pub fn line_spans(&self, n: usize) -> impl Iterator<Item = (StyleSet, &str)> {
+        self.text.spans(self.line_range(n))
     }
 
     /// Returns a line without styles.
-    pub fn plain(&self, n: usize) -> &str {
-        self.text.text().get(self.range(n)).unwrap_or_default()
+    pub fn plain_line(&self, n: usize) -> &str {
+        self.text.text().get(self.line_range(n)).unwrap_or_default()
     }
 
-    fn range(&self, n: usize) -> Range<usize> {
+    fn line_range(&self, n: usize) -> Range<usize> {
         let end = self.ends.get(n).copied().unwrap_or_default();
         let before = n.checked_sub(1).and_then(|before| self.ends.get(before));
         before.copied().unwrap_or_default().min(end)..end
     }
 
     /// Appends to the current line.
-    pub fn push(&mut self, text: &str, styles: Styles) {
+    pub fn push(&mut self, text: &str, styles: StyleSet) {
         self.text.push(text, styles);
     }
 
@@ -244,12 +247,12 @@ impl StyledLines {
     }
 
     /// Returns all lines as one text with line breaks, with ANSI escape sequences if `colour` is set.
-    pub fn paint(&self, colour: bool) -> String {
+    pub fn to_ansi_text(&self, colour: bool) -> String {
         let mut page = String::with_capacity(self.text.len() + self.ends.len());
         for n in 0..self.len() {
-            for (styles, text) in self.line(n) {
+            for (styles, text) in self.line_spans(n) {
                 if colour {
-                    paint_onto(&mut page, styles.iter(), text);
+                    push_ansi(&mut page, styles.iter(), text);
                 } else {
                     page.push_str(text);
                 }
@@ -265,36 +268,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_keeps_its_styles() {
-        let mut text = Styled::default();
-        text.push("ab", Styles::NONE);
-        text.push("", Style::Dim.into());
-        text.push("cd", Style::Bold.into());
-        text.push("ef", Style::Bold.into());
-        text.push("gh", Styles::NONE);
+    fn range_keeps_its_styles() {
+        let mut text = StyledString::default();
+        text.push("ab", StyleSet::NONE);
+        text.push("", TextStyle::Dim.into());
+        text.push("cd", TextStyle::Bold.into());
+        text.push("ef", TextStyle::Bold.into());
+        text.push("gh", StyleSet::NONE);
         let part: Vec<_> = text.spans(1..5).collect();
-        assert_eq!(part, [(Styles::NONE, "b"), (Style::Bold.into(), "cde")]);
+        assert_eq!(
+            part,
+            [(StyleSet::NONE, "b"), (TextStyle::Bold.into(), "cde")]
+        );
         text.truncate(3);
         let all: Vec<_> = text.spans(0..text.len()).collect();
-        assert_eq!(all, [(Styles::NONE, "ab"), (Style::Bold.into(), "c")]);
+        assert_eq!(all, [(StyleSet::NONE, "ab"), (TextStyle::Bold.into(), "c")]);
     }
 
     #[test]
-    fn lines_are_read_one_by_one() {
+    fn lines_are_read_by_index() {
         let mut lines = StyledLines::default();
-        lines.push("a ", Style::Dim.into());
+        lines.push("a ", TextStyle::Dim.into());
         lines.trim_line();
         lines.end_line();
         lines.end_line();
-        lines.push("b", Styles::NONE);
+        lines.push("b", StyleSet::NONE);
         lines.end_line();
         assert_eq!(lines.len(), 3);
-        assert_eq!(lines.plain(0), "a");
-        assert_eq!(lines.line(1).count(), 0);
-        assert_eq!(lines.line(2).collect::<Vec<_>>(), [(Styles::NONE, "b")]);
-        assert_eq!(lines.line(3).count(), 0);
-        assert_eq!(lines.paint(true), "\x1b[2ma\x1b[0m\n\nb\n");
+        assert_eq!(lines.plain_line(0), "a");
+        assert_eq!(lines.line_spans(1).count(), 0);
+        assert_eq!(
+            lines.line_spans(2).collect::<Vec<_>>(),
+            [(StyleSet::NONE, "b")]
+        );
+        assert_eq!(lines.line_spans(3).count(), 0);
+        assert_eq!(lines.to_ansi_text(true), "\x1b[2ma\x1b[0m\n\nb\n");
         lines.pop_line();
-        assert_eq!(lines.paint(false), "a\n\n");
+        assert_eq!(lines.to_ansi_text(false), "a\n\n");
     }
 }

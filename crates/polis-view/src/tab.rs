@@ -1,28 +1,31 @@
-//! Tabs of the user interfaces, in the order both the web interface and the terminal UI show them.
+//! The tabs of the web interface and of the terminal UI, in the order in which both show them, with their
+//! names on screen, in URLs and on the command line.
 
-use crate::Lang;
+use polis_i18n::msg;
 
-/// A tab.
+use crate::UiLanguage;
+
+/// A tab of the web interface and of the terminal UI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tab {
-    /// Overview: current work, and items that need the user's attention.
-    Now,
-    /// The task board.
+    /// Overview: current work, and items that need the person's attention.
+    Overview,
+    /// Task board and single tasks.
     Tasks,
-    /// Whiteboards.
+    /// Whiteboards and blackboard files.
     Boards,
-    /// Agents.
+    /// Registered agents and runs.
     Agents,
     /// Workspaces: files and commands.
     Workspaces,
-    /// The event log.
+    /// Event log.
     Events,
 }
 
 impl Tab {
     /// All tabs, in order.
     pub const ALL: [Self; 6] = [
-        Self::Now,
+        Self::Overview,
         Self::Tasks,
         Self::Boards,
         Self::Agents,
@@ -30,27 +33,27 @@ impl Tab {
         Self::Events,
     ];
 
-    /// Returns its index.
+    /// Returns its index in [`Tab::ALL`].
     pub fn index(self) -> usize {
         Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0)
     }
 
     /// Returns its display name.
-    pub fn name(self, lang: Lang) -> &'static str {
+    pub fn name(self, lang: UiLanguage) -> &'static str {
         match self {
-            Self::Now => lang.say("Now", "此刻"),
-            Self::Tasks => lang.say("Tasks", "任务"),
-            Self::Boards => lang.say("Boards", "白板"),
-            Self::Agents => lang.say("Agents", "智能体"),
-            Self::Workspaces => lang.say("Workspaces", "工作区"),
-            Self::Events => lang.say("Events", "事件"),
+            Self::Overview => msg::common_tab_overview(lang),
+            Self::Tasks => msg::common_tab_tasks(lang),
+            Self::Boards => msg::common_tab_boards(lang),
+            Self::Agents => msg::common_tab_agents(lang),
+            Self::Workspaces => msg::common_tab_workspaces(lang),
+            Self::Events => msg::common_tab_events(lang),
         }
     }
 
     /// Returns its name on the command line and in URLs.
-    pub fn word(self) -> &'static str {
+    pub fn slug(self) -> &'static str {
         match self {
-            Self::Now => "now",
+            Self::Overview => "now",
             Self::Tasks => "tasks",
             Self::Boards => "boards",
             Self::Agents => "agents",
@@ -59,8 +62,8 @@ impl Tab {
         }
     }
 
-    /// Parses such a name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tab| tab.word() == word)
+    /// Parses the name that [`Tab::slug`] returns.
+    pub fn parse(slug: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tab| tab.slug() == slug)
     }
 }

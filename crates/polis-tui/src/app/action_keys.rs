@@ -1,132 +1,152 @@
-//! Executes commands that act on the selected item: a task, a board, an agent, a message or an approval.
-//! Opens the form, confirmation or editor that the action needs.
+//! Handles the key commands (`KeyCommand`) on the items of a page: tasks, boards and their versions,
+//! decisions and milestones, agents, messages, call approvals and workspaces.
+//!
+//! `bindings` maps keys to commands. A command here changes the state of the app and returns the effects that
+//! the event loop executes: it requests the action at once, opens another page, or first opens the form, the
+//! confirmation or the external editor that the action needs.
 
 use polis_core::TaskStatus;
+use polis_i18n::msg;
 
-use super::actions::{Act, Draft, Sheet, task_text};
-use super::bindings::Command;
-use super::form::{Form, Purpose};
-use super::message::Effect;
+use super::actions::{EditDraft, EditTarget, UserAction, task_text};
+use super::app_message::AppEffect;
+use super::bindings::KeyCommand;
+use super::input_form::{FormPurpose, InputForm};
 use super::overlay::Overlay;
-use super::page::Page;
-use super::route::Place;
-use super::{App, drafts};
-use crate::show::{Data, Thing};
+use super::page_route::Route;
+use super::page_state::PageState;
+use super::{TuiApp, drafts};
+use crate::page_content::{PageData, Selection};
 
-/// Starts an action.
-pub(super) fn begin(app: &mut App, act: Act) -> Vec<Effect> {
-    app.busy += 1;
-    vec![Effect::Act(act)]
+/// Counts an action as running and returns the effect that executes it.
+pub(super) fn start_action(app: &mut TuiApp, action: UserAction) -> Vec<AppEffect> {
+    app.running_actions += 1;
+    vec![AppEffect::RunAction(action)]
 }
 
-/// Executes a command on the selected item of the page.
-pub(super) fn deal(app: &mut App, command: Command) -> Vec<Effect> {
-    let Some(thing) = app.page().map(Page::thing) else {
+/// Executes a command on the selected item of the page, or on the item that the page shows.
+pub(super) fn run_item_command(app: &mut TuiApp, command: KeyCommand) -> Vec<AppEffect> {
+    let Some(selection) = app.page().map(PageState::selection) else {
         return Vec::new();
     };
-    match thing {
-        _ if command == Command::Create => create(app),
-        thing if command == Command::Commands => {
-            let of = match (app.page().map(|page| &page.place), thing) {
-                (Some(Place::Files(of, _)), _) => Some(of.clone()),
-                (_, Thing::File(name)) => name.parse().ok(),
+    match selection {
+        _ if command == KeyCommand::Create => open_create_form(app),
+        selection if command == KeyCommand::Commands => {
+            let workspace = match (app.page().map(|page| &page.route), selection) {
+                (Some(Route::Files(workspace, _)), _) => Some(workspace.clone()),
+                (_, Selection::File(name)) => name.parse().ok(),
                 _ => None,
             };
-            of.map_or_else(Vec::new, |of| app.visit(Place::Commands(of)))
+            workspace.map_or_else(Vec::new, |workspace| {
+                app.open_route(Route::Commands(workspace))
+            })
         }
-        Thing::Task {
+        Selection::Task {
             id,
             version,
             status,
             owner,
-        } => task(app, command, id, version, status, &owner),
-        Thing::Board(board) => board_deed(app, command, board),
-        Thing::Version {
+        } => run_task_command(app, command, id, version, status, &owner),
+        Selection::Board(board) => run_board_command(app, command, board),
+        Selection::Version {
             board,
             version,
             newest,
         } => {
             let lang = app.lang;
-            let question = lang.say(
-                format!("Make version {version} of {board} the newest?"),
-                format!("将 {board} 恢复到版本 {version}？"),
-            );
-            let restore = Act::Restore {
+            let question = msg::tui_restore_version_question(lang, version, &board);
+            let restore = UserAction::Restore {
                 board,
                 version,
                 newest,
             };
-            ask(app, question, restore)
+            ask_confirmation(app, question, restore)
         }
-        Thing::Approval(id) => {
-            let allowed = command == Command::Allow;
+        Selection::Approval(id) => {
+            let allowed = command == KeyCommand::Allow;
             let lang = app.lang;
-            let title = match allowed {
-                true => lang.say("Allow the call", "允许调用"),
-                false => lang.say("Deny the call", "拒绝调用"),
+            let title = if allowed {
+                msg::tui_allow_call_title(lang)
+            } else {
+                msg::tui_deny_call_title(lang)
             };
-            let label = lang.say("What the agent is told (optional)", "告知智能体（可不填）");
-            let purpose = Purpose::Decide(id, allowed);
-            fill(app, Form::one(title.to_owned(), label, true, purpose))
+            let label = msg::approval_note_field(lang);
+            let purpose = FormPurpose::DecideCall(id, allowed);
+            open_form(
+                app,
+                InputForm::with_field(title.to_owned(), label, true, purpose),
+            )
         }
-        Thing::Agent { id, run } => agent(app, command, id, run, None),
-        Thing::Message { id, .. } if command == Command::Aside => begin(app, Act::Aside(id)),
-        Thing::Message { from, run, id } => agent(app, command, from, run, Some(id)),
-        other => ruling(app, command, &other),
+        Selection::Agent { id, run } => run_agent_command(app, command, id, run, None),
+        Selection::Message { id, .. } if command == KeyCommand::DismissMessage => {
+            start_action(app, UserAction::DismissMessage(id))
+        }
+        Selection::Message { from, run, id } => {
+            run_agent_command(app, command, from, run, Some(id))
+        }
+        other => run_decision_command(app, command, &other),
     }
 }
 
-fn ask(app: &mut App, question: String, act: Act) -> Vec<Effect> {
-    app.overlay = Some(Overlay::Confirm { question, act });
+fn ask_confirmation(app: &mut TuiApp, question: String, action: UserAction) -> Vec<AppEffect> {
+    app.overlay = Some(Overlay::Confirm {
+        question,
+        act: action,
+    });
     Vec::new()
 }
 
-fn fill(app: &mut App, form: Form) -> Vec<Effect> {
+fn open_form(app: &mut TuiApp, form: InputForm) -> Vec<AppEffect> {
     app.overlay = Some(Overlay::Form(form));
     Vec::new()
 }
 
 /// Reopens a form that was refused, so that it can be sent again. It now refers to the version shown on the
 /// page behind it: with the old version it would be refused every time.
-pub(super) fn again(app: &App, mut form: Form) -> Overlay {
-    if let (Purpose::Approve(task, seen), Some(Thing::Task { id, version, .. })) =
-        (&mut form.purpose, app.page().map(Page::thing))
+pub(super) fn reopen_form(app: &TuiApp, mut form: InputForm) -> Overlay {
+    if let (FormPurpose::Approve(task, seen_version), Some(Selection::Task { id, version, .. })) =
+        (&mut form.purpose, app.page().map(PageState::selection))
         && *task == id
     {
-        *seen = version;
+        *seen_version = version;
     }
     Overlay::Form(form)
 }
 
-fn create(app: &mut App) -> Vec<Effect> {
+fn open_create_form(app: &mut TuiApp) -> Vec<AppEffect> {
     let lang = app.lang;
     let fields = [
-        (lang.say("Subject", "标题"), false),
-        (lang.say("Description", "描述"), true),
-        (lang.say("Role", "角色"), true),
-        (lang.say("Type", "类型"), true),
+        (msg::task_field_subject(lang), false),
+        (msg::task_field_description(lang), true),
+        (msg::common_role(lang), true),
+        (msg::common_type(lang), true),
     ];
-    let title = lang.say("New task", "新建任务").to_owned();
-    fill(app, Form::of(title, &fields, Purpose::Create))
+    let title = msg::task_new_title(lang).to_owned();
+    open_form(
+        app,
+        InputForm::with_fields(title, &fields, FormPurpose::Create),
+    )
 }
 
-fn task(
-    app: &mut App,
-    command: Command,
+fn run_task_command(
+    app: &mut TuiApp,
+    command: KeyCommand,
     task: polis_core::TaskId,
     version: u64,
     status: TaskStatus,
     owner: &str,
-) -> Vec<Effect> {
+) -> Vec<AppEffect> {
     let lang = app.lang;
-    let go = |to| Act::Move { task, version, to };
+    let go = |to| UserAction::ChangeStatus { task, version, to };
     match command {
-        Command::Claim => begin(app, Act::Claim { task, version }),
-        Command::Release => begin(app, Act::Release { task, version }),
-        Command::Edit if drafts::take_up(app, &Sheet::Task(task)) => Vec::new(),
-        Command::Edit => edit_page(app, Place::Task(task)),
-        Command::Complete => complete(app, task, owner, go(TaskStatus::Completed)),
-        Command::MoveRight | Command::MoveLeft => {
+        KeyCommand::Claim => start_action(app, UserAction::Claim { task, version }),
+        KeyCommand::Release => start_action(app, UserAction::Release { task, version }),
+        KeyCommand::Edit if drafts::resume_postponed_draft(app, &EditTarget::Task(task)) => {
+            Vec::new()
+        }
+        KeyCommand::Edit => edit_route_text(app, Route::Task(task)),
+        KeyCommand::Complete => complete_task(app, task, owner, go(TaskStatus::Completed)),
+        KeyCommand::MoveRight | KeyCommand::MoveLeft => {
             let order = [
                 TaskStatus::Pending,
                 TaskStatus::InProgress,
@@ -134,35 +154,35 @@ fn task(
             ];
             let at = order.iter().position(|one| *one == status);
             let next = at.and_then(|at| match command {
-                Command::MoveRight => at.checked_add(1),
+                KeyCommand::MoveRight => at.checked_add(1),
                 _ => at.checked_sub(1),
             });
             let to = next.and_then(|at| order.get(at));
             match to {
                 None => Vec::new(),
                 Some(TaskStatus::Completed) => {
-                    complete(app, task, owner, go(TaskStatus::Completed))
+                    complete_task(app, task, owner, go(TaskStatus::Completed))
                 }
-                Some(to) => begin(app, go(*to)),
+                Some(to) => start_action(app, go(*to)),
             }
         }
-        Command::Comment => {
-            let title = lang.say(format!("Comment on #{task}"), format!("评论 #{task}"));
-            let label = lang.say("Comment", "评论");
-            fill(app, Form::one(title, label, false, Purpose::Comment(task)))
+        KeyCommand::Comment => {
+            let title = msg::tui_comment_on_task(lang, task);
+            let label = msg::task_comment_field(lang);
+            open_form(
+                app,
+                InputForm::with_field(title, label, false, FormPurpose::Comment(task)),
+            )
         }
-        Command::Approve => {
-            let title = lang.say(format!("Approve #{task}"), format!("批准 #{task}"));
-            let label = lang.say("Note (optional)", "备注（可不填）");
-            let purpose = Purpose::Approve(task, version);
-            fill(app, Form::one(title, label, true, purpose))
+        KeyCommand::Approve => {
+            let title = msg::tui_approve_task(lang, task);
+            let label = msg::tui_note_field(lang);
+            let purpose = FormPurpose::Approve(task, version);
+            open_form(app, InputForm::with_field(title, label, true, purpose))
         }
-        Command::Delete => {
-            let question = lang.say(
-                format!("Delete task #{task}?"),
-                format!("删除任务 #{task}？"),
-            );
-            ask(app, question, go(TaskStatus::Deleted))
+        KeyCommand::Delete => {
+            let question = msg::tui_delete_task_question(lang, task);
+            ask_confirmation(app, question, go(TaskStatus::Deleted))
         }
         _ => Vec::new(),
     }
@@ -170,131 +190,155 @@ fn task(
 
 /// Completes a task. A completed task cannot be reopened, so completing a task that another agent holds needs
 /// confirmation.
-fn complete(app: &mut App, task: polis_core::TaskId, owner: &str, act: Act) -> Vec<Effect> {
+fn complete_task(
+    app: &mut TuiApp,
+    task: polis_core::TaskId,
+    owner: &str,
+    action: UserAction,
+) -> Vec<AppEffect> {
     if owner.is_empty() || owner == app.me {
-        return begin(app, act);
+        return start_action(app, action);
     }
-    let question = app.lang.say(
-        format!("{owner} holds task #{task}. Complete it for {owner}?"),
-        format!("任务 #{task} 由 {owner} 持有。替 {owner} 完成它？"),
-    );
-    ask(app, question, act)
+    let question = msg::tui_complete_for_owner_question(app.lang, owner, task);
+    ask_confirmation(app, question, action)
 }
 
-fn board_deed(app: &mut App, command: Command, board: polis_core::board::BoardName) -> Vec<Effect> {
+fn run_board_command(
+    app: &mut TuiApp,
+    command: KeyCommand,
+    board: polis_core::board::BoardName,
+) -> Vec<AppEffect> {
     let lang = app.lang;
     match command {
-        Command::Edit if drafts::take_up(app, &Sheet::Board(board.clone())) => Vec::new(),
-        Command::Edit => edit_page(app, Place::Board(board)),
-        Command::Append => {
-            let title = lang.say(format!("Add to {board}"), format!("追加到 {board}"));
-            let label = lang.say("Text", "内容");
-            fill(app, Form::one(title, label, false, Purpose::Append(board)))
+        KeyCommand::Edit
+            if drafts::resume_postponed_draft(app, &EditTarget::Board(board.clone())) =>
+        {
+            Vec::new()
         }
-        Command::Versions => app.visit(Place::Versions(board)),
-        Command::Rulings => app.visit(Place::Rulings(board)),
+        KeyCommand::Edit => edit_route_text(app, Route::Board(board)),
+        KeyCommand::Append => {
+            let title = msg::tui_append_to_board(lang, &board);
+            let label = msg::tui_text_field(lang);
+            open_form(
+                app,
+                InputForm::with_field(title, label, false, FormPurpose::Append(board)),
+            )
+        }
+        KeyCommand::Versions => app.open_route(Route::Versions(board)),
+        KeyCommand::Decisions => app.open_route(Route::Decisions(board)),
         _ => Vec::new(),
     }
 }
 
-/// Opens a page's text in an editor. From a list the text is loaded first, so that the current version is
-/// edited.
-fn edit_page(app: &mut App, here: Place) -> Vec<Effect> {
+/// Opens the text of a board or task in the external editor. From a list its page is opened and loaded first,
+/// so that the current version is edited.
+fn edit_route_text(app: &mut TuiApp, route: Route) -> Vec<AppEffect> {
     let mut effects = Vec::new();
-    if app.page().is_none_or(|page| page.place != here) {
-        effects = app.visit(here);
+    if app.page().is_none_or(|page| page.route != route) {
+        effects = app.open_route(route);
     }
     if let Some(page) = app.page_mut() {
-        page.edit = true;
+        page.edit_when_loaded = true;
     }
-    effects.extend(edit(app));
+    effects.extend(start_requested_edit(app));
     effects
 }
 
-/// Opens the shown text in an editor, if that was requested and the text is loaded.
-pub(super) fn edit(app: &mut App) -> Option<Effect> {
-    let page = app.page_mut().filter(|page| page.edit)?;
-    let (of, version, base) = match &page.data {
-        Some(Data::Board(sheet)) => {
-            let view = &sheet.view;
-            let of = Sheet::Board(view.board.clone());
-            (of, view.version, view.content.clone()?)
+/// Returns the effect that opens the shown text in the external editor, if that was requested and the text is
+/// loaded.
+pub(super) fn start_requested_edit(app: &mut TuiApp) -> Option<AppEffect> {
+    let page = app.page_mut().filter(|page| page.edit_when_loaded)?;
+    let (target, version, base) = match &page.data {
+        Some(PageData::Board(data)) => {
+            let view = &data.view;
+            let target = EditTarget::Board(view.board.clone());
+            (target, view.version, view.content.clone()?)
         }
-        Some(Data::Task(sheet)) => {
-            let task = &sheet.view.task;
+        Some(PageData::Task(data)) => {
+            let task = &data.view.task;
             let text = task_text(&task.subject, &task.description);
-            (Sheet::Task(task.id), task.version, text.into())
+            (EditTarget::Task(task.id), task.version, text.into())
         }
         _ => return None,
     };
-    let draft = Draft {
-        of,
+    let draft = EditDraft {
+        target,
         version,
         text: base.as_ref().clone(),
         base,
-        marked: false,
-        unread: false,
+        has_conflict_markers: false,
+        unreadable: false,
         file: None,
     };
-    page.edit = false;
-    Some(Effect::Edit(draft))
+    page.edit_when_loaded = false;
+    Some(AppEffect::Edit(draft))
 }
 
-fn ruling(app: &mut App, command: Command, thing: &Thing) -> Vec<Effect> {
+fn run_decision_command(
+    app: &mut TuiApp,
+    command: KeyCommand,
+    selection: &Selection,
+) -> Vec<AppEffect> {
     let lang = app.lang;
-    let Some(Place::Rulings(board)) = app.page().map(|page| page.place.clone()) else {
+    let Some(Route::Decisions(board)) = app.page().map(|page| page.route.clone()) else {
         return Vec::new();
     };
-    match (command, thing) {
-        (Command::Sign, Thing::Decision(id)) => begin(app, Act::Sign(board, id.clone())),
-        (Command::Appeal, Thing::Decision(id)) => begin(app, Act::Appeal(board, id.clone())),
-        (Command::Veto, Thing::Decision(id)) => {
-            let title = lang.say(format!("Veto {id}"), format!("否决 {id}"));
-            let label = lang.say("Why", "原因");
-            let purpose = Purpose::Veto(board, id.clone());
-            fill(app, Form::one(title, label, false, purpose))
+    match (command, selection) {
+        (KeyCommand::Sign, Selection::Decision(id)) => {
+            start_action(app, UserAction::Sign(board, id.clone()))
         }
-        (Command::Reach, Thing::Milestone(title)) => begin(app, Act::Reach(board, title.clone())),
-        (Command::Propose, _) => {
-            let title = lang.say("Propose a decision", "提议决策").to_owned();
-            let label = lang.say("What is to be decided", "决策内容");
-            fill(app, Form::one(title, label, false, Purpose::Propose(board)))
+        (KeyCommand::Appeal, Selection::Decision(id)) => {
+            start_action(app, UserAction::Appeal(board, id.clone()))
         }
-        (Command::AddMilestone, _) => {
-            let title = lang.say("Add a milestone", "新增里程碑").to_owned();
-            let label = lang.say("Title", "标题");
-            let purpose = Purpose::AddMilestone(board);
-            fill(app, Form::one(title, label, false, purpose))
+        (KeyCommand::Veto, Selection::Decision(id)) => {
+            let title = msg::tui_veto_decision(lang, id);
+            let label = msg::run_reason_field(lang);
+            let purpose = FormPurpose::Veto(board, id.clone());
+            open_form(app, InputForm::with_field(title, label, false, purpose))
+        }
+        (KeyCommand::ReachMilestone, Selection::Milestone(title)) => {
+            start_action(app, UserAction::ReachMilestone(board, title.clone()))
+        }
+        (KeyCommand::Propose, _) => {
+            let title = msg::board_propose_decision(lang).to_owned();
+            let label = msg::board_decision_text_field(lang);
+            open_form(
+                app,
+                InputForm::with_field(title, label, false, FormPurpose::Propose(board)),
+            )
+        }
+        (KeyCommand::AddMilestone, _) => {
+            let title = msg::board_add_milestone(lang).to_owned();
+            let label = msg::board_milestone_title_field(lang);
+            let purpose = FormPurpose::AddMilestone(board);
+            open_form(app, InputForm::with_field(title, label, false, purpose))
         }
         _ => Vec::new(),
     }
 }
 
-fn agent(
-    app: &mut App,
-    command: Command,
+fn run_agent_command(
+    app: &mut TuiApp,
+    command: KeyCommand,
     id: polis_core::AgentId,
     run: Option<polis_core::RunId>,
     answers: Option<u64>,
-) -> Vec<Effect> {
+) -> Vec<AppEffect> {
     let lang = app.lang;
     match command {
-        Command::Say => {
-            let title = lang.say(format!("Message to {id}"), format!("发送给 {id}"));
-            let label = lang.say("Message", "消息");
-            let purpose = Purpose::Say(id, run, answers);
-            fill(app, Form::one(title, label, false, purpose))
+        KeyCommand::SendMessage => {
+            let title = msg::tui_message_to(lang, &id);
+            let label = msg::message_text_field(lang);
+            let purpose = FormPurpose::SendMessage(id, run, answers);
+            open_form(app, InputForm::with_field(title, label, false, purpose))
         }
-        Command::Pause => begin(app, Act::Pause(id, run)),
-        Command::Resume => begin(app, Act::Resume(id, run)),
-        Command::Terminate => {
-            let question = lang.say(
-                format!("Dismiss {id} with everybody below?"),
-                format!("解散 {id} 及其所有下属？"),
-            );
-            ask(app, question, Act::Terminate(id))
+        KeyCommand::Pause => start_action(app, UserAction::Pause(id, run)),
+        KeyCommand::Resume => start_action(app, UserAction::Resume(id, run)),
+        KeyCommand::Terminate => {
+            let question = msg::tui_dismiss_agent_question(lang, &id);
+            ask_confirmation(app, question, UserAction::Terminate(id))
         }
-        Command::Files => app.visit(Place::Files(id, String::new())),
+        KeyCommand::Files => app.open_route(Route::Files(id, String::new())),
         _ => Vec::new(),
     }
 }

@@ -1,4 +1,5 @@
-//! Actions the user can take and their confirmation messages; also drafts of texts being edited.
+//! Actions of the person that change something ([`UserAction`]) with their confirmation messages, and drafts
+//! of texts being edited ([`EditDraft`]).
 //!
 //! Permission checks happen in the operations, not here.
 
@@ -7,49 +8,50 @@ use std::sync::Arc;
 
 use polis_core::board::BoardName;
 use polis_core::{AgentId, RunId, TaskId, TaskStatus};
-use polis_view::{Lang, labels};
+use polis_i18n::msg;
+use polis_view::{UiLanguage, labels};
 
-use crate::show::Thing;
+use crate::page_content::Selection;
 
-/// An action.
+/// An action of the person that changes something. The event loop executes it by calling an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
-    /// Claim a task. Here and below, `version` is the version the user saw, and the action fails if it has
-    /// changed.
+pub enum UserAction {
+    /// Claim a task. The action fails if the task's version is no longer `version`; the same holds for the
+    /// other task actions with a version.
     Claim {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The version the user saw.
+        /// The version that was shown.
         version: u64,
     },
-    /// Release a task.
+    /// Give up a claimed task.
     Release {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The version the user saw.
+        /// The version that was shown.
         version: u64,
     },
     /// Change the status of a task.
-    Move {
-        /// The task.
+    ChangeStatus {
+        /// Number of the task.
         task: TaskId,
-        /// The version the user saw.
+        /// The version that was shown.
         version: u64,
-        /// The new status.
+        /// The status after the change; `Deleted` deletes the task.
         to: TaskStatus,
     },
     /// Comment on a task.
     Comment {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The comment.
+        /// Text of the comment.
         body: String,
     },
-    /// Create a task.
+    /// Create a pending task.
     Create {
-        /// The subject line.
+        /// Subject line of the task.
         subject: String,
-        /// The description.
+        /// Description of the task; may be empty.
         description: String,
         /// The required role; empty for any.
         role: String,
@@ -58,90 +60,90 @@ pub enum Act {
     },
     /// Approve a task's completion.
     Approve {
-        /// The task.
+        /// Number of the task.
         task: TaskId,
-        /// The version the user saw.
+        /// The version that was shown.
         version: u64,
-        /// An optional note.
+        /// Note of the approver; empty for none.
         note: String,
     },
     /// Save an edited board or task.
-    Save(Draft),
+    Save(EditDraft),
     /// Append to a board.
     Append {
-        /// The board.
+        /// Name of the board.
         board: BoardName,
-        /// The text.
+        /// The text to append.
         content: String,
     },
     /// Restore an old version of a board.
     Restore {
-        /// The board.
+        /// Name of the board.
         board: BoardName,
         /// The version to restore.
         version: u64,
-        /// The newest version the user saw, if any.
+        /// The newest version that was shown; the action fails if there is a newer one. `None`: not checked.
         newest: Option<u64>,
     },
-    /// Propose a decision.
+    /// Propose a decision: the board and the text of the decision.
     Propose(BoardName, String),
-    /// Sign a decision.
+    /// Sign a decision: the board and the id of the decision.
     Sign(BoardName, String),
     /// Veto a decision.
     Veto {
-        /// The board.
+        /// Name of the board.
         board: BoardName,
-        /// The decision.
+        /// Id of the decision.
         id: String,
-        /// The reason.
+        /// Reason, which the veto must have.
         reason: String,
     },
-    /// Appeal a decision: request a second vote.
+    /// Appeal a decision (request a second vote): the board and the id of the decision.
     Appeal(BoardName, String),
-    /// Add a milestone.
+    /// Add a milestone: the board and the title.
     AddMilestone(BoardName, String),
-    /// Mark a milestone as reached.
-    Reach(BoardName, String),
-    /// Decide a tool call that needs approval.
-    Decide {
-        /// The approval's id.
+    /// Mark a milestone as reached: the board and the title.
+    ReachMilestone(BoardName, String),
+    /// Allow or deny a tool call that needs approval.
+    DecideCall {
+        /// Id of the call approval.
         id: String,
         /// Whether the call may be executed.
         allowed: bool,
-        /// A note for the agent.
+        /// Note for the agent; empty for none.
         note: String,
     },
-    /// Send a message.
-    Say {
-        /// The recipient.
+    /// Send a message to an agent.
+    SendMessage {
+        /// Id of the recipient.
         to: AgentId,
-        /// The run, if the recipient is its `root`.
+        /// The run in which the recipient is found; needed if it is the `root` of a run.
         run: Option<RunId>,
-        /// The text.
+        /// Text of the message.
         text: String,
         /// The message this replies to.
         reply_to: Option<u64>,
     },
-    /// Dismiss a message to the user.
-    Aside(u64),
-    /// Pause an agent.
+    /// Dismiss a message to the person: take it off the list.
+    DismissMessage(u64),
+    /// Pause an agent of a run.
     Pause(AgentId, Option<RunId>),
-    /// Resume an agent.
+    /// Resume an agent of a run.
     Resume(AgentId, Option<RunId>),
-    /// Dismiss an agent and all its subordinates.
+    /// Dismiss an agent and all agents below it.
     Terminate(AgentId),
 }
 
-/// The subject of an edited text.
+/// The item whose text is edited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sheet {
-    /// A board.
+pub enum EditTarget {
+    /// The whole text of a board.
     Board(BoardName),
-    /// A task: its subject, an empty line, its description.
+    /// A task: its subject, an empty line, its description (see [`task_text`]).
     Task(TaskId),
 }
 
-impl std::fmt::Display for Sheet {
+impl std::fmt::Display for EditTarget {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Board(board) => board.fmt(f),
@@ -150,18 +152,18 @@ impl std::fmt::Display for Sheet {
     }
 }
 
-impl Sheet {
+impl EditTarget {
     /// Whether this is the text of the selected item.
-    pub fn is_of(&self, thing: &Thing) -> bool {
-        match (self, thing) {
-            (Self::Board(board), Thing::Board(other)) => board == other,
-            (Self::Task(task), Thing::Task { id, .. }) => task == id,
+    pub fn matches_selection(&self, selection: &Selection) -> bool {
+        match (self, selection) {
+            (Self::Board(board), Selection::Board(other)) => board == other,
+            (Self::Task(task), Selection::Task { id, .. }) => task == id,
             _ => false,
         }
     }
 
-    /// Whether two versions of the text are equivalent.
-    pub fn is_same(&self, one: &str, two: &str) -> bool {
+    /// Whether two versions of the text are equal; for a task, apart from empty lines around the description.
+    pub fn is_same_text(&self, one: &str, two: &str) -> bool {
         match self {
             Self::Board(_) => one == two,
             Self::Task(_) => subject_and_description(one) == subject_and_description(two),
@@ -190,20 +192,17 @@ pub fn subject_and_description(text: &str) -> (&str, &str) {
 }
 
 /// Returns the message that names the file of an unsaved text.
-pub fn kept_in(file: &std::path::Path, lang: Lang) -> String {
+pub fn draft_file_notice(file: &std::path::Path, lang: UiLanguage) -> String {
     let file = file.display();
-    lang.say(
-        format!("Your text is kept in {file}"),
-        format!("您的文本保存在 {file}"),
-    )
+    msg::tui_text_is_in_file(lang, file)
 }
 
-/// A text being edited by the user. Its file exists until the text is saved or discarded, so that nothing is
-/// lost if the program ends unexpectedly.
+/// A text being edited in the external editor. Its file exists until the text is saved or discarded, so that
+/// nothing is lost if the program ends unexpectedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct EditDraft {
     /// What is being edited.
-    pub of: Sheet,
+    pub target: EditTarget,
     /// The version the edit is based on.
     pub version: u64,
     /// The text of that version.
@@ -211,91 +210,47 @@ pub struct Draft {
     /// The text to edit, or the edited text.
     pub text: String,
     /// Whether it contains conflict markers of a merge.
-    pub marked: bool,
-    /// Whether the file's content could not be read as text. Then the user's text exists only in the file,
+    pub has_conflict_markers: bool,
+    /// Whether the file's content could not be read as text. Then the edited text exists only in the file,
     /// and `text` is the previous state.
-    pub unread: bool,
+    pub unreadable: bool,
     /// The draft's file, once it was opened in an editor.
     pub file: Option<PathBuf>,
 }
 
-impl Act {
-    /// Returns the confirmation message. `new` names the result.
-    pub fn said(&self, new: Option<&str>, lang: Lang) -> String {
+impl UserAction {
+    /// Returns the message that confirms the action. `new` is the id of a created object or the new version.
+    pub fn confirmation_message(&self, new: Option<&str>, lang: UiLanguage) -> String {
         let new = new.unwrap_or_default();
         match self {
-            Self::Claim { task, .. } => {
-                lang.say(format!("#{task} is yours."), format!("#{task} 已认领。"))
+            Self::Claim { task, .. } => msg::tui_task_claimed(lang, task),
+            Self::Release { task, .. } => msg::tui_task_released(lang, task),
+            Self::ChangeStatus { task, to, .. } => {
+                let to = labels::task_status_label(*to, lang);
+                msg::tui_task_moved(lang, task, to)
             }
-            Self::Release { task, .. } => lang.say(
-                format!("#{task} was given back."),
-                format!("#{task} 已释放。"),
-            ),
-            Self::Move { task, to, .. } => {
-                let to = labels::status(*to, lang);
-                lang.say(
-                    format!("#{task} is {to} now."),
-                    format!("#{task} 现为{to}。"),
-                )
+            Self::Comment { task, .. } => msg::tui_task_commented(lang, task),
+            Self::Create { .. } => msg::tui_task_created(lang, new),
+            Self::Approve { task, .. } => msg::tui_task_approved(lang, task),
+            Self::Save(draft) => msg::tui_draft_saved(lang, &draft.target, new),
+            Self::Append { board, .. } => msg::tui_board_appended(lang, board, new),
+            Self::Restore { board, version, .. } => {
+                msg::tui_version_restored(lang, version, board, new)
             }
-            Self::Comment { task, .. } => lang.say(
-                format!("Your comment is on #{task}."),
-                format!("已评论 #{task}。"),
-            ),
-            Self::Create { .. } => lang.say(
-                format!("Task {new} was created."),
-                format!("已创建任务 {new}。"),
-            ),
-            Self::Approve { task, .. } => {
-                lang.say(format!("#{task} is approved."), format!("已批准 #{task}。"))
+            Self::Propose(..) => msg::tui_decision_proposed(lang, new),
+            Self::Sign(_, id) => msg::tui_decision_signed(lang, id),
+            Self::Veto { id, .. } => msg::tui_decision_vetoed(lang, id),
+            Self::Appeal(_, id) => msg::tui_decision_appealed(lang, id),
+            Self::AddMilestone(_, title) | Self::ReachMilestone(_, title) => {
+                msg::tui_milestone_updated(lang, title)
             }
-            Self::Save(draft) => lang.say(
-                format!("{} was saved as version {new}.", draft.of),
-                format!("{} 已保存为版本 {new}。", draft.of),
-            ),
-            Self::Append { board, .. } => lang.say(
-                format!("Added to {board}: version {new}."),
-                format!("已追加到 {board}：版本 {new}。"),
-            ),
-            Self::Restore { board, version, .. } => lang.say(
-                format!("{board} reads as in version {version} again: version {new}."),
-                format!("{board} 已恢复到版本 {version}：新版本 {new}。"),
-            ),
-            Self::Propose(..) => {
-                lang.say(format!("Proposed as {new}."), format!("已提议：{new}。"))
-            }
-            Self::Sign(_, id) => lang.say(format!("You signed {id}."), format!("已签署 {id}。")),
-            Self::Veto { id, .. } => {
-                lang.say(format!("You vetoed {id}."), format!("已否决 {id}。"))
-            }
-            Self::Appeal(_, id) => {
-                lang.say(format!("{id} is voted on again."), format!("{id} 已申诉。"))
-            }
-            Self::AddMilestone(_, title) | Self::Reach(_, title) => lang.say(
-                format!("Milestone \"{title}\": done."),
-                format!("里程碑“{title}”：已更新。"),
-            ),
-            Self::Decide { allowed: true, .. } => lang
-                .say("Allowed; the agent goes on.", "已允许，智能体继续。")
-                .to_owned(),
-            Self::Decide { .. } => lang
-                .say("Denied; the agent is told.", "已拒绝，智能体已获知。")
-                .to_owned(),
-            Self::Say { to, .. } => lang.say(format!("Sent to {to}."), format!("已发送给 {to}。")),
-            Self::Aside(id) => lang.say(
-                format!("Message {id} is laid aside."),
-                format!("消息 {id} 已搁置。"),
-            ),
-            Self::Pause(agent, _) => {
-                lang.say(format!("{agent} is paused."), format!("{agent} 已暂停。"))
-            }
-            Self::Resume(agent, _) => {
-                lang.say(format!("{agent} goes on."), format!("{agent} 已继续。"))
-            }
-            Self::Terminate(agent) => lang.say(
-                format!("{agent} was dismissed with everybody below."),
-                format!("{agent} 及其下属已解散。"),
-            ),
+            Self::DecideCall { allowed: true, .. } => msg::tui_call_allowed(lang).to_owned(),
+            Self::DecideCall { .. } => msg::tui_call_denied(lang).to_owned(),
+            Self::SendMessage { to, .. } => msg::tui_message_sent(lang, to),
+            Self::DismissMessage(id) => msg::tui_message_dismissed(lang, id),
+            Self::Pause(agent, _) => msg::tui_agent_paused(lang, agent),
+            Self::Resume(agent, _) => msg::tui_agent_resumed(lang, agent),
+            Self::Terminate(agent) => msg::tui_agent_dismissed(lang, agent),
         }
     }
 }
@@ -305,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tasks_text_is_read_as_it_was_written() {
+    fn task_text_round_trips() {
         for (subject, description) in [
             ("写测试", ""),
             ("Write", "At length."),

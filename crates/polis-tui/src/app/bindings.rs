@@ -1,15 +1,18 @@
-//! Key bindings: a single table of keys, commands and scopes, which the help page shows too.
+//! Key bindings of pages: a single table of keys, commands and the scopes in which they are active. The help
+//! page and the status line show the same table. Not in it are `gg`, `Home`, the digits of the tabs and the
+//! keys of overlays such as forms; `input_handling` reads those.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use polis_view::Lang;
+use polis_i18n::{MessageLabel, msg};
+use polis_view::UiLanguage;
 
-use super::page::Page;
-use super::route::Place;
-use crate::show::Thing;
+use super::page_route::Route;
+use super::page_state::PageState;
+use crate::page_content::Selection;
 
 /// A command that a key triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
+pub(super) enum KeyCommand {
     Down,
     Up,
     HalfDown,
@@ -39,18 +42,18 @@ pub(super) enum Command {
     Edit,
     Append,
     Versions,
-    Rulings,
+    Decisions,
     Restore,
     Propose,
     Sign,
     Veto,
     Appeal,
     AddMilestone,
-    Reach,
+    ReachMilestone,
     Allow,
     Deny,
-    Say,
-    Aside,
+    SendMessage,
+    DismissMessage,
     Pause,
     Resume,
     Terminate,
@@ -60,7 +63,7 @@ pub(super) enum Command {
 
 /// Scope in which a key is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum KeyScope {
     Everywhere,
     /// A task is selected or shown.
     Task,
@@ -68,163 +71,165 @@ enum Scope {
     Tasks,
     /// A board is selected or shown.
     Board,
-    /// A board's versions.
+    /// A version of a board is selected or shown.
     Version,
-    /// Decisions and milestones of a board.
-    Rulings,
+    /// The decisions and milestones of a board are shown.
+    Decisions,
     /// A tool call that needs approval is selected.
     Approval,
-    /// A message to the user is selected.
+    /// A message to the person is selected.
     Message,
-    /// An agent is selected or shown.
+    /// An agent, or a message from it, is selected or shown.
     Agent,
-    /// A workspace is selected or shown.
+    /// The list of workspaces or a directory of one is shown.
     Workspace,
 }
 
 /// A key and its command.
 #[derive(Debug)]
-pub struct Binding {
+pub struct KeyBinding {
     /// The keys as displayed.
     pub keys: &'static str,
     codes: &'static [(KeyCode, bool)],
-    pub(super) command: Command,
-    scope: Scope,
-    en: &'static str,
-    zh: &'static str,
+    pub(super) command: KeyCommand,
+    scope: KeyScope,
+    label: MessageLabel,
 }
 
-impl Binding {
+impl KeyBinding {
     /// Returns the description of the command.
-    pub fn says(&self, lang: Lang) -> &'static str {
-        lang.say(self.en, self.zh)
+    pub fn description(&self, lang: UiLanguage) -> &'static str {
+        (self.label)(lang)
     }
 
     /// Whether it is active on every page.
-    pub fn is_general(&self) -> bool {
-        self.scope == Scope::Everywhere
+    pub fn is_global(&self) -> bool {
+        self.scope == KeyScope::Everywhere
     }
 }
 
-const fn key(c: char) -> (KeyCode, bool) {
+const fn plain_key(c: char) -> (KeyCode, bool) {
     (KeyCode::Char(c), false)
 }
 
-const fn control(c: char) -> (KeyCode, bool) {
+const fn control_key(c: char) -> (KeyCode, bool) {
     (KeyCode::Char(c), true)
 }
 
-const fn code(code: KeyCode) -> (KeyCode, bool) {
+const fn key_code(code: KeyCode) -> (KeyCode, bool) {
     (code, false)
 }
 
 macro_rules! table {
-    ($($keys:literal $codes:expr, $command:ident $scope:ident $en:literal $zh:literal;)*) => {
-        &[$(Binding {
+    ($($keys:literal $codes:expr, $command:ident $scope:ident $label:path;)*) => {
+        &[$(KeyBinding {
             keys: $keys,
             codes: &$codes,
-            command: Command::$command,
-            scope: Scope::$scope,
-            en: $en,
-            zh: $zh,
+            command: KeyCommand::$command,
+            scope: KeyScope::$scope,
+            label: $label,
         }),*]
     };
 }
 
 /// All key bindings. The first match wins.
-const TABLE: &[Binding] = table! {
-    "c" [key('c')], Claim Task "claim the task" "认领任务";
-    "u" [key('u')], Release Task "give the task back" "释放任务";
-    "x" [key('x')], Complete Task "complete the task" "完成任务";
-    "]" [key(']')], MoveRight Task "move it on to the next state" "移到下一状态";
-    "[" [key('[')], MoveLeft Task "move it back" "移回上一状态";
-    "m" [key('m')], Comment Task "comment on the task" "评论任务";
-    "A" [key('A')], Approve Task "approve its completion" "批准完成";
-    "D" [key('D')], Delete Task "delete the task" "删除任务";
-    "e" [key('e')], Edit Task "edit subject and description in $EDITOR" "用 $EDITOR 编辑标题与描述";
-    "a" [key('a')], Create Tasks "create a task" "新建任务";
-    "e" [key('e')], Edit Board "edit the board in $EDITOR" "用 $EDITOR 编辑白板";
-    "a" [key('a')], Append Board "add a line to the board" "向白板追加";
-    "v" [key('v')], Versions Board "its versions" "历史版本";
-    "o" [key('o')], Rulings Board "its decisions and milestones" "决策与里程碑";
-    "R" [key('R')], Restore Version "make this version the newest" "恢复此版本";
-    "s" [key('s')], Sign Rulings "sign the decision" "签署决策";
-    "x" [key('x')], Veto Rulings "veto the decision" "否决决策";
-    "p" [key('p')], Propose Rulings "propose a decision" "提议决策";
-    "b" [key('b')], Appeal Rulings "ask for a second vote" "申诉";
-    "a" [key('a')], AddMilestone Rulings "add a milestone" "新增里程碑";
-    "t" [key('t')], Reach Rulings "tick the milestone off" "达成里程碑";
-    "y" [key('y')], Allow Approval "allow the call" "允许调用";
-    "d" [key('d')], Deny Approval "deny the call" "拒绝调用";
-    "m" [key('m')], Say Agent "send a message" "发送消息";
-    "x" [key('x')], Aside Message "lay the message aside" "搁置消息";
-    "p" [key('p')], Pause Agent "pause the agent" "暂停智能体";
-    "r" [key('r')], Resume Agent "let the agent go on" "让智能体继续";
-    "T" [key('T')], Terminate Agent "dismiss it with everybody below" "解散该智能体及下属";
-    "w" [key('w')], Files Agent "the files it works on" "查看其文件";
-    "c" [key('c')], Commands Workspace "the commands that were run" "查看运行过的命令";
-    "j ↓" [key('j'), code(KeyCode::Down)], Down Everywhere "down" "向下";
-    "k ↑" [key('k'), code(KeyCode::Up)], Up Everywhere "up" "向上";
-    "ctrl-d PgDn" [control('d'), code(KeyCode::PageDown), key(' ')], HalfDown Everywhere "half a page down" "向下半页";
-    "ctrl-u PgUp" [control('u'), code(KeyCode::PageUp)], HalfUp Everywhere "half a page up" "向上半页";
-    "G End" [key('G'), code(KeyCode::End)], Bottom Everywhere "to the end (gg: to the beginning)" "到末尾（gg：到开头）";
-    "l Enter" [key('l'), code(KeyCode::Enter), code(KeyCode::Right)], Open Everywhere "open" "打开";
-    "h Esc" [key('h'), code(KeyCode::Esc), code(KeyCode::Left), code(KeyCode::Backspace)], Back Everywhere "back, out of a filter first" "返回（先取消过滤）";
-    "1-6 Tab" [code(KeyCode::Tab)], NextTab Everywhere "another tab" "切换标签页";
-    "shift-Tab" [code(KeyCode::BackTab)], PreviousTab Everywhere "the tab before" "上一标签页";
-    "/" [key('/')], Filter Everywhere "filter a list, search a text" "过滤列表或搜索文本";
-    "n" [key('n')], Next Everywhere "next match" "下一处";
-    "N" [key('N')], Previous Everywhere "match before" "上一处";
-    "f" [key('f')], Follow Everywhere "keep the newest in view" "跟随最新";
-    "?" [key('?'), code(KeyCode::F(1))], Help Everywhere "this help" "帮助";
-    "ctrl-l" [control('l')], Redraw Everywhere "read and draw again" "重新读取并绘制";
-    "ctrl-z" [control('z')], Suspend Everywhere "suspend (fg brings it back)" "挂起（fg 恢复）";
-    "q ctrl-c" [key('q'), control('c')], Quit Everywhere "quit" "退出";
+const KEY_BINDINGS: &[KeyBinding] = table! {
+    "c" [plain_key('c')], Claim Task msg::tui_key_claim;
+    "u" [plain_key('u')], Release Task msg::tui_key_release;
+    "x" [plain_key('x')], Complete Task msg::tui_key_complete;
+    "]" [plain_key(']')], MoveRight Task msg::tui_key_move_right;
+    "[" [plain_key('[')], MoveLeft Task msg::tui_key_move_left;
+    "m" [plain_key('m')], Comment Task msg::tui_key_comment;
+    "A" [plain_key('A')], Approve Task msg::tui_key_approve;
+    "D" [plain_key('D')], Delete Task msg::tui_key_delete;
+    "e" [plain_key('e')], Edit Task msg::tui_key_edit_task;
+    "a" [plain_key('a')], Create Tasks msg::tui_key_create;
+    "e" [plain_key('e')], Edit Board msg::tui_key_edit_board;
+    "a" [plain_key('a')], Append Board msg::tui_key_append;
+    "v" [plain_key('v')], Versions Board msg::tui_key_versions;
+    "o" [plain_key('o')], Decisions Board msg::tui_decisions_and_milestones;
+    "R" [plain_key('R')], Restore Version msg::tui_key_restore;
+    "s" [plain_key('s')], Sign Decisions msg::tui_key_sign;
+    "x" [plain_key('x')], Veto Decisions msg::tui_key_veto;
+    "p" [plain_key('p')], Propose Decisions msg::tui_key_propose;
+    "b" [plain_key('b')], Appeal Decisions msg::tui_key_appeal;
+    "a" [plain_key('a')], AddMilestone Decisions msg::tui_key_add_milestone;
+    "t" [plain_key('t')], ReachMilestone Decisions msg::tui_key_reach_milestone;
+    "y" [plain_key('y')], Allow Approval msg::tui_key_allow;
+    "d" [plain_key('d')], Deny Approval msg::tui_key_deny;
+    "m" [plain_key('m')], SendMessage Agent msg::tui_key_send_message;
+    "x" [plain_key('x')], DismissMessage Message msg::tui_key_dismiss_message;
+    "p" [plain_key('p')], Pause Agent msg::tui_key_pause;
+    "r" [plain_key('r')], Resume Agent msg::tui_key_resume;
+    "T" [plain_key('T')], Terminate Agent msg::tui_key_terminate;
+    "w" [plain_key('w')], Files Agent msg::tui_key_files;
+    "c" [plain_key('c')], Commands Workspace msg::tui_key_commands;
+    "j ↓" [plain_key('j'), key_code(KeyCode::Down)], Down Everywhere msg::tui_key_down;
+    "k ↑" [plain_key('k'), key_code(KeyCode::Up)], Up Everywhere msg::tui_key_up;
+    "ctrl-d PgDn" [control_key('d'), key_code(KeyCode::PageDown), plain_key(' ')], HalfDown Everywhere msg::tui_key_half_down;
+    "ctrl-u PgUp" [control_key('u'), key_code(KeyCode::PageUp)], HalfUp Everywhere msg::tui_key_half_up;
+    "G End" [plain_key('G'), key_code(KeyCode::End)], Bottom Everywhere msg::tui_key_bottom;
+    "l Enter" [plain_key('l'), key_code(KeyCode::Enter), key_code(KeyCode::Right)], Open Everywhere msg::tui_key_open;
+    "h Esc" [plain_key('h'), key_code(KeyCode::Esc), key_code(KeyCode::Left), key_code(KeyCode::Backspace)], Back Everywhere msg::tui_key_back;
+    "1-6 Tab" [key_code(KeyCode::Tab)], NextTab Everywhere msg::tui_key_next_tab;
+    "shift-Tab" [key_code(KeyCode::BackTab)], PreviousTab Everywhere msg::tui_key_previous_tab;
+    "/" [plain_key('/')], Filter Everywhere msg::tui_key_filter;
+    "n" [plain_key('n')], Next Everywhere msg::tui_key_next;
+    "N" [plain_key('N')], Previous Everywhere msg::tui_key_previous;
+    "f" [plain_key('f')], Follow Everywhere msg::tui_key_follow;
+    "?" [plain_key('?'), key_code(KeyCode::F(1))], Help Everywhere msg::tui_key_help;
+    "ctrl-l" [control_key('l')], Redraw Everywhere msg::tui_key_redraw;
+    "ctrl-z" [control_key('z')], Suspend Everywhere msg::tui_key_suspend;
+    "q ctrl-c" [plain_key('q'), control_key('c')], Quit Everywhere msg::tui_key_quit;
 };
 
 /// Returns the key if it was pressed without a modifier other than Shift; dialogs react only to plain keys.
-pub(super) fn alone(key: KeyEvent) -> KeyCode {
-    match key.modifiers.difference(KeyModifiers::SHIFT).is_empty() {
-        true => key.code,
-        false => KeyCode::Null,
+pub(super) fn unmodified_key(key: KeyEvent) -> KeyCode {
+    if key.modifiers.difference(KeyModifiers::SHIFT).is_empty() {
+        key.code
+    } else {
+        KeyCode::Null
     }
 }
 
 /// Returns the bindings that are active on a page.
-pub fn bindings(page: &Page) -> impl Iterator<Item = &'static Binding> {
-    let thing = page.thing();
-    TABLE
+pub fn active_bindings(page: &PageState) -> impl Iterator<Item = &'static KeyBinding> {
+    let selection = page.selection();
+    KEY_BINDINGS
         .iter()
-        .filter(move |binding| holds(binding.scope, &page.place, &thing))
+        .filter(move |binding| is_in_scope(binding.scope, &page.route, &selection))
 }
 
 /// Returns the command that a key triggers on a page.
-pub(super) fn command(page: &Page, pressed: KeyEvent) -> Option<Command> {
-    let control = pressed.modifiers.contains(KeyModifiers::CONTROL);
-    if pressed.modifiers.contains(KeyModifiers::ALT) {
+pub(super) fn command_for_key(page: &PageState, key: KeyEvent) -> Option<KeyCommand> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if key.modifiers.contains(KeyModifiers::ALT) {
         return None;
     }
-    bindings(page)
+    active_bindings(page)
         .find(|binding| {
             binding
                 .codes
                 .iter()
-                .any(|(code, with)| *code == pressed.code && *with == control)
+                .any(|(code, needs_control)| *code == key.code && *needs_control == control)
         })
         .map(|binding| binding.command)
 }
 
-fn holds(scope: Scope, place: &Place, thing: &Thing) -> bool {
+fn is_in_scope(scope: KeyScope, route: &Route, selection: &Selection) -> bool {
     match scope {
-        Scope::Everywhere => true,
-        Scope::Task => matches!(thing, Thing::Task { .. }),
-        Scope::Tasks => matches!(place, Place::Tasks | Place::Now),
-        Scope::Board => matches!(thing, Thing::Board(_)),
-        Scope::Version => matches!(thing, Thing::Version { .. }),
-        Scope::Rulings => matches!(place, Place::Rulings(_)),
-        Scope::Approval => matches!(thing, Thing::Approval(_)),
-        Scope::Message => matches!(thing, Thing::Message { .. }),
-        Scope::Workspace => matches!(place, Place::Workspaces | Place::Files(..)),
-        Scope::Agent => matches!(thing, Thing::Agent { .. } | Thing::Message { .. }),
+        KeyScope::Everywhere => true,
+        KeyScope::Task => matches!(selection, Selection::Task { .. }),
+        KeyScope::Tasks => matches!(route, Route::Tasks | Route::Overview),
+        KeyScope::Board => matches!(selection, Selection::Board(_)),
+        KeyScope::Version => matches!(selection, Selection::Version { .. }),
+        KeyScope::Decisions => matches!(route, Route::Decisions(_)),
+        KeyScope::Approval => matches!(selection, Selection::Approval(_)),
+        KeyScope::Message => matches!(selection, Selection::Message { .. }),
+        KeyScope::Workspace => matches!(route, Route::Workspaces | Route::Files(..)),
+        KeyScope::Agent => matches!(
+            selection,
+            Selection::Agent { .. } | Selection::Message { .. }
+        ),
     }
 }

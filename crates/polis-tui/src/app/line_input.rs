@@ -1,25 +1,28 @@
-//! Single-line text input with a cursor.
+//! Single-line text input: the text, the cursor, edits, and the part that is visible at a given width.
+//!
+//! `input_form` maps keys to edits, `draw_overlay` draws it. Line breaks and tabs become spaces, and other
+//! control characters are dropped.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Text and cursor position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct LineInput {
     text: String,
     /// Byte offset at a character boundary.
-    at: usize,
+    cursor: usize,
 }
 
-impl Line {
+impl LineInput {
     /// Creates a line with this text and the cursor at its end.
-    pub fn of(text: &str) -> Self {
+    pub fn with_text(text: &str) -> Self {
         Self {
-            at: text.len(),
+            cursor: text.len(),
             text: text.to_owned(),
         }
     }
 
-    /// Returns the text.
+    /// Returns the whole text of the input.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -33,37 +36,37 @@ impl Line {
                 c
             };
             if !c.is_control() {
-                self.text.insert(self.at, c);
-                self.at += c.len_utf8();
+                self.text.insert(self.cursor, c);
+                self.cursor += c.len_utf8();
             }
         }
     }
 
     /// Deletes the character before the cursor.
     pub fn backspace(&mut self) {
-        if let Some(c) = self.before().chars().next_back() {
-            self.at -= c.len_utf8();
-            self.text.remove(self.at);
+        if let Some(c) = self.text_before_cursor().chars().next_back() {
+            self.cursor -= c.len_utf8();
+            self.text.remove(self.cursor);
         }
     }
 
     /// Deletes the character at the cursor.
-    pub fn delete(&mut self) {
-        if self.at < self.text.len() {
-            self.text.remove(self.at);
+    pub fn delete_forward(&mut self) {
+        if self.cursor < self.text.len() {
+            self.text.remove(self.cursor);
         }
     }
 
     /// Deletes the word before the cursor.
     pub fn delete_word(&mut self) {
-        let kept = self.before().trim_end();
-        let start = kept
+        let trimmed = self.text_before_cursor().trim_end();
+        let start = trimmed
             .char_indices()
             .rev()
             .find(|(_, c)| c.is_whitespace())
             .map_or(0, |(at, c)| at + c.len_utf8());
-        self.text.replace_range(start..self.at, "");
-        self.at = start;
+        self.text.replace_range(start..self.cursor, "");
+        self.cursor = start;
     }
 
     /// Deletes the whole text.
@@ -72,37 +75,41 @@ impl Line {
     }
 
     /// Moves the cursor one character to the left.
-    pub fn left(&mut self) {
-        self.at -= self.before().chars().next_back().map_or(0, char::len_utf8);
+    pub fn move_left(&mut self) {
+        self.cursor -= self
+            .text_before_cursor()
+            .chars()
+            .next_back()
+            .map_or(0, char::len_utf8);
     }
 
     /// Moves the cursor one character to the right.
-    pub fn right(&mut self) {
-        let after = self.text.get(self.at..).unwrap_or_default();
-        self.at += after.chars().next().map_or(0, char::len_utf8);
+    pub fn move_right(&mut self) {
+        let after = self.text.get(self.cursor..).unwrap_or_default();
+        self.cursor += after.chars().next().map_or(0, char::len_utf8);
     }
 
     /// Moves the cursor to the beginning.
-    pub fn home(&mut self) {
-        self.at = 0;
+    pub fn move_to_start(&mut self) {
+        self.cursor = 0;
     }
 
     /// Moves the cursor to the end.
-    pub fn end(&mut self) {
-        self.at = self.text.len();
+    pub fn move_to_end(&mut self) {
+        self.cursor = self.text.len();
     }
 
-    fn before(&self) -> &str {
-        self.text.get(..self.at).unwrap_or_default()
+    fn text_before_cursor(&self) -> &str {
+        self.text.get(..self.cursor).unwrap_or_default()
     }
 
-    /// Returns the part of the text that fits into `room` columns with the cursor visible, and the cursor's
-    /// column.
-    pub fn shown(&self, room: usize) -> (&str, usize) {
+    /// Returns the part of the text to draw into `width` columns so that the cursor is visible, and the
+    /// cursor's column. The end of the part may not fit.
+    pub fn visible_part(&self, width: usize) -> (&str, usize) {
         let mut start = 0;
-        let mut column = self.before().width();
+        let mut column = self.text_before_cursor().width();
         // The cursor itself needs a column after the last character.
-        while column >= room.max(1) {
+        while column >= width.max(1) {
             let Some(c) = self.text.get(start..).and_then(|rest| rest.chars().next()) else {
                 break;
             };
@@ -118,41 +125,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_edited_where_the_cursor_is() {
-        let mut line = Line::of("实现后端");
-        line.left();
+    fn edits_apply_at_the_cursor() {
+        let mut line = LineInput::with_text("实现后端");
+        line.move_left();
         line.backspace();
         line.insert("\n前");
         assert_eq!(line.text(), "实现 前端");
-        line.home();
-        line.delete();
-        line.right();
+        line.move_to_start();
+        line.delete_forward();
+        line.move_right();
         line.insert("x");
         assert_eq!(line.text(), "现x 前端");
-        line.end();
+        line.move_to_end();
         line.delete_word();
         assert_eq!(line.text(), "现x ");
         line.delete_word();
         assert_eq!(line.text(), "");
         line.backspace();
-        line.delete();
-        line.left();
-        line.right();
-        assert_eq!(line, Line::default());
+        line.delete_forward();
+        line.move_left();
+        line.move_right();
+        assert_eq!(line, LineInput::default());
     }
 
     #[test]
-    fn the_cursor_stays_in_view() {
-        let mut line = Line::of("实现后端服务");
-        assert_eq!(line.shown(20), ("实现后端服务", 12));
-        assert_eq!(line.shown(6), ("端服务".trim_start_matches('端'), 4));
-        line.home();
-        assert_eq!(line.shown(6), ("实现后端服务", 0));
+    fn cursor_stays_visible() {
+        let mut line = LineInput::with_text("实现后端服务");
+        assert_eq!(line.visible_part(20), ("实现后端服务", 12));
+        assert_eq!(line.visible_part(6), ("端服务".trim_start_matches('端'), 4));
+        line.move_to_start();
+        assert_eq!(line.visible_part(6), ("实现后端服务", 0));
     }
 
     #[test]
-    fn nothing_typed_drives_the_terminal() {
-        let mut line = Line::default();
+    fn control_characters_are_not_inserted() {
+        let mut line = LineInput::default();
         line.insert("a\u{1b}[2Jb\u{7}");
         assert_eq!(line.text(), "a[2Jb");
     }

@@ -1,18 +1,19 @@
-//! Overlays above a page: help, confirmations, forms, errors and edit conflicts, with the keys that are
-//! active in each.
+//! Overlays above a page: help, confirmations, forms, the filter input, errors, unsaved drafts and edit
+//! conflicts, with the hint that names the keys of each. `input_handling` and `drafts` handle the keys.
 
 use polis_core::board::unified_diff;
-use polis_view::Lang;
-use polis_view::style::{Style, StyledLines, Styles};
-use polis_view::terminal::clean;
+use polis_i18n::msg;
+use polis_view::UiLanguage;
+use polis_view::style::{StyleSet, StyledLines, TextStyle};
+use polis_view::terminal_sanitizer::sanitize_line;
 
-use super::actions::{Act, Draft};
-use super::form::Form;
-use super::line_input::Line;
-use super::message::Refused;
+use super::actions::{EditDraft, UserAction};
+use super::app_message::DisplayError;
+use super::input_form::InputForm;
+use super::line_input::LineInput;
 
 /// Maximum size of a displayed diff, in bytes.
-const MAX_DIFF: usize = 256 << 10;
+const MAX_DIFF_BYTES: usize = 256 << 10;
 
 /// An overlay above a page.
 #[derive(Debug)]
@@ -21,163 +22,145 @@ pub enum Overlay {
     Help(usize),
     /// A yes/no question.
     Confirm {
-        /// The question.
+        /// Text of the question, in the display language.
         question: String,
         /// The action on yes.
-        act: Act,
+        act: UserAction,
     },
-    /// An input form.
-    Form(Form),
+    /// A form with one or more text fields.
+    Form(InputForm),
     /// The filter of the page, while it is typed.
     Filter {
-        /// The input.
-        line: Line,
-        /// The previous filter.
+        /// The filter typed so far.
+        line: LineInput,
+        /// The previous filter, which Esc restores.
         before: String,
     },
     /// A complete error message, and the refused form to return to.
-    Refused(Refused, Option<Form>),
+    Error(DisplayError, Option<InputForm>),
     /// An edit conflict: another author has changed the text since it was loaded.
-    Clash(Box<Clash>),
+    Conflict(Box<EditConflict>),
     /// A draft that could not be saved for another reason.
-    Kept(Box<Kept>),
+    UnsavedDraft(Box<UnsavedDraft>),
     /// Confirmation of something irreversible, above the overlay it belongs to.
-    Sure(Last, Box<Self>),
+    ConfirmDraftChoice(DraftChoice, Box<Self>),
 }
 
-/// An irreversible choice.
+/// An irreversible choice about a draft, which needs confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Last {
+pub enum DraftChoice {
     /// Overwriting another author's text.
-    Over,
-    /// Discarding the user's text.
-    Drop,
+    Overwrite,
+    /// Discarding the draft.
+    Discard,
 }
 
-impl Last {
-    /// Returns the question.
-    pub fn question(self, draft: &Draft, lang: Lang) -> String {
-        let of = &draft.of;
+impl DraftChoice {
+    /// Returns the question that asks for confirmation.
+    pub fn question(self, draft: &EditDraft, lang: UiLanguage) -> String {
+        let target = &draft.target;
         match self {
-            Self::Over => lang.say(
-                format!("Save your text of {of} over the one that is shown?"),
-                format!("用您的文本覆盖所示的 {of}？"),
-            ),
-            Self::Drop => lang.say(
-                format!("Drop your text of {of} for good?"),
-                format!("彻底放弃您的 {of} 文本？"),
-            ),
+            Self::Overwrite => msg::tui_overwrite_question(lang, target),
+            Self::Discard => msg::tui_discard_draft_question(lang, target),
         }
     }
 }
 
 impl Overlay {
-    /// Returns the keys that are active in the overlay.
-    pub fn keys(&self, lang: Lang) -> &'static str {
+    /// Returns the hint that names the active keys of the overlay.
+    pub fn key_hints(&self, lang: UiLanguage) -> &'static str {
         match self {
-            Self::Help(_) => lang.say("j k scroll   any other key closes", "j k 滚动   其他键关闭"),
-            Self::Confirm { .. } | Self::Sure(..) => lang.say("y yes   n no", "y 是   n 否"),
-            Self::Form(_) => lang.say(
-                "Enter sends, Tab next, Esc drops",
-                "Enter 提交，Tab 下一项，Esc 放弃",
-            ),
-            Self::Filter { .. } => lang.say("Enter keeps, Esc drops", "Enter 保留，Esc 放弃"),
-            Self::Refused(..) => lang.say("any key closes this", "按任意键关闭"),
-            Self::Clash(_) => lang.say(
-                "e edit both   o save yours over it   x drop yours   Esc later   j k scroll",
-                "e 合并后再编辑   o 覆盖保存   x 放弃我的   Esc 稍后   j k 滚动",
-            ),
-            Self::Kept(kept) if kept.draft.unread => lang.say(
-                "e edit again   x drop it   Esc later",
-                "e 再编辑   x 放弃   Esc 稍后",
-            ),
-            Self::Kept(kept) if kept.cause == Cause::Marks => lang.say(
-                "e edit again   S save it with the marks   x drop it   Esc later",
-                "e 再编辑   S 连同标记保存   x 放弃   Esc 稍后",
-            ),
-            Self::Kept(kept) if kept.cause == Cause::Editor => lang.say(
-                "e edit again   r save it all the same   x drop it   Esc later",
-                "e 再编辑   r 仍然保存   x 放弃   Esc 稍后",
-            ),
-            Self::Kept(_) => lang.say(
-                "e edit again   r try again   x drop it   Esc later",
-                "e 再编辑   r 重试   x 放弃   Esc 稍后",
-            ),
+            Self::Help(_) => msg::tui_hint_scroll_or_close(lang),
+            Self::Confirm { .. } | Self::ConfirmDraftChoice(..) => msg::tui_hint_yes_no(lang),
+            Self::Form(_) => msg::tui_hint_form(lang),
+            Self::Filter { .. } => msg::tui_hint_filter(lang),
+            Self::Error(..) => msg::tui_hint_close(lang),
+            Self::Conflict(_) => msg::tui_hint_conflict(lang),
+            Self::UnsavedDraft(unsaved) if unsaved.draft.unreadable => {
+                msg::tui_hint_failed_draft(lang)
+            }
+            Self::UnsavedDraft(unsaved) if unsaved.cause == SaveFailure::ConflictMarkers => {
+                msg::tui_hint_conflict_markers(lang)
+            }
+            Self::UnsavedDraft(unsaved) if unsaved.cause == SaveFailure::Editor => {
+                msg::tui_hint_save_anyway(lang)
+            }
+            Self::UnsavedDraft(_) => msg::tui_hint_retry(lang),
         }
     }
 
     /// Returns the unsaved draft that the overlay shows.
-    pub fn draft(&self) -> Option<&Draft> {
+    pub fn draft(&self) -> Option<&EditDraft> {
         match self {
-            Self::Clash(clash) => Some(&clash.draft),
-            Self::Kept(kept) => Some(&kept.draft),
-            Self::Sure(_, over) => over.draft(),
+            Self::Conflict(conflict) => Some(&conflict.draft),
+            Self::UnsavedDraft(unsaved) => Some(&unsaved.draft),
+            Self::ConfirmDraftChoice(_, overlay) => overlay.draft(),
             Self::Help(_)
             | Self::Confirm { .. }
             | Self::Form(_)
             | Self::Filter { .. }
-            | Self::Refused(..) => None,
+            | Self::Error(..) => None,
         }
     }
 }
 
 /// A draft that could not be saved.
 #[derive(Debug)]
-pub struct Kept {
-    /// The user's draft.
-    pub draft: Draft,
-    /// The error.
-    pub refused: Refused,
-    /// The cause.
-    pub cause: Cause,
+pub struct UnsavedDraft {
+    /// The draft with the edited text.
+    pub draft: EditDraft,
+    /// Error of the editor or of the operation.
+    pub error: DisplayError,
+    /// Kind of failure; it decides which keys are offered.
+    pub cause: SaveFailure,
 }
 
 /// What prevents a draft from being saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// Conflict markers left in it.
-    Marks,
+pub enum SaveFailure {
+    /// The text still contains conflict markers.
+    ConflictMarkers,
     /// The editor failed; saving was not attempted yet.
     Editor,
-    /// The store, or a rule.
+    /// The operation failed: the store was unreachable, or a rule refused the change.
     Store,
 }
 
-/// An edit conflict.
+/// An edit conflict: another author has saved a newer version since the draft was loaded.
 #[derive(Debug)]
-pub struct Clash {
-    /// The user's draft.
-    pub draft: Draft,
-    /// The current version.
+pub struct EditConflict {
+    /// The draft that was not saved.
+    pub draft: EditDraft,
+    /// Current version of the board or task.
     pub version: u64,
-    /// Its text.
+    /// Text of the current version.
     pub text: String,
-    /// Its author.
-    pub by: String,
-    /// Diff from that text to the user's.
+    /// Author of the current text; empty if unknown.
+    pub author: String,
+    /// Diff from the current text to the draft.
     pub diff: StyledLines,
-    /// Scroll offset.
+    /// First visible line of the diff.
     pub offset: usize,
 }
 
-impl Clash {
+impl EditConflict {
     /// Creates the conflict with the diff of the two texts.
-    pub fn new(draft: Draft, version: u64, text: String, by: String) -> Self {
-        let theirs = format!("{} (version {version}, {by})", draft.of);
-        let diff = unified_diff(&theirs, "you", &text, &draft.text, MAX_DIFF);
+    pub fn new(draft: EditDraft, version: u64, text: String, author: String) -> Self {
+        let theirs = format!("{} (version {version}, {author})", draft.target);
+        let diff = unified_diff(&theirs, "you", &text, &draft.text, MAX_DIFF_BYTES);
         Self {
-            diff: coloured(&diff),
+            diff: styled_diff(&diff),
             draft,
             version,
             text,
-            by,
+            author,
             offset: 0,
         }
     }
 
-    /// Rebases the user's draft on the current version, which the user has seen.
-    pub(super) fn seen(self) -> Draft {
-        Draft {
+    /// Returns the draft based on the current version, whose difference to the draft was shown.
+    pub(super) fn rebased_draft(self) -> EditDraft {
+        EditDraft {
             version: self.version,
             base: self.text.into(),
             ..self.draft
@@ -186,17 +169,17 @@ impl Clash {
 }
 
 /// Converts a unified diff to coloured lines.
-pub fn coloured(diff: &str) -> StyledLines {
+pub fn styled_diff(diff: &str) -> StyledLines {
     let mut lines = StyledLines::default();
     for line in diff.lines() {
-        let styles: Styles = match line.as_bytes().first() {
-            _ if line.starts_with("+++") || line.starts_with("---") => Style::Bold.into(),
-            Some(b'+') => Style::Green.into(),
-            Some(b'-') => Style::Red.into(),
-            Some(b'@') => Style::Cyan.into(),
-            _ => Styles::NONE,
+        let styles: StyleSet = match line.as_bytes().first() {
+            _ if line.starts_with("+++") || line.starts_with("---") => TextStyle::Bold.into(),
+            Some(b'+') => TextStyle::Green.into(),
+            Some(b'-') => TextStyle::Red.into(),
+            Some(b'@') => TextStyle::Cyan.into(),
+            _ => StyleSet::NONE,
         };
-        lines.push(&clean(&line.replace('\t', "    ")), styles);
+        lines.push(&sanitize_line(&line.replace('\t', "    ")), styles);
         lines.end_line();
     }
     lines

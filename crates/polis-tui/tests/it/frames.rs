@@ -4,16 +4,16 @@
 use std::path::PathBuf;
 
 use polis_tui::Tab;
-use polis_view::Lang;
+use polis_view::UiLanguage;
 
-use crate::hall::Hall;
+use crate::test_tui::TestTui;
 
-const USUAL: (u16, u16) = (80, 24);
-const NARROW: (u16, u16) = (44, 12);
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
+const NARROW_SIZE: (u16, u16) = (44, 12);
 
 /// A name, the initial tab, and the keys to press.
-const SCENES: &[(&str, Tab, &str)] = &[
-    ("now", Tab::Now, ""),
+const IDLE_TEAM_FRAMES: &[(&str, Tab, &str)] = &[
+    ("now", Tab::Overview, ""),
     ("tasks", Tab::Tasks, ""),
     ("task", Tab::Tasks, "<enter>"),
     ("tasks-filtered", Tab::Tasks, "/test"),
@@ -35,9 +35,9 @@ const SCENES: &[(&str, Tab, &str)] = &[
 ];
 
 /// The same for a team with an active run.
-const BUSY: &[(&str, Tab, &str)] = &[
-    ("busy-now", Tab::Now, ""),
-    ("busy-allow", Tab::Now, "ygo on"),
+const ACTIVE_RUN_FRAMES: &[(&str, Tab, &str)] = &[
+    ("busy-now", Tab::Overview, ""),
+    ("busy-allow", Tab::Overview, "ygo on"),
     ("busy-agents", Tab::Agents, ""),
     ("busy-member", Tab::Agents, "<enter>"),
     ("busy-commands", Tab::Workspaces, "jc"),
@@ -45,67 +45,73 @@ const BUSY: &[(&str, Tab, &str)] = &[
 ];
 
 /// Returns every scene, and the function that opens it.
-fn scenes() -> impl Iterator<Item = (&'static (&'static str, Tab, &'static str), Open)> {
-    let usual = SCENES.iter().map(|scene| (scene, Hall::open as Open));
-    usual.chain(BUSY.iter().map(|scene| (scene, Hall::busy as Open)))
+fn all_frames() -> impl Iterator<Item = (&'static (&'static str, Tab, &'static str), OpenTuiFn)> {
+    let usual = IDLE_TEAM_FRAMES
+        .iter()
+        .map(|scene| (scene, TestTui::open_idle_team as OpenTuiFn));
+    usual.chain(
+        ACTIVE_RUN_FRAMES
+            .iter()
+            .map(|scene| (scene, TestTui::open_active_run as OpenTuiFn)),
+    )
 }
 
-type Open = fn(Lang, (u16, u16), Tab) -> Hall;
+type OpenTuiFn = fn(UiLanguage, (u16, u16), Tab) -> TestTui;
 
-fn expected(name: &str, lang: Lang, size: (u16, u16)) -> PathBuf {
+fn expected_frame_path(name: &str, lang: UiLanguage, size: (u16, u16)) -> PathBuf {
     let file = format!("{name}-{}-{}x{}.txt", lang.code(), size.0, size.1);
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/frames")
         .join(file)
 }
 
-fn check(size: (u16, u16)) {
+fn check_frames(size: (u16, u16)) {
     let write = std::env::var_os("POLIS_WRITE_FRAMES").is_some();
-    for lang in [Lang::En, Lang::Zh] {
-        for ((name, tab, keys), open) in scenes() {
-            let mut hall = open(lang, size, *tab);
-            hall.keys(keys);
-            let file = expected(name, lang, size);
+    for lang in [UiLanguage::En, UiLanguage::Zh] {
+        for ((name, tab, keys), open) in all_frames() {
+            let mut tui = open(lang, size, *tab);
+            tui.press_keys(keys);
+            let file = expected_frame_path(name, lang, size);
             if write {
-                let drawn = hall.frame().join("\n");
+                let drawn = tui.frame().join("\n");
                 std::fs::write(file, format!("{}\n", drawn.trim_end())).unwrap();
                 continue;
             }
             let text = std::fs::read_to_string(&file).unwrap();
-            hall.shows(&file.display().to_string(), &text);
+            tui.assert_frame(&file.display().to_string(), &text);
         }
     }
 }
 
 #[test]
-fn every_page_is_drawn_as_expected_at_80x24() {
-    check(USUAL);
+fn frames_match_snapshots_at_80x24() {
+    check_frames(DEFAULT_SIZE);
 }
 
 #[test]
-fn every_page_is_drawn_as_expected_on_a_narrow_screen() {
-    check(NARROW);
+fn frames_match_snapshots_at_44x12() {
+    check_frames(NARROW_SIZE);
 }
 
 #[test]
-fn a_screen_that_is_too_small_says_so() {
-    for (lang, said) in [(Lang::En, "Too small"), (Lang::Zh, "窗口太小")] {
+fn too_small_terminal_shows_notice() {
+    for (lang, said) in [(UiLanguage::En, "too small"), (UiLanguage::Zh, "窗口太小")] {
         for size in [(39, 24), (80, 9), (10, 3), (1, 1)] {
-            let hall = Hall::open(lang, size, Tab::Tasks);
-            let drawn = hall.frame().join(" ");
+            let tui = TestTui::open_idle_team(lang, size, Tab::Tasks);
+            let drawn = tui.frame().join(" ");
             assert!(size.0 < 20 || drawn.contains(said), "{size:?}: {drawn}");
         }
     }
 }
 
 #[test]
-fn nothing_is_drawn_beyond_the_edge_of_any_screen() {
+fn frames_never_exceed_terminal_width() {
     for width in (1..100).step_by(7) {
         for height in (1..40).step_by(5) {
-            for ((name, tab, keys), open) in scenes() {
-                let mut hall = open(Lang::Zh, (width, height), *tab);
-                hall.keys(keys);
-                for line in hall.frame() {
+            for ((name, tab, keys), open) in all_frames() {
+                let mut tui = open(UiLanguage::Zh, (width, height), *tab);
+                tui.press_keys(keys);
+                for line in tui.frame() {
                     let columns = unicode_width::UnicodeWidthStr::width(line.as_str());
                     assert!(
                         columns <= usize::from(width),
@@ -118,43 +124,52 @@ fn nothing_is_drawn_beyond_the_edge_of_any_screen() {
 }
 
 #[test]
-fn a_resize_keeps_what_is_selected_in_view() {
-    let mut hall = Hall::open(Lang::En, USUAL, Tab::Events);
-    hall.keys("ggjj");
-    assert!(hall.has("registered backend"));
+fn resize_keeps_selection_visible() {
+    let mut tui = TestTui::open_idle_team(UiLanguage::En, DEFAULT_SIZE, Tab::Events);
+    tui.press_keys("ggjj");
+    assert!(tui.shows_text("registered backend"));
     for size in [(60, 15), (44, 10), (20, 5), (80, 24)] {
-        hall.tell(polis_tui::app::Message::Resize(size.0, size.1));
-        assert!(size.0 < 40 || hall.has("registered backend"), "{size:?}");
+        tui.send(polis_tui::app::AppMessage::Resize(size.0, size.1));
+        assert!(
+            size.0 < 40 || tui.shows_text("registered backend"),
+            "{size:?}"
+        );
     }
-    assert_eq!(hall.app.page().unwrap().selected, 2);
+    assert_eq!(tui.app.page().unwrap().selected, 2);
 }
 
 #[test]
-fn text_of_others_cannot_drive_the_terminal() {
-    let mut hall = Hall::open(Lang::En, USUAL, Tab::Tasks);
+fn control_characters_in_content_are_sanitized() {
+    let mut tui = TestTui::open_idle_team(UiLanguage::En, DEFAULT_SIZE, Tab::Tasks);
     let user = polis_core::AgentId::user();
     let hostile = "a\u{1b}[2J\u{9b}31m\u{202e}b";
-    let file = polis_core::workspace::file::WriteFile {
+    let file = polis_core::workspace::file_tools::WriteFileParams {
         path: "evil.sh".to_owned(),
         content: hostile.to_owned(),
         ..Default::default()
     };
     let lead: polis_core::AgentId = "lead".parse().unwrap();
-    let desk = polis_ops::op::Desk::own(&lead);
-    hall.wait(polis_ops::op::write_file(hall.polis(), desk, &file))
-        .unwrap();
-    let board = polis_ops::op::BoardOverwrite {
+    tui.block_on(polis_ops::op::write_file(
+        &tui.app().request(&lead),
+        None,
+        &file,
+    ))
+    .unwrap();
+    let board = polis_ops::op::BoardWriteParams {
         board: polis_core::board::BoardName::Global,
         content: hostile.to_owned(),
         expected_version: None,
         merge: false,
         force: true,
     };
-    hall.wait(polis_ops::op::write_board(hall.polis(), &user, &board))
-        .unwrap();
+    tui.block_on(polis_ops::op::write_board(
+        &tui.app().request(&user),
+        &board,
+    ))
+    .unwrap();
     for keys in ["3<enter>", "v<enter>", "5<enter><enter>", "6G<enter>"] {
-        hall.keys(keys);
-        let drawn = hall.frame().join("");
+        tui.press_keys(keys);
+        let drawn = tui.frame().join("");
         let drives = |c: char| c.is_control() || c == '\u{202e}';
         assert!(!drawn.contains(drives), "{keys}: {drawn:?}");
         assert!(

@@ -1,28 +1,29 @@
 //! Syntax highlighting: splits source text into spans of keywords, comments, strings, numbers and so on.
 //!
-//! A lexer without a parser: it needs no syntax tree, takes linear time for any text, and never loses a
-//! character (the concatenated spans are the text). Each language is a row of the table in `table`. Languages
-//! that a row cannot describe (markup, diffs, Markdown) have lexers of their own in `lines` and `markup`.
+//! [`find_language`] and [`language_for_path`] look a language up, [`highlight`] returns the spans. There are
+//! lexers but no parser: they need no syntax tree, take linear time for any text, and never lose a character
+//! (the concatenated spans are the text). Each language is a row of `language_table`; the row describes it to
+//! `code_lexer`, or selects another lexer: `line_lexer` (Markdown, diffs) or `markup_lexer` (HTML, XML).
 
-mod code;
-mod language;
-mod lines;
-mod markup;
+mod code_lexer;
+mod line_lexer;
+mod markup_lexer;
+mod source_language;
 #[rustfmt::skip]
-mod table;
+mod language_table;
 #[cfg(test)]
 mod tests;
 
-pub use language::{Language, language, language_of_path};
+pub use source_language::{SourceLanguage, find_language, language_for_path};
 
-use self::code::Code;
-use self::language::Shape;
-use self::lines::Lines;
-use self::markup::Markup;
+use self::code_lexer::CodeLexer;
+use self::line_lexer::LineLexer;
+use self::markup_lexer::MarkupLexer;
+use self::source_language::LexerKind;
 
-/// Kind of a span.
+/// Kind of a highlighted span. Each surface maps the kinds to its colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum HighlightKind {
     /// Plain text.
     Plain,
     /// A comment.
@@ -51,58 +52,60 @@ pub enum Kind {
 
 /// A piece of text and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span<'a> {
-    /// The kind.
-    pub kind: Kind,
-    /// The text.
+pub struct HighlightSpan<'a> {
+    /// Kind of the whole piece.
+    pub kind: HighlightKind,
+    /// The piece, unchanged.
     pub text: &'a str,
 }
 
 /// Iterator over the spans of a text. Concatenated, they are the text. Adjacent spans may have the same kind.
 #[derive(Debug)]
-pub struct Highlight<'a>(Reader<'a>);
+pub struct HighlightSpans<'a>(TextLexer<'a>);
 
 #[derive(Debug)]
-enum Reader<'a> {
-    Code(Code<'a>),
-    Lines(Lines<'a>),
-    Markup(Markup<'a>),
+enum TextLexer<'a> {
+    Code(CodeLexer<'a>),
+    Lines(LineLexer<'a>),
+    Markup(MarkupLexer<'a>),
 }
 
 /// Returns the spans of a text in a language.
-pub fn highlight<'a>(text: &'a str, language: &'static Language) -> Highlight<'a> {
-    Highlight(match language.shape {
-        Shape::Code => Reader::Code(Code::new(text, language)),
-        Shape::Markup => Reader::Markup(Markup::new(text)),
-        Shape::Markdown | Shape::Diff => Reader::Lines(Lines::new(text, language.shape)),
+pub fn highlight<'a>(text: &'a str, language: &'static SourceLanguage) -> HighlightSpans<'a> {
+    HighlightSpans(match language.lexer {
+        LexerKind::Code => TextLexer::Code(CodeLexer::new(text, language)),
+        LexerKind::Markup => TextLexer::Markup(MarkupLexer::new(text)),
+        LexerKind::Markdown | LexerKind::Diff => {
+            TextLexer::Lines(LineLexer::new(text, language.lexer))
+        }
     })
 }
 
-impl<'a> Iterator for Highlight<'a> {
-    type Item = Span<'a>;
+impl<'a> Iterator for HighlightSpans<'a> {
+    type Item = HighlightSpan<'a>;
 
-    fn next(&mut self) -> Option<Span<'a>> {
+    fn next(&mut self) -> Option<HighlightSpan<'a>> {
         match &mut self.0 {
-            Reader::Code(code) => code.next(),
-            Reader::Lines(lines) => lines.next(),
-            Reader::Markup(markup) => markup.next(),
+            TextLexer::Code(code) => code.next_span(),
+            TextLexer::Lines(lines) => lines.next_span(),
+            TextLexer::Markup(markup) => markup.next_span(),
         }
     }
 }
 
 /// Splits off the first `length` bytes; the whole text if that is not a character boundary.
-fn take<'a>(rest: &mut &'a str, length: usize) -> &'a str {
-    let (taken, left) = rest.split_at_checked(length).unwrap_or((*rest, ""));
+fn split_prefix<'a>(rest: &mut &'a str, length: usize) -> &'a str {
+    let (prefix, left) = rest.split_at_checked(length).unwrap_or((*rest, ""));
     *rest = left;
-    taken
+    prefix
 }
 
 /// Returns the length of the longest prefix whose characters all match.
-fn run(text: &str, fits: impl Fn(char) -> bool) -> usize {
+fn prefix_length(text: &str, fits: impl Fn(char) -> bool) -> usize {
     text.find(|c| !fits(c)).unwrap_or(text.len())
 }
 
 /// Returns the length of the rest of the line, without its line break.
-fn line(text: &str) -> usize {
+fn line_length(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }

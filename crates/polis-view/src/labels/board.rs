@@ -1,26 +1,27 @@
-//! Display names for boards: statuses of decisions and origins of versions.
+//! Labels for boards in English and Chinese: statuses of decisions, and the actions that created versions.
 
-use polis_core::board::{Action, DecisionStatus};
+use polis_core::board::{DecisionStatus, VersionAction};
+use polis_i18n::msg;
 
-use crate::Lang;
+use crate::UiLanguage;
 
 /// Returns the display name of a decision's status.
-pub fn decision(status: DecisionStatus, lang: Lang) -> &'static str {
+pub fn decision_status_label(status: DecisionStatus, lang: UiLanguage) -> &'static str {
     match status {
-        DecisionStatus::Pending => lang.say("waits for signatures", "等待签署"),
-        DecisionStatus::Approved => lang.say("approved", "已通过"),
-        DecisionStatus::Rejected => lang.say("rejected", "已否决"),
-        DecisionStatus::Appealing => lang.say("voted on again", "复议中"),
+        DecisionStatus::Pending => msg::board_decision_pending(lang),
+        DecisionStatus::Approved => msg::board_decision_approved(lang),
+        DecisionStatus::Rejected => msg::board_decision_rejected(lang),
+        DecisionStatus::Appealing => msg::board_decision_appealing(lang),
     }
 }
 
 /// Returns the display name of the action that created a board version.
-pub fn version(action: Action, lang: Lang) -> &'static str {
+pub fn version_action_label(action: VersionAction, lang: UiLanguage) -> &'static str {
     match action {
-        Action::Written => lang.say("written", "整体改写"),
-        Action::Appended => lang.say("appended", "追加"),
-        Action::Edited => lang.say("a part edited", "局部修改"),
-        Action::Restored => lang.say("restored", "恢复旧版本"),
-        Action::External => lang.say("file changed outside", "文件被外部修改"),
+        VersionAction::Written => msg::board_version_written(lang),
+        VersionAction::Appended => msg::board_version_appended(lang),
+        VersionAction::Edited => msg::board_version_edited(lang),
+        VersionAction::Restored => msg::board_version_restored(lang),
+        VersionAction::External => msg::board_version_external(lang),
     }
 }

@@ -1,186 +1,110 @@
-//! Display names for events: a verb for each kind, and the areas by which events are grouped.
+//! Verbs of event kinds and names of the areas of the event log. A kind or area without a text fails to compile.
 
-use polis_core::event::kind;
+use polis_core::{EventArea, EventKind};
+use polis_i18n::msg;
 
-use crate::Lang;
+use crate::UiLanguage;
 
-/// Kind, English and Chinese verb of every event; the verb is placed between actor and object.
-pub(crate) const DEEDS: &[(&str, &str, &str)] = &[
-    (kind::TASK_CREATED, "created", "创建了"),
-    (kind::TASK_IMPORTED, "imported", "导入了"),
-    (kind::TASK_UPDATED, "changed", "修改了"),
-    (
-        kind::TASK_LINKED,
-        "changed the dependencies of",
-        "调整了依赖：",
-    ),
-    (kind::TASK_CLAIMED, "claimed", "认领了"),
-    (kind::TASK_STARTED, "began work on", "开始了"),
-    (kind::TASK_RELEASED, "let go of", "释放了"),
-    (kind::TASK_COMPLETED, "completed", "完成了"),
-    (kind::TASK_DELETED, "deleted", "删除了"),
-    (kind::TASK_APPROVED, "approved", "批准了"),
-    (kind::TASK_COMMENTED, "commented on", "评论了"),
-    (kind::TASK_HEARTBEAT, "still works on", "仍在处理"),
-    (kind::TASK_REFUSED, "was refused on", "被拒绝操作"),
-    (kind::BOARD_WRITTEN, "wrote", "写入了"),
-    (kind::BOARD_APPENDED, "added to", "追加了"),
-    (kind::BOARD_EDITED, "edited", "编辑了"),
-    (
-        kind::BOARD_RESTORED,
-        "brought back an older version of",
-        "恢复了旧版本：",
-    ),
-    (
-        kind::BOARD_EXTERNAL,
-        "took over a change made outside of polis to",
-        "采纳了外部修改：",
-    ),
-    (
-        kind::BOARD_FILE_RESTORED,
-        "wrote the lost file again of",
-        "重新写出了丢失的文件：",
-    ),
-    (kind::BOARD_LOCKED, "locked", "锁定了"),
-    (kind::BOARD_RENEWED, "prolonged the lock of", "续期了锁："),
-    (kind::BOARD_UNLOCKED, "unlocked", "解锁了"),
-    (
-        kind::DECISION_PROPOSED,
-        "proposed a decision on",
-        "提出了决策，在",
-    ),
-    (
-        kind::DECISION_SIGNED,
-        "signed a decision on",
-        "签署了决策，在",
-    ),
-    (
-        kind::DECISION_VETOED,
-        "vetoed a decision on",
-        "否决了决策，在",
-    ),
-    (
-        kind::DECISION_APPEALED,
-        "appealed against a decision on",
-        "申诉了决策，在",
-    ),
-    (
-        kind::MILESTONE_ADDED,
-        "added a milestone to",
-        "添加了里程碑，在",
-    ),
-    (
-        kind::MILESTONE_DONE,
-        "reached a milestone of",
-        "达成了里程碑，在",
-    ),
-    (kind::AGENT_ADDED, "registered", "注册了"),
-    (kind::AGENT_RETIRED, "retired", "让其退休："),
-    (kind::TOKEN_ISSUED, "issued a token for", "签发了令牌给"),
-    (
-        kind::TOKEN_REVOKED,
-        "revoked a token of",
-        "吊销了令牌，属于",
-    ),
-    (kind::MESSAGE_SENT, "sent a message to", "发消息给"),
-    (kind::MESSAGE_READ, "read messages", "阅读了消息"),
-    (kind::ARTIFACT_PUT, "handed over", "提交了"),
-    (kind::WEBHOOK_ADDED, "added", "添加了"),
-    (kind::WEBHOOK_CHANGED, "changed", "修改了"),
-    (kind::WEBHOOK_REMOVED, "removed", "移除了"),
-    (kind::WORKSPACE_ASSIGNED, "set up the", "设立了"),
-    (
-        kind::WORKSPACE_BOUND,
-        "moved to a directory the",
-        "绑定了目录：",
-    ),
-    (kind::FILE_WRITTEN, "wrote a file in", "写入了文件，在"),
-    (kind::FILE_EDITED, "edited a file in", "编辑了文件，在"),
-    (kind::FILE_DELETED, "deleted a file in", "删除了文件，在"),
-    (kind::FILE_MOVED, "moved a file in", "移动了文件，在"),
-    (
-        kind::FILE_DIRECTORY_MADE,
-        "made a directory in",
-        "创建了目录，在",
-    ),
-    (
-        kind::FILE_REFUSED,
-        "was refused a file in",
-        "被拒绝访问文件，在",
-    ),
-    (kind::SOCIETY_STARTED, "started", "启动了"),
-    (kind::SOCIETY_PAUSED, "paused", "暂停了"),
-    (kind::SOCIETY_RESUMED, "resumed", "恢复了"),
-    (kind::SOCIETY_FINISHED, "finished", "完成了"),
-    (kind::SOCIETY_STOPPED, "ended", "结束了"),
-    (kind::SOCIETY_HIRED, "hired", "雇用了"),
-    (kind::SOCIETY_DISMISSED, "dismissed", "解散了"),
-    (kind::SOCIETY_STANDS, "changed its state:", "状态变为"),
-    (kind::SOCIETY_ASKED, "asks to be allowed", "请求批准"),
-    (
-        kind::SOCIETY_DECIDED,
-        "decided on a call of",
-        "裁定了调用，来自",
-    ),
-    (
-        kind::SOCIETY_BUDGET,
-        "changed the budget of",
-        "调整了预算：",
-    ),
-    (
-        kind::COMMAND_STARTED,
-        "runs a command in",
-        "正在运行命令，在",
-    ),
-    (kind::COMMAND_RUN, "ran a command in", "运行了命令，在"),
-    (
-        kind::COMMAND_REFUSED,
-        "was refused a command in",
-        "被拒绝运行命令，在",
-    ),
-];
+/// Stands for the object in the text of an event: the object replacement character, which no text contains.
+const OBJECT_PLACE: char = '\u{fffc}';
 
-/// The areas of the log, by the first word of an event kind.
-pub const AREAS: &[(&str, &str, &str)] = &[
-    ("task", "tasks", "任务"),
-    ("board", "boards", "白板"),
-    ("decision", "decisions", "决策"),
-    ("milestone", "milestones", "里程碑"),
-    ("agent", "agents", "智能体"),
-    ("society", "societies", "社会"),
-    ("message", "messages", "消息"),
-    ("command", "commands", "命令"),
-    ("file", "files", "文件"),
-    ("workspace", "workspaces", "工作区"),
-    ("artifact", "artifacts", "产物"),
-    ("token", "tokens", "令牌"),
-    ("webhook", "webhooks", "网络钩子"),
-];
-
-/// Returns the verb of an event kind.
-pub fn deed(kind: &str, lang: Lang) -> &'static str {
-    let found = DEEDS.iter().find(|(name, ..)| *name == kind);
-    found.map_or_else(
-        || lang.say("did something to", "操作了"),
-        |(_, en, zh)| lang.say(*en, *zh),
-    )
-}
-
-/// Returns the display name of an area of the log; an unknown name is returned unchanged.
-pub fn area(name: &str, lang: Lang) -> &str {
-    let found = AREAS.iter().find(|(area, ..)| *area == name);
-    found.map_or(name, |(_, en, zh)| lang.say(*en, *zh))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_kind_belongs_to_an_area() {
-        for (kind, ..) in DEEDS {
-            let first = kind.split('.').next().unwrap();
-            assert!(AREAS.iter().any(|(area, ..)| *area == first), "{kind}");
+/// Returns the verb of an event kind as its parts before and after the object. Only Chinese verbs have a part
+/// after the object.
+pub fn event_verb(kind: EventKind, lang: UiLanguage) -> (String, String) {
+    let text = match kind {
+        EventKind::TaskCreated => msg::event_task_created(lang, OBJECT_PLACE),
+        EventKind::TaskImported => msg::event_task_imported(lang, OBJECT_PLACE),
+        EventKind::TaskUpdated => msg::event_changed(lang, OBJECT_PLACE),
+        EventKind::TaskLinked => msg::event_task_linked(lang, OBJECT_PLACE),
+        EventKind::TaskClaimed => msg::event_task_claimed(lang, OBJECT_PLACE),
+        EventKind::TaskStarted => msg::event_task_started(lang, OBJECT_PLACE),
+        EventKind::TaskReleased => msg::event_task_released(lang, OBJECT_PLACE),
+        EventKind::TaskCompleted => msg::event_task_completed(lang, OBJECT_PLACE),
+        EventKind::TaskDeleted => msg::event_task_deleted(lang, OBJECT_PLACE),
+        EventKind::TaskApproved => msg::event_task_approved(lang, OBJECT_PLACE),
+        EventKind::TaskCommented => msg::event_task_commented(lang, OBJECT_PLACE),
+        EventKind::TaskHeartbeat => msg::event_task_heartbeat(lang, OBJECT_PLACE),
+        EventKind::TaskRefused => msg::event_task_refused(lang, OBJECT_PLACE),
+        EventKind::BoardWritten => msg::event_board_written(lang, OBJECT_PLACE),
+        EventKind::BoardAppended => msg::event_board_appended(lang, OBJECT_PLACE),
+        EventKind::BoardEdited => msg::event_board_edited(lang, OBJECT_PLACE),
+        EventKind::BoardRestored => msg::event_board_restored(lang, OBJECT_PLACE),
+        EventKind::BoardEditedExternally => msg::event_board_edited_externally(lang, OBJECT_PLACE),
+        EventKind::BoardFileRestored => msg::event_board_file_restored(lang, OBJECT_PLACE),
+        EventKind::BoardLocked => msg::event_board_locked(lang, OBJECT_PLACE),
+        EventKind::BoardRenewed => msg::event_board_renewed(lang, OBJECT_PLACE),
+        EventKind::BoardUnlocked => msg::event_board_unlocked(lang, OBJECT_PLACE),
+        EventKind::DecisionProposed => msg::event_decision_proposed(lang, OBJECT_PLACE),
+        EventKind::DecisionSigned => msg::event_decision_signed(lang, OBJECT_PLACE),
+        EventKind::DecisionVetoed => msg::event_decision_vetoed(lang, OBJECT_PLACE),
+        EventKind::DecisionAppealed => msg::event_decision_appealed(lang, OBJECT_PLACE),
+        EventKind::MilestoneAdded => msg::event_milestone_added(lang, OBJECT_PLACE),
+        EventKind::MilestoneDone => msg::event_milestone_done(lang, OBJECT_PLACE),
+        EventKind::AgentAdded => msg::event_agent_added(lang, OBJECT_PLACE),
+        EventKind::AgentRetired => msg::event_agent_retired(lang, OBJECT_PLACE),
+        EventKind::TokenIssued => msg::event_token_issued(lang, OBJECT_PLACE),
+        EventKind::TokenRevoked => msg::event_token_revoked(lang, OBJECT_PLACE),
+        EventKind::MessageSent => msg::event_message_sent(lang, OBJECT_PLACE),
+        EventKind::MessageRead => return (msg::event_message_read(lang).to_owned(), String::new()),
+        EventKind::ArtifactPut => msg::event_artifact_put(lang, OBJECT_PLACE),
+        EventKind::WebhookAdded => msg::event_webhook_added(lang, OBJECT_PLACE),
+        EventKind::WebhookRemoved => msg::event_webhook_removed(lang, OBJECT_PLACE),
+        EventKind::WorkspaceAssigned => msg::event_workspace_assigned(lang, OBJECT_PLACE),
+        EventKind::WorkspaceBound => msg::event_workspace_bound(lang, OBJECT_PLACE),
+        EventKind::FileWritten => msg::event_file_written(lang, OBJECT_PLACE),
+        EventKind::FileEdited => msg::event_file_edited(lang, OBJECT_PLACE),
+        EventKind::FileDeleted => msg::event_file_deleted(lang, OBJECT_PLACE),
+        EventKind::FileMoved => msg::event_file_moved(lang, OBJECT_PLACE),
+        EventKind::FileDirectoryMade => msg::event_file_directory_made(lang, OBJECT_PLACE),
+        EventKind::FileRefused => msg::event_file_refused(lang, OBJECT_PLACE),
+        EventKind::SocietyStarted => msg::event_society_started(lang, OBJECT_PLACE),
+        EventKind::SocietyPaused => msg::event_society_paused(lang, OBJECT_PLACE),
+        EventKind::SocietyResumed => msg::event_society_resumed(lang, OBJECT_PLACE),
+        EventKind::SocietyFinished => msg::event_society_finished(lang, OBJECT_PLACE),
+        EventKind::SocietyStopped => msg::event_society_stopped(lang, OBJECT_PLACE),
+        EventKind::SocietyHired => msg::event_society_hired(lang, OBJECT_PLACE),
+        EventKind::SocietyDismissed => msg::event_society_dismissed(lang, OBJECT_PLACE),
+        EventKind::SocietyStatusChanged => msg::event_society_status_changed(lang, OBJECT_PLACE),
+        EventKind::SocietyApprovalRequested => {
+            msg::event_society_approval_requested(lang, OBJECT_PLACE)
         }
+        EventKind::SocietyApprovalDecided => {
+            msg::event_society_approval_decided(lang, OBJECT_PLACE)
+        }
+        EventKind::SocietyBudgetChanged => msg::event_society_budget_changed(lang, OBJECT_PLACE),
+        EventKind::CommandStarted => msg::event_command_started(lang, OBJECT_PLACE),
+        EventKind::CommandRun => msg::event_command_run(lang, OBJECT_PLACE),
+        EventKind::CommandRefused => msg::event_command_refused(lang, OBJECT_PLACE),
+    };
+    split_at_object(&text)
+}
+
+/// Returns the verb of an event of unknown kind, as its parts before and after the object.
+pub(crate) fn unknown_event_verb(lang: UiLanguage) -> (String, String) {
+    split_at_object(&msg::event_unknown(lang, OBJECT_PLACE))
+}
+
+/// Splits the text of an event into the parts before and after its object, without the spaces around it.
+fn split_at_object(text: &str) -> (String, String) {
+    let (before, after) = text.split_once(OBJECT_PLACE).unwrap_or((text, ""));
+    (before.trim_end().to_owned(), after.trim_start().to_owned())
+}
+
+/// Returns the display name of an area of the event log.
+pub fn event_area_label(area: EventArea, lang: UiLanguage) -> &'static str {
+    match area {
+        EventArea::Task => msg::common_tab_tasks(lang),
+        EventArea::Board => msg::common_tab_boards(lang),
+        EventArea::Decision => msg::board_decisions_title(lang),
+        EventArea::Milestone => msg::board_milestones_title(lang),
+        EventArea::Agent => msg::common_tab_agents(lang),
+        EventArea::Society => msg::event_area_society(lang),
+        EventArea::Message => msg::message_list_title(lang),
+        EventArea::Command => msg::command_list_title(lang),
+        EventArea::File => msg::workspace_files_title(lang),
+        EventArea::Workspace => msg::common_tab_workspaces(lang),
+        EventArea::Artifact => msg::event_area_artifact(lang),
+        EventArea::Token => msg::event_area_token(lang),
+        EventArea::Webhook => msg::event_area_webhook(lang),
     }
 }

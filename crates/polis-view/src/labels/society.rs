@@ -1,70 +1,72 @@
-//! Display names for agents, members of runs, and runs.
+//! Labels for agents, members of runs, and runs, in English and Chinese.
 
-use polis_core::agent::{AgentStatus, Layer};
+use polis_core::agent::{AgentLayer, AgentStatus};
+use polis_core::number::saturating_cast;
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::{Run, RunStatus};
+use polis_i18n::msg;
 
-use crate::{Lang, time};
+use crate::{UiLanguage, relative_time};
 
 /// Returns the display name of a role. Built-in roles have a Chinese name; others keep the name the
 /// installation gave them.
-pub fn role(name: &str, lang: Lang) -> &str {
+pub fn role_label(name: &str, lang: UiLanguage) -> &str {
     match name {
-        "team-lead" => lang.say(name, "团队负责人"),
-        "product-manager" => lang.say(name, "产品经理"),
-        "architect" => lang.say(name, "架构师"),
-        "backend-leader" => lang.say(name, "后端负责人"),
-        "frontend-leader" => lang.say(name, "前端负责人"),
-        "client-leader" => lang.say(name, "客户端负责人"),
-        "test-leader" => lang.say(name, "测试负责人"),
-        "devops-leader" => lang.say(name, "运维负责人"),
+        "team-lead" => msg::agent_role_team_lead(lang),
+        "product-manager" => msg::agent_role_product_manager(lang),
+        "architect" => msg::agent_role_architect(lang),
+        "backend-leader" => msg::agent_role_backend_leader(lang),
+        "frontend-leader" => msg::agent_role_frontend_leader(lang),
+        "client-leader" => msg::agent_role_client_leader(lang),
+        "test-leader" => msg::agent_role_test_leader(lang),
+        "devops-leader" => msg::agent_role_devops_leader(lang),
         other => other,
     }
 }
 
 /// Returns the display name of a layer.
-pub fn layer(layer: Layer, lang: Lang) -> &'static str {
+pub fn layer_label(layer: AgentLayer, lang: UiLanguage) -> &'static str {
     match layer {
-        Layer::Top => lang.say("top layer", "顶层"),
-        Layer::Mid => lang.say("mid layer", "中层"),
-        Layer::Bottom => lang.say("bottom layer", "底层"),
+        AgentLayer::Top => msg::agent_layer_top(lang),
+        AgentLayer::Mid => msg::agent_layer_mid(lang),
+        AgentLayer::Bottom => msg::agent_layer_bottom(lang),
     }
 }
 
 /// Returns the display name of a registered agent's status.
-pub fn agent_status(status: AgentStatus, lang: Lang) -> &'static str {
+pub fn agent_status_label(status: AgentStatus, lang: UiLanguage) -> &'static str {
     match status {
-        AgentStatus::Active => lang.say("active", "在岗"),
-        AgentStatus::Retired => lang.say("retired", "已退休"),
+        AgentStatus::Active => msg::agent_status_active(lang),
+        AgentStatus::Retired => msg::agent_status_retired(lang),
     }
 }
 
 /// Returns the display name of a member's status.
-pub fn member(status: MemberStatus, lang: Lang) -> &'static str {
+pub fn member_status_label(status: MemberStatus, lang: UiLanguage) -> &'static str {
     match status {
-        MemberStatus::Idle => lang.say("idle", "空闲"),
-        MemberStatus::Working => lang.say("working", "工作中"),
-        MemberStatus::Asking => lang.say("waits for approval", "等待批准"),
-        MemberStatus::Paused => lang.say("paused", "已暂停"),
-        MemberStatus::Parked => lang.say("held up", "受阻"),
-        MemberStatus::Gone => lang.say("dismissed", "已解散"),
+        MemberStatus::Idle => msg::agent_status_idle(lang),
+        MemberStatus::Working => msg::agent_status_working(lang),
+        MemberStatus::AwaitingApproval => msg::agent_status_awaiting_approval(lang),
+        MemberStatus::Paused => msg::common_paused(lang),
+        MemberStatus::Parked => msg::agent_status_parked(lang),
+        MemberStatus::Dismissed => msg::agent_status_dismissed(lang),
     }
 }
 
 /// Formats the duration of a run that has ended: "after 3 min". Returns `None` while it is open.
-pub fn run_duration(run: &Run, lang: Lang) -> Option<String> {
+pub fn run_duration_label(run: &Run, lang: UiLanguage) -> Option<String> {
     run.ended_at.as_ref()?;
-    let millis = i64::try_from(run.duration_ms).unwrap_or(i64::MAX);
-    let span = time::span(millis, lang);
-    Some(lang.say(format!("after {span}"), format!("用时 {span}")))
+    let millis = saturating_cast::<i64>(run.duration_ms);
+    let span = relative_time::format_duration(millis, lang);
+    Some(msg::run_duration(lang, span))
 }
 
 /// Returns the display name of a run's status.
-pub fn run(status: RunStatus, lang: Lang) -> &'static str {
+pub fn run_status_label(status: RunStatus, lang: UiLanguage) -> &'static str {
     match status {
-        RunStatus::Active => lang.say("running", "进行中"),
-        RunStatus::Paused => lang.say("paused", "已暂停"),
-        RunStatus::Done => lang.say("done", "已完成"),
-        RunStatus::Stopped => lang.say("over", "已结束"),
+        RunStatus::Active => msg::common_running(lang),
+        RunStatus::Paused => msg::common_paused(lang),
+        RunStatus::Done => msg::run_status_done(lang),
+        RunStatus::Stopped => msg::run_status_stopped(lang),
     }
 }

@@ -1,59 +1,69 @@
-//! Display names for tasks: statuses, types and fields.
+//! Labels for tasks in English and Chinese: statuses, types and fields.
 
+use polis_core::task::TaskField;
 use polis_core::{TaskStatus, TaskType};
+use polis_i18n::msg;
 
-use crate::Lang;
+use crate::UiLanguage;
 
 /// Returns the display name of a task's status.
-pub fn status(status: TaskStatus, lang: Lang) -> &'static str {
+pub fn task_status_label(status: TaskStatus, lang: UiLanguage) -> &'static str {
     match status {
-        TaskStatus::Pending => lang.say("pending", "待处理"),
-        TaskStatus::InProgress => lang.say("in progress", "进行中"),
-        TaskStatus::Completed => lang.say("completed", "已完成"),
-        TaskStatus::Deleted => lang.say("deleted", "已删除"),
+        TaskStatus::Pending => msg::task_status_pending(lang),
+        TaskStatus::InProgress => msg::task_status_in_progress(lang),
+        TaskStatus::Completed => msg::task_status_completed(lang),
+        TaskStatus::Deleted => msg::task_status_deleted(lang),
     }
 }
 
 /// Returns the display name of a task's type.
-pub fn task_type(kind: TaskType, lang: Lang) -> &'static str {
+pub fn task_type_label(kind: TaskType, lang: UiLanguage) -> &'static str {
     match kind {
-        TaskType::RequirementAnalysis => lang.say("requirements", "需求分析"),
-        TaskType::TechResearch => lang.say("research", "技术调研"),
-        TaskType::ArchitectureDesign => lang.say("architecture", "架构设计"),
-        TaskType::ApiDesign => lang.say("API design", "API 设计"),
-        TaskType::UiDesign => lang.say("UI design", "UI/UX 设计"),
-        TaskType::BackendImplementation => lang.say("backend", "后端实现"),
-        TaskType::FrontendImplementation => lang.say("frontend", "前端实现"),
-        TaskType::ClientImplementation => lang.say("client", "客户端实现"),
-        TaskType::Testing => lang.say("testing", "测试"),
-        TaskType::Deployment => lang.say("deployment", "部署"),
-        TaskType::Documentation => lang.say("documentation", "文档编写"),
-        TaskType::CodeReview => lang.say("code review", "代码审查"),
-        TaskType::BugFix => lang.say("bug fix", "缺陷修复"),
-        TaskType::Optimization => lang.say("optimization", "性能优化"),
-        TaskType::Other => lang.say("other", "其他"),
+        TaskType::RequirementAnalysis => msg::task_type_requirement_analysis(lang),
+        TaskType::TechResearch => msg::task_type_tech_research(lang),
+        TaskType::ArchitectureDesign => msg::task_type_architecture_design(lang),
+        TaskType::ApiDesign => msg::task_type_api_design(lang),
+        TaskType::UiDesign => msg::task_type_ui_design(lang),
+        TaskType::BackendImplementation => msg::task_type_backend_implementation(lang),
+        TaskType::FrontendImplementation => msg::task_type_frontend_implementation(lang),
+        TaskType::ClientImplementation => msg::task_type_client_implementation(lang),
+        TaskType::Testing => msg::task_type_testing(lang),
+        TaskType::Deployment => msg::task_type_deployment(lang),
+        TaskType::Documentation => msg::task_type_documentation(lang),
+        TaskType::CodeReview => msg::task_type_code_review(lang),
+        TaskType::BugFix => msg::task_type_bug_fix(lang),
+        TaskType::Optimization => msg::task_type_optimization(lang),
+        TaskType::Other => msg::task_type_other(lang),
+    }
+}
+
+/// Returns the display name of a task field.
+pub fn task_field_label(field: TaskField, lang: UiLanguage) -> &'static str {
+    match field {
+        TaskField::Id => msg::task_field_id(lang),
+        TaskField::Subject => msg::task_field_subject(lang),
+        TaskField::Description => msg::task_field_description(lang),
+        TaskField::ActiveForm => msg::task_field_active_form(lang),
+        TaskField::Status => msg::common_status(lang),
+        TaskField::Owner => msg::task_field_owner(lang),
+        TaskField::Metadata => msg::task_field_metadata(lang),
+        TaskField::Blocks => msg::task_field_blocks(lang),
+        TaskField::BlockedBy => msg::task_field_blocked_by(lang),
+        TaskField::CreatedAt => msg::task_field_created_at(lang),
+        TaskField::UpdatedAt => msg::task_field_updated_at(lang),
+        TaskField::RequiredRole => msg::task_field_required_role(lang),
+        TaskField::Version => msg::common_version(lang),
+        TaskField::TaskType => msg::common_type(lang),
+        TaskField::ClaimedAt => msg::task_field_claimed_at(lang),
+        TaskField::StartedAt => msg::task_field_started_at(lang),
+        TaskField::CompletedAt => msg::task_field_completed_at(lang),
+        TaskField::LeaseMs => msg::task_field_lease_duration(lang),
+        TaskField::LeaseExpiresAt => msg::task_field_lease_expires_at(lang),
+        TaskField::Approval => msg::task_field_approval(lang),
     }
 }
 
 /// Returns the display name of a task field, given its JSON name; an unknown name is returned unchanged.
-pub fn field(name: &str, lang: Lang) -> &str {
-    match name {
-        "subject" => lang.say("subject", "标题"),
-        "description" => lang.say("description", "描述"),
-        "activeForm" => lang.say("wording while in progress", "进行时表述"),
-        "status" => lang.say("status", "状态"),
-        "owner" => lang.say("owner", "负责人"),
-        "metadata" => lang.say("metadata", "元数据"),
-        "blocks" => lang.say("tasks that wait for it", "后续任务"),
-        "blockedBy" => lang.say("tasks it waits for", "前置任务"),
-        "requiredRole" => lang.say("required role", "所需角色"),
-        "taskType" => lang.say("type", "类型"),
-        "claimedAt" => lang.say("claimed at", "认领时间"),
-        "startedAt" => lang.say("started at", "开始时间"),
-        "completedAt" => lang.say("completed at", "完成时间"),
-        "leaseMs" => lang.say("length of the lease", "租约时长"),
-        "leaseExpiresAt" => lang.say("end of the lease", "租约到期"),
-        "approval" => lang.say("approval", "批准"),
-        other => other,
-    }
+pub fn task_field_name_label(name: &str, lang: UiLanguage) -> &str {
+    TaskField::from_json_name(name).map_or(name, |field| task_field_label(field, lang))
 }

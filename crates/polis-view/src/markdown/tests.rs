@@ -7,32 +7,32 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::*;
 
-fn plain(markdown: &str, width: usize) -> String {
-    let look = Look {
+fn render_plain(markdown: &str, width: usize) -> String {
+    let options = RenderOptions {
         width,
         colour: false,
     };
-    render(markdown, &look).paint(look.colour)
+    render_markdown(markdown, &options).to_ansi_text(options.colour)
 }
 
-fn coloured(markdown: &str, width: usize) -> String {
-    let look = Look {
+fn render_coloured(markdown: &str, width: usize) -> String {
+    let options = RenderOptions {
         width,
         colour: true,
     };
-    render(markdown, &look).paint(look.colour)
+    render_markdown(markdown, &options).to_ansi_text(options.colour)
 }
 
 #[track_caller]
-fn check(cases: &[(&str, &str)]) {
+fn check_rendering(cases: &[(&str, &str)]) {
     for (markdown, page) in cases {
-        assert_eq!(plain(markdown, 24), *page, "{markdown}");
+        assert_eq!(render_plain(markdown, 24), *page, "{markdown}");
     }
 }
 
 #[test]
 fn headings_and_paragraphs() {
-    check(&[
+    check_rendering(&[
         ("", ""),
         ("\n\n", ""),
         ("# 全局白板\ntext", "全局白板\n════════\n\ntext\n"),
@@ -54,8 +54,8 @@ fn headings_and_paragraphs() {
 }
 
 #[test]
-fn what_stands_within_a_line() {
-    check(&[
+fn inline_elements() {
+    check_rendering(&[
         ("**b** *i* `c  d` a&amp;b", "b i `c  d` a&b\n"),
         ("~~old~~ new", "~~old~~ new\n"),
         ("[a](http://b)", "a (http://b)\n"),
@@ -71,8 +71,8 @@ fn what_stands_within_a_line() {
 }
 
 #[test]
-fn lists_hang() {
-    check(&[
+fn list_items_have_hanging_indent() {
+    check_rendering(&[
         ("- a\n- b\n\ntext", "- a\n- b\n\ntext\n"),
         ("text\n- a", "text\n\n- a\n"),
         (
@@ -99,20 +99,23 @@ fn lists_hang() {
 }
 
 #[test]
-fn deep_lists_stay_in_the_page() {
+fn deep_lists_stay_within_page_width() {
     let markdown: String = (0..9)
         .map(|n| format!("{}- {n}\n", "  ".repeat(n)))
         .collect();
     assert_eq!(
-        plain(&markdown, 20),
+        render_plain(&markdown, 20),
         "- 0\n  - 1\n    - 2\n      - 3\n      - 4\n      - 5\n      - 6\n      - 7\n      - 8\n"
     );
-    assert_eq!(plain("999999999. a number\n", 20), "999999999. a number\n");
+    assert_eq!(
+        render_plain("999999999. a number\n", 20),
+        "999999999. a number\n"
+    );
 }
 
 #[test]
-fn quotes_have_bars() {
-    check(&[
+fn quotes_are_prefixed_with_bars() {
+    check_rendering(&[
         ("a\n> b\n> c\n\nd", "a\n\n│ b c\n\nd\n"),
         (
             "> 这是一条需要两行才能写完的决策\n>\n> - a\n",
@@ -129,17 +132,17 @@ fn quotes_have_bars() {
 }
 
 #[test]
-fn code_is_left_as_it_is() {
+fn code_is_unchanged() {
     let long = "x ".repeat(40);
     let markdown = format!("a\n```sh\n{long}\n\n\ty  \n```\nb\n");
     let page = format!("a\n\n    {long}\n\n    \ty  \n\nb\n");
-    assert_eq!(plain(&markdown, 24), page);
-    assert_eq!(plain("    a\r\n      b\r\n", 24), "    a\n      b\n");
+    assert_eq!(render_plain(&markdown, 24), page);
+    assert_eq!(render_plain("    a\r\n      b\r\n", 24), "    a\n      b\n");
 }
 
 #[test]
-fn front_matter_stands_only_at_the_start() {
-    check(&[
+fn front_matter_is_recognised_only_at_start() {
+    check_rendering(&[
         ("---\nv: 1\n---\n# a\n", "---\nv: 1\n---\n\na\n═\n"),
         ("\u{feff}---\r\nv: 1\r\n---\r\n", "---\nv: 1\n---\n"),
         ("---\n\nv: 1\n", "────────────────────────\n\nv: 1\n"),
@@ -148,8 +151,8 @@ fn front_matter_stands_only_at_the_start() {
 }
 
 #[test]
-fn columns_line_up() {
-    check(&[
+fn table_columns_are_aligned() {
+    check_rendering(&[
         (
             "| 名称 | n |\n|---|--:|\n| a | 1 |\n| 后端 | 200 |\n",
             "名称 │   n\n─────┼────\na    │   1\n后端 │ 200\n",
@@ -166,7 +169,7 @@ fn columns_line_up() {
 #[test]
 fn wide_tables_are_narrowed() {
     assert_eq!(
-        plain(
+        render_plain(
             "| 角色 | 说明 |\n|---|---|\n| 前端 | 正在实现支付网关，等待批准 |\n| b | https://example.com/a |\n",
             24
         ),
@@ -181,7 +184,7 @@ fn wide_tables_are_narrowed() {
 #[test]
 fn tables_with_too_many_columns_become_records() {
     assert_eq!(
-        plain(
+        render_plain(
             "| 角色 | status | 说明 |\n|---|---|---|\n| frontend-leader | finished | 正在实现支付网关 |\n| b | | 无 |\n",
             24
         ),
@@ -189,7 +192,7 @@ fn tables_with_too_many_columns_become_records() {
     );
     let heads = "|head".repeat(20);
     assert_eq!(
-        plain(&format!("{heads}\n{}\n", "|-".repeat(20)), 24)
+        render_plain(&format!("{heads}\n{}\n", "|-".repeat(20)), 24)
             .lines()
             .next(),
         Some("head │ head │ head │")
@@ -197,28 +200,28 @@ fn tables_with_too_many_columns_become_records() {
 }
 
 #[test]
-fn colours_end_with_their_line() {
+fn colours_are_reset_at_line_end() {
     assert_eq!(
-        coloured("# t\n## **h**\n*a **b*** ~~c~~ `d` [e](/f)\n", 24),
+        render_coloured("# t\n## **h**\n*a **b*** ~~c~~ `d` [e](/f)\n", 24),
         "\x1b[1mt\x1b[0m\n\x1b[1m═\x1b[0m\n\n\
          \x1b[1;36m##\x1b[0m \x1b[1;36mh\x1b[0m\n\
          \x1b[3ma \x1b[0m\x1b[1;3mb\x1b[0m \x1b[9mc\x1b[0m \x1b[33m`d`\x1b[0m \
          \x1b[4me\x1b[0m\x1b[2m (/f)\x1b[0m\n"
     );
     assert_eq!(
-        coloured("> - [x] **一二三四五六七八九十**\n> - [ ] a\n", 20),
+        render_coloured("> - [x] **一二三四五六七八九十**\n> - [ ] a\n", 20),
         "\x1b[2m│\x1b[0m \x1b[32m✓\x1b[0m \x1b[1m一二三四五六七八\x1b[0m\n\
          \x1b[2m│\x1b[0m   \x1b[1m九十\x1b[0m\n\
          \x1b[2m│\x1b[0m \x1b[2m☐\x1b[0m a\n"
     );
     assert_eq!(
-        coloured("```\na\nb\n```\n<p>\n", 20),
+        render_coloured("```\na\nb\n```\n<p>\n", 20),
         "    \x1b[2ma\x1b[0m\n    \x1b[2mb\x1b[0m\n\n\x1b[2m<p>\x1b[0m\n"
     );
 }
 
 #[test]
-fn nothing_drives_the_terminal() {
+fn control_characters_are_replaced() {
     let raw = "\x1b[2J \u{9b}1m \u{202e}x \u{2066} \x07";
     let encoded = "&#27;[2J &#x9b;1m &#x202e;x &#x2066; &#7;";
     for text in [raw, encoded] {
@@ -233,27 +236,27 @@ fn nothing_drives_the_terminal() {
             format!("---\n{text}\n---\n"),
             format!("![{text}](a)\n"),
         ] {
-            let page = plain(&markdown, 60);
-            assert!(!page.contains(drives), "{page:?}");
+            let page = render_plain(&markdown, 60);
+            assert!(!page.contains(is_terminal_control), "{page:?}");
         }
     }
-    assert_eq!(plain("a\x1b[2Jb &#27;", 24), "a�[2Jb �\n");
+    assert_eq!(render_plain("a\x1b[2Jb &#27;", 24), "a�[2Jb �\n");
 }
 
-fn drives(c: char) -> bool {
+fn is_terminal_control(c: char) -> bool {
     c.is_control() && c != '\n' || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Checks that a large page renders in linear time (quadratic time would take minutes instead of half a
 /// second) and without recursion, which would overflow the small stack.
 #[track_caller]
-fn survives(name: &'static str, markdown: String) {
+fn check_renders_in_linear_time(name: &'static str, markdown: String) {
     let run = move || {
         let size = markdown.len();
-        let begun = Instant::now();
-        let page = plain(&markdown, 80);
-        let taken = begun.elapsed();
-        assert!(taken < Duration::from_secs(30), "{name}: {taken:?}");
+        let started = Instant::now();
+        let page = render_plain(&markdown, 80);
+        let elapsed = started.elapsed();
+        assert!(elapsed < Duration::from_secs(30), "{name}: {elapsed:?}");
         assert!(page.len() <= 100 * size, "{name}: {} bytes", page.len());
     };
     let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run);
@@ -261,66 +264,66 @@ fn survives(name: &'static str, markdown: String) {
 }
 
 #[test]
-fn hostile_boards_take_no_more_than_their_size() {
+fn hostile_boards_render_in_linear_time() {
     const SIZE: usize = 500_000;
     let half = SIZE / 2;
-    survives("quotes", ">".repeat(SIZE));
-    survives("lists", "- ".repeat(half) + "a");
-    survives("mixed", "> 1. ".repeat(SIZE / 5) + "a");
-    survives(
+    check_renders_in_linear_time("quotes", ">".repeat(SIZE));
+    check_renders_in_linear_time("lists", "- ".repeat(half) + "a");
+    check_renders_in_linear_time("mixed", "> 1. ".repeat(SIZE / 5) + "a");
+    check_renders_in_linear_time(
         "a deep list, then empty code",
         "- ".repeat(half / 2) + "```\n" + &"\n".repeat(half),
     );
-    survives(
+    check_renders_in_linear_time(
         "a deep list, then lines",
         "- ".repeat(half / 2) + "a\n" + &"b\n".repeat(half / 2),
     );
-    survives(
+    check_renders_in_linear_time(
         "deep quotes, then lines",
         ">".repeat(half) + "a\n" + &"b\n".repeat(half / 2),
     );
     let stairs = (0..1_000).map(|n| format!("{}- a\n", "  ".repeat(n)));
-    survives("stairs", stairs.collect::<String>() + &"\n".repeat(half));
-    survives("one word", "a".repeat(SIZE));
-    survives("one Chinese line", "长".repeat(SIZE / 3));
-    survives("one line of marks", "，".repeat(SIZE / 3));
-    survives(
+    check_renders_in_linear_time("stairs", stairs.collect::<String>() + &"\n".repeat(half));
+    check_renders_in_linear_time("one word", "a".repeat(SIZE));
+    check_renders_in_linear_time("one Chinese line", "长".repeat(SIZE / 3));
+    check_renders_in_linear_time("one line of marks", "，".repeat(SIZE / 3));
+    check_renders_in_linear_time(
         "one line of blanks",
         "a".to_owned() + &" ".repeat(SIZE) + "b",
     );
-    survives(
+    check_renders_in_linear_time(
         "one line of accents",
         "a".to_owned() + &"\u{301}".repeat(half),
     );
-    survives("emphasis", "*a **b ".repeat(SIZE / 7));
-    survives("images", "![".repeat(half / 2) + &"](a)".repeat(half / 4));
-    survives("brackets", "[".repeat(half) + &"]".repeat(half));
-    survives("links", "[a]: /b\n\n".to_owned() + &"[a] ".repeat(SIZE / 4));
-    survives("rules", "***\n".repeat(SIZE / 4));
+    check_renders_in_linear_time("emphasis", "*a **b ".repeat(SIZE / 7));
+    check_renders_in_linear_time("images", "![".repeat(half / 2) + &"](a)".repeat(half / 4));
+    check_renders_in_linear_time("brackets", "[".repeat(half) + &"]".repeat(half));
+    check_renders_in_linear_time("links", "[a]: /b\n\n".to_owned() + &"[a] ".repeat(SIZE / 4));
+    check_renders_in_linear_time("rules", "***\n".repeat(SIZE / 4));
 }
 
 #[test]
-fn hostile_tables_take_no_more_than_their_size() {
+fn hostile_tables_render_in_linear_time() {
     const SIZE: usize = 500_000;
     let half = SIZE / 2;
     let head = "|a|b|\n|-|-|\n".to_owned();
-    survives("rows", head.clone() + &"|a|b|\n".repeat(SIZE / 6));
-    survives(
+    check_renders_in_linear_time("rows", head.clone() + &"|a|b|\n".repeat(SIZE / 6));
+    check_renders_in_linear_time(
         "columns",
         "|a".repeat(half / 2) + "\n" + &"|-".repeat(half / 2),
     );
     let square = "|a".repeat(1_000) + "\n" + &"|-".repeat(1_000) + "\n";
-    survives("empty cells", square + &"|b\n".repeat(SIZE / 3));
-    survives(
+    check_renders_in_linear_time("empty cells", square + &"|b\n".repeat(SIZE / 3));
+    check_renders_in_linear_time(
         "a long cell",
         head.clone() + "|" + &"长".repeat(SIZE / 3) + "|b|\n",
     );
-    survives(
+    check_renders_in_linear_time(
         "a long word in a cell",
         head + "|a|" + &"b".repeat(SIZE) + "|\n",
     );
     let long_head = format!("|{}|b|\n|-|-|\n", "a".repeat(half));
-    survives("a long head", long_head + &"|a|b|\n".repeat(half / 6));
+    check_renders_in_linear_time("a long head", long_head + &"|a|b|\n".repeat(half / 6));
 }
 
 /// Generates lines of Markdown without code and front matter, in which no word and no cell is wider than the
@@ -375,22 +378,22 @@ proptest! {
 
     #[test]
     fn no_line_is_wider_than_the_page(markdown in tame_markdown(), width in 20_usize..100) {
-        for line in plain(&markdown, width).lines() {
+        for line in render_plain(&markdown, width).lines() {
             prop_assert!(line.width() <= width, "{line:?} is {} wide", line.width());
         }
     }
 
     #[test]
-    fn without_colours_nothing_drives_the_terminal(markdown in wild_markdown(), width in 0_usize..100) {
-        let page = plain(&markdown, width).replace('\t', " ");
-        prop_assert!(!page.contains(drives), "{page:?}");
+    fn plain_page_has_no_control_characters(markdown in wild_markdown(), width in 0_usize..100) {
+        let page = render_plain(&markdown, width).replace('\t', " ");
+        prop_assert!(!page.contains(is_terminal_control), "{page:?}");
     }
 
     #[test]
-    fn colours_change_nothing_else(markdown in wild_markdown(), width in 20_usize..100) {
+    fn colours_do_not_change_the_text(markdown in wild_markdown(), width in 20_usize..100) {
         // Without colours, struck-out text has marks.
         let markdown = markdown.replace('~', "");
-        let page = coloured(&markdown, width);
+        let page = render_coloured(&markdown, width);
         let mut bare = String::new();
         for line in page.split_inclusive('\n') {
             let mut styled = false;
@@ -403,6 +406,6 @@ proptest! {
             }
             prop_assert!(!styled, "{line:?}");
         }
-        prop_assert_eq!(bare, plain(&markdown, width));
+        prop_assert_eq!(bare, render_plain(&markdown, width));
     }
 }
