@@ -1,5 +1,5 @@
-// Moving tasks between the columns of the board, with the mouse and with the keys [ and ].
-// Whether a task may be moved is the server's matter; what it refuses it explains in a notice.
+// Moves tasks between the columns of the task board, by drag and drop and with the keys [ and ].
+// The server decides whether a task may be moved, and explains a refusal in a notice.
 (() => {
   const columns = () => [...document.querySelectorAll("#board [data-column]")];
   const columnOf = (at) => at.closest("#board [data-column]");
@@ -13,7 +13,7 @@
         values: { to: column.dataset.column, version, query },
       });
     } catch {
-      // No server was there; the notice about it is shown for every request.
+      // The server could not be reached; polis.js shows a notice for every failed request.
       return;
     }
     const moved = document.getElementById(`task-${task}`);

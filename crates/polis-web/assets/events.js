@@ -1,4 +1,4 @@
-// The log: days that begin at the reader's own midnight, and what the slider means.
+// Events page: groups events by day in the reader's time zone, and describes the slider for screen readers.
 "use strict";
 (() => {
   const two = (n) => String(n).padStart(2, "0");
@@ -7,13 +7,13 @@
       let day = "";
       for (const item of [...list.children]) {
         const clock = item.querySelector("time.clock");
-        // A day of the server's.
+        // A day heading from the server, in UTC.
         if (!clock) { item.remove(); continue; }
         const moment = new Date(clock.dateTime);
-        const its = [moment.getFullYear(), moment.getMonth() + 1, moment.getDate()].map(two).join("-");
-        if (isNaN(moment) || its === day) continue;
+        const date = [moment.getFullYear(), moment.getMonth() + 1, moment.getDate()].map(two).join("-");
+        if (isNaN(moment) || date === day) continue;
         const head = document.createElement("li");
-        head.id = `d${day = its}`;
+        head.id = `d${day = date}`;
         head.append(Object.assign(document.createElement("b"), { className: "day", textContent: day }));
         item.before(head);
       }
@@ -22,7 +22,7 @@
   days();
   document.body.addEventListener("htmx:afterSettle", days);
 
-  // What a slider means, for those who hear it.
+  // Describe the slider position for screen readers.
   document.addEventListener("input", ({ target: at }) => {
     if (at.matches?.("input[type=range][data-says]")) {
       at.setAttribute("aria-valuetext", at.dataset.says.replace("{}", Math.max(at.value - 1, 0)));

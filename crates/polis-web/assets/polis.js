@@ -1,72 +1,72 @@
-// What a page does beside htmx: it hears of changes, has keys, and lets notices be closed.
-// Nothing is decided here; every deed is a form or a link of the page.
+// Script of every page, in addition to htmx: live updates (SSE), local times, keyboard shortcuts and notices.
+// It contains no business rules; every action is a form or a link of the page.
 "use strict";
 (() => {
   const { body } = document;
   const all = (which, within = document) => [...within.querySelectorAll(which)];
   const fire = (name, detail) => body.dispatchEvent(new CustomEvent(name, { detail, bubbles: false }));
 
-  // Changes: one stream for a tab that is looked at, none for one that is not.
-  // Browsers keep few connections to a place, and a hidden page needs none.
+  // Live updates: one event stream per visible browser tab, none for a hidden one. Browsers limit the number of
+  // connections per host, and a hidden page needs no updates.
   const names = (body.dataset.live || "").split(",").filter(Boolean);
   let stream = null;
   let missed = false;
-  // The first stream begins at the place in the log the page was drawn at. Later ones begin where the log
-  // is then, and everything is fetched again: a part may have asked in vain meanwhile.
-  const place = body.dataset.place ? `&after=${body.dataset.place}` : "";
-  let again = 0;
-  // A connection that is back at once is not worth a word.
+  // The first stream starts at the log position at which the page was rendered. Later ones start at the current end
+  // of the log, and everything is fetched again, because requests may have failed in between.
+  const afterParam = body.dataset.place ? `&after=${body.dataset.place}` : "";
+  let attempts = 0;
+  // Report a lost connection only if it does not come back within 1.5 seconds.
   const offline = document.getElementById("offline");
-  let telling = 0;
-  const tellLost = (lost) => {
-    if (!lost) { clearTimeout(telling); telling = 0; if (offline) offline.textContent = ""; return; }
-    telling ||= setTimeout(() => { if (offline) offline.textContent = offline.dataset.says; }, 1500);
+  let offlineTimer = 0;
+  const showOffline = (lost) => {
+    if (!lost) { clearTimeout(offlineTimer); offlineTimer = 0; if (offline) offline.textContent = ""; return; }
+    offlineTimer ||= setTimeout(() => { if (offline) offline.textContent = offline.dataset.says; }, 1500);
   };
   const pulse = (state) => {
     body.dataset.liveIs = state === "on" ? "open" : "closed";
-    tellLost(state === "off");
+    showOffline(state === "off");
     for (const dot of all(".pulse")) {
       dot.dataset.live = state;
       dot.title = dot.getAttribute(`data-${state}`) || "";
     }
   };
-  // A slash would open a quotation in htmx' triggers.
+  // In htmx triggers a slash would start a quotation, so names use colons.
   const dom = (name) => `polis:${name.replaceAll('/', ':')}`;
   const fireAll = () => names.forEach((name) => fire(dom(name), { seq: null }));
   const listen = () => {
     if (!names.length || stream || document.hidden) return;
-    stream = new EventSource(`/live?about=${encodeURIComponent(names.join(","))}${missed ? "" : place}`);
+    stream = new EventSource(`/live?about=${encodeURIComponent(names.join(","))}${missed ? "" : afterParam}`);
     stream.addEventListener("open", () => {
       pulse("on");
-      again = 0;
+      attempts = 0;
       if (missed) fireAll();
       missed = true;
     });
     stream.addEventListener("end", (event) => {
-      leave();
-      // A session that has ended is shown the door; a server that stops is asked again.
+      disconnect();
+      // If the session has ended, reload, which redirects to the login page. If the server shuts down, reconnect.
       if (event.data === "access") location.reload();
-      else { pulse("off"); later(); }
+      else { pulse("off"); reconnect(); }
     });
     stream.addEventListener("error", () => {
       pulse("off");
-      if (stream && stream.readyState === EventSource.CLOSED) { leave(); later(); }
+      if (stream && stream.readyState === EventSource.CLOSED) { disconnect(); reconnect(); }
     });
     for (const name of names) {
       stream.addEventListener(name, (event) => fire(dom(name), { seq: Number(event.data) }));
     }
   };
-  const leave = () => { if (stream) { stream.close(); stream = null; body.dataset.liveIs = "closed"; } };
-  const rest = () => { leave(); tellLost(false); };
-  const later = () => setTimeout(listen, Math.min(1000 * 2 ** again++, 15000));
-  document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
-  addEventListener("pagehide", rest);
+  const disconnect = () => { if (stream) { stream.close(); stream = null; body.dataset.liveIs = "closed"; } };
+  const pause = () => { disconnect(); showOffline(false); };
+  const reconnect = () => setTimeout(listen, Math.min(1000 * 2 ** attempts++, 15000));
+  document.addEventListener("visibilitychange", () => (document.hidden ? pause() : listen()));
+  addEventListener("pagehide", pause);
   addEventListener("pageshow", listen);
   listen();
 
-  // Moments are written in UTC by the server, and shown in the reader's own time.
+  // The server sends times in UTC; show them in the reader's time zone.
   const two = (n) => String(n).padStart(2, "0");
-  const tell = (within) => {
+  const updateTimes = (within) => {
     for (const time of all("time[datetime]", within)) {
       const moment = new Date(time.dateTime);
       if (isNaN(moment)) continue;
@@ -75,17 +75,17 @@
         time.textContent = [moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":");
       }
     }
-    // Output that grows is followed, unless somebody scrolled up in it.
+    // Scroll growing output to its end, unless the reader has scrolled up.
     for (const tail of all("[data-tail]", within)) if (!tail.held) tail.scrollTop = tail.scrollHeight;
   };
-  tell(document);
-  body.addEventListener("htmx:afterSettle", () => tell(document));
+  updateTimes(document);
+  body.addEventListener("htmx:afterSettle", () => updateTimes(document));
   document.addEventListener("scroll", ({ target: at }) => {
     if (at.dataset && "tail" in at.dataset) at.held = at.scrollHeight - at.scrollTop - at.clientHeight > 24;
   }, true);
 
-  // A field in which somebody has begun to write is left alone when its part is fetched again; all around it,
-  // such as the version its form was made from, is as new as the page. What was unfolded stays so.
+  // When a fragment is refreshed, a field in which the reader has started to type is kept. Everything around it, such
+  // as the version in its form, is updated. Expanded elements stay expanded.
   document.addEventListener("input", ({ target: at }) => { if (at.form) at.begun = true; });
   body.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const form = detail.requestConfig?.elt?.closest("form");
@@ -94,13 +94,13 @@
   if (window.Idiomorph) {
     Object.assign(Idiomorph.defaults.callbacks, {
       beforeNodeMorphed: (was, now) => !(was.begun && was.name === now.name),
-      // A row that was gone to by key can have the focus; it keeps it.
+      // A row selected by keyboard keeps its focus.
       beforeAttributeUpdated: (name, at, how) =>
         !(name === "open" && at.matches("details, dialog")) && !(name === "tabindex" && how === "remove"),
     });
   }
 
-  // Notices.
+  // Notices: error messages above the page.
   const notices = document.getElementById("notices");
   const notify = (id) => {
     const text = document.getElementById(id);
@@ -111,7 +111,7 @@
   };
   body.addEventListener("htmx:sendError", () => notify("lost"));
   new MutationObserver(() => {
-    // The same refusal again takes the place of the one before.
+    // A repeated error replaces the earlier notice.
     const seen = new Set();
     for (const one of [...notices.children].reverse()) {
       const what = `${one.dataset.code || ""} ${one.textContent}`;
@@ -127,12 +127,11 @@
     for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
   document.addEventListener("submit", (event) => {
-    const asked = event.submitter?.dataset.confirm || event.target.dataset.confirm;
-    if (asked && !confirm(asked)) event.preventDefault();
+    const question = event.submitter?.dataset.confirm || event.target.dataset.confirm;
+    if (question && !confirm(question)) event.preventDefault();
   }, true);
 
-  // What was just sent is not sent a second time by an impatient finger. An answer, or some seconds without
-  // one, set a form free again.
+  // Ignore a second submission of a form (double click) until its response arrives, or for 5 seconds.
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (event.defaultPrevented || form.method !== "post") return;
@@ -143,13 +142,13 @@
   body.addEventListener("htmx:afterRequest", ({ detail }) => free(detail.elt?.closest("form")));
   addEventListener("pageshow", () => [...document.forms].forEach(free));
 
-  // In a narrow window the bar may hide the tab one is at.
+  // In a narrow window, scroll the active tab into view.
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-  // A form that a link from the terminal leads to sends itself; what only looks at the link does not.
+  // Submit the form of a sign-in link automatically. Merely fetching the link, as link previews do, does not use it up.
   document.querySelector("form[data-auto]")?.requestSubmit();
 
-  // Keys.
+  // Keyboard shortcuts.
   const help = document.getElementById("help");
   const typing = (at) => at.isContentEditable || at.matches("input:not([type=range]), textarea, select");
   const seen = (item) => item.offsetParent !== null;
@@ -175,7 +174,7 @@
     item.scrollIntoView({ block: "nearest", inline: "nearest" });
   };
   let before = "";
-  const deeds = {
+  const shortcuts = {
     "?": () => help?.showModal(),
     "/": () => (document.querySelector("[data-filter], input[type=search]"))?.focus(),
     j: () => go(step(1)), k: () => go(step(-1)), h: () => go(across(-1)), l: () => go(across(1)),
@@ -197,7 +196,7 @@
     const tab = before === "g" && all("nav a[data-key]").find((one) => one.dataset.key === key);
     before = before === "g" ? "" : key;
     if (tab) { event.preventDefault(); tab.click(); return; }
-    const deed = deeds[key];
-    if (deed && deed() !== false && key !== "Escape") event.preventDefault();
+    const shortcut = shortcuts[key];
+    if (shortcut && shortcut() !== false && key !== "Escape") event.preventDefault();
   });
 })();

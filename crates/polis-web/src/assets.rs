@@ -1,168 +1,131 @@
-//! Embedded assets: stylesheets, scripts and the icon are compiled into the program and never fetched from elsewhere.
+//! Embedding of assets: stylesheets, scripts and the icon are compiled into the program and never fetched
+//! from elsewhere.
 //!
-//! An asset's URL contains the hash of its content, so browsers may cache it indefinitely and never use an old version.
+//! An asset's URL contains the hash of its content, so browsers may cache it indefinitely and never use an
+//! old version.
 
 use std::io::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use axum::Router;
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderMap, StatusCode, Uri};
-use polis_serve::http::body::takes_gzip;
+use polis_serve::http::body::accepts_gzip;
 use sha2::{Digest as _, Sha256};
 
-use crate::minify;
-use crate::state::House;
+use crate::route_table::{RouteAccess, WebRoute};
 
-/// Type of an asset; our own stylesheets and scripts are minified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Sheet,
-    Script,
-    /// Served unchanged, with this media type.
-    Given(&'static str),
-}
+/// Media type of our stylesheets.
+const CSS: &str = "text/css; charset=utf-8";
+/// Media type of our scripts.
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// Name, type and content of the files.
-const FILES: [(&str, Kind, &str); 14] = [
+/// Name, media type and content of the files. They are served as they are in the repository; gzip does what a
+/// minifier would.
+const ASSET_FILES: [(&str, &str, &str); 14] = [
     (
         "htmx.min.js",
-        Kind::Given("text/javascript"),
+        "text/javascript",
         include_str!("../assets/htmx.min.js"),
     ),
     (
         "idiomorph-ext.min.js",
-        Kind::Given("text/javascript"),
+        "text/javascript",
         include_str!("../assets/idiomorph-ext.min.js"),
     ),
     (
         "icon.svg",
-        Kind::Given("image/svg+xml"),
+        "image/svg+xml",
         include_str!("../assets/icon.svg"),
     ),
-    ("polis.js", Kind::Script, include_str!("../assets/polis.js")),
+    ("polis.js", JAVASCRIPT, include_str!("../assets/polis.js")),
     (
         "board-drag.js",
-        Kind::Script,
+        JAVASCRIPT,
         include_str!("../assets/board-drag.js"),
     ),
-    (
-        "boards.js",
-        Kind::Script,
-        include_str!("../assets/boards.js"),
-    ),
-    (
-        "events.js",
-        Kind::Script,
-        include_str!("../assets/events.js"),
-    ),
-    (
-        "polis.css",
-        Kind::Sheet,
-        include_str!("../assets/polis.css"),
-    ),
-    (
-        "others.css",
-        Kind::Sheet,
-        include_str!("../assets/others.css"),
-    ),
-    (
-        "tasks.css",
-        Kind::Sheet,
-        include_str!("../assets/tasks.css"),
-    ),
-    (
-        "boards.css",
-        Kind::Sheet,
-        include_str!("../assets/boards.css"),
-    ),
-    (
-        "sides.css",
-        Kind::Sheet,
-        include_str!("../assets/sides.css"),
-    ),
-    (
-        "agents.css",
-        Kind::Sheet,
-        include_str!("../assets/agents.css"),
-    ),
-    (
-        "files.css",
-        Kind::Sheet,
-        include_str!("../assets/files.css"),
-    ),
+    ("boards.js", JAVASCRIPT, include_str!("../assets/boards.js")),
+    ("events.js", JAVASCRIPT, include_str!("../assets/events.js")),
+    ("polis.css", CSS, include_str!("../assets/polis.css")),
+    ("others.css", CSS, include_str!("../assets/others.css")),
+    ("tasks.css", CSS, include_str!("../assets/tasks.css")),
+    ("boards.css", CSS, include_str!("../assets/boards.css")),
+    ("sides.css", CSS, include_str!("../assets/sides.css")),
+    ("agents.css", CSS, include_str!("../assets/agents.css")),
+    ("files.css", CSS, include_str!("../assets/files.css")),
 ];
 
-struct Asset {
+struct EmbeddedAsset {
     name: &'static str,
-    media: &'static str,
+    media_type: &'static str,
     url: String,
     plain: Bytes,
-    packed: Bytes,
+    gzipped: Bytes,
 }
 
-static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(Asset::of).collect());
+static ASSETS: LazyLock<Vec<EmbeddedAsset>> =
+    LazyLock::new(|| ASSET_FILES.iter().map(EmbeddedAsset::from_file).collect());
 
-impl Asset {
-    fn of((name, kind, text): &(&'static str, Kind, &'static str)) -> Self {
-        let (media, plain) = match kind {
-            Kind::Sheet => ("text/css; charset=utf-8", minify::sheet(text).into()),
-            Kind::Script => (
-                "text/javascript; charset=utf-8",
-                minify::script(text).into(),
-            ),
-            Kind::Given(media) => (*media, Bytes::from_static(text.as_bytes())),
-        };
+impl EmbeddedAsset {
+    fn from_file((name, media_type, text): &(&'static str, &'static str, &'static str)) -> Self {
+        let plain = Bytes::from_static(text.as_bytes());
         let hash: String = Sha256::digest(&plain)
             .iter()
             .take(8)
             .map(|b| format!("{b:02x}"))
             .collect();
-        let mut pack = GzEncoder::new(Vec::new(), Compression::best());
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         // Writing into memory does not fail.
-        let packed = pack
+        let gzipped = encoder
             .write_all(&plain)
-            .and_then(|()| pack.finish())
+            .and_then(|()| encoder.finish())
             .unwrap_or_default();
         Self {
             name,
-            media,
+            media_type,
             url: format!("/assets/{hash}/{name}"),
             plain,
-            packed: packed.into(),
+            gzipped: gzipped.into(),
         }
     }
 }
 
 /// Returns the URL of an asset.
-pub(crate) fn url(name: &str) -> &'static str {
+pub(crate) fn asset_url(name: &str) -> &'static str {
     let found = ASSETS.iter().find(|asset| asset.name == name);
     found.map_or("", |asset| asset.url.as_str())
 }
 
-pub(crate) fn routes() -> Router<Arc<House>> {
-    Router::new().route("/assets/{hash}/{name}", get(serve))
+pub(crate) fn asset_routes() -> Vec<WebRoute> {
+    vec![WebRoute::get(
+        "/assets/{hash}/{name}",
+        RouteAccess::Anonymous,
+        serve_asset,
+    )]
 }
 
-async fn serve(uri: Uri, headers: HeaderMap) -> Response {
+async fn serve_asset(uri: Uri, headers: HeaderMap) -> Response {
     // Another hash is another version: serving this content would be cached under it indefinitely.
     let Some(asset) = ASSETS.iter().find(|asset| asset.url == uri.path()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let told = [
-        (CONTENT_TYPE, asset.media),
+    let response_headers = [
+        (CONTENT_TYPE, asset.media_type),
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
         (VARY, "Accept-Encoding"),
     ];
-    if takes_gzip(&headers) && !asset.packed.is_empty() {
-        return (told, [(CONTENT_ENCODING, "gzip")], asset.packed.clone()).into_response();
+    if accepts_gzip(&headers) && !asset.gzipped.is_empty() {
+        return (
+            response_headers,
+            [(CONTENT_ENCODING, "gzip")],
+            asset.gzipped.clone(),
+        )
+            .into_response();
     }
-    (told, asset.plain.clone()).into_response()
+    (response_headers, asset.plain.clone()).into_response()
 }
 
 #[cfg(test)]
@@ -170,34 +133,16 @@ mod tests {
     use super::*;
     use polis_view::Tab;
 
-    use crate::tab;
+    use crate::layout::tab;
 
     #[test]
-    fn every_sheet_and_script_of_a_page_is_there() {
+    fn assets_of_every_tab_exist() {
         for tab in Tab::ALL {
-            for name in tab::sheets(tab).iter().chain(tab::scripts(tab)) {
-                assert!(url(name).ends_with(name), "{name}");
-            }
-        }
-    }
-
-    #[test]
-    fn our_own_are_written_so_that_they_can_be_made_leaner() {
-        for (name, kind, text) in FILES {
-            match kind {
-                Kind::Script => {
-                    for line in text.lines() {
-                        let whole = line.matches('`').count() % 2 == 0;
-                        assert!(whole && !line.contains("/*"), "{name}: {line}");
-                    }
-                }
-                Kind::Sheet => {
-                    let lean = minify::sheet(text);
-                    let count = |text: &str, c: char| text.matches(c).count();
-                    assert_eq!(count(&lean, '{'), count(&lean, '}'), "{name}");
-                    assert!(lean.len() < text.len() && !lean.contains("/*"), "{name}");
-                }
-                Kind::Given(_) => {}
+            for name in tab::tab_stylesheets(tab)
+                .iter()
+                .chain(tab::tab_scripts(tab))
+            {
+                assert!(asset_url(name).ends_with(name), "{name}");
             }
         }
     }

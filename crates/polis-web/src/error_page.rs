@@ -1,55 +1,61 @@
-//! Error responses: an error with code, message and next step, as a page or as a notice within a page.
+//! Error responses: an error with code, message and next step, as a page or, for htmx, as a notice within the
+//! current page. Handlers return [`PageError`].
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
-use polis_core::Kind;
+use polis_core::RefusalKind;
+use polis_i18n::{Surface, msg};
 use polis_ops::OpError;
 use polis_serve::http::problem;
-use polis_view::{Lang, labels};
+use polis_view::UiLanguage;
 
 use crate::layout;
-use crate::request_context::{Taste, Visit};
+use crate::request::preferences::Preferences;
+use crate::request::request_context::RequestContext;
 
 /// Error type of the handlers; converts to an error response.
 #[derive(Debug)]
-pub(crate) struct Refused {
-    visit: Box<Visit>,
+pub(crate) struct PageError {
+    context: Box<RequestContext>,
     error: Box<OpError>,
 }
 
-impl Refused {
-    pub(crate) fn of(visit: &Visit, error: OpError) -> Self {
+impl PageError {
+    pub(crate) fn new(context: &RequestContext, error: OpError) -> Self {
         Self {
-            visit: Box::new(visit.clone()),
+            context: Box::new(context.clone()),
             error: Box::new(error),
         }
     }
 }
 
-/// Extension trait that converts an error in a handler: `.or_refuse(&visit)?`.
-pub(crate) trait OrRefuse<T> {
-    fn or_refuse(self, visit: &Visit) -> Result<T, Refused>;
+/// Extension trait that converts an error in a handler: `.or_page_error(&context)?`.
+pub(crate) trait OrPageError<T> {
+    fn or_page_error(self, context: &RequestContext) -> Result<T, PageError>;
 }
 
-impl<T, E: Into<OpError>> OrRefuse<T> for Result<T, E> {
-    fn or_refuse(self, visit: &Visit) -> Result<T, Refused> {
-        self.map_err(|error| Refused::of(visit, error.into()))
+impl<T, E: Into<OpError>> OrPageError<T> for Result<T, E> {
+    fn or_page_error(self, context: &RequestContext) -> Result<T, PageError> {
+        self.map_err(|error| PageError::new(context, error.into()))
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let Self { visit, error } = self;
-        let status = problem::status_of(error.code());
-        if !visit.part {
-            let body = notice(visit.taste, &error, false);
-            let mut answer = layout::apart(&visit, headline(visit.taste, &error), &body);
+        let Self { context, error } = self;
+        let status = problem::status_for_code(error.code());
+        if !context.is_fragment {
+            let body = render_error_notice(context.preferences, &error, false);
+            let mut answer =
+                layout::standalone_page(&context, error_title(context.preferences, &error), &body);
             *answer.status_mut() = status;
             return answer;
         }
-        // For htmx: a notice on the current page, placed in the notices area regardless of the requested target.
-        let mut answer = layout::part(notice(visit.taste, &error, true));
+        // For htmx: a notice on the current page, placed in the notices area regardless of the requested
+        // target.
+        let mut answer =
+            layout::html_fragment(render_error_notice(context.preferences, &error, true));
         *answer.status_mut() = status;
         let headers = answer.headers_mut();
         for (name, value) in [("hx-retarget", "#notices"), ("hx-reswap", "beforeend")] {
@@ -61,44 +67,42 @@ impl IntoResponse for Refused {
 }
 
 /// Returns an error page for a visitor without a session.
-pub(crate) fn document(taste: Taste, error: &OpError) -> Response {
-    let mut answer = layout::outside(taste, headline(taste, error), &notice(taste, error, false));
-    *answer.status_mut() = problem::status_of(error.code());
+pub(crate) fn signed_out_error_page(preferences: Preferences, error: &OpError) -> Response {
+    let mut answer = layout::signed_out_page(
+        preferences,
+        error_title(preferences, error),
+        &render_error_notice(preferences, error, false),
+    );
+    *answer.status_mut() = problem::status_for_code(error.code());
     answer
 }
 
-fn headline(taste: Taste, error: &OpError) -> &'static str {
+fn error_title(preferences: Preferences, error: &OpError) -> &'static str {
     match error.kind() {
-        Kind::NotFound => taste.lang.say("Not found", "没有找到"),
-        _ => taste.lang.say("That was not done", "未能完成"),
+        RefusalKind::NotFound => msg::page_not_found_title(preferences.lang),
+        _ => msg::page_failed_title(preferences.lang),
     }
 }
 
-/// Renders an error: message, next step and code. With `over`, the notice can be closed.
-pub(crate) fn notice(taste: Taste, error: &OpError, over: bool) -> Markup {
-    let told = error.document().error;
-    let lang = taste.lang;
-    // Error messages are in English. In another language, a translated sentence for the code comes first, followed by
-    // the original message, which names the exact cause.
-    let own = lang == Lang::En;
-    let hint = labels::screen_hint(told.code, told.hint, lang);
+/// Renders an error: message, next step and code. With `closable`, the notice has a button that closes it.
+pub(crate) fn render_error_notice(
+    preferences: Preferences,
+    error: &OpError,
+    closable: bool,
+) -> Markup {
+    let lang = preferences.lang;
+    let text = error.render(Surface::Screen, lang);
     html! {
-        div.notice.bad role="alert" data-code=(told.code) {
-            @if over { (close(lang)) }
-            @if own {
-                p { (labels::screen_message(told.message)) }
-                @if !hint.is_empty() { p.hint { "Next: " (hint) } }
-            } @else {
-                p { (labels::refusal(told.code, lang)) }
-                p.hint { "下一步：" (hint) }
-                p.small.muted { (labels::screen_detail(told.message, told.hint, lang)) }
-            }
-            code { (told.code) }
+        div.notice.bad role="alert" data-code=(error.code()) {
+            @if closable { (render_close_button(lang)) }
+            p { (text.message) }
+            @if !text.hint.is_empty() { p.hint { (msg::refusal_next_step(lang, &text.hint)) } }
+            code { (error.code()) }
         }
     }
 }
 
 /// Renders the button that closes a notice.
-pub(crate) fn close(lang: Lang) -> Markup {
-    html! { button.close type="button" data-close aria-label=(lang.say("Close", "关闭")) { "×" } }
+pub(crate) fn render_close_button(lang: UiLanguage) -> Markup {
+    html! { button.close type="button" data-close aria-label=(msg::common_close(lang)) { "×" } }
 }

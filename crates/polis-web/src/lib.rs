@@ -1,34 +1,25 @@
-//! Web interface of polis: server-rendered pages over the same operations as every other surface, with live updates
-//! through one event stream (SSE). Contains no business rules.
+//! Web interface of polis: server-rendered pages over the same operations as every other surface, with live
+//! updates through one event stream (SSE). Contains no business rules.
 //!
-//! A request passes the server's admission check, is authenticated by its session (`session`), and is handled by a page
-//! (`page/*`, one directory per tab). `layout` renders complete documents, `refused` renders errors. A fragment of a
-//! page is rendered by the same function as within the page, and the browser fetches it again when `live` reports a
-//! change.
+//! A request passes the server's admission check and the guard of its route (`route_table`), which checks
+//! session, scopes and CSRF as the route declares them, and is handled by a page (`page/*`, one directory per
+//! tab). `layout` renders complete documents, `error_page` renders
+//! errors. A fragment of a page is rendered by the same function as within the page, and the browser fetches
+//! it again when `live_updates` reports a change.
 
 mod assets;
-mod compression;
+mod auth;
+mod component;
 mod error_page;
-mod excerpt;
-mod extract;
-mod form_idempotency;
 mod layout;
-mod live;
-mod login;
-mod login_throttle;
-mod markdown;
-mod minify;
-mod navigation;
+mod live_updates;
+mod middleware;
 mod page;
-mod preferences;
-mod request_context;
-mod scope;
-mod session;
-mod side_by_side;
+pub mod refusal_tables;
+mod request;
+mod route_table;
 mod state;
-mod tab;
-mod time_ago;
-mod timeline;
 mod url;
 
-pub use state::Web;
+pub use route_table::{CsrfCheck, PageMethod, RouteAccess, RouteDeclaration, declared_routes};
+pub use state::WebInterface;

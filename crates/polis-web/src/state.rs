@@ -1,95 +1,74 @@
-//! Server state shared by all request handlers, and assembly of the router with its middleware.
+//! Server state shared by all request handlers, and assembly of the route table with the middleware of all
+//! pages (compression, security headers). [`WebInterface`] is the entry point of the crate.
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::IntoResponse as _;
-use polis_ops::Polis;
-use polis_ops::op::StatsKeeper;
-use polis_serve::events::Hub;
-use polis_serve::http::{is_page, problem};
-use polis_view::Lang;
-use tower::ServiceExt as _;
+use axum::middleware::from_fn;
+use polis_ops::App;
+use polis_ops::op::TaskStatsCache;
+use polis_serve::events::{Hub, SseSource};
+use polis_view::UiLanguage;
 
-use crate::login_throttle::Guesses;
-use crate::{assets, compression, layout, live, login, page, preferences, session};
+use crate::auth::login_throttle::LoginThrottle;
+use crate::middleware::{compression, security_headers};
+use crate::route_table::{undeclared_path_router, web_router};
+use crate::{live_updates, page};
 
 /// State shared by all request handlers.
 #[derive(Debug)]
-pub(crate) struct House {
-    pub(crate) polis: Polis,
+pub(crate) struct WebState {
+    pub(crate) app: App,
     pub(crate) hub: Hub,
-    /// Login throttle.
-    pub(crate) guesses: Guesses,
+    /// Source of the event streams of open pages.
+    pub(crate) live_source: Arc<SseSource>,
+    /// Counts failed sign-in attempts by address.
+    pub(crate) login_throttle: LoginThrottle,
     /// Cache of the task statistics.
-    pub(crate) stats: StatsKeeper,
+    pub(crate) stats_cache: TaskStatsCache,
     /// Cache of rendered boards.
-    pub(crate) shelf: page::boards::Shelf,
+    pub(crate) render_cache: page::boards::RenderCache,
 }
 
 /// The web pages of a server.
 #[derive(Debug)]
-pub struct Web {
-    house: Arc<House>,
+pub struct WebInterface {
+    state: Arc<WebState>,
 }
 
-impl Web {
+impl WebInterface {
     /// Creates the pages; the hub provides change notifications.
-    pub fn new(polis: Polis, hub: Hub) -> Self {
+    pub fn new(app: App, hub: Hub) -> Self {
         Self {
-            house: Arc::new(House {
-                polis,
-                hub,
-                guesses: Guesses::new(),
-                stats: StatsKeeper::default(),
-                shelf: page::boards::Shelf::default(),
-            }),
+            state: Arc::new(WebState::new(app, hub)),
         }
     }
 
-    /// Adds the pages to a router, with a fallback for all unknown paths.
+    /// Adds the pages to a router, with a fallback for all unknown paths: a "not found" page, or a problem
+    /// document for paths of the API.
     pub fn mount(&self, router: Router) -> Router {
-        let state = Arc::clone(&self.house);
-        // Everything in here needs a session: the session middleware runs before the page handlers.
-        let guarded = || from_fn_with_state(Arc::clone(&state), session::guard);
-        let inside = Router::new()
-            .merge(page::routes())
-            .merge(live::routes())
-            .merge(login::inside())
-            .merge(preferences::routes())
-            // The session middleware has already read the form and refused it if it was too large.
-            .layer(DefaultBodyLimit::disable())
-            .layer(guarded());
-        let pages = Router::new()
-            .merge(inside)
-            .merge(login::outside())
-            .layer(from_fn(compression::pack))
-            .merge(assets::routes())
-            .layer(from_fn(layout::dress))
-            .with_state(Arc::clone(&state));
-        let nothing = Router::new()
-            .fallback(page::nothing)
-            .layer(guarded())
-            .layer(from_fn(layout::dress))
-            .with_state(Arc::clone(&state));
-        let nothing = move |request: Request| {
-            let nothing = nothing.clone();
-            async move {
-                if is_page(request.uri().path()) {
-                    return nothing.oneshot(request).await.into_response();
-                }
-                problem::Problem::no_route().answer(0)
-            }
-        };
-        router.merge(pages).fallback(nothing)
+        let pages = web_router(&self.state)
+            .layer(from_fn(compression::compress_html))
+            .layer(security_headers::security_headers_layer());
+        let undeclared = undeclared_path_router(&self.state);
+        router.merge(pages).fallback_service(undeclared)
     }
 }
 
-impl House {
+impl WebState {
+    pub(crate) fn new(app: App, hub: Hub) -> Self {
+        Self {
+            live_source: live_updates::live_source(&app, &hub),
+            app,
+            hub,
+            login_throttle: LoginThrottle::new(),
+            stats_cache: TaskStatsCache::default(),
+            render_cache: page::boards::RenderCache::default(),
+        }
+    }
+
     /// Returns the default language of the installation.
-    pub(crate) fn usual(&self) -> Lang {
-        self.polis.settings.boards.language.into()
+    pub(crate) fn default_language(&self) -> UiLanguage {
+        self.app.settings.boards.language.into()
     }
 }

@@ -1,38 +1,32 @@
-//! The pages of the web interface, one module per tab.
+//! Routes and handlers of the web pages, one module per tab.
 
-use std::sync::Arc;
+use polis_core::Refusal;
 
-use axum::Router;
-use polis_core::{Code, Refusal};
-
-use crate::error_page::Refused;
-use crate::request_context::Visit;
-use crate::state::House;
+use crate::error_page::PageError;
+use crate::refusal_tables::PageRefusal;
+use crate::request::request_context::RequestContext;
+use crate::route_table::WebRoute;
 
 mod agents;
 pub(crate) mod boards;
 mod events;
-mod now;
+mod overview;
 mod tasks;
 pub(crate) mod workspaces;
 
 /// The "not found" page.
-pub(crate) async fn nothing(visit: Visit) -> Refused {
-    let refusal = Refusal::new(
-        Code::RouteNotFound,
-        visit.say("There is no page at this address.", "这个地址没有页面。"),
-        visit.say("go on from one of the tabs above", "请从上方的标签页继续"),
-    );
-    Refused::of(&visit, refusal.into())
+pub(crate) async fn page_not_found(context: RequestContext) -> PageError {
+    let refusal = Refusal::from(PageRefusal::NoPage);
+    PageError::new(&context, refusal.into())
 }
 
-/// Returns the routes of all pages that need a session.
-pub(crate) fn routes() -> Router<Arc<House>> {
-    Router::new()
-        .merge(boards::routes())
-        .merge(events::routes())
-        .merge(now::routes())
-        .merge(agents::routes())
-        .merge(tasks::routes())
-        .merge(workspaces::routes())
+/// Returns the routes of all tabs.
+pub(crate) fn page_routes() -> Vec<WebRoute> {
+    let mut routes = overview::overview_routes();
+    routes.extend(tasks::task_routes());
+    routes.extend(boards::board_routes());
+    routes.extend(agents::agent_routes());
+    routes.extend(workspaces::workspace_routes());
+    routes.extend(events::event_routes());
+    routes
 }

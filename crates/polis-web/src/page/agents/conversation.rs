@@ -1,225 +1,243 @@
-//! Conversation of a member, rendered like a chat: received messages, the model's answers, and each tool call with its
-//! result.
+//! Conversation of a member, rendered like a chat: received messages, the model's responses, and each tool
+//! call with its result. A page contains some turns; the newest page is updated live, and polled while the
+//! member is working.
 
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
+use polis_core::number::saturating_cast;
 use polis_core::society::member::MemberStatus;
-use polis_core::society::turn::{CallEnd, Used};
-use polis_core::token::{Access, Area};
+use polis_core::society::turn::{CallOutcome, ModelUsage};
 use polis_core::{AgentId, RunId};
-use polis_ops::op::{self, ReadConversation, TurnView};
-use polis_view::conversation::{Bubble, Call, Done, What, bubbles, laid_out};
-use polis_view::highlight::language;
-use polis_view::{Lang, number_format, time};
+use polis_i18n::msg;
+use polis_ops::op::{self, ReadConversationParams, TurnView};
+use polis_view::conversation::{
+    ConversationItem, ItemContent, RenderedCall, RenderedCallResult, conversation_items,
+    pretty_print_json,
+};
+use polis_view::highlight::find_language;
+use polis_view::{UiLanguage, number_format, relative_time};
 use serde::Deserialize;
 
-use super::member_at;
-use crate::error_page::{OrRefuse as _, Refused};
-use crate::excerpt;
-use crate::extract::{Path, Query};
-use crate::layout::part;
-use crate::markdown;
-use crate::request_context::Visit;
-use crate::time_ago::ago;
+use super::member_url;
+use crate::component::excerpt;
+use crate::component::markdown;
+use crate::component::time_ago::render_time_ago;
+use crate::error_page::{OrPageError as _, PageError};
+use crate::layout::html_fragment;
+use crate::request::extract::{PathParams, QueryParams};
+use crate::request::request_context::RequestContext;
 
 /// Number of turns per page.
-const PAGE: u64 = 20;
-/// Results longer than this are truncated; the terminal shows them completely.
-const LONGEST: usize = 16 * 1024;
+const TURNS_PER_PAGE: u64 = 20;
+/// Results longer than this are truncated; `polis society log --full` shows them completely.
+const MAX_RESULT_BYTES: usize = 16 * 1024;
 
 /// Maximum amount of markup of a conversation per page.
-const HEAVIEST: usize = 512 << 10;
-/// Maximum number of calls shown per answer.
-const CALLS: usize = 50;
+const MAX_MARKUP_BYTES: usize = 512 << 10;
+/// Maximum number of calls shown per response.
+const MAX_SHOWN_CALLS: usize = 50;
 
 /// First turn of the page; the newest turns if not given.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct From {
+pub(super) struct ConversationQuery {
     from: Option<u64>,
 }
 
-impl From {
+impl ConversationQuery {
     /// Returns whether the page shows the newest turns and is therefore updated live.
-    pub(super) fn is_newest(&self) -> bool {
+    pub(super) fn shows_newest(&self) -> bool {
         self.from.is_none()
     }
 }
 
 /// Returns the conversation fragment, for live updates.
-pub(super) async fn refresh(
-    visit: Visit,
-    Path((run, id)): Path<(RunId, AgentId)>,
-    Query(from): Query<From>,
-) -> Result<Response, Refused> {
-    visit.check(Area::Society, Access::Read)?;
-    let one = op::show_member(&visit.polis, &visit.me, &run, &id).await;
-    let one = one.or_refuse(&visit)?;
-    Ok(part(section(&visit, &run, &id, &from, one.status).await?))
+pub(super) async fn refresh_conversation(
+    context: RequestContext,
+    PathParams((run, id)): PathParams<(RunId, AgentId)>,
+    QueryParams(from): QueryParams<ConversationQuery>,
+) -> Result<Response, PageError> {
+    let one = op::show_member(&context.request, &run, &id).await;
+    let one = one.or_page_error(&context)?;
+    Ok(html_fragment(
+        render_conversation_section(&context, &run, &id, &from, one.status).await?,
+    ))
 }
 
-/// Renders the conversation.
-pub(super) async fn section(
-    visit: &Visit,
+/// Renders a page of the conversation, with its pagination and refresh trigger.
+pub(super) async fn render_conversation_section(
+    context: &RequestContext,
     run: &RunId,
     id: &AgentId,
-    from: &From,
+    from: &ConversationQuery,
     status: MemberStatus,
-) -> Result<Markup, Refused> {
-    let request = ReadConversation {
+) -> Result<Markup, PageError> {
+    let request = ReadConversationParams {
         agent_id: id.clone(),
-        task_id: Some(run.clone()),
+        run_id: Some(run.clone()),
         from: from.from,
-        limit: u32::try_from(PAGE).ok(),
+        limit: u32::try_from(TURNS_PER_PAGE).ok(),
     };
-    let told = op::read_conversation(&visit.polis, &visit.me, &request).await;
-    let told = told.or_refuse(visit)?;
-    let at = member_at(run, id);
-    let lang = visit.lang();
-    let first = told.turns.first().map_or(0, |turn| turn.turn);
+    let conversation = op::read_conversation(&context.request, &request).await;
+    let conversation = conversation.or_page_error(context)?;
+    let at = member_url(run, id);
+    let lang = context.lang();
+    let first = conversation.turns.first().map_or(0, |turn| turn.turn);
     // A model's output is not an event, so a working member is polled. Older pages do not change.
-    let again = match (from.from, status) {
+    let trigger = match (from.from, status) {
         (Some(_), _) => None,
         (None, MemberStatus::Working) => {
             Some("polis:society from:body, polis:message from:body, every 2s")
         }
         (None, _) => Some("polis:society from:body, polis:message from:body"),
     };
-    let (turns, since, newest, who) = (told.turns, told.since, from.from.is_none(), id.clone());
+    let (turns, since, newest, agent) = (
+        conversation.turns,
+        conversation.since,
+        from.from.is_none(),
+        id.clone(),
+    );
     let none = turns.is_empty();
-    let drawn = excerpt::drawn(visit, move |visit| {
-        conversation(visit, &who, &turns, since, newest)
+    let rendered = excerpt::render_blocking(context, move |context| {
+        render_bubbles(context, &agent, &turns, since, newest)
     });
-    let (drawn, cut) = drawn.await?;
+    let (rendered, cut) = rendered.await?;
     Ok(html! {
-        section.card #chat hx-get=[again.map(|_| format!("{at}/chat"))] hx-trigger=[again] hx-swap="morph:outerHTML" {
-            h2 { (lang.say("Conversation", "对话")) " " span.count { (told.total) " " (lang.say("turns", "轮")) } }
-            @if first > 0 { p { a.button.small href={ (at) "?from=" (first.saturating_sub(PAGE)) } { (lang.say("Earlier", "更早")) } } }
-            @if none { p.muted { (lang.say("Nothing was said yet.", "还没有对话。")) } }
-            @if let Some(turn) = cut.filter(|_| from.from.is_none()) { (left_out(visit, &at, turn.saturating_sub(PAGE - 1))) }
-            div.chat role="log" { (drawn) }
-            @if let Some(turn) = cut.filter(|_| from.from.is_some()) { (left_out(visit, &at, turn)) }
-            @if let Some(next) = told.next { p { a.button.small href={ (at) "?from=" (next) } { (lang.say("Later", "更晚")) } " "
-                a.button.small href=(at) { (lang.say("Newest", "最新")) } } }
+        section.card #chat hx-get=[trigger.map(|_| format!("{at}/chat"))] hx-trigger=[trigger] hx-swap="morph:outerHTML" {
+            h2 { (msg::conversation_title(lang)) " " span.count { (conversation.total) " " (msg::agent_turns_unit(lang)) } }
+            @if first > 0 { p { a.button.small href={ (at) "?from=" (first.saturating_sub(TURNS_PER_PAGE)) } { (msg::common_earlier(lang)) } } }
+            @if none { p.muted { (msg::conversation_empty(lang)) } }
+            @if let Some(turn) = cut.filter(|_| from.from.is_none()) { (render_omitted_note(context, &at, turn.saturating_sub(TURNS_PER_PAGE - 1))) }
+            div.chat role="log" { (rendered) }
+            @if let Some(turn) = cut.filter(|_| from.from.is_some()) { (render_omitted_note(context, &at, turn)) }
+            @if let Some(next) = conversation.next { p { a.button.small href={ (at) "?from=" (next) } { (msg::conversation_later(lang)) } " "
+                a.button.small href=(at) { (msg::common_newest(lang)) } } }
         }
     })
 }
 
-/// Renders the bubbles of some turns, as many as a page can show: the newest ones, or the first ones. Also returns the
-/// turn of the nearest bubble that was omitted.
-fn conversation(
-    visit: &Visit,
+/// Renders the bubbles of some turns, as many as a page can show: the newest ones, or the first ones. Also
+/// returns the turn of the nearest bubble that was omitted.
+fn render_bubbles(
+    context: &RequestContext,
     id: &AgentId,
     turns: &[TurnView],
     since: u64,
     newest: bool,
 ) -> (Markup, Option<u64>) {
-    let mut all = bubbles(turns);
+    let mut all = conversation_items(turns);
     if newest {
         all.reverse();
     }
-    let (mut drawn, mut bytes, mut cut) = (Vec::new(), 0, None);
+    let (mut rendered, mut bytes, mut cut) = (Vec::new(), 0, None);
     for bubble in &all {
-        if bytes > HEAVIEST {
+        if bytes > MAX_MARKUP_BYTES {
             cut = Some(bubble.turn);
             break;
         }
-        let markup = one(visit, id, bubble, since);
+        let markup = render_bubble(context, id, bubble, since);
         bytes += markup.0.len();
-        drawn.push(markup);
+        rendered.push(markup);
     }
     if newest {
-        drawn.reverse();
+        rendered.reverse();
     }
-    (html! { @for markup in &drawn { (markup) } }, cut)
+    (html! { @for markup in &rendered { (markup) } }, cut)
 }
 
 /// Note that turns were omitted.
-fn left_out(visit: &Visit, at: &str, turn: u64) -> Markup {
-    html! { p.muted.small { (visit.say("These turns are long; not all are shown.", "这些轮次内容较长，未全部显示。")) " "
-    a href={ (at) "?from=" (turn) } { (visit.say("Show the others", "显示其余")) } } }
+fn render_omitted_note(context: &RequestContext, at: &str, turn: u64) -> Markup {
+    html! { p.muted.small { (msg::conversation_shortened(context.lang())) " "
+    a href={ (at) "?from=" (turn) } { (msg::conversation_show_rest(context.lang())) } } }
 }
 
-fn one(visit: &Visit, id: &AgentId, bubble: &Bubble<'_>, since: u64) -> Markup {
-    let lang = visit.lang();
-    let head = |who: &str| {
-        html! { div.small.muted { b { (who) } " · " (ago(visit, bubble.at)) " · #" (bubble.turn)
-        @if bubble.turn < since { " · " (lang.say("summed up", "已摘要")) } } }
+fn render_bubble(
+    context: &RequestContext,
+    id: &AgentId,
+    bubble: &ConversationItem<'_>,
+    since: u64,
+) -> Markup {
+    let lang = context.lang();
+    let head = |name: &str| {
+        html! { div.small.muted { b { (name) } " · " (render_time_ago(context, bubble.at)) " · #" (bubble.turn)
+        @if bubble.turn < since { " · " (msg::conversation_summarized_mark(lang)) } } }
     };
-    match &bubble.what {
-        What::Heard { text } => {
-            html! { div.mine { (head(lang.say("heard", "收到"))) (heard(text)) } }
+    match &bubble.content {
+        ItemContent::Input { text } => {
+            html! { div.mine { (head(msg::conversation_received_mark(lang))) (render_received_text(text)) } }
         }
-        What::Said { text, calls, used } => html! { div.said {
+        ItemContent::Response { text, calls, usage } => html! { div.said {
             (head(id.as_str()))
-            @if !text.is_empty() { (excerpt::prose(visit, text, LONGEST, None)) }
-            @for call in calls.iter().take(CALLS) { (called(call, lang)) }
-            @if calls.len() > CALLS { p.muted.small { "+" (calls.len() - CALLS) " " (lang.say("calls", "次调用")) } }
-            (took(used, lang))
+            @if !text.is_empty() { (excerpt::render_markdown_excerpt(context, text, MAX_RESULT_BYTES, None)) }
+            @for call in calls.iter().take(MAX_SHOWN_CALLS) { (render_tool_call(call, lang)) }
+            @if calls.len() > MAX_SHOWN_CALLS { p.muted.small { "+" (calls.len() - MAX_SHOWN_CALLS) " " (msg::conversation_calls_mark(lang)) } }
+            (render_usage(usage, lang))
         } },
-        What::Did(done) => {
-            html! { div.said { (head(lang.say("result", "结果"))) (result(done, lang)) } }
+        ItemContent::EarlierCallResult(done) => {
+            html! { div.said { (head(msg::conversation_result_mark(lang))) (render_call_result(done, lang)) } }
         }
-        What::Told { text } => html! { div.aside { (lang.say("Note: ", "提示：")) (cut(text)) } },
-        What::Summed { text } => {
-            html! { details.aside { summary { (lang.say("Everything before was summed up", "此前内容已摘要")) } (excerpt::prose(visit, text, LONGEST, None)) } }
+        ItemContent::RuntimeNote { text } => {
+            html! { div.aside { (msg::conversation_note_prefix(lang)) (truncate_result(text)) } }
+        }
+        ItemContent::Compaction { text } => {
+            html! { details.aside { summary { (msg::conversation_turns_summarized(lang)) } (excerpt::render_markdown_excerpt(context, text, MAX_RESULT_BYTES, None)) } }
         }
     }
 }
 
-fn heard(text: &str) -> Markup {
-    html! { pre.text { (cut(text)) } }
+fn render_received_text(text: &str) -> Markup {
+    html! { pre.text { (truncate_result(text)) } }
 }
 
-fn called(call: &Call<'_>, lang: Lang) -> Markup {
-    let (class, word) = match call.done.map(|done| done.end) {
-        None => ("pill calm", lang.say("goes on", "进行中")),
-        Some(CallEnd::Ok) => ("pill good", lang.say("done", "完成")),
-        Some(CallEnd::Failed) => ("pill bad", lang.say("failed", "失败")),
-        Some(CallEnd::Interrupted) => ("pill warn", lang.say("interrupted", "中断")),
-        Some(CallEnd::Denied) => ("pill bad", lang.say("denied", "被拒绝")),
+fn render_tool_call(call: &RenderedCall<'_>, lang: UiLanguage) -> Markup {
+    let (class, label) = match call.result.map(|done| done.outcome) {
+        None => ("pill calm", msg::conversation_call_running(lang)),
+        Some(CallOutcome::Ok) => ("pill good", msg::command_done(lang)),
+        Some(CallOutcome::Failed) => ("pill bad", msg::conversation_call_failed(lang)),
+        Some(CallOutcome::Interrupted) => ("pill warn", msg::common_interrupted(lang)),
+        Some(CallOutcome::Denied) => ("pill bad", msg::conversation_call_denied(lang)),
     };
     html! {
         details.call data-tool=(call.tool) {
-            summary { code { (call.tool) } " " @if !call.gist.is_empty() { span.mono.muted { (call.gist) } " " } span class=(class) { (word) }
-                @if let Some(done) = &call.done { " " span.muted.small { (time::span(i64::try_from(done.ms).unwrap_or(i64::MAX), lang)) } } }
-            h4.small { (lang.say("Called with", "参数")) }
-            (code(&call.arguments))
-            @if let Some(done) = &call.done { h4.small { (lang.say("Answer", "结果")) } (result(done, lang)) }
+            summary { code { (call.tool) } " " @if !call.summary.is_empty() { span.mono.muted { (call.summary) } " " } span class=(class) { (label) }
+                @if let Some(done) = &call.result { " " span.muted.small { (relative_time::format_duration(saturating_cast::<i64>(done.duration_ms), lang)) } } }
+            h4.small { (msg::conversation_call_arguments(lang)) }
+            (render_code(&call.arguments))
+            @if let Some(done) = &call.result { h4.small { (msg::conversation_call_result(lang)) } (render_call_result(done, lang)) }
         }
     }
 }
 
-fn result(done: &Done<'_>, lang: Lang) -> Markup {
+fn render_call_result(done: &RenderedCallResult<'_>, lang: UiLanguage) -> Markup {
     html! {
-        (code(&laid_out(done.text)))
-        @if done.text.len() > LONGEST { p.muted.small { (lang.say("The rest is not shown here.", "其余内容未在此显示。")) } }
+        (render_code(&pretty_print_json(done.text)))
+        @if done.text.len() > MAX_RESULT_BYTES { p.muted.small { (msg::conversation_rest_not_shown(lang)) } }
     }
 }
 
 /// Renders JSON with syntax highlighting, and other text unchanged.
-fn code(text: &str) -> Markup {
-    let shown = cut(text);
-    let json = shown
+fn render_code(text: &str) -> Markup {
+    let visible = truncate_result(text);
+    let json = visible
         .starts_with(['{', '['])
-        .then(|| language("json"))
+        .then(|| find_language("json"))
         .flatten();
-    let lines = markdown::spans(shown, json);
+    let lines = markdown::highlight_lines(visible, json);
     html! { pre.out.light { code { @for line in lines { (PreEscaped(line)) "\n" } } } }
 }
 
 /// Returns the beginning of a long text.
-fn cut(text: &str) -> &str {
-    excerpt::beginning(text, LONGEST)
+fn truncate_result(text: &str) -> &str {
+    excerpt::truncate_text(text, MAX_RESULT_BYTES)
 }
 
-fn took(used: &Used, lang: Lang) -> Markup {
+fn render_usage(usage: &ModelUsage, lang: UiLanguage) -> Markup {
     html! {
         div.small.muted.took {
-            (number_format::count(used.prompt)) " → " (number_format::count(used.answer)) " " (lang.say("tokens", "令牌"))
-            @if used.micros > 0 { " · " (number_format::money(used.micros)) }
-            " · " (time::span(i64::try_from(used.ms).unwrap_or(i64::MAX), lang))
-            @if let Some(model) = &used.model { " · " (model) }
+            (number_format::format_count(usage.prompt)) " → " (number_format::format_count(usage.response)) " " (msg::agent_tokens_unit(lang))
+            @if usage.micros > 0 { " · " (number_format::format_money(usage.micros)) }
+            " · " (relative_time::format_duration(saturating_cast::<i64>(usage.ms), lang))
+            @if let Some(model) = &usage.model { " · " (model) }
         }
     }
 }

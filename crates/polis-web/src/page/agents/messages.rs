@@ -1,47 +1,49 @@
-//! Messages between the person and an agent: list, form and single-message page.
+//! Messages between the person and one agent (registered, or a member of a run): the list and the form on the
+//! agent's page, the handler that sends a message, and the page of a single long message.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
-use polis_core::message::{Message, Recipients, SendMessage};
-use polis_core::token::{Access, Area};
-use polis_core::{AgentId, Raw, RunId};
+use polis_core::message::{Message, MessageRecipients, SendMessageParams};
+use polis_core::token::{AccessLevel, OperationArea};
+use polis_core::{AgentId, RawJson, RunId};
+use polis_i18n::msg;
 use polis_ops::OpError;
-use polis_ops::op::{self, PersonMail, TellRun};
+use polis_ops::op::{self, PersonMailParams, TellRunParams};
 use serde::Deserialize;
 
-use super::member_at;
-use crate::error_page::{OrRefuse as _, Refused};
-use crate::excerpt;
-use crate::extract::{Form, Path, Query};
-use crate::form_idempotency;
-use crate::layout::{Tab, page, part};
-use crate::live;
-use crate::request_context::Visit;
-use crate::time_ago::ago;
+use super::member_url;
+use crate::component::excerpt;
+use crate::component::time_ago::render_time_ago;
+use crate::error_page::{OrPageError as _, PageError};
+use crate::layout::{Tab, html_fragment, tab_page};
+use crate::live_updates;
+use crate::request::extract::{FormFields, PathParams, QueryParams};
+use crate::request::form_idempotency;
+use crate::request::request_context::RequestContext;
 
 /// Number of messages per page.
-const PAGE: u32 = 30;
+const MESSAGES_PER_PAGE: u32 = 30;
 
 /// The other party of the messages.
-pub(super) struct With {
+pub(super) struct MessagePartner {
     run: Option<RunId>,
     id: AgentId,
 }
 
-impl With {
-    /// A registered agent.
+impl MessagePartner {
+    /// Creates the partner for a registered agent.
     pub(super) fn agent(id: AgentId) -> Self {
         Self { run: None, id }
     }
 
-    /// A member of a run.
+    /// Creates the partner for a member of a run.
     pub(super) fn member(run: RunId, id: AgentId) -> Self {
         Self { run: Some(run), id }
     }
 
-    fn at(&self) -> String {
+    fn url(&self) -> String {
         match &self.run {
-            Some(run) => member_at(run, &self.id),
+            Some(run) => member_url(run, &self.id),
             None => format!("/agents/{}", self.id),
         }
     }
@@ -50,190 +52,215 @@ impl With {
 /// Pagination of the messages.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Before {
+pub(super) struct MessagesQuery {
     before: Option<u64>,
 }
 
 /// Returns the list fragment for a registered agent, for live updates and pagination.
-pub(super) async fn of_agent(
-    visit: Visit,
-    Path(id): Path<AgentId>,
-    Query(from): Query<Before>,
-) -> Result<Response, Refused> {
-    again(&visit, &With::agent(id), &from).await
+pub(super) async fn show_agent_messages(
+    context: RequestContext,
+    PathParams(id): PathParams<AgentId>,
+    QueryParams(from): QueryParams<MessagesQuery>,
+) -> Result<Response, PageError> {
+    show_messages(&context, &MessagePartner::agent(id), &from).await
 }
 
 /// Returns the list fragment for a member of a run.
-pub(super) async fn of_member(
-    visit: Visit,
-    Path((run, id)): Path<(RunId, AgentId)>,
-    Query(from): Query<Before>,
-) -> Result<Response, Refused> {
-    again(&visit, &With::member(run, id), &from).await
+pub(super) async fn show_member_messages(
+    context: RequestContext,
+    PathParams((run, id)): PathParams<(RunId, AgentId)>,
+    QueryParams(from): QueryParams<MessagesQuery>,
+) -> Result<Response, PageError> {
+    show_messages(&context, &MessagePartner::member(run, id), &from).await
 }
 
 /// Returns the list as a fragment, or as a page of its own if it was not requested by htmx.
-async fn again(visit: &Visit, with: &With, from: &Before) -> Result<Response, Refused> {
-    let list = letters(visit, with, from.before).await?;
-    if visit.part {
-        return Ok(part(list));
+async fn show_messages(
+    context: &RequestContext,
+    partner: &MessagePartner,
+    from: &MessagesQuery,
+) -> Result<Response, PageError> {
+    let list = render_message_list(context, partner, from.before).await?;
+    if context.is_fragment {
+        return Ok(html_fragment(list));
     }
-    let body = html! { p { a href=(with.at()) { "← " (with.id) } } section.card #mail { (list) } };
-    let title = visit.say("Messages with you", "与您的消息");
+    let body =
+        html! { p { a href=(partner.url()) { "← " (partner.id) } } section.card #mail { (list) } };
+    let title = msg::message_own_title(context.lang());
     let live = if from.before.is_none() { "message" } else { "" };
-    Ok(page(visit, Tab::Agents, title, live, &body))
+    Ok(tab_page(context, Tab::Agents, title, live, &body))
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Say {
+pub(super) struct MessageForm {
     text: String,
     #[serde(default)]
-    once: String,
+    idempotency_key: String,
 }
 
 /// Sends a message to a registered agent.
-pub(super) async fn say_to_agent(
-    visit: Visit,
-    Path(id): Path<AgentId>,
-    Form(said): Form<Say>,
-) -> Result<Response, Refused> {
-    say(&visit, &With::agent(id), &said).await
+pub(super) async fn send_to_agent(
+    context: RequestContext,
+    PathParams(id): PathParams<AgentId>,
+    FormFields(form): FormFields<MessageForm>,
+) -> Result<Response, PageError> {
+    submit_message(&context, &MessagePartner::agent(id), &form).await
 }
 
 /// Sends a message to a member of a run.
-pub(super) async fn say_to_member(
-    visit: Visit,
-    Path((run, id)): Path<(RunId, AgentId)>,
-    Form(said): Form<Say>,
-) -> Result<Response, Refused> {
-    say(&visit, &With::member(run, id), &said).await
+pub(super) async fn send_to_member(
+    context: RequestContext,
+    PathParams((run, id)): PathParams<(RunId, AgentId)>,
+    FormFields(form): FormFields<MessageForm>,
+) -> Result<Response, PageError> {
+    submit_message(&context, &MessagePartner::member(run, id), &form).await
 }
 
-async fn say(visit: &Visit, with: &With, said: &Say) -> Result<Response, Refused> {
-    visit.check(Area::Messages, Access::Write)?;
-    send(visit, with, said).await.or_refuse(visit)?;
-    match visit.part {
-        true => Ok(part(section(visit, with, None).await?)),
-        false => Ok(Redirect::to(&format!("{}#mail", with.at())).into_response()),
+async fn submit_message(
+    context: &RequestContext,
+    partner: &MessagePartner,
+    form: &MessageForm,
+) -> Result<Response, PageError> {
+    send_form_message(context, partner, form)
+        .await
+        .or_page_error(context)?;
+    if context.is_fragment {
+        Ok(html_fragment(
+            render_messages_section(context, partner, None).await?,
+        ))
+    } else {
+        Ok(Redirect::to(&format!("{}#mail", partner.url())).into_response())
     }
 }
 
-async fn send(visit: &Visit, with: &With, said: &Say) -> Result<(), OpError> {
-    let (text, me) = (said.text.replace("\r\n", "\n"), &visit.me);
-    let payload = Raw::of(&text).unwrap_or_else(|_| Raw::null());
-    let to = Recipients::One(with.id.to_string());
-    match &with.run {
+async fn send_form_message(
+    context: &RequestContext,
+    partner: &MessagePartner,
+    form: &MessageForm,
+) -> Result<(), OpError> {
+    let text = form.text.replace("\r\n", "\n");
+    let payload = RawJson::from_value(&text).unwrap_or_else(|_| RawJson::null());
+    let to = MessageRecipients::One(partner.id.to_string());
+    match &partner.run {
         Some(run) => {
-            let request = TellRun {
-                task_id: run.clone(),
+            let request = TellRunParams {
+                run_id: run.clone(),
                 to: Some(to),
                 payload,
                 reply_to: None,
             };
-            let told = async |polis| op::tell_run(&polis, me, &request).await;
-            form_idempotency::done(visit, &said.once, &request, told).await?;
+            let send = async |hooked| op::tell_run(&hooked, &request).await;
+            form_idempotency::submit_once(context, &form.idempotency_key, &request, send).await?;
         }
         None => {
-            let request = SendMessage {
+            let request = SendMessageParams {
                 to,
                 payload,
                 reply_to: None,
                 delay_ms: None,
             };
-            let sent = async |polis| op::send_message(&polis, me, &request).await;
-            form_idempotency::done(visit, &said.once, &request, sent).await?;
+            let sent = async |hooked| op::send_message(&hooked, &request).await;
+            form_idempotency::submit_once(context, &form.idempotency_key, &request, sent).await?;
         }
     }
     Ok(())
 }
 
 /// Renders the messages and the form. Only the person has messages here; other sessions do not see them.
-pub(super) async fn section(
-    visit: &Visit,
-    with: &With,
+pub(super) async fn render_messages_section(
+    context: &RequestContext,
+    partner: &MessagePartner,
     before: Option<u64>,
-) -> Result<Markup, Refused> {
-    if !visit.me.is_user() || !visit.allows(Area::Messages, Access::Read) {
+) -> Result<Markup, PageError> {
+    if !context.me.is_user() || !context.may_access(OperationArea::Messages, AccessLevel::Read) {
         return Ok(html! {});
     }
-    let list = letters(visit, with, before).await?;
-    let to = format!("{}/say", with.at());
-    let lang = visit.lang();
+    let list = render_message_list(context, partner, before).await?;
+    let to = format!("{}/message", partner.url());
+    let lang = context.lang();
     Ok(html! {
         section.card #mail {
-            h2 { (lang.say("Messages with you", "与您的消息")) }
+            h2 { (msg::message_own_title(lang)) }
             (list)
-            @if visit.may_change(&[Area::Agents, Area::Messages]) {
+            @if context.may_write(&[OperationArea::Agents, OperationArea::Messages]) {
                 form.stack method="post" action=(to) hx-post=(to) hx-target="#mail" hx-swap="outerHTML" {
-                    input type="hidden" name="csrf" value=(visit.csrf);
-                    (form_idempotency::field(visit))
-                    label for="say" { (lang.say("Write to ", "写给 ")) (with.id) }
+                    input type="hidden" name="csrf" value=(context.csrf);
+                    (form_idempotency::render_idempotency_key_field(context))
+                    label for="say" { (msg::message_to_prefix(lang)) (partner.id) }
                     textarea #say name="text" rows="3" required {}
-                    div { button.main { (lang.say("Send", "发送")) } }
+                    div { button.main { (msg::message_send(lang)) } }
                 }
             }
         }
     })
 }
 
-async fn letters(visit: &Visit, with: &With, before: Option<u64>) -> Result<Markup, Refused> {
-    visit.check(Area::Messages, Access::Read)?;
-    let request = PersonMail {
-        with: Some(with.id.clone()),
-        task_id: with.run.clone(),
+async fn render_message_list(
+    context: &RequestContext,
+    partner: &MessagePartner,
+    before: Option<u64>,
+) -> Result<Markup, PageError> {
+    let request = PersonMailParams {
+        with: Some(partner.id.clone()),
+        run_id: partner.run.clone(),
         before,
-        limit: Some(PAGE),
-        ..PersonMail::default()
+        limit: Some(MESSAGES_PER_PAGE),
+        ..PersonMailParams::default()
     };
-    let found = op::person_mail(&visit.polis, &visit.me, &request).await;
-    let found = found.or_refuse(visit)?;
+    let found = op::list_person_mail(&context.request, &request).await;
+    let found = found.or_page_error(context)?;
     let (messages, none) = (
         found.messages,
-        html! { p.muted { (visit.say("No messages yet.", "还没有消息。")) } },
+        html! { p.muted { (msg::message_none(context.lang())) } },
     );
     let none = messages.is_empty().then_some(none);
-    let drawn = excerpt::drawn(visit, move |visit| {
-        html! { @for message in &messages { (one(visit, message, excerpt::CARD)) } }
+    let rendered = excerpt::render_blocking(context, move |context| {
+        html! { @for message in &messages { (render_message(context, message, excerpt::CARD_EXCERPT_BYTES)) } }
     });
-    let drawn = drawn.await?;
-    let at = format!("{}/mail", with.at());
+    let rendered = rendered.await?;
+    let at = format!("{}/mail", partner.url());
     // Older pages do not change.
     let newest = before.is_none();
-    let (again, trigger) = (newest.then_some(&at), newest.then(|| live::on("message")));
+    let (refresh_url, trigger) = (
+        newest.then_some(&at),
+        newest.then(|| live_updates::htmx_trigger("message")),
+    );
     Ok(html! {
-        div #letters hx-get=[again] hx-trigger=[trigger] hx-swap="morph:outerHTML" {
+        div #letters hx-get=[refresh_url] hx-trigger=[trigger] hx-swap="morph:outerHTML" {
             @if let Some(earlier) = found.earlier {
                 p { a.button.small href={ (at) "?before=" (earlier) } hx-get={ (at) "?before=" (earlier) } hx-target="#letters" hx-swap="outerHTML" {
-                    (visit.say("Earlier", "更早")) } }
+                    (msg::common_earlier(context.lang())) } }
             }
             @if let Some(none) = none { (none) }
-            div.chat { (drawn) }
-            @if !newest { p { a.button.small href={ (with.at()) "#mail" } hx-get=(at) hx-target="#letters" hx-swap="outerHTML" {
-                (visit.say("Newest", "最新")) } } }
+            div.chat { (rendered) }
+            @if !newest { p { a.button.small href={ (partner.url()) "#mail" } hx-get=(at) hx-target="#letters" hx-swap="outerHTML" {
+                (msg::common_newest(context.lang())) } } }
         }
     })
 }
 
 /// Returns the page of a single message, for long messages.
-pub(super) async fn alone(visit: Visit, Path(number): Path<u64>) -> Result<Response, Refused> {
-    visit.check(Area::Messages, Access::Read)?;
-    let found = op::letter(&visit.polis, &visit.me, number).await;
-    let message = found.or_refuse(&visit)?;
-    let body = excerpt::drawn(&visit, move |visit| {
-        html! { div.card { div.chat { (one(visit, &message, excerpt::WHOLE)) } } }
+pub(super) async fn show_message(
+    context: RequestContext,
+    PathParams(number): PathParams<u64>,
+) -> Result<Response, PageError> {
+    let found = op::get_person_message(&context.request, number).await;
+    let message = found.or_page_error(&context)?;
+    let body = excerpt::render_blocking(&context, move |context| {
+        html! { div.card { div.chat { (render_message(context, &message, excerpt::MAX_PAGE_TEXT_BYTES)) } } }
     });
     let body = body.await?;
-    let title = visit.say("Message", "消息");
-    Ok(page(&visit, Tab::Agents, title, "", &body))
+    let title = msg::message_text_field(context.lang());
+    Ok(tab_page(&context, Tab::Agents, title, "", &body))
 }
 
-fn one(visit: &Visit, message: &Message, most: usize) -> Markup {
-    let mine = message.from == visit.me;
+fn render_message(context: &RequestContext, message: &Message, max_bytes: usize) -> Markup {
+    let mine = message.from == context.me;
     html! {
         div.mine[mine] data-message=(message.id) {
-            div.small.muted { b { (message.from) } " · " (ago(visit, &message.created_at))
-                @if mine && message.read_at.is_some() { " · " (visit.say("read", "已读")) } }
-            (excerpt::letter(visit, message, most))
+            div.small.muted { b { (message.from) } " · " (render_time_ago(context, &message.created_at))
+                @if mine && message.read_at.is_some() { " · " (msg::message_read_mark(context.lang())) } }
+            (excerpt::render_message_excerpt(context, message, max_bytes))
         }
     }
 }

@@ -1,97 +1,181 @@
-//! Agents tab: the tree of the registry, the runs of the society, the page of an agent with its conversation and
-//! messages, and the actions on agents and runs.
+//! Agents tab: the tree of the registry, the runs of the society, the page of an agent with its conversation
+//! and messages, and the actions on agents and runs.
 //!
-//! `tree` is the overview, `run` a run with its members, `show` the page of an agent with `chat` and `mail` as its
-//! parts, and `act` contains the form actions, with a confirmation page for each irreversible one.
+//! `agent_overview` lists agents and runs, `run_page` shows a run with its members, and `agent_page` shows an
+//! agent, with `conversation` and `messages` as its parts. `agent_actions` contains the form actions, with a
+//! confirmation page for each irreversible one.
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::routing::{get, post};
 use maud::{Markup, html};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::RunStatus;
-use polis_core::token::Area;
+use polis_core::token::{AccessLevel, OperationArea};
 use polis_core::{AgentId, AgentStatus, RunId};
 use polis_view::labels;
 
-use crate::request_context::Visit;
-use crate::state::House;
+use crate::request::request_context::RequestContext;
+use crate::route_table::{RouteAccess, WebRoute};
 
+mod agent_actions;
+mod agent_overview;
+mod agent_page;
 mod conversation;
 mod messages;
-mod run;
-mod run_actions;
-mod show;
-mod tree;
+mod run_page;
 
-pub(crate) fn routes() -> Router<Arc<House>> {
-    Router::new()
-        .route("/agents", get(tree::show))
-        .route("/agents/tree", get(tree::refresh))
-        .route("/agents/runs/{run}", get(run::show))
-        .route("/agents/runs/{run}/members", get(run::refresh))
-        .route("/agents/runs/{run}/hold", post(run_actions::hold_run))
-        .route(
-            "/agents/runs/{run}/stop",
-            get(run_actions::ask_stop).post(run_actions::stop),
-        )
-        .route("/agents/runs/{run}/of/{id}", get(show::member))
-        .route(
-            "/agents/runs/{run}/of/{id}/standing",
-            get(show::refresh_member),
-        )
-        .route(
-            "/agents/runs/{run}/of/{id}/chat",
-            get(conversation::refresh),
-        )
-        .route("/agents/runs/{run}/of/{id}/mail", get(messages::of_member))
-        .route(
-            "/agents/runs/{run}/of/{id}/say",
-            post(messages::say_to_member),
-        )
-        .route(
-            "/agents/runs/{run}/of/{id}/hold",
-            post(run_actions::hold_member),
-        )
-        .route(
-            "/agents/runs/{run}/of/{id}/terminate",
-            get(run_actions::ask_terminate).post(run_actions::terminate),
-        )
-        .route("/agents/letters/{number}", get(messages::alone))
-        .route("/agents/{id}", get(show::agent))
-        .route("/agents/{id}/standing", get(show::refresh))
-        .route("/agents/{id}/mail", get(messages::of_agent))
-        .route("/agents/{id}/say", post(messages::say_to_agent))
-        .route(
+const READ_AGENTS: RouteAccess = RouteAccess::Scoped(&[(OperationArea::Agents, AccessLevel::Read)]);
+const READ_RUNS: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Agents, AccessLevel::Read),
+    (OperationArea::Society, AccessLevel::Read),
+]);
+const READ_MESSAGES: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Agents, AccessLevel::Read),
+    (OperationArea::Messages, AccessLevel::Read),
+]);
+const WRITE_AGENTS: RouteAccess =
+    RouteAccess::Scoped(&[(OperationArea::Agents, AccessLevel::Write)]);
+/// For the confirmation pages of actions on runs.
+const WRITE_AGENTS_READ_RUNS: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Agents, AccessLevel::Write),
+    (OperationArea::Society, AccessLevel::Read),
+]);
+const WRITE_RUNS: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Agents, AccessLevel::Write),
+    (OperationArea::Society, AccessLevel::Write),
+]);
+const WRITE_MESSAGES: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Agents, AccessLevel::Write),
+    (OperationArea::Messages, AccessLevel::Write),
+]);
+
+pub(crate) fn agent_routes() -> Vec<WebRoute> {
+    let mut routes = run_routes();
+    routes.extend([
+        WebRoute::get("/agents", READ_AGENTS, agent_overview::show_agents),
+        WebRoute::get("/agents/tree", READ_AGENTS, agent_overview::refresh_agents),
+        WebRoute::get(
+            "/agents/messages/{number}",
+            READ_MESSAGES,
+            messages::show_message,
+        ),
+        WebRoute::get("/agents/{id}", READ_AGENTS, agent_page::show_agent),
+        WebRoute::get(
+            "/agents/{id}/status",
+            READ_AGENTS,
+            agent_page::refresh_agent,
+        ),
+        WebRoute::get(
+            "/agents/{id}/mail",
+            READ_MESSAGES,
+            messages::show_agent_messages,
+        ),
+        WebRoute::post(
+            "/agents/{id}/message",
+            WRITE_MESSAGES,
+            messages::send_to_agent,
+        ),
+        WebRoute::get(
             "/agents/{id}/retire",
-            get(run_actions::ask_retire).post(run_actions::retire),
-        )
+            WRITE_AGENTS,
+            agent_actions::confirm_retire_agent,
+        ),
+        WebRoute::post(
+            "/agents/{id}/retire",
+            WRITE_AGENTS,
+            agent_actions::retire_agent,
+        ),
+    ]);
+    routes
+}
+
+fn run_routes() -> Vec<WebRoute> {
+    vec![
+        WebRoute::get("/agents/runs/{run}", READ_RUNS, run_page::show_run),
+        WebRoute::get(
+            "/agents/runs/{run}/members",
+            READ_RUNS,
+            run_page::refresh_members,
+        ),
+        WebRoute::post(
+            "/agents/runs/{run}/pause",
+            WRITE_RUNS,
+            agent_actions::pause_or_resume_run,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/stop",
+            WRITE_AGENTS_READ_RUNS,
+            agent_actions::confirm_stop_run,
+        ),
+        WebRoute::post(
+            "/agents/runs/{run}/stop",
+            WRITE_RUNS,
+            agent_actions::stop_run,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/members/{id}",
+            READ_RUNS,
+            agent_page::show_member,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/members/{id}/status",
+            READ_RUNS,
+            agent_page::refresh_member,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/members/{id}/chat",
+            READ_RUNS,
+            conversation::refresh_conversation,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/members/{id}/mail",
+            READ_MESSAGES,
+            messages::show_member_messages,
+        ),
+        WebRoute::post(
+            "/agents/runs/{run}/members/{id}/message",
+            WRITE_MESSAGES,
+            messages::send_to_member,
+        ),
+        WebRoute::post(
+            "/agents/runs/{run}/members/{id}/pause",
+            WRITE_RUNS,
+            agent_actions::pause_or_resume_member,
+        ),
+        WebRoute::get(
+            "/agents/runs/{run}/members/{id}/dismiss",
+            WRITE_AGENTS_READ_RUNS,
+            agent_actions::confirm_dismiss_member,
+        ),
+        WebRoute::post(
+            "/agents/runs/{run}/members/{id}/dismiss",
+            WRITE_RUNS,
+            agent_actions::dismiss_member,
+        ),
+    ]
 }
 
 /// Areas in which a session needs write access to pause, stop or dismiss a member or a run.
-const DEEDS: [Area; 2] = [Area::Agents, Area::Society];
+const MANAGE_AREAS: [OperationArea; 2] = [OperationArea::Agents, OperationArea::Society];
 
 /// Returns the URL of a member of a run.
-fn member_at(run: &RunId, id: &AgentId) -> String {
-    format!("/agents/runs/{run}/of/{id}")
+fn member_url(run: &RunId, id: &AgentId) -> String {
+    format!("/agents/runs/{run}/members/{id}")
 }
 
 /// Renders the status of a member of a run.
-fn member_pill(visit: &Visit, status: MemberStatus) -> Markup {
-    html! { span class={ "pill status-" (status.as_str()) } { (labels::member(status, visit.lang())) } }
+fn render_member_pill(context: &RequestContext, status: MemberStatus) -> Markup {
+    html! { span class={ "pill status-" (status.as_str()) } { (labels::member_status_label(status, context.lang())) } }
 }
 
 /// Renders the status of a registered agent.
-fn agent_pill(visit: &Visit, status: AgentStatus) -> Markup {
+fn render_agent_pill(context: &RequestContext, status: AgentStatus) -> Markup {
     let class = match status {
         AgentStatus::Active => "pill",
         AgentStatus::Retired => "pill status-retired",
     };
-    html! { span class=(class) { (labels::agent_status(status, visit.lang())) } }
+    html! { span class=(class) { (labels::agent_status_label(status, context.lang())) } }
 }
 
 /// Renders the status of a run.
-fn run_pill(visit: &Visit, status: RunStatus) -> Markup {
-    html! { span class={ "pill status-" (status.as_str()) } { (labels::run(status, visit.lang())) } }
+fn render_run_pill(context: &RequestContext, status: RunStatus) -> Markup {
+    html! { span class={ "pill status-" (status.as_str()) } { (labels::run_status_label(status, context.lang())) } }
 }

@@ -1,24 +1,25 @@
-//! URLs of a board's pages.
+//! URL building and parsing for a board's pages.
 //!
-//! A board's name contains slashes and may be in any script, so its page is everything below `/boards/`, and the
-//! requested view is the last path segment: `/boards/mid/architect/history`. A board's name cannot be mistaken for a
-//! view: the names of a role's and an agent's board have two parts, and a blackboard file ends with `.md`.
+//! A board's name contains slashes and may contain any Unicode letters, so its page is everything below
+//! `/boards/`, and the requested view is the last path segment: `/boards/mid/architect/history`. A board's
+//! name cannot be mistaken for a view: the boards of roles and agents have exactly two segments (`mid/ROLE`,
+//! `bottom/AGENT`), so `mid/history` is a board, and a blackboard file ends with `.md`.
 
 use polis_core::board::{BlackboardPath, BoardName};
-use polis_core::{Refusal, Subject};
+use polis_core::{EventSubject, Refusal};
 
 use crate::url;
 
 /// View or action of a board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
-    /// The page.
+pub(super) enum BoardViewKind {
+    /// Page of the board.
     Show,
-    /// The text fragment.
+    /// Fragment with the board's text.
     Text,
-    /// One part of the text.
+    /// Fragment with one part of a long text.
     Part,
-    /// The side panel.
+    /// Fragment with the side panel.
     About,
     /// The editor of the board or of a section.
     Edit,
@@ -26,7 +27,7 @@ pub(super) enum Wish {
     Preview,
     /// Append an entry.
     Append,
-    /// The version history.
+    /// Version history, with the diff of two versions.
     History,
     /// Restore a version.
     Restore,
@@ -40,70 +41,70 @@ pub(super) enum Wish {
     Milestone,
 }
 
-const WORDS: [(&str, Wish); 12] = [
-    ("text", Wish::Text),
-    ("part", Wish::Part),
-    ("about", Wish::About),
-    ("edit", Wish::Edit),
-    ("preview", Wish::Preview),
-    ("append", Wish::Append),
-    ("history", Wish::History),
-    ("restore", Wish::Restore),
-    ("lock", Wish::Lock),
-    ("unlock", Wish::Unlock),
-    ("decide", Wish::Decide),
-    ("milestone", Wish::Milestone),
+const VIEW_SEGMENTS: [(&str, BoardViewKind); 12] = [
+    ("text", BoardViewKind::Text),
+    ("part", BoardViewKind::Part),
+    ("about", BoardViewKind::About),
+    ("edit", BoardViewKind::Edit),
+    ("preview", BoardViewKind::Preview),
+    ("append", BoardViewKind::Append),
+    ("history", BoardViewKind::History),
+    ("restore", BoardViewKind::Restore),
+    ("lock", BoardViewKind::Lock),
+    ("unlock", BoardViewKind::Unlock),
+    ("decide", BoardViewKind::Decide),
+    ("milestone", BoardViewKind::Milestone),
 ];
 
-/// Parses the path below `/boards/`.
-pub(super) fn parse(path: &str) -> Result<(BoardName, Wish), Refusal> {
+/// Parses the path below `/boards/` into a board and the requested view. Fails if it is not a board's name.
+pub(super) fn parse_board_path(path: &str) -> Result<(BoardName, BoardViewKind), Refusal> {
     if let Some((name, last)) = path.rsplit_once('/')
-        && let Some((_, wish)) = WORDS.iter().find(|(word, _)| *word == last)
+        && let Some((_, view)) = VIEW_SEGMENTS.iter().find(|(segment, _)| *segment == last)
         && let Some(board) = BoardName::from_stored(name)
     {
-        return Ok((board, *wish));
+        return Ok((board, *view));
     }
     let board = match path.strip_prefix("blackboard/") {
         Some(file) => BoardName::Blackboard(file.parse::<BlackboardPath>()?),
         None => path.parse()?,
     };
-    Ok((board, Wish::Show))
+    Ok((board, BoardViewKind::Show))
 }
 
 /// Returns the URL of a board's page.
-pub(crate) fn of(board: &BoardName) -> String {
-    format!("/boards/{}", url::path(&board.to_string()))
+pub(crate) fn board_url(board: &BoardName) -> String {
+    format!("/boards/{}", url::encode_path(&board.to_string()))
 }
 
 /// Returns the URL of a view or action of a board.
-pub(super) fn to(board: &BoardName, wish: Wish) -> String {
-    let page = of(board);
-    match WORDS.iter().find(|(_, one)| *one == wish) {
-        Some((word, _)) => format!("{page}/{word}"),
+pub(super) fn board_view_url(board: &BoardName, view: BoardViewKind) -> String {
+    let page = board_url(board);
+    match VIEW_SEGMENTS.iter().find(|(_, one)| *one == view) {
+        Some((segment, _)) => format!("{page}/{segment}"),
         None => page,
     }
 }
 
 /// Returns the URL of a decision's own page.
-pub(crate) fn decision(board: &BoardName, id: &str) -> String {
-    url::asking(&to(board, Wish::Decide), &[("id", id)])
+pub(crate) fn decision_url(board: &BoardName, id: &str) -> String {
+    url::url_with_query(&board_view_url(board, BoardViewKind::Decide), &[("id", id)])
 }
 
-/// Returns the live-update subscription of a board's page.
-pub(super) fn live(board: &BoardName) -> String {
-    Subject::Board(board.clone()).text(None)
+/// Returns the name by which a board's page subscribes to live updates, such as `board/global`.
+pub(super) fn board_live_topic(board: &BoardName) -> String {
+    EventSubject::Board(board.clone()).to_log_text(None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn board(name: &str) -> BoardName {
+    fn stored_board(name: &str) -> BoardName {
         BoardName::from_stored(name).expect("a board's name")
     }
 
     #[test]
-    fn every_address_leads_back_to_its_board_and_wish() {
+    fn board_url_parses_back_to_board_and_view() {
         let names = [
             "global",
             "top",
@@ -116,36 +117,44 @@ mod tests {
             "blackboard/a/history.md",
         ];
         for name in names {
-            let board = board(name);
-            let back = |address: String| {
+            let board = stored_board(name);
+            let parse = |address: String| {
                 let path = address
                     .strip_prefix("/boards/")
                     .expect("below /boards")
                     .to_owned();
                 assert!(!path.contains(['?', '#', ' ']), "{path}");
                 let path = percent_encoding::percent_decode_str(&path);
-                parse(&path.decode_utf8().expect("text")).expect("an address of ours")
+                parse_board_path(&path.decode_utf8().expect("text")).expect("an address of ours")
             };
-            assert_eq!(back(of(&board)), (board.clone(), Wish::Show), "{name}");
-            for (_, wish) in WORDS {
-                assert_eq!(back(to(&board, wish)), (board.clone(), wish), "{name}");
+            assert_eq!(
+                parse(board_url(&board)),
+                (board.clone(), BoardViewKind::Show),
+                "{name}"
+            );
+            for (_, view) in VIEW_SEGMENTS {
+                assert_eq!(
+                    parse(board_view_url(&board, view)),
+                    (board.clone(), view),
+                    "{name}"
+                );
             }
         }
     }
 
     #[test]
-    fn a_page_hears_of_its_board_by_the_name_the_log_has_for_it() {
+    fn live_name_equals_event_subject() {
         for (name, subject) in [
             ("global", "board/global"),
             ("mid/架构师", "board/mid/架构师"),
             ("blackboard/a/notes.md", "blackboard/a/notes.md"),
         ] {
-            assert_eq!(live(&board(name)), subject);
+            assert_eq!(board_live_topic(&stored_board(name)), subject);
         }
     }
 
     #[test]
-    fn what_is_no_board_is_refused() {
+    fn invalid_board_path_is_refused() {
         for path in [
             "",
             "nothing",
@@ -154,7 +163,7 @@ mod tests {
             "blackboard/../x",
             "mid/a/b",
         ] {
-            assert!(parse(path).is_err(), "{path}");
+            assert!(parse_board_path(path).is_err(), "{path}");
         }
     }
 }

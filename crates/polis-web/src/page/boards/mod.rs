@@ -1,53 +1,62 @@
-//! Boards tab: the list of boards, and each board with its text, decisions and milestones, version history, and the
-//! forms that change it.
+//! Boards tab: the list of boards, and each board with its text, decisions and milestones, version history,
+//! and the forms that change it.
 //!
-//! One wildcard route handles all URLs of a board (see `address`): the last path segment selects the view or action.
+//! One wildcard route handles all URLs of a board (see `board_url`): the last path segment selects the view
+//! or action.
 
-mod about;
-mod actions;
+mod board_actions;
+mod board_decisions;
+mod board_editor;
+mod board_history;
+mod board_list;
+mod board_page;
+mod board_panel;
 pub(crate) mod board_url;
-mod decisions;
-mod edit;
-mod history;
-mod list;
 mod render_cache;
-mod show;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
-use axum::routing::get;
 use polis_core::Refusal;
 use polis_core::board::BoardName;
-use polis_core::token::{Access, Area};
-use polis_ops::op::{self, OfBoard};
+use polis_core::token::{AccessLevel, OperationArea};
+use polis_ops::op::{self, BoardNameParams};
 use serde::Deserialize;
 
-use self::board_url::Wish;
-pub(crate) use self::render_cache::Shelf;
-use crate::error_page::{OrRefuse as _, Refused};
-use crate::extract::{Form, Path, Query};
-use crate::layout::part;
-use crate::page::nothing;
-use crate::request_context::Visit;
-use crate::state::House;
+use self::board_url::BoardViewKind;
 
-pub(crate) fn routes() -> Router<Arc<House>> {
-    Router::new()
-        .route("/boards", get(list::show))
-        .route("/boards/list", get(list::refresh))
-        .route("/boards/{*path}", get(look).post(change))
+pub(crate) use self::render_cache::RenderCache;
+use crate::error_page::{OrPageError as _, PageError};
+use crate::layout::html_fragment;
+use crate::page::page_not_found;
+use crate::refusal_tables::PageRefusal;
+use crate::request::extract::{FormFields, PathParams, QueryParams};
+use crate::request::request_context::RequestContext;
+use crate::route_table::{RouteAccess, WebRoute};
+use crate::state::WebState;
+
+const READ: RouteAccess = RouteAccess::Scoped(&[(OperationArea::Boards, AccessLevel::Read)]);
+const WRITE: RouteAccess = RouteAccess::Scoped(&[(OperationArea::Boards, AccessLevel::Write)]);
+
+/// The path of a board names its kind and the view. The handlers therefore check further scopes themselves:
+/// those of blackboard files, and write access for a view that exists only to change the board.
+pub(crate) fn board_routes() -> Vec<WebRoute> {
+    vec![
+        WebRoute::get("/boards", READ, board_list::show_boards),
+        WebRoute::get("/boards/list", READ, board_list::refresh_boards),
+        WebRoute::get("/boards/{*path}", READ, show_board_view),
+        WebRoute::post("/boards/{*path}", WRITE, submit_board_action),
+    ]
 }
 
 /// Query parameters of the views of a board.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct BoardQuery {
     /// Number of a part of the text.
     part: Option<usize>,
     /// Version whose text the page already has.
-    have: Option<u64>,
+    loaded: Option<u64>,
     /// Version that a part belongs to, or the version to restore.
     version: Option<u64>,
     /// Title of a section.
@@ -67,8 +76,8 @@ struct Asked {
 
 /// Form fields of the actions on a board.
 #[derive(Debug, Default, Deserialize)]
-struct Sent {
-    /// The text.
+struct BoardForm {
+    /// Text of the board, section, entry or decision, or description of a milestone.
     #[serde(default)]
     content: String,
     /// Version that the form was created from; for a restore, the version to restore.
@@ -102,117 +111,122 @@ struct Sent {
     add: String,
     /// Idempotency key of a form that adds something.
     #[serde(default)]
-    once: String,
+    idempotency_key: String,
 }
 
 /// A request about a board.
 #[derive(Debug, Clone)]
-struct Call {
-    house: Arc<House>,
-    visit: Visit,
+struct BoardRequest {
+    state: Arc<WebState>,
+    context: RequestContext,
     board: BoardName,
 }
 
-impl Call {
-    /// Returns whether the session's scopes allow changing the board, regardless of the agent's rights. Actions that
-    /// would be refused for the session are not offered.
-    fn may_change(&self) -> bool {
-        self.visit.allows(Area::Boards, Access::Write)
-            && (self.board.is_whiteboard() || self.visit.allows(Area::Blackboard, Access::Write))
+impl BoardRequest {
+    /// Returns whether the session's scopes allow changing the board, regardless of the agent's rights.
+    /// Actions that would be refused for the session are not offered.
+    fn scopes_allow_write(&self) -> bool {
+        self.context
+            .may_access(OperationArea::Boards, AccessLevel::Write)
+            && (self.board.is_whiteboard()
+                || self
+                    .context
+                    .may_access(OperationArea::Blackboard, AccessLevel::Write))
     }
 
-    /// Returns whether the reader may write the board and append to it, considering both the session and its agent.
-    async fn rights(&self) -> Result<(bool, bool), Refused> {
-        let of = OfBoard {
+    /// Returns whether the reader may write the board and append to it, considering both the session and its
+    /// agent.
+    async fn write_and_append_rights(&self) -> Result<(bool, bool), PageError> {
+        let params = BoardNameParams {
             board: self.board.clone(),
         };
-        let rights = op::board_rights(&self.visit.polis, &self.visit.me, &of).await;
-        let rights = rights.or_refuse(&self.visit)?;
-        Ok(match self.may_change() {
-            true => (rights.write.allowed, rights.append.allowed),
-            false => (false, false),
+        let rights = op::explain_board_rights(&self.context.request, &params).await;
+        let rights = rights.or_page_error(&self.context)?;
+        Ok(if self.scopes_allow_write() {
+            (rights.write.allowed, rights.append.allowed)
+        } else {
+            (false, false)
         })
     }
 }
 
-async fn look(
-    State(house): State<Arc<House>>,
-    visit: Visit,
-    Path(path): Path<String>,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Refused> {
-    let (board, wish) = board_url::parse(&path).or_refuse(&visit)?;
+async fn show_board_view(
+    State(state): State<Arc<WebState>>,
+    context: RequestContext,
+    PathParams(path): PathParams<String>,
+    QueryParams(query): QueryParams<BoardQuery>,
+) -> Result<Response, PageError> {
+    let (board, view) = board_url::parse_board_path(&path).or_page_error(&context)?;
     if !board.is_whiteboard() {
-        visit.check(Area::Blackboard, Access::Read)?;
+        context.check_access(OperationArea::Blackboard, AccessLevel::Read)?;
     }
-    let call = Call {
-        house,
-        visit,
+    let call = BoardRequest {
+        state,
+        context,
         board,
     };
-    let deed = match wish {
-        Wish::Edit | Wish::Restore => true,
-        Wish::Decide => asked.act == "veto",
+    let is_action = match view {
+        BoardViewKind::Edit | BoardViewKind::Restore => true,
+        BoardViewKind::Decide => query.act == "veto",
         _ => false,
     };
-    if deed {
-        call.visit.check(Area::Boards, Access::Write)?;
+    if is_action {
+        call.context
+            .check_access(OperationArea::Boards, AccessLevel::Write)?;
     }
-    match wish {
-        Wish::Show => show::page(&call, &asked).await,
-        Wish::Text => show::refresh(&call, &asked).await,
-        Wish::Part => show::one_part(&call, &asked).await,
-        Wish::About => Ok(part(about::panel(&call).await?)),
-        Wish::Edit => edit::ask(&call, &asked).await,
-        Wish::History => history::show(&call, &asked).await,
-        Wish::Restore => history::ask_restore(&call, &asked).await,
-        Wish::Decide => decisions::alone(&call, &asked).await,
-        Wish::Preview | Wish::Append | Wish::Lock | Wish::Unlock | Wish::Milestone => {
-            Err(nothing(call.visit).await)
-        }
+    match view {
+        BoardViewKind::Show => board_page::show_board(&call, &query).await,
+        BoardViewKind::Text => board_page::refresh_board_text(&call, &query).await,
+        BoardViewKind::Part => board_page::show_board_part(&call, &query).await,
+        BoardViewKind::About => Ok(html_fragment(board_panel::render_panel(&call).await?)),
+        BoardViewKind::Edit => board_editor::show_editor(&call, &query).await,
+        BoardViewKind::History => board_history::show_history(&call, &query).await,
+        BoardViewKind::Restore => board_history::confirm_restore(&call, &query).await,
+        BoardViewKind::Decide => board_decisions::show_decision(&call, &query).await,
+        BoardViewKind::Preview
+        | BoardViewKind::Append
+        | BoardViewKind::Lock
+        | BoardViewKind::Unlock
+        | BoardViewKind::Milestone => Err(page_not_found(call.context).await),
     }
 }
 
-async fn change(
-    State(house): State<Arc<House>>,
-    visit: Visit,
-    Path(path): Path<String>,
-    Form(sent): Form<Sent>,
-) -> Result<Response, Refused> {
-    let (board, wish) = board_url::parse(&path).or_refuse(&visit)?;
+async fn submit_board_action(
+    State(state): State<Arc<WebState>>,
+    context: RequestContext,
+    PathParams(path): PathParams<String>,
+    FormFields(sent): FormFields<BoardForm>,
+) -> Result<Response, PageError> {
+    let (board, view) = board_url::parse_board_path(&path).or_page_error(&context)?;
     if !board.is_whiteboard() {
-        visit.check(Area::Blackboard, Access::Write)?;
+        context.check_access(OperationArea::Blackboard, AccessLevel::Write)?;
     }
-    let call = Call {
-        house,
-        visit,
+    let call = BoardRequest {
+        state,
+        context,
         board,
     };
-    match wish {
-        Wish::Edit => edit::save(&call, sent).await,
-        Wish::Preview => edit::preview(&call, sent).await,
-        Wish::Append => actions::append(&call, sent).await,
-        Wish::Restore => actions::restore(&call, &sent).await,
-        Wish::Lock => actions::lock(&call).await,
-        Wish::Unlock => actions::unlock(&call).await,
-        Wish::Decide => actions::decide(&call, sent).await,
-        Wish::Milestone => actions::milestone(&call, sent).await,
-        Wish::Show | Wish::Text | Wish::Part | Wish::About | Wish::History => {
-            Err(nothing(call.visit).await)
-        }
+    match view {
+        BoardViewKind::Edit => board_editor::save_edit(&call, sent).await,
+        BoardViewKind::Preview => board_editor::preview_edit(&call, sent).await,
+        BoardViewKind::Append => board_actions::append_entry(&call, sent).await,
+        BoardViewKind::Restore => board_actions::restore_version(&call, &sent).await,
+        BoardViewKind::Lock => board_actions::lock_board(&call).await,
+        BoardViewKind::Unlock => board_actions::unlock_board(&call).await,
+        BoardViewKind::Decide => board_actions::submit_decision(&call, sent).await,
+        BoardViewKind::Milestone => board_actions::change_milestone(&call, sent).await,
+        BoardViewKind::Show
+        | BoardViewKind::Text
+        | BoardViewKind::Part
+        | BoardViewKind::About
+        | BoardViewKind::History => Err(page_not_found(call.context).await),
     }
 }
 
-/// Error for a form with a missing field.
-fn lacks(call: &Call, what: &str) -> Refused {
-    let refusal = Refusal::new(
-        polis_core::Code::InvalidInput,
-        call.visit
-            .say(format!("`{what}` is missing."), format!("缺少 `{what}`。")),
-        call.visit.say(
-            "load the page again and repeat it there",
-            "请重新加载页面后再试",
-        ),
-    );
-    Refused::of(&call.visit, refusal.into())
+/// Returns the error for a request in which the field `field` is missing.
+fn missing_field_error(call: &BoardRequest, field: &str) -> PageError {
+    let refusal = Refusal::from(PageRefusal::FieldMissing {
+        field: field.to_owned(),
+    });
+    PageError::new(&call.context, refusal.into())
 }

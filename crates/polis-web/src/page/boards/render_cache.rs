@@ -1,144 +1,150 @@
-//! LRU cache of rendered boards: a board of 10 MB is read once per version instead of once per part, and never rendered
-//! on an async thread.
+//! LRU cache of rendered boards: a board of 10 MB is read and rendered once per version instead of once per
+//! part, on a blocking thread. The reader's right to read the board is checked at every access.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use polis_core::board::{BoardName, outline};
-use polis_core::{AgentId, Code};
-use polis_ops::op::{self, BoardRead, BoardView};
+use parking_lot::Mutex;
+use polis_core::board::{BoardName, parse_outline};
+use polis_ops::op::{self, BoardReadParams, BoardView};
 use polis_ops::port::PortError;
-use polis_ops::{OpError, Polis};
+use polis_ops::{OpError, Request};
 use tokio::sync::Semaphore;
 
-use crate::markdown::{Document, document};
+use crate::component::markdown::{MarkdownDocument, render_document};
+use crate::refusal_tables::PageRefusal;
 
 /// Maximum number of cached boards.
-const MOST: usize = 16;
+const MAX_CACHED_BOARDS: usize = 16;
 /// Maximum total size of their HTML in bytes; the newest is cached regardless of its size.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_CACHED_BYTES: usize = 64 << 20;
 /// A text longer than this is rendered on a blocking thread.
-const LONG: usize = 32 << 10;
+const BLOCKING_RENDER_BYTES: usize = 32 << 10;
 /// Maximum number of boards rendered concurrently.
-const AT_ONCE: usize = 2;
+const MAX_CONCURRENT_RENDERS: usize = 2;
 
-/// A rendered board.
+/// A version of a board, rendered to HTML parts.
 #[derive(Debug)]
-pub(super) struct Bound {
-    /// Parts and headings.
-    pub(super) document: Document,
-    /// Titles of the sections, in the order of the headings that begin one, with the index among sections of the same
-    /// title.
+pub(super) struct RenderedBoard {
+    /// Text as HTML in parts, and its headings.
+    pub(super) document: MarkdownDocument,
+    /// Titles of the sections, in the order of the headings that begin one, with the index among sections of
+    /// the same title.
     pub(super) sections: Vec<(String, usize)>,
     /// Size of the source text.
     pub(super) bytes: usize,
 }
 
-/// The cache.
+/// LRU cache of rendered boards. A semaphore limits how many boards are rendered concurrently.
 #[derive(Debug)]
-pub(crate) struct Shelf {
-    /// Most recently used last.
-    kept: Mutex<Vec<(BoardName, u64, Arc<Bound>)>>,
-    turns: Semaphore,
+pub(crate) struct RenderCache {
+    /// Cached boards with their versions, most recently used last.
+    entries: Mutex<Vec<(BoardName, u64, Arc<RenderedBoard>)>>,
+    render_permits: Semaphore,
 }
 
-impl Default for Shelf {
+impl Default for RenderCache {
     fn default() -> Self {
         Self {
-            kept: Mutex::default(),
-            turns: Semaphore::new(AT_ONCE),
+            entries: Mutex::default(),
+            render_permits: Semaphore::new(MAX_CONCURRENT_RENDERS),
         }
     }
 }
 
-impl Shelf {
-    /// Returns a board's head and its rendered text.
-    pub(super) async fn read(
+impl RenderCache {
+    /// Returns a board's head (the view without the text) and its rendered text. Fails if the agent may not
+    /// read the board.
+    pub(super) async fn read_rendered(
         &self,
-        polis: &Polis,
-        me: &AgentId,
+        request: &Request,
         board: &BoardName,
-    ) -> Result<(BoardView, Arc<Bound>), OpError> {
-        let head = head(polis, me, board).await?;
-        if let Some(bound) = self.find(board, head.version) {
-            return Ok((head, bound));
+    ) -> Result<(BoardView, Arc<RenderedBoard>), OpError> {
+        let head = read_board_head(request, board).await?;
+        if let Some(rendered) = self.find_version(board, head.version) {
+            return Ok((head, rendered));
         }
-        let _turn = self.turns.acquire().await;
-        let mut view = op::read_board(polis, me, &BoardRead::of(board.clone())).await?;
-        if let Some(bound) = self.find(board, view.version) {
-            return Ok((view, bound));
+        let _permit = self.render_permits.acquire().await;
+        let mut view = op::read_board(request, &BoardReadParams::for_board(board.clone())).await?;
+        if let Some(rendered) = self.find_version(board, view.version) {
+            return Ok((view, rendered));
         }
         let text = view.content.take().unwrap_or_default();
-        let bound = Arc::new(if text.len() > LONG {
-            tokio::task::spawn_blocking(move || bind(&text))
+        let rendered = Arc::new(if text.len() > BLOCKING_RENDER_BYTES {
+            tokio::task::spawn_blocking(move || render_board(&text))
                 .await
-                .map_err(|error| failed(&error))?
+                .map_err(|error| render_failed(&error))?
         } else {
-            bind(&text)
+            render_board(&text)
         });
         // A board that was never written shows its template, which changes without a new version.
         if view.version > 0 {
-            self.keep(board, view.version, &bound);
+            self.insert(board, view.version, &rendered);
         }
-        Ok((view, bound))
+        Ok((view, rendered))
     }
 
-    /// Returns a version from the cache.
-    pub(super) fn find(&self, board: &BoardName, version: u64) -> Option<Arc<Bound>> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = kept
+    /// Returns a version from the cache, if it is there. Does not check whether the reader may see it.
+    pub(super) fn find_version(
+        &self,
+        board: &BoardName,
+        version: u64,
+    ) -> Option<Arc<RenderedBoard>> {
+        let mut entries = self.entries.lock();
+        let at = entries
             .iter()
-            .position(|(name, of, _)| name == board && *of == version)?;
-        let found = kept.remove(at);
-        let bound = Arc::clone(&found.2);
-        kept.push(found);
-        Some(bound)
+            .position(|(name, cached_version, _)| name == board && *cached_version == version)?;
+        let found = entries.remove(at);
+        let rendered = Arc::clone(&found.2);
+        entries.push(found);
+        Some(rendered)
     }
 
-    fn keep(&self, board: &BoardName, version: u64, bound: &Arc<Bound>) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push((board.clone(), version, Arc::clone(bound)));
-        let size = |kept: &[(BoardName, u64, Arc<Bound>)]| -> usize {
-            let parts = kept.iter().flat_map(|(_, _, bound)| &bound.document.parts);
+    fn insert(&self, board: &BoardName, version: u64, rendered: &Arc<RenderedBoard>) {
+        let mut entries = self.entries.lock();
+        entries.push((board.clone(), version, Arc::clone(rendered)));
+        let size = |entries: &[(BoardName, u64, Arc<RenderedBoard>)]| -> usize {
+            let parts = entries
+                .iter()
+                .flat_map(|(_, _, rendered)| &rendered.document.parts);
             parts.map(|part| part.html.len()).sum()
         };
-        while kept.len() > 1 && (kept.len() > MOST || size(&kept) > MOST_BYTES) {
-            kept.remove(0);
+        while entries.len() > 1
+            && (entries.len() > MAX_CACHED_BOARDS || size(&entries) > MAX_CACHED_BYTES)
+        {
+            entries.remove(0);
         }
     }
 }
 
-/// Returns a board's head without its text.
-pub(super) async fn head(
-    polis: &Polis,
-    me: &AgentId,
+/// Returns a board's head: version, author and lock, without the text.
+pub(super) async fn read_board_head(
+    request: &Request,
     board: &BoardName,
 ) -> Result<BoardView, OpError> {
-    let asked = BoardRead {
+    let params = BoardReadParams {
         if_newer_than: Some(u64::MAX),
-        ..BoardRead::of(board.clone())
+        ..BoardReadParams::for_board(board.clone())
     };
-    op::read_board(polis, me, &asked).await
+    op::read_board(request, &params).await
 }
 
-fn bind(text: &str) -> Bound {
+fn render_board(text: &str) -> RenderedBoard {
     let mut seen = std::collections::HashMap::new();
-    let sections = outline(text).sections.into_iter().map(|section| {
+    let sections = parse_outline(text).sections.into_iter().map(|section| {
         let nth: &mut usize = seen.entry(section.title.clone()).or_default();
         *nth += 1;
         (section.title, *nth)
     });
-    Bound {
+    RenderedBoard {
         sections: sections.collect(),
-        document: document(text),
+        document: render_document(text),
         bytes: text.len(),
     }
 }
 
-pub(super) fn failed(error: &tokio::task::JoinError) -> OpError {
-    PortError::new(
-        Code::ReadFailed,
-        format!("The board could not be shown: {error}."),
-        "load the page again",
-    )
+pub(super) fn render_failed(error: &tokio::task::JoinError) -> OpError {
+    PortError::from(PageRefusal::BoardNotShown {
+        error: error.to_string(),
+    })
     .into()
 }

@@ -1,16 +1,16 @@
-//! Query parameters of the events page: filters and position in the log.
+//! Query parameters of the events page: filters and position in the event log.
 
-use polis_ops::op::LogRead;
+use polis_ops::op::LogReadParams;
 use serde::Deserialize;
 
 use crate::url;
 
 /// Number of events per page.
-const PAGE: u32 = 100;
+const EVENTS_PER_PAGE: u32 = 100;
 
 /// Query parameters. Empty fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct EventPageQuery {
     #[serde(default)]
     pub(super) kind: String,
     #[serde(default)]
@@ -23,15 +23,15 @@ pub(super) struct Asked {
     before: String,
     #[serde(default)]
     after: String,
-    /// Maximum of the slider: at this position it selects the current end of the log.
+    /// Maximum of the slider: at this position it selects the current end of the event log.
     #[serde(default)]
     head: String,
 }
 
-/// Position in the log.
+/// Position in the event log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The newest events.
+pub(super) enum LogPosition {
+    /// The end of the log, with the newest events.
     Head,
     /// Events before this sequence number.
     Before(u64),
@@ -39,58 +39,61 @@ pub(super) enum Place {
     After(u64),
 }
 
-impl Asked {
+impl EventPageQuery {
     /// Returns the requested position.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn log_position(&self) -> LogPosition {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let end = number(&self.head);
         match (number(&self.before), number(&self.after)) {
-            (Some(before), _) if end.is_some_and(|end| before >= end) => Place::Head,
+            (Some(before), _) if end.is_some_and(|end| before >= end) => LogPosition::Head,
             // No event precedes the first one, so the page starts at the beginning of the log.
-            (Some(..=1), _) => Place::After(0),
-            (Some(before), _) => Place::Before(before),
-            (_, Some(after)) => Place::After(after),
-            _ => Place::Head,
+            (Some(..=1), _) => LogPosition::After(0),
+            (Some(before), _) => LogPosition::Before(before),
+            (_, Some(after)) => LogPosition::After(after),
+            _ => LogPosition::Head,
         }
     }
 
     /// Returns whether no filter is set.
-    pub(super) fn is_plain(&self) -> bool {
+    pub(super) fn has_no_filter(&self) -> bool {
         [&self.kind, &self.who, &self.about, &self.text]
             .iter()
             .all(|field| field.trim().is_empty())
     }
 
-    /// Returns the parameters of the operation.
-    pub(super) fn params(&self, head: u64) -> LogRead {
-        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let (since, before) = match self.place() {
-            Place::Head => (0, Some(head.saturating_add(1))),
-            Place::Before(before) => (0, Some(before)),
-            Place::After(after) => (after, None),
+    /// Returns the parameters of the operation; `head` is the sequence number of the newest event.
+    pub(super) fn log_read_params(&self, head: u64) -> LogReadParams {
+        let non_empty = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let (since, before) = match self.log_position() {
+            LogPosition::Head => (0, Some(head.saturating_add(1))),
+            LogPosition::Before(before) => (0, Some(before)),
+            LogPosition::After(after) => (after, None),
         };
-        LogRead {
+        LogReadParams {
             since,
             before,
-            limit: Some(PAGE),
-            subject: given(&self.about).map(|about| subject(&about)),
-            kind: given(&self.kind).map(|kind| match kind.contains('.') {
-                true => kind,
-                false => format!("{kind}."),
+            limit: Some(EVENTS_PER_PAGE),
+            subject: non_empty(&self.about).map(|subject| parse_subject(&subject)),
+            kind: non_empty(&self.kind).map(|kind| {
+                if kind.contains('.') {
+                    kind
+                } else {
+                    format!("{kind}.")
+                }
             }),
-            actor: given(&self.who),
-            text: given(&self.text),
+            actor: non_empty(&self.who),
+            text: non_empty(&self.text),
         }
     }
 
     /// Returns the URL of the same query at another position.
-    pub(super) fn link(&self, place: Place) -> String {
-        let (before, after) = match place {
-            Place::Head => (None, None),
-            Place::Before(before) => (Some(before.to_string()), None),
-            Place::After(after) => (None, Some(after.to_string())),
+    pub(super) fn url_at(&self, position: LogPosition) -> String {
+        let (before, after) = match position {
+            LogPosition::Head => (None, None),
+            LogPosition::Before(before) => (Some(before.to_string()), None),
+            LogPosition::After(after) => (None, Some(after.to_string())),
         };
-        url::asking(
+        url::url_with_query(
             "/events",
             &[
                 ("kind", self.kind.trim()),
@@ -105,11 +108,12 @@ impl Asked {
 }
 
 /// Parses a subject: a task may be written `#5` or `5`.
-fn subject(text: &str) -> String {
+fn parse_subject(text: &str) -> String {
     let number = text.strip_prefix('#').unwrap_or(text);
-    match number.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!("task/{number}"),
-        false => text.to_owned(),
+    if number.bytes().all(|byte| byte.is_ascii_digit()) {
+        format!("task/{number}")
+    } else {
+        text.to_owned()
     }
 }
 
@@ -117,7 +121,7 @@ fn subject(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&str, &str)]) -> Asked {
+    fn query_from(pairs: &[(&str, &str)]) -> EventPageQuery {
         let map: serde_json::Map<String, serde_json::Value> = pairs
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).into()))
@@ -126,47 +130,57 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_slider_is_the_head() {
-        assert_eq!(asked(&[]).place(), Place::Head);
+    fn slider_at_its_end_selects_the_head() {
+        assert_eq!(query_from(&[]).log_position(), LogPosition::Head);
         assert_eq!(
-            asked(&[("before", "7"), ("head", "9")]).place(),
-            Place::Before(7)
+            query_from(&[("before", "7"), ("head", "9")]).log_position(),
+            LogPosition::Before(7)
         );
         assert_eq!(
-            asked(&[("before", "9"), ("head", "9")]).place(),
-            Place::Head
+            query_from(&[("before", "9"), ("head", "9")]).log_position(),
+            LogPosition::Head
         );
         assert_eq!(
-            asked(&[("before", "1"), ("head", "9")]).place(),
-            Place::After(0),
+            query_from(&[("before", "1"), ("head", "9")]).log_position(),
+            LogPosition::After(0),
             "its beginning is the oldest page"
         );
         assert_eq!(
-            asked(&[("before", "1"), ("head", "1")]).place(),
-            Place::Head,
+            query_from(&[("before", "1"), ("head", "1")]).log_position(),
+            LogPosition::Head,
             "a log that has not begun has only its head"
         );
-        assert_eq!(asked(&[("after", "3")]).place(), Place::After(3));
-        assert_eq!(asked(&[("before", "x")]).place(), Place::Head);
+        assert_eq!(
+            query_from(&[("after", "3")]).log_position(),
+            LogPosition::After(3)
+        );
+        assert_eq!(
+            query_from(&[("before", "x")]).log_position(),
+            LogPosition::Head
+        );
     }
 
     #[test]
-    fn filters_are_what_the_log_understands() {
-        let params = asked(&[("kind", "task"), ("about", "#5"), ("who", " ada ")]).params(8);
+    fn filters_become_log_read_params() {
+        let params =
+            query_from(&[("kind", "task"), ("about", "#5"), ("who", " ada ")]).log_read_params(8);
         assert_eq!(params.kind.as_deref(), Some("task."));
         assert_eq!(params.subject.as_deref(), Some("task/5"));
         assert_eq!(params.actor.as_deref(), Some("ada"));
         assert_eq!(params.before, Some(9));
-        assert_eq!(asked(&[]).params(8).text, None);
+        assert_eq!(query_from(&[]).log_read_params(8).text, None);
     }
 
     #[test]
-    fn links_keep_the_filters() {
-        let asked = asked(&[("text", "a&b"), ("kind", "task")]);
+    fn url_keeps_the_filters() {
+        let query = query_from(&[("text", "a&b"), ("kind", "task")]);
         assert_eq!(
-            asked.link(Place::Before(4)),
+            query.url_at(LogPosition::Before(4)),
             "/events?kind=task&text=a%26b&before=4"
         );
-        assert_eq!(Asked::default().link(Place::Head), "/events");
+        assert_eq!(
+            EventPageQuery::default().url_at(LogPosition::Head),
+            "/events"
+        );
     }
 }

@@ -1,25 +1,30 @@
-//! Actions on a task: buttons of its page, moving its card by drag and drop or keyboard, and deletion with
-//! confirmation.
+//! Handlers of the requests that change a task: the buttons of the task page (rendered by `task_page`),
+//! moving a card to another column of the task board (`board-drag.js`), and deletion with its confirmation
+//! page.
+//!
+//! Each request contains the version that the page showed, so that a change made in the meantime is not
+//! overwritten.
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
-use polis_core::task::claim::TaskClaim;
-use polis_core::task::update::TaskUpdate;
+use polis_core::task::claim::TaskClaimParams;
+use polis_core::task::update::TaskUpdateParams;
 use polis_core::{AgentId, Permission, TaskId, TaskStatus};
+use polis_i18n::msg;
 use polis_ops::OpError;
-use polis_ops::op::{self, TaskApprove, TaskRelease};
+use polis_ops::op::{self, TaskApproveParams, TaskReleaseParams};
 use serde::Deserialize;
 
-use super::filter::Filter;
-use super::{board, show};
-use crate::error_page::{OrRefuse as _, Refused};
-use crate::extract::{Form, Path};
-use crate::layout::{Tab, page, part};
-use crate::request_context::Visit;
+use super::task_filter::TaskBoardFilter;
+use super::{task_board, task_page};
+use crate::error_page::{OrPageError as _, PageError};
+use crate::layout::{Tab, html_fragment, tab_page};
+use crate::request::extract::{FormFields, PathParams};
+use crate::request::request_context::RequestContext;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Step {
-    /// The new status.
+pub(super) struct MoveTaskForm {
+    /// Status of the column to which the card is moved.
     to: TaskStatus,
     /// The version that the page showed.
     version: u64,
@@ -28,38 +33,41 @@ pub(super) struct Step {
     query: String,
 }
 
-/// Moves a task to another column. If the move is refused, a notice is shown and the card stays in its column.
-pub(super) async fn step(
-    visit: Visit,
-    Path(id): Path<TaskId>,
-    Form(step): Form<Step>,
-) -> Result<Response, Refused> {
-    let request = TaskUpdate {
+/// Moves a task to another column. If the move is refused, a notice is shown and the card stays in its
+/// column.
+pub(super) async fn move_task(
+    context: RequestContext,
+    PathParams(id): PathParams<TaskId>,
+    FormFields(step): FormFields<MoveTaskForm>,
+) -> Result<Response, PageError> {
+    let request = TaskUpdateParams {
         status: Some(step.to),
         expected_version: Some(step.version),
-        ..TaskUpdate::of(id)
+        ..TaskUpdateParams::new(id)
     };
-    let done = op::update_task(&visit.polis, &visit.me, &request).await;
-    done.or_refuse(&visit)?;
-    if !visit.part {
+    let done = op::update_task(&context.request, &request).await;
+    done.or_page_error(&context)?;
+    if !context.is_fragment {
         return Ok(Redirect::to("/tasks").into_response());
     }
-    let filter: Filter = filter_of(&step.query);
-    Ok(part(board::board(&visit, &filter).await?))
+    let filter: TaskBoardFilter = parse_board_filter(&step.query);
+    Ok(html_fragment(
+        task_board::render_task_board(&context, &filter).await?,
+    ))
 }
 
 /// Parses the filter from a board's query string; shows all tasks if it cannot be parsed.
-fn filter_of(query: &str) -> Filter {
+fn parse_board_filter(query: &str) -> TaskBoardFilter {
     let uri = format!("/?{query}").parse::<http::Uri>();
     let read = uri
         .ok()
-        .and_then(|uri| axum::extract::Query::<Filter>::try_from_uri(&uri).ok());
+        .and_then(|uri| axum::extract::Query::<TaskBoardFilter>::try_from_uri(&uri).ok());
     read.map(|query| query.0).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Deed {
+enum TaskAction {
     Claim,
     Assign,
     Release,
@@ -69,136 +77,150 @@ enum Deed {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Act {
-    deed: Deed,
+pub(super) struct TaskPageActionForm {
+    action: TaskAction,
     version: u64,
     #[serde(default)]
     note: String,
-    /// The new owner.
+    /// Agent to assign the task to; only for that action.
     #[serde(default)]
     owner: String,
 }
 
 /// Performs the action of a button on the task's page.
-pub(super) async fn act(
-    visit: Visit,
-    Path(id): Path<TaskId>,
-    Form(act): Form<Act>,
-) -> Result<Response, Refused> {
-    done(&visit, id, &act).await.or_refuse(&visit)?;
-    after(&visit, id).await
+pub(super) async fn perform_action(
+    context: RequestContext,
+    PathParams(id): PathParams<TaskId>,
+    FormFields(form): FormFields<TaskPageActionForm>,
+) -> Result<Response, PageError> {
+    run_task_action(&context, id, &form)
+        .await
+        .or_page_error(&context)?;
+    updated_task_response(&context, id).await
 }
 
-async fn done(visit: &Visit, id: TaskId, act: &Act) -> Result<(), OpError> {
-    let (polis, me) = (&visit.polis, &visit.me);
-    let expected_version = Some(act.version);
-    let to = |status| TaskUpdate {
+async fn run_task_action(
+    context: &RequestContext,
+    id: TaskId,
+    form: &TaskPageActionForm,
+) -> Result<(), OpError> {
+    let expected_version = Some(form.version);
+    let status_update = |status| TaskUpdateParams {
         status: Some(status),
         expected_version,
-        ..TaskUpdate::of(id)
+        ..TaskUpdateParams::new(id)
     };
-    match act.deed {
-        Deed::Claim => {
-            let request = TaskClaim {
+    match form.action {
+        TaskAction::Claim => {
+            let request = TaskClaimParams {
                 task_id: Some(id),
                 expected_version,
-                ..TaskClaim::default()
+                ..TaskClaimParams::default()
             };
-            op::claim_task(polis, me, &request).await?;
+            op::claim_task(&context.request, &request).await?;
         }
-        Deed::Assign => {
+        TaskAction::Assign => {
             // An empty owner would release the task.
-            let _: AgentId = act.owner.parse().map_err(OpError::Refused)?;
-            let request = TaskUpdate {
-                owner: Some(act.owner.clone()),
+            let _: AgentId = form.owner.parse().map_err(OpError::Refused)?;
+            let request = TaskUpdateParams {
+                owner: Some(form.owner.clone()),
                 expected_version,
-                force_assign: may_force(visit).await?,
-                ..TaskUpdate::of(id)
+                force_assign: may_force_assign(context).await?,
+                ..TaskUpdateParams::new(id)
             };
-            op::update_task(polis, me, &request).await?;
+            op::update_task(&context.request, &request).await?;
         }
-        Deed::Release => {
-            let request = TaskRelease {
+        TaskAction::Release => {
+            let request = TaskReleaseParams {
                 task_id: id,
                 expected_version,
             };
-            op::release_task(polis, me, &request).await?;
+            op::release_task(&context.request, &request).await?;
         }
-        Deed::Start => {
-            op::update_task(polis, me, &to(TaskStatus::InProgress)).await?;
+        TaskAction::Start => {
+            op::update_task(&context.request, &status_update(TaskStatus::InProgress)).await?;
         }
-        Deed::Complete => {
-            op::update_task(polis, me, &to(TaskStatus::Completed)).await?;
+        TaskAction::Complete => {
+            op::update_task(&context.request, &status_update(TaskStatus::Completed)).await?;
         }
-        Deed::Approve => {
-            let note = act.note.trim();
-            let request = TaskApprove {
+        TaskAction::Approve => {
+            let note = form.note.trim();
+            let request = TaskApproveParams {
                 task_id: id,
                 note: Some(note.to_owned()).filter(|note| !note.is_empty()),
                 expected_version,
             };
-            op::approve_task(polis, me, &request).await?;
+            op::approve_task(&context.request, &request).await?;
         }
     }
     Ok(())
 }
 
-/// Returns whether the reader may assign across roles; then choosing an agent with another role is intentional.
-async fn may_force(visit: &Visit) -> Result<bool, OpError> {
-    let caller = visit.polis.caller(&visit.me).await?;
-    let policy = &visit.polis.settings.policy;
+/// Returns whether the reader may assign across roles; then choosing an agent with another role is
+/// intentional.
+async fn may_force_assign(context: &RequestContext) -> Result<bool, OpError> {
+    let caller = context.request.resolve_caller().await?;
+    let policy = &context.request.app.settings.policy;
     Ok(policy.allows(&caller, Permission::ForceAssign))
 }
 
 /// Returns the updated task: a fragment for htmx, otherwise a redirect to its page.
-async fn after(visit: &Visit, id: TaskId) -> Result<Response, Refused> {
-    match visit.part {
-        true => Ok(part(show::main_part(visit, id).await?)),
-        false => Ok(Redirect::to(&format!("/tasks/{id}")).into_response()),
+async fn updated_task_response(
+    context: &RequestContext,
+    id: TaskId,
+) -> Result<Response, PageError> {
+    if context.is_fragment {
+        Ok(html_fragment(
+            task_page::load_task_section(context, id).await?,
+        ))
+    } else {
+        Ok(Redirect::to(&format!("/tasks/{id}")).into_response())
     }
 }
 
 /// Confirmation page for deleting a task.
-pub(super) async fn ask_delete(visit: Visit, Path(id): Path<TaskId>) -> Result<Response, Refused> {
-    let view = op::get_task(&visit.polis, id).await.or_refuse(&visit)?;
+pub(super) async fn confirm_delete_task(
+    context: RequestContext,
+    PathParams(id): PathParams<TaskId>,
+) -> Result<Response, PageError> {
+    let view = op::get_task(&context.request, id)
+        .await
+        .or_page_error(&context)?;
     let task = view.task;
-    let lang = visit.lang();
+    let lang = context.lang();
     let body = html! {
         form.card method="post" action={ "/tasks/" (id) "/delete" } {
-            input type="hidden" name="csrf" value=(visit.csrf);
+            input type="hidden" name="csrf" value=(context.csrf);
             input type="hidden" name="version" value=(task.version);
             p { b { "#" (id) " " (task.subject) } }
-            p { (lang.say(
-                "It leaves all lists for good; its number is not given out again. Tasks that wait for it go on without it.",
-                "任务将从所有列表中永久移除，编号不再使用；等待它的任务将不再等待。",
-            )) }
+            p { (msg::task_delete_explanation(lang)) }
             div.actions {
-                button.danger { (lang.say("Delete it", "确认删除")) }
-                a.button href={ "/tasks/" (id) } { (lang.say("Keep it", "保留")) }
+                button.danger { (msg::task_delete_confirm(lang)) }
+                a.button href={ "/tasks/" (id) } { (msg::common_cancel(lang)) }
             }
         }
     };
-    let title = lang.say("Delete this task?", "删除该任务？");
-    Ok(page(&visit, Tab::Tasks, title, "", &body))
+    let title = msg::task_delete_question(lang);
+    Ok(tab_page(&context, Tab::Tasks, title, "", &body))
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Delete {
+pub(super) struct DeleteTaskForm {
     version: u64,
 }
 
-/// Deletes a task.
-pub(super) async fn delete(
-    visit: Visit,
-    Path(id): Path<TaskId>,
-    Form(asked): Form<Delete>,
-) -> Result<Response, Refused> {
-    let request = TaskUpdate {
+/// Deletes a task and redirects to the task board.
+pub(super) async fn delete_task(
+    context: RequestContext,
+    PathParams(id): PathParams<TaskId>,
+    FormFields(form): FormFields<DeleteTaskForm>,
+) -> Result<Response, PageError> {
+    let request = TaskUpdateParams {
         status: Some(TaskStatus::Deleted),
-        expected_version: Some(asked.version),
-        ..TaskUpdate::of(id)
+        expected_version: Some(form.version),
+        ..TaskUpdateParams::new(id)
     };
-    let done = op::update_task(&visit.polis, &visit.me, &request).await;
-    done.or_refuse(&visit)?;
+    let done = op::update_task(&context.request, &request).await;
+    done.or_page_error(&context)?;
     Ok(Redirect::to("/tasks").into_response())
 }

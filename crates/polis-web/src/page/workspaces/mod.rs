@@ -1,29 +1,69 @@
-//! Workspaces tab: the list of workspaces with their sizes, their files as a tree, the page of a file, and the commands
-//! that ran there.
+//! Workspaces tab: the list of workspaces with their sizes, their files as a tree, the page of a file, and
+//! the commands that ran there.
 
-mod commands;
-mod file;
-mod list;
-mod tree;
+mod command_log;
+mod file_page;
+mod file_tree;
+mod workspace_list;
 pub(crate) mod workspace_url;
 
-use std::sync::Arc;
+use polis_core::token::{AccessLevel, OperationArea};
 
-use axum::Router;
-use axum::routing::get;
+use crate::route_table::{RouteAccess, WebRoute};
 
-use crate::state::House;
+const READ_FILES: RouteAccess = RouteAccess::Scoped(&[(OperationArea::Files, AccessLevel::Read)]);
+const READ_COMMANDS: RouteAccess = RouteAccess::Scoped(&[
+    (OperationArea::Files, AccessLevel::Read),
+    (OperationArea::Commands, AccessLevel::Read),
+]);
 
-pub(crate) fn routes() -> Router<Arc<House>> {
-    Router::new()
-        .route("/workspaces", get(list::show))
-        .route("/workspaces/list", get(list::refresh))
-        .route("/workspaces/{id}", get(list::one))
-        .route("/workspaces/{id}/size", get(list::size))
-        .route("/workspaces/{id}/commands", get(commands::refresh))
-        .route("/workspaces/{id}/command", get(commands::show))
-        .route("/workspaces/{id}/tree", get(tree::refresh))
-        .route("/workspaces/{id}/files", get(tree::again))
-        .route("/workspaces/{id}/file/{*path}", get(file::show))
-        .route("/workspaces/{id}/raw/{*path}", get(file::download))
+pub(crate) fn workspace_routes() -> Vec<WebRoute> {
+    vec![
+        WebRoute::get("/workspaces", READ_FILES, workspace_list::show_workspaces),
+        WebRoute::get(
+            "/workspaces/list",
+            READ_FILES,
+            workspace_list::refresh_workspaces,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}",
+            READ_FILES,
+            workspace_list::show_workspace,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/size",
+            READ_FILES,
+            workspace_list::refresh_size,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/commands",
+            READ_COMMANDS,
+            command_log::refresh_command_log,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/command",
+            READ_COMMANDS,
+            command_log::show_command,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/tree",
+            READ_FILES,
+            file_tree::refresh_directory,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/files",
+            READ_FILES,
+            file_tree::refresh_file_tree,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/file/{*path}",
+            READ_FILES,
+            file_page::show_file,
+        ),
+        WebRoute::get(
+            "/workspaces/{id}/raw/{*path}",
+            READ_FILES,
+            file_page::download_file,
+        ),
+    ]
 }
