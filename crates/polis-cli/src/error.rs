@@ -1,20 +1,21 @@
-//! Error reporting of the command line: maps a refusal to an exit code, and prints its message and next step as text or
-//! JSON.
+//! Errors of the command line ([`CliError`]): their exit codes, and printing of message, details and next
+//! step as text or JSON. `usage_error` prints those of clap.
 
 use std::error::Error as _;
 use std::io;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use polis_core::{Code, Details, Kind, Refusal};
+use polis_core::json::to_json_text;
+use polis_core::{Refusal, RefusalDetails, RefusalKind};
+use polis_i18n::{Surface, UiLanguage, msg};
 use polis_ops::{OpError, PortError};
-use polis_view::labels;
 
-use crate::output::Output;
+use crate::output::{CliOutput, sanitize_lines};
+use crate::refusal_tables::{CommandRefusal, InstallRefusal, ProjectRefusal};
 
 /// Reason why a command ended without success.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CliError {
     /// Refused or failed, with code, message and next step.
     Op(OpError),
     /// The reader of stdout has closed the pipe; this is not an error.
@@ -23,40 +24,54 @@ pub(crate) enum Failure {
     Exit(u8),
 }
 
-impl Failure {
-    /// The result could not be written to stdout, whatever the command did before.
-    pub(crate) fn unheard(error: io::Error) -> Self {
+impl CliError {
+    /// Creates the error for a result that could not be written to stdout.
+    pub(crate) fn stdout_failed(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
         }
-        let failure = PortError::new(
-            Code::Internal,
-            "The answer could not be written to standard output; what was asked for has been done.",
-            "look with `polis log` before you repeat it",
-        );
-        Self::Op(failure.because(error).into())
+        let failure = PortError::from(CommandRefusal::OutputNotWritten);
+        Self::Op(failure.with_source(error).into())
     }
 }
 
-impl From<OpError> for Failure {
+impl From<OpError> for CliError {
     fn from(error: OpError) -> Self {
         Self::Op(error)
     }
 }
 
-impl From<Refusal> for Failure {
+impl From<Refusal> for CliError {
     fn from(refusal: Refusal) -> Self {
         Self::Op(refusal.into())
     }
 }
 
-impl From<PortError> for Failure {
+impl From<PortError> for CliError {
     fn from(error: PortError) -> Self {
         Self::Op(error.into())
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<ProjectRefusal> for CliError {
+    fn from(refusal: ProjectRefusal) -> Self {
+        Refusal::from(refusal).into()
+    }
+}
+
+impl From<CommandRefusal> for CliError {
+    fn from(refusal: CommandRefusal) -> Self {
+        Refusal::from(refusal).into()
+    }
+}
+
+impl From<InstallRefusal> for CliError {
+    fn from(refusal: InstallRefusal) -> Self {
+        Refusal::from(refusal).into()
+    }
+}
+
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
@@ -65,109 +80,76 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Creates a refusal of invalid command-line input.
-pub(crate) fn invalid(message: impl Into<String>, hint: impl Into<String>) -> Failure {
-    Refusal::new(Code::InvalidInput, message, hint).into()
-}
-
 /// Returns the exit code of a class of refusals. Exit codes are part of the public contract.
-pub(crate) fn exit_code(kind: Kind) -> u8 {
+pub(crate) fn exit_code(kind: RefusalKind) -> u8 {
     match kind {
-        Kind::Internal => 1,
-        Kind::Invalid => 2,
-        Kind::Forbidden => 3,
-        Kind::NotFound => 4,
-        Kind::Conflict => 5,
-        Kind::Busy => 6,
+        RefusalKind::Internal => 1,
+        RefusalKind::Invalid => 2,
+        RefusalKind::Forbidden => 3,
+        RefusalKind::NotFound => 4,
+        RefusalKind::Conflict => 5,
+        RefusalKind::Busy => 6,
     }
 }
 
 /// Prints the failure, as text or as a JSON document, and returns the exit code.
-pub(crate) fn report(failure: &Failure, out: &Output) -> ExitCode {
+pub(crate) fn report_error(failure: &CliError, out: &CliOutput) -> ExitCode {
     match failure {
-        Failure::BrokenPipe => ExitCode::SUCCESS,
-        Failure::Exit(code) => ExitCode::from(*code),
-        Failure::Op(error) => {
-            let mut document = error.document();
-            let message = labels::command_line_message(document.error.message);
-            document.error.message = &message;
+        CliError::BrokenPipe => ExitCode::SUCCESS,
+        CliError::Exit(code) => ExitCode::from(*code),
+        CliError::Op(error) => {
+            let document = error.error_document(Surface::Cli, out.lang());
             if out.is_json() {
-                let text = serde_json::to_string(&document).unwrap_or_default();
-                out.warn(&text);
+                let text = to_json_text(&document);
+                out.print_stderr(&text);
             } else {
-                out.warn(&format!(
-                    "Error: {}",
-                    crate::output::clean_lines(document.error.message)
-                ));
+                let message = sanitize_lines(&document.error.message);
+                out.print_stderr(&msg::cli_error_message(out.lang(), message));
                 if !document.error.hint.is_empty() {
-                    out.warn(&format!(
-                        "Hint: {}",
-                        crate::output::clean_lines(document.error.hint)
-                    ));
+                    let hint = sanitize_lines(&document.error.hint);
+                    out.print_stderr(&msg::cli_error_hint(out.lang(), hint));
                 }
             }
             if !out.is_json()
-                && let Some(text) = document.error.details.and_then(details_text)
+                && let Some(details) = document.error.details
+                && let Some(text) = render_details(details, out.lang())
             {
-                out.warn(crate::output::clean_lines(&text).trim_end());
+                out.print_stderr(sanitize_lines(&text).trim_end());
             }
-            warn_of_causes(error, out);
+            print_causes(error, out);
             ExitCode::from(exit_code(error.kind()))
         }
     }
 }
 
 /// Prints the causes of an internal failure if the operator asked for them with `--verbose`.
-pub(crate) fn warn_of_causes(error: &OpError, out: &Output) {
+pub(crate) fn print_causes(error: &OpError, out: &CliOutput) {
     let OpError::Failed(failed) = error else {
         return;
     };
     if out.is_verbose() && !out.is_json() {
         let mut cause = failed.source();
         while let Some(error) = cause {
-            out.warn(&format!("Cause: {error}"));
+            out.print_stderr(&msg::cli_error_cause(out.lang(), error));
             cause = error.source();
         }
     }
 }
 
 /// Returns the details printed after the error message: the concurrent change, or the outcome of a merge.
-fn details_text(details: &Details) -> Option<String> {
-    match details {
-        Details::Version {
+fn render_details(details: &RefusalDetails, lang: UiLanguage) -> Option<String> {
+    let (heading, text) = match details {
+        RefusalDetails::Version {
             merge: Some(merge), ..
-        } => Some(format!("The merge, with its conflicts marked:\n{merge}")),
-        Details::Version {
+        } => (msg::cli_error_merge_result(lang), merge),
+        RefusalDetails::Version {
             diff: Some(diff), ..
-        } => Some(format!("What changed since you read it:\n{diff}")),
-        Details::Version { .. }
-        | Details::Locked { .. }
-        | Details::Blocked { .. }
-        | Details::Hash { .. }
-        | Details::TimedOut { .. } => None,
-    }
-}
-
-/// Prints clap's output: help and version, or what is wrong with the arguments.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let asked = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-    );
-    let json = crate::cli::is_typed("--json");
-    if asked || !json {
-        let _ = error.print();
-        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-    }
-    let message = if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        "a command is missing".to_owned()
-    } else {
-        // The first paragraph is the error, the rest is usage.
-        let text = error.render().to_string();
-        let lines = text.lines().take_while(|line| !line.is_empty());
-        let said = lines.map(str::trim).collect::<Vec<_>>().join(" ");
-        said.trim_start_matches("error: ").to_owned()
+        } => (msg::cli_error_changes(lang), diff),
+        RefusalDetails::Version { .. }
+        | RefusalDetails::Locked { .. }
+        | RefusalDetails::Blocked { .. }
+        | RefusalDetails::Hash { .. }
+        | RefusalDetails::TimedOut { .. } => return None,
     };
-    let refusal = Refusal::new(Code::InvalidInput, message, "run the command with --help");
-    report(&refusal.into(), &Output::new(true, false))
+    Some(format!("{heading}\n{text}"))
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    polis_cli::run()
+    polis_cli::run_polis()
 }

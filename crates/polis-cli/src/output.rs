@@ -1,27 +1,47 @@
-//! Output of commands: JSON documents for programs, text and tables for people, warnings and progress on stderr.
+//! Output of commands: JSON documents for programs, text and tables for people, warnings and progress on
+//! stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-pub(crate) use polis_view::style::Style;
-use polis_view::style::paint_onto;
-pub(crate) use polis_view::terminal::{clean, clean_lines};
-pub(crate) use polis_view::width::cut;
+use polis_i18n::UiLanguage;
+pub(crate) use polis_view::display_width::truncate_to_width;
+pub(crate) use polis_view::style::TextStyle;
+use polis_view::style::push_ansi;
+pub(crate) use polis_view::terminal_sanitizer::{sanitize_line, sanitize_lines};
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::error::Failure;
+use crate::cli::GlobalArgs;
+use crate::error::CliError;
+use crate::person_language::PersonLanguage;
 
 /// Output settings of a command: JSON or text, colours, verbosity, terminal width.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct CliOutput {
     json: bool,
     colour: bool,
     verbose: bool,
+    /// Language of messages.
+    language: PersonLanguage,
     /// Width of the terminal, if stdout is one.
     width: Option<usize>,
 }
 
-impl Output {
+impl CliOutput {
+    /// Returns the language of messages.
+    pub(crate) fn lang(&self) -> UiLanguage {
+        self.language.get()
+    }
+
+    /// Creates the output of a command with these flags.
+    pub(crate) fn for_flags(globals: &GlobalArgs) -> Self {
+        Self {
+            language: globals.language.clone(),
+            ..Self::new(globals.json, globals.verbose)
+        }
+    }
+
+    /// Creates an English output.
     pub(crate) fn new(json: bool, verbose: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let terminal = !json && io::stdout().is_terminal();
@@ -32,6 +52,7 @@ impl Output {
             json,
             colour: !plain && terminal,
             verbose,
+            language: PersonLanguage::default(),
             width: size.map(|s| usize::from(s.ws_col)).filter(|w| *w > 0),
         }
     }
@@ -45,75 +66,75 @@ impl Output {
     }
 
     /// Prints a result: the JSON document for a program, or the text that `human` renders from it.
-    pub(crate) fn answer<T: Serialize>(
+    pub(crate) fn print_result<T: Serialize>(
         &self,
         value: &T,
         human: impl FnOnce(&T) -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CliError> {
         if self.json {
-            self.document(value)
+            self.print_json(value)
         } else {
-            self.text(&human(value))
+            self.print_text(&human(value))
         }
     }
 
     /// Prints one JSON document on its own line.
-    pub(crate) fn document<T: Serialize>(&self, value: &T) -> Result<(), Failure> {
+    pub(crate) fn print_json<T: Serialize>(&self, value: &T) -> Result<(), CliError> {
         let text = serde_json::to_string(value).map_err(io::Error::other)?;
-        self.line(&text)
+        self.print_line(&text)
     }
 
     /// Prints text for a person, with a line break at the end. Prints nothing for an empty text.
-    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_text(&self, text: &str) -> Result<(), CliError> {
         if text.is_empty() {
             return Ok(());
         }
-        self.line(text.trim_end_matches('\n'))
+        self.print_line(text.trim_end_matches('\n'))
     }
 
     /// Prints a line and flushes stdout.
-    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_line(&self, text: &str) -> Result<(), CliError> {
         let mut stdout = io::stdout().lock();
-        let written = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
-        written.map_err(Failure::unheard)
+        let result = writeln!(stdout, "{text}").and_then(|()| stdout.flush());
+        result.map_err(CliError::stdout_failed)
     }
 
     /// Prints text without a line break.
-    pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
-        let written = io::stdout().lock().write_all(text.as_bytes());
-        written.map_err(Failure::unheard)
+    pub(crate) fn print_raw(&self, text: &str) -> Result<(), CliError> {
+        let result = io::stdout().lock().write_all(text.as_bytes());
+        result.map_err(CliError::stdout_failed)
     }
 
     /// Prints bytes unchanged for a program. On a terminal, control characters are made harmless.
-    pub(crate) fn exact_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<(), CliError> {
         if io::stdout().is_terminal() {
-            return self.exact(&String::from_utf8_lossy(bytes));
+            return self.print_unchanged(&String::from_utf8_lossy(bytes));
         }
         let mut stdout = io::stdout().lock();
-        let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-        written.map_err(Failure::unheard)
+        let result = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        result.map_err(CliError::stdout_failed)
     }
 
     /// Prints text unchanged for a program. On a terminal, control characters are made harmless.
-    pub(crate) fn exact(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn print_unchanged(&self, text: &str) -> Result<(), CliError> {
         let terminal = io::stdout().is_terminal();
-        let written = if terminal {
-            let mut shown = clean_lines(text);
-            if !shown.is_empty() && !shown.ends_with('\n') {
-                shown.push('\n');
+        let result = if terminal {
+            let mut printable = sanitize_lines(text);
+            if !printable.is_empty() && !printable.ends_with('\n') {
+                printable.push('\n');
             }
-            self.raw(&shown)
+            self.print_raw(&printable)
         } else {
-            self.raw(text)
+            self.print_raw(text)
         };
-        written?;
-        io::stdout().flush().map_err(Failure::unheard)
+        result?;
+        io::stdout().flush().map_err(CliError::stdout_failed)
     }
 
     /// Prints an additional remark on stderr, for a person at a terminal only.
-    pub(crate) fn remark(&self, text: &str) {
+    pub(crate) fn print_remark(&self, text: &str) {
         if !self.json && io::stderr().is_terminal() {
-            self.warn(&self.paint(Style::Dim, text));
+            self.print_stderr(&self.paint(TextStyle::Dim, text));
         }
     }
 
@@ -128,49 +149,53 @@ impl Output {
     }
 
     /// Prints a line on stderr.
-    pub(crate) fn warn(&self, text: &str) {
+    pub(crate) fn print_stderr(&self, text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     /// Shows progress of long work: one line that is overwritten on a terminal, nothing otherwise.
-    pub(crate) fn progress(&self, what: &str, done: usize, of: usize) {
-        if self.json || !io::stderr().is_terminal() || of == 0 {
+    pub(crate) fn show_progress(&self, what: &str, done: usize, total: usize) {
+        if self.json || !io::stderr().is_terminal() || total == 0 {
             return;
         }
-        let end = if done >= of { "\r\x1b[K" } else { "" };
-        let _ = write!(io::stderr().lock(), "\r{what} {:3}%{end}", done * 100 / of);
+        let end = if done >= total { "\r\x1b[K" } else { "" };
+        let _ = write!(
+            io::stderr().lock(),
+            "\r{what} {:3}%{end}",
+            done * 100 / total
+        );
     }
 
     /// Colours a text, if output is coloured.
-    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+    pub(crate) fn paint(&self, style: TextStyle, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
         }
         let mut painted = String::new();
-        paint_onto(&mut painted, [style], text);
+        push_ansi(&mut painted, [style], text);
         painted
     }
 }
 
 /// A table with aligned columns; handles wide characters.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TextTable {
     pub(crate) fn new(heads: &[&str]) -> Self {
         Self {
             rows: vec![heads.iter().map(|&head| head.to_owned()).collect()],
         }
     }
 
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn push_row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows
-            .push(cells.into_iter().map(|cell| clean(&cell)).collect());
+            .push(cells.into_iter().map(|cell| sanitize_line(&cell)).collect());
     }
 
-    pub(crate) fn render(&self, out: &Output) -> String {
+    pub(crate) fn render(&self, out: &CliOutput) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             self.rows
@@ -183,7 +208,7 @@ impl Table {
         let widths: Vec<usize> = (0..columns).map(width).collect();
         // Only the last column is cut on a narrow terminal.
         let before: usize = widths.iter().rev().skip(1).map(|w| w + 2).sum();
-        let room = out
+        let last_width = out
             .width
             .map_or(usize::MAX, |all| all.saturating_sub(before).max(12));
         let mut text = String::new();
@@ -191,7 +216,7 @@ impl Table {
             let mut line = String::new();
             for (n, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 let cell = if n + 1 == columns {
-                    cut(cell, room)
+                    truncate_to_width(cell, last_width)
                 } else {
                     cell.clone()
                 };
@@ -202,7 +227,7 @@ impl Table {
             }
             let line = line.trim_end();
             text.push_str(&if n == 0 {
-                out.paint(Style::Bold, line)
+                out.paint(TextStyle::Bold, line)
             } else {
                 line.to_owned()
             });
@@ -217,19 +242,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_characters_line_up() {
-        let mut table = Table::new(&["ID", "主题", "ROLE"]);
-        table.row(["1".into(), "后端实现".into(), "backend-leader".into()]);
-        table.row(["20".into(), "ship it".into(), "-".into()]);
-        let text = table.render(&plain(None));
+    fn table_aligns_wide_characters() {
+        let mut table = TextTable::new(&["ID", "主题", "ROLE"]);
+        table.push_row(["1".into(), "后端实现".into(), "backend-leader".into()]);
+        table.push_row(["20".into(), "ship it".into(), "-".into()]);
+        let text = table.render(&plain_output(None));
         assert_eq!(
             text,
             "ID  主题      ROLE\n1   后端实现  backend-leader\n20  ship it   -\n"
         );
     }
 
-    fn plain(width: Option<usize>) -> Output {
-        Output {
+    fn plain_output(width: Option<usize>) -> CliOutput {
+        CliOutput {
+            language: PersonLanguage::default(),
             json: false,
             colour: false,
             verbose: false,
@@ -238,11 +264,11 @@ mod tests {
     }
 
     #[test]
-    fn the_last_column_gives_way_to_a_narrow_terminal() {
-        let mut table = Table::new(&["ID", "SUBJECT"]);
-        table.row(["1".into(), "后端实现后端实现后端实现".into()]);
+    fn table_truncates_last_column_on_narrow_terminal() {
+        let mut table = TextTable::new(&["ID", "SUBJECT"]);
+        table.push_row(["1".into(), "后端实现后端实现后端实现".into()]);
         assert_eq!(
-            table.render(&plain(Some(16))),
+            table.render(&plain_output(Some(16))),
             "ID  SUBJECT\n1   后端实现后…\n"
         );
     }

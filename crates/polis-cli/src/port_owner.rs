@@ -1,28 +1,29 @@
-//! Finds the process that listens on a TCP address or a Unix socket of this machine, for the error message when the
-//! address is already in use.
+//! Finds the process that listens on a TCP address or a Unix socket of this machine, for the error message
+//! when the address is already in use.
 //!
-//! Reads `/proc`: processes of other users and systems without it are not found.
+//! For TCP it searches `/proc`, where it does not find processes of other users. For a Unix socket it
+//! connects and asks the kernel for the peer (`SO_PEERCRED`).
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 /// State code of a listening socket in `/proc/net/tcp`.
-const LISTEN: &str = "0A";
+const TCP_LISTEN_STATE: &str = "0A";
 
 /// A process that listens on an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PortOwner {
-    /// The name of its program.
+    /// Name of the program.
     pub(crate) program: String,
-    /// Its process id.
+    /// Process id (PID).
     pub(crate) pid: u32,
 }
 
 impl PortOwner {
     /// Returns the process that listens on an address, or on all addresses at its port.
     pub(crate) fn find(address: SocketAddr) -> Option<Self> {
-        Self::of_sockets(&listening_inodes(address))
+        Self::find_by_inodes(&listening_inodes(address))
     }
 
     /// Returns the process that listens on a Unix socket.
@@ -31,12 +32,12 @@ impl PortOwner {
         let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
         let pid = u32::try_from(peer.pid.as_raw_pid()).ok()?;
         Some(Self {
-            program: program_of(pid),
+            program: program_name(pid),
             pid,
         })
     }
 
-    fn of_sockets(inodes: &[String]) -> Option<Self> {
+    fn find_by_inodes(inodes: &[String]) -> Option<Self> {
         if inodes.is_empty() {
             return None;
         }
@@ -45,7 +46,7 @@ impl PortOwner {
             .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
             .find(|pid| holds_socket(*pid, inodes))
             .map(|pid| Self {
-                program: program_of(pid),
+                program: program_name(pid),
                 pid,
             })
     }
@@ -63,7 +64,8 @@ fn listening_inodes(address: SocketAddr) -> Vec<String> {
             else {
                 continue;
             };
-            let Some(found) = parse_address(local).filter(|_| *state == LISTEN) else {
+            let Some(found) = parse_proc_address(local).filter(|_| *state == TCP_LISTEN_STATE)
+            else {
                 continue;
             };
             let same = found.ip() == address.ip() || found.ip().is_unspecified();
@@ -76,7 +78,7 @@ fn listening_inodes(address: SocketAddr) -> Vec<String> {
 }
 
 /// Parses an address as the kernel writes it: hexadecimal, each 32-bit word in the byte order of the machine.
-fn parse_address(text: &str) -> Option<SocketAddr> {
+fn parse_proc_address(text: &str) -> Option<SocketAddr> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
     let word = |at: usize| {
@@ -107,11 +109,11 @@ fn holds_socket(pid: u32, inodes: &[String]) -> bool {
         let inode = target
             .to_str()
             .and_then(|text| text.strip_prefix("socket:[")?.strip_suffix(']'));
-        inode.is_some_and(|inode| inodes.iter().any(|one| one == inode))
+        inode.is_some_and(|inode| inodes.iter().any(|candidate| candidate == inode))
     })
 }
 
-fn program_of(pid: u32) -> String {
+fn program_name(pid: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     name.trim().to_owned()
 }
@@ -122,9 +124,9 @@ mod tests {
 
     use super::*;
 
-    /// Waits until there is no owner: a process that another test is starting holds a copy of the socket between fork
-    /// and exec.
-    fn until_free(find: impl Fn() -> Option<PortOwner>) {
+    /// Waits until there is no owner: a process that another test is starting holds a copy of the socket
+    /// between fork and exec.
+    fn wait_until_unowned(find: impl Fn() -> Option<PortOwner>) {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while let Some(owner) = find() {
             assert!(std::time::Instant::now() < deadline, "{owner:?}");
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn own_process_is_found_by_its_port_and_a_free_port_has_no_owner() {
+    fn listening_process_is_found_by_port() {
         for bind in ["127.0.0.1:0", "0.0.0.0:0", "[::1]:0"] {
             let Ok(listener) = TcpListener::bind(bind) else {
                 continue;
@@ -146,31 +148,31 @@ mod tests {
             assert_eq!(owner.pid, std::process::id(), "{bind}");
             assert!(!owner.program.is_empty());
             drop(listener);
-            until_free(|| PortOwner::find(address));
+            wait_until_unowned(|| PortOwner::find(address));
         }
     }
 
     #[test]
-    fn own_process_is_found_by_its_unix_socket() {
+    fn listening_process_is_found_by_unix_socket() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a socket");
         assert_eq!(PortOwner::find_unix(&path), None);
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert_eq!(PortOwner::find_unix(&path).unwrap().pid, std::process::id());
         drop(listener);
-        until_free(|| PortOwner::find_unix(&path));
+        wait_until_unowned(|| PortOwner::find_unix(&path));
     }
 
     #[test]
-    fn addresses_are_read_as_the_kernel_writes_them() {
+    fn proc_net_addresses_are_parsed() {
         let loopback = u32::from_ne_bytes([127, 0, 0, 1]);
         let text = format!("{loopback:08X}:1E1B");
         assert_eq!(
-            parse_address(&text),
+            parse_proc_address(&text),
             Some("127.0.0.1:7707".parse().unwrap())
         );
         for odd in ["", ":", "0100007F", "0100007F:zz", "01:1E1B", "é:1"] {
-            assert_eq!(parse_address(odd), None, "{odd}");
+            assert_eq!(parse_proc_address(odd), None, "{odd}");
         }
     }
 }

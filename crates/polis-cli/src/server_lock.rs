@@ -1,5 +1,5 @@
-//! Server lock file: records the address of the server that runs for a project. The server holds the file locked as
-//! long as it runs.
+//! Server lock file: records the address of the server that runs for a project. The server holds the file
+//! locked as long as it runs.
 //!
 //! The lock is the kernel's (`flock`), so a killed server leaves no stale lock behind.
 
@@ -9,23 +9,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Name of the lock file in the data directory.
-const FILE: &str = "serve.url";
+const LOCK_FILE: &str = "serve.url";
 /// Number of attempts to lock or read the file, and the pause between them.
-const TRIES: (u32, Duration) = (20, Duration::from_millis(10));
+const LOCK_RETRY: (u32, Duration) = (20, Duration::from_millis(10));
 
 /// A held server lock file. Dropping it empties and unlocks the file.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct ServerLock {
     file: File,
     path: PathBuf,
 }
 
-impl Running {
-    /// Creates and locks the file. Returns `None` if another server holds the lock or the directory cannot be written;
-    /// the server runs without the file then.
-    pub(crate) async fn announce(workspace: &Path, url: &str) -> Option<Self> {
-        page(url)?;
-        let path = workspace.join(FILE);
+impl ServerLock {
+    /// Creates and locks the file. Returns `None` if no browser can reach the server (a Unix socket), if
+    /// another server holds the lock, or if the directory cannot be written; the server runs without the file
+    /// then.
+    pub(crate) async fn acquire(data_dir: &Path, url: &str) -> Option<Self> {
+        browser_url(url)?;
+        let path = data_dir.join(LOCK_FILE);
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -33,11 +34,11 @@ impl Running {
             .write(true)
             .open(&path)
             .ok()?;
-        let mut left = TRIES.0;
+        let mut left = LOCK_RETRY.0;
         // A process that reads the address holds a shared lock for a moment.
         while file.try_lock().is_err() {
             left = left.checked_sub(1)?;
-            tokio::time::sleep(TRIES.1).await;
+            tokio::time::sleep(LOCK_RETRY.1).await;
         }
         file.set_len(0).ok()?;
         file.write_all(url.as_bytes()).ok()?;
@@ -45,20 +46,20 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for ServerLock {
     fn drop(&mut self) {
-        // Emptied while the lock is still held. Removing the file after unlocking could remove the file of a new
-        // server.
+        // Emptied while the lock is still held. Removing the file after unlocking could remove the file of a
+        // new server.
         let _ = self.file.set_len(0);
         let _ = self.file.unlock();
-        tracing::debug!(path = %self.path.display(), "the server's mark is gone");
+        tracing::debug!(path = %self.path.display(), "server lock file released");
     }
 }
 
-/// Returns the address of the server that runs for a project.
-pub(crate) async fn find(workspace: &Path) -> Option<String> {
-    for _ in 0..TRIES.0 {
-        let mut file = File::open(workspace.join(FILE)).ok()?;
+/// Returns the address of the server that runs for a project; `None` if none holds the lock.
+pub(crate) async fn find_running_server(data_dir: &Path) -> Option<String> {
+    for _ in 0..LOCK_RETRY.0 {
+        let mut file = File::open(data_dir.join(LOCK_FILE)).ok()?;
         match file.try_lock_shared() {
             Err(TryLockError::WouldBlock) => {}
             Ok(()) | Err(TryLockError::Error(_)) => return None,
@@ -69,13 +70,13 @@ pub(crate) async fn find(workspace: &Path) -> Option<String> {
             return Some(url);
         }
         // The lock is held, but the address is not written yet.
-        tokio::time::sleep(TRIES.1).await;
+        tokio::time::sleep(LOCK_RETRY.1).await;
     }
     None
 }
 
 /// Returns the address a browser opens; `None` for a server that no browser can reach (a Unix socket).
-pub(crate) fn page(url: &str) -> Option<String> {
+pub(crate) fn browser_url(url: &str) -> Option<String> {
     if !url.starts_with("http") {
         return None;
     }
@@ -89,31 +90,34 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_server_is_found_while_it_runs() {
+    async fn server_is_found_only_while_lock_is_held() {
         let directory = tempfile::tempdir().unwrap();
-        let here = directory.path();
-        assert_eq!(find(here).await, None);
+        let data_dir = directory.path();
+        assert_eq!(find_running_server(data_dir).await, None);
         let url = "http://127.0.0.1:7707";
-        let running = Running::announce(here, url).await.unwrap();
-        assert_eq!(find(here).await.as_deref(), Some(url));
+        let running = ServerLock::acquire(data_dir, url).await.unwrap();
+        assert_eq!(find_running_server(data_dir).await.as_deref(), Some(url));
         assert!(
-            Running::announce(here, "http://127.0.0.1:1")
+            ServerLock::acquire(data_dir, "http://127.0.0.1:1")
                 .await
                 .is_none()
         );
-        assert_eq!(find(here).await.as_deref(), Some(url));
+        assert_eq!(find_running_server(data_dir).await.as_deref(), Some(url));
         drop(running);
-        assert_eq!(find(here).await, None);
-        assert!(Running::announce(here, url).await.is_some());
+        assert_eq!(find_running_server(data_dir).await, None);
+        assert!(ServerLock::acquire(data_dir, url).await.is_some());
     }
 
     #[test]
-    fn a_browser_is_sent_home() {
+    fn browser_url_replaces_unspecified_address() {
         assert_eq!(
-            page("http://0.0.0.0:7707").unwrap(),
+            browser_url("http://0.0.0.0:7707").unwrap(),
             "http://127.0.0.1:7707"
         );
-        assert_eq!(page("https://[::]:7707").unwrap(), "https://[::1]:7707");
-        assert_eq!(page("unix:/tmp/x"), None);
+        assert_eq!(
+            browser_url("https://[::]:7707").unwrap(),
+            "https://[::1]:7707"
+        );
+        assert_eq!(browser_url("unix:/tmp/x"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Entry point of the `blackboard` program: `polis blackboard` under the name that the source documents use.
+//! Entry point of the `blackboard` program: the command `polis blackboard` as a program of its own.
 
 use std::process::ExitCode;
 

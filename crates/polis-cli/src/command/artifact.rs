@@ -1,89 +1,86 @@
 //! `polis artifact`: stores artifacts and prints them by reference, for handover between agents.
 
 use clap::{Args, Subcommand};
-use polis_core::Raw;
-use polis_core::artifact::PutArtifact;
-use polis_ops::op::{self, GetArtifact};
+use polis_core::RawJson;
+use polis_core::artifact::PutArtifactParams;
+use polis_ops::op::{self, GetArtifactParams};
 
-use super::content::Content;
-use crate::context::Context;
-use crate::error::{Failure, invalid};
-use crate::output::Output;
+use super::content::ContentArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// What agents hand over by reference.
+/// Store artifacts and get them by reference.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Artifact {
-    /// Keep something, and get a reference to it
-    Put(Put),
-    /// Print what a reference stands for
+pub(crate) enum ArtifactCommand {
+    /// Store an artifact and print its reference
+    Put(ArtifactPutArgs),
+    /// Print an artifact
     Get {
-        /// What `artifact put` answered
+        /// Reference printed by `artifact put`
         #[arg(value_name = "REF")]
         reference: String,
     },
 }
 
-/// Keep something.
+/// Store an artifact.
 #[derive(Debug, Args)]
-pub(crate) struct Put {
-    /// What it is, such as spec, code or report
+pub(crate) struct ArtifactPutArgs {
+    /// Artifact type, such as spec, code or report
     #[arg(long = "type", value_name = "TYPE")]
     kind: String,
     #[command(flatten)]
-    content: Content,
+    content: ContentArgs,
     /// The content is JSON, not text
     #[arg(long)]
     as_json: bool,
-    /// A JSON object to be kept beside it
+    /// Metadata to store with it, a JSON object
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
 }
 
-impl Artifact {
-    pub(crate) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let (polis, by) = (&context.polis, &context.agent);
+impl ArtifactCommand {
+    pub(crate) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let (app, caller) = (&context.app, &context.agent);
         match self {
             Self::Put(put) => {
-                let kept = context.run(op::put_artifact(polis, by, &put.params()?))?;
-                out.answer(&kept, |kept| kept.reference.clone())
+                let stored = context
+                    .block_on(op::put_artifact(&app.request(caller), &put.into_params()?))?;
+                out.print_result(&stored, |stored| stored.reference.clone())
             }
             Self::Get { reference } => {
-                let params = GetArtifact {
+                let params = GetArtifactParams {
                     reference,
-                    ..GetArtifact::default()
+                    ..GetArtifactParams::default()
                 };
-                let found = context.run(op::get_artifact(polis, by, &params))?;
-                out.answer(&found, |found| {
+                let found = context.block_on(op::get_artifact(&app.request(caller), &params))?;
+                out.print_result(&found, |found| {
                     let content = &found.artifact.content;
-                    let text = content.to::<String>();
-                    text.unwrap_or_else(|| content.text().to_owned())
+                    let text = content.parse_as::<String>();
+                    text.unwrap_or_else(|| content.as_str().to_owned())
                 })
             }
         }
     }
 }
 
-impl Put {
-    fn params(self) -> Result<PutArtifact, Failure> {
-        let text = self.content.text()?;
-        let not_json = |why| {
-            invalid(
-                format!("This is not JSON: {why}."),
-                "check the JSON you gave",
-            )
-        };
-        Ok(PutArtifact {
+impl ArtifactPutArgs {
+    fn into_params(self) -> Result<PutArtifactParams, CliError> {
+        let text = self.content.read_text()?;
+        let not_json = |error: String| CliError::from(CommandRefusal::InvalidJson { error });
+        Ok(PutArtifactParams {
             artifact_type: self.kind,
             content: if self.as_json {
-                Raw::parse(&text)
+                RawJson::parse(&text)
             } else {
-                Raw::of(&text)
+                RawJson::from_value(&text)
             }
             .map_err(not_json)?,
             meta: self
                 .meta
                 .as_deref()
-                .map(Raw::parse)
+                .map(RawJson::parse)
                 .transpose()
                 .map_err(not_json)?,
         })

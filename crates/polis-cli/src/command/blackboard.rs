@@ -1,81 +1,92 @@
-//! `polis blackboard`, and the program `blackboard`: reads and writes shared files by path.
+//! `polis blackboard`, and the program `blackboard`: reads, writes and lists shared files by path.
 //!
-//! Error messages begin with the status that the source document assigns to them: `404 NOT_FOUND: ...`.
+//! The blackboard is the one named by `--root` or `CLAWOS_HOME`, else that of the project, else
+//! `~/clawos/blackboard` if it exists. In text mode, error messages begin with an HTTP-like status:
+//! `404 NOT_FOUND: ...`.
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
 use clap::{Args, Subcommand, ValueEnum};
-use polis_core::{Code, Kind, Refusal};
+use polis_core::{Refusal, RefusalCode, RefusalKind};
+use polis_i18n::{Surface, UiLanguage, msg};
 use polis_ops::OpError;
-use polis_ops::op::{self, BlackboardRead, BlackboardWrite, BoardEntry, ListBoards, WriteMode};
+use polis_ops::op::{
+    self, BlackboardReadParams, BlackboardWriteMode, BlackboardWriteParams, BoardEntry,
+    ListBoardsParams,
+};
 use serde::Serialize;
 
-use super::content::Content;
-use crate::cli::{Globals, is_typed};
-use crate::context::{Context, WORKSPACE, workspace_of};
-use crate::error::{Failure, exit_code, warn_of_causes};
-use crate::output::{Output, clean_lines};
+use super::content::ContentArgs;
+use crate::cli::{GlobalArgs, is_flag_typed};
+use crate::context::{CommandContext, DATA_DIR_NAME, data_dir_of};
+use crate::error::{CliError, exit_code, print_causes};
+use crate::output::{CliOutput, sanitize_lines};
+use crate::refusal_tables::ProjectRefusal;
 
-/// Read and write shared files by path, such as tasks/123/status.md.
+/// Read and write blackboard files by path, such as tasks/123/status.md.
 #[derive(Debug, Args)]
-pub(crate) struct Blackboard {
-    /// The directory that has the blackboard in `blackboard/`; default: this project's .agent-workspace, or ~/clawos
-    /// outside of any project if it has one
+pub(crate) struct BlackboardArgs {
+    /// Directory that contains `blackboard/`; default: this project's .agent-workspace, or ~/clawos outside a
+    /// project, if ~/clawos/blackboard exists
     #[arg(long, global = true, env = "CLAWOS_HOME", value_name = "DIR", hide_env_values = true,
           value_parser = OsStringValueParser::new().map(PathBuf::from))]
     root: Option<PathBuf>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: BlackboardCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Verb {
+enum BlackboardCommand {
     /// Print a file
-    Read(Read),
-    /// Write a file; the version before it stays in PATH.bak
-    Write(Write),
-    /// List the files there are
+    Read(BlackboardReadArgs),
+    /// Write a file; the previous version is kept in PATH.bak
+    Write(BlackboardWriteArgs),
+    /// List the files
     List,
 }
 
 #[derive(Debug, Args)]
-struct Read {
-    /// The file, relative to the blackboard
+struct BlackboardReadArgs {
+    /// File, relative to the blackboard
     path: String,
 }
 
 #[derive(Debug, Args)]
-struct Write {
-    /// The file, relative to the blackboard
+struct BlackboardWriteArgs {
+    /// File, relative to the blackboard
     path: String,
-    /// Replace it, or add to its end on a line of its own
+    /// Replace the file, or append to it on a new line
     #[arg(long)]
-    mode: Mode,
+    mode: BlackboardModeArg,
     #[command(flatten)]
-    content: Content,
+    content: ContentArgs,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Mode {
+enum BlackboardModeArg {
     Overwrite,
     Append,
 }
 
-impl Blackboard {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl BlackboardArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         // A project named on the command line (`--dir`) wins over a root named in the environment.
-        let elsewhere = is_typed("--dir") && !is_typed("--root");
+        let has_directory = is_flag_typed("--dir") && !is_flag_typed("--root");
         let root = self
             .root
-            .filter(|root| !root.as_os_str().is_empty() && !elsewhere);
-        let done = open(globals, root.as_deref().map(Root::of), &self.verb)
-            .and_then(|context| self.verb.run(&context, out));
-        match done {
-            Err(Failure::Op(error)) if !out.is_json() => {
-                out.warn(&status_line(&error));
-                warn_of_causes(&error, out);
-                Err(Failure::Exit(exit_code(error.kind())))
+            .filter(|root| !root.as_os_str().is_empty() && !has_directory);
+        let result = open_context(
+            globals,
+            root.as_deref().map(BlackboardRoot::from_path),
+            &self.verb,
+        )
+        .and_then(|context| self.verb.run(&context, out));
+        match result {
+            Err(CliError::Op(error)) if !out.is_json() => {
+                out.print_stderr(&render_status_line(&error, out.lang()));
+                print_causes(&error, out);
+                Err(CliError::Exit(exit_code(error.kind())))
             }
             other => other,
         }
@@ -83,141 +94,145 @@ impl Blackboard {
 }
 
 /// Opens the blackboard of the project, or the one that is named. A read never creates a blackboard.
-fn open(globals: &Globals, root: Option<Root>, verb: &Verb) -> Result<Context, Failure> {
+fn open_context(
+    globals: &GlobalArgs,
+    root: Option<BlackboardRoot>,
+    verb: &BlackboardCommand,
+) -> Result<CommandContext, CliError> {
     let Some(root) = root else {
-        let failure = match Context::open(globals) {
-            Err(Failure::Op(error)) if error.code() == Code::NotInitialized => error,
+        let failure = match CommandContext::open(globals) {
+            Err(CliError::Op(error)) if error.code() == RefusalCode::NotInitialized => error,
             opened => return opened,
         };
         // A caller that names a project or a store means that one, not the blackboard in the home directory.
         let is_unnamed = globals.dir.is_none() && globals.store.is_none();
-        if let Some(home) = Root::in_home_directory().filter(|_| is_unnamed) {
-            return Context::open_blackboard(globals, &home);
+        if let Some(home) = BlackboardRoot::find_in_home().filter(|_| is_unnamed) {
+            return CommandContext::open_blackboard(globals, &home);
         }
-        return Err(Refusal::new(
-            Code::NotInitialized,
-            failure.document().error.message,
-            "run `polis init` in your project, name its directory with --dir, or name a blackboard outside of \
-             a project with --root or CLAWOS_HOME; ~/clawos/blackboard is used if it exists",
-        )
+        return Err(Refusal::from(ProjectRefusal::NoProjectOrBlackboard {
+            problem: failure.reason().clone(),
+        })
         .into());
     };
-    if !root.exists() && !matches!(verb, Verb::Write(_)) {
-        return Err(Refusal::new(
-            Code::FileNotFound,
-            "There is no blackboard in that directory.",
-            "check --root and CLAWOS_HOME; the first write begins one",
-        )
-        .into());
+    if !root.exists() && !matches!(verb, BlackboardCommand::Write(_)) {
+        return Err(Refusal::from(ProjectRefusal::NoBlackboard).into());
     }
-    Context::open_blackboard(globals, &root)
+    CommandContext::open_blackboard(globals, &root)
 }
 
-/// Location of a blackboard outside a project.
+/// Location of a blackboard given by its path: outside a project, or in a project's data directory.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub(crate) struct BlackboardRoot {
     /// The directory that contains `blackboard/`.
-    pub(crate) home: PathBuf,
+    pub(crate) parent_dir: PathBuf,
 }
 
-impl Root {
+impl BlackboardRoot {
     /// Creates the location from a path: `~/clawos` and `~/clawos/blackboard` both name the latter.
-    fn of(root: &Path) -> Self {
+    fn from_path(root: &Path) -> Self {
         let is_files = root.file_name().is_some_and(|name| name == "blackboard");
         let home = root.parent().filter(|_| is_files).unwrap_or(root);
         Self {
-            home: home.to_owned(),
+            parent_dir: home.to_owned(),
         }
     }
 
-    /// Returns the blackboard at `~/clawos/blackboard`, the location that the source document of the blackboard
-    /// specifies, if it exists.
-    fn in_home_directory() -> Option<Self> {
+    /// Returns the blackboard at its traditional location `~/clawos/blackboard`, if it exists.
+    fn find_in_home() -> Option<Self> {
         let home = std::env::var_os("HOME").map(PathBuf::from)?;
         let home = home.is_absolute().then(|| home.join("clawos"))?;
-        home.join("blackboard").is_dir().then_some(Self { home })
+        home.join("blackboard")
+            .is_dir()
+            .then_some(Self { parent_dir: home })
     }
 
     /// Returns whether this is the blackboard of a project, named by its data directory.
-    pub(crate) fn is_workspace(&self) -> bool {
-        self.home.file_name().is_some_and(|name| name == WORKSPACE)
+    pub(crate) fn is_project_data(&self) -> bool {
+        self.parent_dir
+            .file_name()
+            .is_some_and(|name| name == DATA_DIR_NAME)
     }
 
     /// Returns whether the blackboard exists.
     fn exists(&self) -> bool {
-        workspace_of(&self.home).is_dir() || self.home.join("blackboard").is_dir()
+        data_dir_of(&self.parent_dir).is_dir() || self.parent_dir.join("blackboard").is_dir()
     }
 }
 
-/// Formats a failure as the source document words it: a status first.
-fn status_line(error: &OpError) -> String {
+/// Formats a failure as a line that begins with its status.
+fn render_status_line(error: &OpError, lang: UiLanguage) -> String {
     let status = match error.code() {
-        Code::FileNotFound => "404 NOT_FOUND",
-        Code::BoardLocked => "423 LOCKED",
-        Code::NotAFile => "403 FORBIDDEN",
-        Code::BoardTooLarge => "413 TOO_LARGE",
+        RefusalCode::FileNotFound => "404 NOT_FOUND",
+        RefusalCode::BoardLocked => "423 LOCKED",
+        RefusalCode::NotAFile => "403 FORBIDDEN",
+        RefusalCode::BoardTooLarge => "413 TOO_LARGE",
         _ => match error.kind() {
-            Kind::Invalid => "400 BAD_REQUEST",
-            Kind::Forbidden => "403 FORBIDDEN",
-            Kind::NotFound => "404 NOT_FOUND",
-            Kind::Conflict => "409 CONFLICT",
-            Kind::Busy => "423 LOCKED",
-            Kind::Internal => "500 INTERNAL",
+            RefusalKind::Invalid => "400 BAD_REQUEST",
+            RefusalKind::Forbidden => "403 FORBIDDEN",
+            RefusalKind::NotFound => "404 NOT_FOUND",
+            RefusalKind::Conflict => "409 CONFLICT",
+            RefusalKind::Busy => "423 LOCKED",
+            RefusalKind::Internal => "500 INTERNAL",
         },
     };
-    let document = error.document();
-    let mut text = format!("{status}: {}", clean_lines(document.error.message));
-    if !document.error.hint.is_empty() {
-        text.push_str(&format!("\nHint: {}", clean_lines(document.error.hint)));
+    let rendered = error.render(Surface::Cli, lang);
+    let mut text = format!("{status}: {}", sanitize_lines(&rendered.message));
+    if !rendered.hint.is_empty() {
+        let hint = msg::cli_error_hint(lang, sanitize_lines(&rendered.hint));
+        text.push_str(&format!("\n{hint}"));
     }
     text
 }
 
 #[derive(Debug, Serialize)]
-struct Files {
+struct BlackboardFileList {
     files: Vec<BoardEntry>,
 }
 
-impl Verb {
-    fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let (polis, agent) = (&context.polis, &context.agent);
+impl BlackboardCommand {
+    fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let (app, agent) = (&context.app, &context.agent);
         match self {
             Self::Read(args) => {
-                let params = BlackboardRead {
+                let params = BlackboardReadParams {
                     path: args.path,
-                    ..BlackboardRead::default()
+                    ..BlackboardReadParams::default()
                 };
-                let file = context.run(op::read_blackboard(polis, agent, &params))?;
+                let file = context.block_on(op::read_blackboard(&app.request(agent), &params))?;
                 if out.is_json() {
-                    return out.document(&file);
+                    return out.print_json(&file);
                 }
-                out.exact(&file.content)
+                out.print_unchanged(&file.content)
             }
             Self::Write(args) => {
-                let params = BlackboardWrite {
+                let params = BlackboardWriteParams {
                     path: args.path,
-                    content: args.content.text()?,
+                    content: args.content.read_text()?,
                     mode: match args.mode {
-                        Mode::Overwrite => WriteMode::Overwrite,
-                        Mode::Append => WriteMode::Append,
+                        BlackboardModeArg::Overwrite => BlackboardWriteMode::Overwrite,
+                        BlackboardModeArg::Append => BlackboardWriteMode::Append,
                     },
                 };
-                let written = context.run(op::write_blackboard(polis, agent, &params))?;
-                out.answer(&written, |w| {
-                    format!("{} is at version {}", w.path, w.version)
+                let written =
+                    context.block_on(op::write_blackboard(&app.request(agent), &params))?;
+                out.print_result(&written, |w| {
+                    msg::cli_board_at_version(out.lang(), &w.path, w.version)
                 })
             }
             Self::List => {
-                let list = context.run(op::list_boards(polis, agent, &ListBoards::default()))?;
+                let list = context.block_on(op::list_boards(
+                    &app.request(agent),
+                    &ListBoardsParams::default(),
+                ))?;
                 let of_files = list.boards.into_iter().filter_map(|mut entry| {
                     let path = entry.board.strip_prefix("blackboard/")?.to_owned();
                     entry.board = path;
                     Some(entry)
                 });
-                let files = Files {
+                let files = BlackboardFileList {
                     files: of_files.collect(),
                 };
-                out.answer(&files, |all| {
+                out.print_result(&files, |all| {
                     let lines = all.files.iter().map(|f| format!("{}\n", f.board));
                     lines.collect()
                 })

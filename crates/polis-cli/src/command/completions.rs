@@ -4,49 +4,47 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap_complete::Shell;
+use polis_i18n::msg;
 
 use crate::command_tree;
-use crate::error::{Failure, invalid};
-use crate::output::Output;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// Print shell completions, for example `polis completions bash > ~/.local/share/bash-completion/completions/polis`.
+/// Print shell completions, for example `polis completions bash >
+/// ~/.local/share/bash-completion/completions/polis`.
 #[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// For which shell
+pub(crate) struct CompletionsArgs {
+    /// Shell
     shell: Shell,
 }
 
 /// Write a man page for each command into a directory.
 #[derive(Debug, Args)]
-pub(crate) struct Man {
-    /// The directory, such as ~/.local/share/man/man1
+pub(crate) struct ManPagesArgs {
+    /// Directory, such as ~/.local/share/man/man1
     directory: PathBuf,
 }
 
-impl Completions {
-    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+impl CompletionsArgs {
+    pub(crate) fn run(self, out: &CliOutput) -> Result<(), CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command_tree(), "polis", &mut script);
         let script = String::from_utf8_lossy(&script);
         if out.is_json() {
-            return out.document(&serde_json::json!({ "script": script }));
+            return out.print_json(&serde_json::json!({ "script": script }));
         }
-        out.raw(&script)
+        out.print_raw(&script)
     }
 }
 
-impl Man {
-    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
+impl ManPagesArgs {
+    pub(crate) fn run(self, out: &CliOutput) -> Result<(), CliError> {
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(command_tree(), &self.directory))
-            .map_err(|_| {
-                invalid(
-                    "The man pages cannot be written there.",
-                    "name a directory that you may write to",
-                )
-            })?;
-        out.answer(&serde_json::json!({ "written": true }), |_| {
-            "Man pages written.".to_owned()
+            .map_err(|_| CliError::from(CommandRefusal::ManPagesNotWritten))?;
+        out.print_result(&serde_json::json!({ "written": true }), |_| {
+            msg::cli_project_man_pages_written(out.lang()).to_owned()
         })
     }
 }

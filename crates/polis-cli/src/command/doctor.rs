@@ -1,280 +1,324 @@
-//! `polis doctor`: checks the installation, the configuration, the store, the boards and the sandbox.
+//! `polis doctor`: checks the installation, the configuration, the store, the boards and the sandbox, and
+//! exits with 1 if a check fails. `--fix` repairs the project's `.gitignore`.
 
 use std::path::Path;
 
 use clap::Args;
 use polis_core::AgentId;
-use polis_ops::op::{self, ListBoards};
+use polis_core::workspace::command_policy::SandboxTier;
+use polis_i18n::{Surface, UiLanguage, msg};
+use polis_ops::op::{self, ListBoardsParams};
 use polis_ops::port::SandboxReport;
 use polis_store::EmbeddedStore;
-use polis_store::embedded::Use;
+use polis_store::embedded::StoreMode;
+use polis_view::display_width::pad_to_width;
 use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
 
 use super::init;
-use crate::cli::Globals;
+use crate::cli::GlobalArgs;
 use crate::config::Config;
-use crate::context::{Context, Place, Target};
-use crate::error::Failure;
-use crate::output::{Output, Style, clean};
+use crate::context::{CommandContext, ProjectLocation, StoreTarget};
+use crate::error::CliError;
+use crate::output::{CliOutput, TextStyle, sanitize_line};
+use crate::refusal_tables::ProjectRefusal;
+
+/// Width of the names of checks, in columns.
+const NAME_COLUMNS: usize = 14;
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct DoctorReport {
     ok: bool,
     version: &'static str,
-    checks: Vec<Check>,
+    checks: Vec<DoctorCheck>,
     /// Confinement available for commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     sandbox: Option<SandboxReport>,
 }
 
 #[derive(Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
     ok: bool,
     detail: String,
 }
 
-/// Check the installation and the store, and say what to do about what is wrong.
+/// Check the installation, the configuration and the store, and print how to fix each problem.
 #[derive(Debug, Args)]
-pub(crate) struct Doctor {
-    /// Repair what can be repaired without losing anything: keep the data of the project out of git
+pub(crate) struct DoctorArgs {
+    /// Repair what can be repaired without losing data: make git ignore the data directory
     #[arg(long)]
     fix: bool,
 }
 
-impl Doctor {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        check(globals, self.fix, out)
+impl DoctorArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        run_checks(globals, self.fix, out)
     }
 }
 
 /// Runs all checks and prints the report.
-fn check(globals: &Globals, fix: bool, out: &Output) -> Result<(), Failure> {
+fn run_checks(globals: &GlobalArgs, fix: bool, out: &CliOutput) -> Result<(), CliError> {
+    // The details are in English for programs.
+    let lang = if out.is_json() {
+        UiLanguage::En
+    } else {
+        out.lang()
+    };
     let mut checks = Vec::new();
     let mut sandbox = None;
-    let mut note = |name, found: Result<String, Failure>| {
-        let (ok, detail) = match found {
-            Ok(detail) => (true, detail),
-            Err(Failure::Op(error)) => {
-                let document = error.document();
-                (
-                    false,
-                    format!("{} Next: {}", document.error.message, document.error.hint),
-                )
-            }
-            Err(_) => (false, "failed".to_owned()),
-        };
-        checks.push(Check { name, ok, detail });
-        ok
+    let mut note = |name, found: Result<String, CliError>| {
+        let ok = found.is_ok();
+        let detail = found.unwrap_or_else(|failure| describe_problem(&failure, lang));
+        checks.push(DoctorCheck { name, ok, detail });
     };
-    let place = Place::find(globals);
-    let (found, place) = match place {
-        Ok(place) => (Ok(directory(&place)), Some(place)),
+    let valid = || msg::cli_project_valid(lang).to_owned();
+    let location = ProjectLocation::find(globals);
+    let (found, location) = match location {
+        Ok(location) => (Ok(display_project_dir(&location, lang)), Some(location)),
         Err(failure) => (Err(failure), None),
     };
-    note("directory", found);
-    if let Some(place) = place {
-        if let Some(workspace) = &place.workspace {
-            note("gitignore", gitignore(workspace, fix));
+    note(msg::cli_project_check_directory(lang), found);
+    if let Some(location) = location {
+        if let Some(data_dir) = &location.data_dir {
+            let ignored = check_gitignore(data_dir, fix, lang);
+            note(msg::cli_project_check_gitignore(lang), ignored);
         }
-        let config = place.config();
+        let config = location.load_config();
         note(
-            "configuration",
-            config
-                .clone()
-                .map(|_| "sound".to_owned())
-                .map_err(Into::into),
+            msg::cli_project_check_configuration(lang),
+            config.clone().map(|_| valid()).map_err(Into::into),
         );
         if let Ok(config) = config {
+            let policy = location.load_policy(&config);
             note(
-                "permissions",
-                place
-                    .policy(&config)
-                    .map(|_| "sound".to_owned())
-                    .map_err(Into::into),
+                msg::cli_project_check_permissions(lang),
+                policy.map(|_| valid()).map_err(Into::into),
             );
-            let kind = match place.store(&config) {
-                Target::Directory(_) => "embedded",
-                Target::Postgres(_) => "PostgreSQL",
+            let kind = match location.store_target(&config) {
+                StoreTarget::Directory(_) => msg::cli_project_store_embedded(lang),
+                StoreTarget::Postgres(_) => "PostgreSQL",
             };
-            let context = Context::open(globals);
+            let context = CommandContext::open(globals);
             note(
-                "store",
+                msg::cli_project_check_store(lang),
                 context
                     .as_ref()
                     .map(|_| kind.to_owned())
-                    .map_err(|_| reopen(globals)),
+                    .map_err(|_| reopen_error(globals)),
             );
             if let Ok(context) = context {
-                note("integrity", integrity(&place, &config));
+                let store = (&location, &config, lang);
                 note(
-                    "content",
-                    context
-                        .run(op::overview(&context.polis))
-                        .map_err(Into::into)
-                        .map(|o| {
-                            format!(
-                                "{} tasks, {} agents, {} events",
-                                o.pending + o.in_progress + o.completed,
-                                o.agents,
-                                o.events
-                            )
-                        }),
+                    msg::cli_project_check_integrity(lang),
+                    check_integrity(store),
                 );
-                note("boards", boards(&context, &place, &config));
-                note("writable", writable(&place, &config));
-                if place.workspace.is_some() {
+                note(
+                    msg::cli_project_check_content(lang),
+                    count_content(&context, lang),
+                );
+                note(
+                    msg::cli_project_check_boards(lang),
+                    check_boards(&context, store),
+                );
+                note(msg::cli_project_check_writable(lang), check_writable(store));
+                let name = msg::cli_project_check_sandbox(lang);
+                if location.data_dir.is_some() {
                     sandbox = context
-                        .run(op::sandbox_report(&context.polis, &AgentId::user()))
-                        .map_err(|error| note("sandbox", Err(error.into())))
+                        .block_on(op::sandbox_report(&context.app.request(&AgentId::user())))
+                        .map_err(|error| note(name, Err(error.into())))
                         .ok();
                 }
                 if let Some(report) = &sandbox {
-                    note("sandbox", confined(&context, report));
+                    let found = check_confinement(&context, report)
+                        .map(|tier| msg::cli_project_confined(lang, tier.as_str()))
+                        .map_err(|weakness| weakness.into_error(report, lang));
+                    note(name, found);
                 }
             }
         }
     }
-    let report = Report {
+    let report = DoctorReport {
         ok: checks.iter().all(|c| c.ok),
         version: env!("CARGO_PKG_VERSION"),
         checks,
         sandbox,
     };
-    out.answer(&report, |r| {
-        let mut text = format!("polis {}\n", r.version);
-        for check in &r.checks {
-            let mark = if check.ok {
-                out.paint(Style::Green, "✓")
-            } else {
-                out.paint(Style::Red, "✗")
-            };
-            text.push_str(&format!("{mark} {:<14} {}\n", check.name, check.detail));
-        }
-        let layers = || r.sandbox.iter().flat_map(|sandbox| &sandbox.layers);
-        let width = layers().map(|layer| layer.name.len()).max().unwrap_or(0);
-        for layer in layers() {
-            let mark = if layer.active { "✓" } else { "–" };
-            let detail = clean(&layer.detail);
-            text.push_str(&format!("  {mark} {:<width$} {detail}\n", layer.name));
-        }
-        text
-    })?;
+    out.print_result(&report, |report| render_report(report, out))?;
     if report.ok {
         Ok(())
     } else {
-        Err(Failure::Exit(1))
+        Err(CliError::Exit(1))
     }
 }
 
-/// Checks that commands are confined as strongly as the configuration requires.
-pub(crate) fn confined(context: &Context, report: &SandboxReport) -> Result<String, Failure> {
-    let commands = &context.polis.settings.commands;
-    let wanted = commands
+fn render_report(report: &DoctorReport, out: &CliOutput) -> String {
+    let lang = out.lang();
+    let mut text = format!("polis {}\n", report.version);
+    for check in &report.checks {
+        let mark = if check.ok {
+            out.paint(TextStyle::Green, "✓")
+        } else {
+            out.paint(TextStyle::Red, "✗")
+        };
+        let name = pad_to_width(check.name, NAME_COLUMNS);
+        text.push_str(&format!("{mark} {name} {}\n", check.detail));
+    }
+    let layers = || report.sandbox.iter().flat_map(|sandbox| &sandbox.layers);
+    let width = layers().map(|layer| layer.label(lang).width()).max();
+    for layer in layers() {
+        let mark = if layer.active { "✓" } else { "–" };
+        let name = pad_to_width(layer.label(lang), width.unwrap_or(0));
+        let detail = sanitize_line(&layer.detail.render(lang));
+        text.push_str(&format!("  {mark} {name} {detail}\n"));
+    }
+    text
+}
+
+fn describe_problem(failure: &CliError, lang: UiLanguage) -> String {
+    match failure {
+        CliError::Op(error) => {
+            let text = error.render(Surface::Cli, lang);
+            msg::cli_project_check_problem(lang, text.message, text.hint)
+        }
+        CliError::BrokenPipe | CliError::Exit(_) => msg::cli_project_check_failed(lang).to_owned(),
+    }
+}
+
+/// The configuration requires a stronger sandbox than this machine has.
+#[derive(Debug)]
+pub(crate) struct SandboxWeakness {
+    required: SandboxTier,
+    /// The role that requires it; `None`: all roles.
+    role_name: Option<String>,
+}
+
+impl SandboxWeakness {
+    fn into_error(self, report: &SandboxReport, lang: UiLanguage) -> CliError {
+        let all_roles = || msg::cli_project_all_roles(lang).to_owned();
+        CliError::from(ProjectRefusal::SandboxTooWeak {
+            tier: report.tier.as_str().to_string(),
+            required: self.required.as_str().to_string(),
+            role_name: self.role_name.unwrap_or_else(all_roles),
+        })
+    }
+}
+
+/// Counts the tasks, agents and events of the store.
+fn count_content(context: &CommandContext, lang: UiLanguage) -> Result<String, CliError> {
+    let found = context.block_on(op::get_overview(&context.request()))?;
+    let tasks = found.pending + found.in_progress + found.completed;
+    Ok(msg::cli_project_store_content(
+        lang,
+        tasks,
+        found.agents,
+        found.events,
+    ))
+}
+
+/// Checks that commands are confined as strongly as the configuration requires. Returns the tier.
+pub(crate) fn check_confinement(
+    context: &CommandContext,
+    report: &SandboxReport,
+) -> Result<SandboxTier, SandboxWeakness> {
+    let commands = &context.app.settings.command_policies;
+    let required = commands
         .roles
         .iter()
-        .map(|(role, policy)| (role.as_str(), policy.weakest))
-        .chain([("everybody", commands.default.weakest)])
+        .map(|(role, policy)| (Some(role.as_str()), policy.weakest_tier))
+        .chain([(None, commands.default.weakest_tier)])
         .max_by_key(|(_, weakest)| *weakest);
-    let tier = report.tier.as_str();
-    match wanted {
-        Some((who, weakest)) if report.tier < weakest => Err(crate::error::invalid(
-            format!(
-                "Commands are confined at {tier}, and {} is required for {who}: they are refused.",
-                weakest.as_str()
-            ),
-            "mend what is missing below, or allow less with `sandbox.weakest` in polis.toml",
-        )),
-        _ => Ok(format!("commands are confined at {tier}")),
+    match required {
+        Some((role_name, required)) if report.tier < required => Err(SandboxWeakness {
+            required,
+            role_name: role_name.map(str::to_owned),
+        }),
+        _ => Ok(report.tier),
     }
 }
 
 /// Checks that git ignores the data of the project; repairs it if `fix` is set.
-fn gitignore(workspace: &Path, fix: bool) -> Result<String, Failure> {
-    if init::is_ignored_in_git(workspace) {
-        return Ok("git ignores the data of this project".to_owned());
+fn check_gitignore(data_dir: &Path, fix: bool, lang: UiLanguage) -> Result<String, CliError> {
+    if init::is_private_data_ignored(data_dir) {
+        return Ok(msg::cli_project_git_ignores_data(lang).to_owned());
     }
     if fix {
-        init::repair_ignored_in_git(workspace)?;
-        return Ok("repaired: git now ignores the data of this project".to_owned());
+        init::repair_gitignore(data_dir)?;
+        return Ok(msg::cli_project_gitignore_repaired(lang).to_owned());
     }
-    Err(crate::error::invalid(
-        "git would commit the database, locks and private workspaces of this project.",
-        "run `polis doctor --fix`, or add `*` to .agent-workspace/.gitignore yourself",
-    ))
+    Err(CliError::from(ProjectRefusal::GitWouldCommitData))
 }
 
 /// Returns the project directory for display.
-fn directory(place: &Place) -> String {
-    place.directory().map_or_else(
-        || "on the server alone".to_owned(),
-        |directory| clean(&directory.to_string_lossy()),
+fn display_project_dir(location: &ProjectLocation, lang: UiLanguage) -> String {
+    location.project_dir().map_or_else(
+        || msg::cli_project_only_on_server(lang).to_owned(),
+        |directory| sanitize_line(&directory.to_string_lossy()),
     )
 }
 
 /// Opens the store again, to get the error that opening it returns.
-fn reopen(globals: &Globals) -> Failure {
-    match Context::open(globals) {
-        Ok(_) => crate::error::invalid(
-            "The store opened only at the second try.",
-            "run `polis doctor` again",
-        ),
+fn reopen_error(globals: &GlobalArgs) -> CliError {
+    match CommandContext::open(globals) {
+        Ok(_) => CliError::from(ProjectRefusal::OpenedOnSecondAttempt),
         Err(failure) => failure,
     }
 }
 
 /// Opens the embedded store, if the project uses it.
-fn embedded(place: &Place, config: &Config) -> Result<Option<EmbeddedStore>, Failure> {
-    match place.store(config) {
-        Target::Postgres(_) => Ok(None),
-        Target::Directory(workspace) => {
-            let store = EmbeddedStore::open(&workspace, Use::Brief, config.patience())?;
+fn open_if_embedded(
+    location: &ProjectLocation,
+    config: &Config,
+) -> Result<Option<EmbeddedStore>, CliError> {
+    match location.store_target(config) {
+        StoreTarget::Postgres(_) => Ok(None),
+        StoreTarget::Directory(data_dir) => {
+            let store = EmbeddedStore::open(&data_dir, StoreMode::OneShot, config.store_timeout())?;
             Ok(Some(store))
         }
     }
 }
 
-fn boards(context: &Context, place: &Place, config: &Config) -> Result<String, Failure> {
-    let list = context.run(op::list_boards(
-        &context.polis,
-        &AgentId::user(),
-        &ListBoards::default(),
+/// What a check of the store needs: its location, and the language of its result.
+type StoreCheck<'a> = (&'a ProjectLocation, &'a Config, UiLanguage);
+
+fn check_boards(
+    context: &CommandContext,
+    (location, config, lang): StoreCheck<'_>,
+) -> Result<String, CliError> {
+    let list = context.block_on(op::list_boards(
+        &context.app.request(&AgentId::user()),
+        &ListBoardsParams::default(),
     ))?;
     let written = list.boards.iter().filter(|board| board.version > 0).count();
-    let Some(store) = embedded(place, config)? else {
-        return Ok(format!("{written} written"));
+    let Some(store) = open_if_embedded(location, config)? else {
+        return Ok(msg::cli_project_boards_written(lang, written));
     };
-    match context.run(store.check_boards())?.first() {
-        None => Ok(format!("{written} written, files as the store has them")),
-        Some(first) => Err(crate::error::invalid(
-            format!("The file of board {first} is not what the store has."),
-            "`touch` the file to take what it says as a new version, or delete it to get the store's back",
-        )),
+    match context.block_on(store.check_boards())?.first() {
+        None => Ok(msg::cli_project_boards_match(lang, written)),
+        Some(first) => Err(CliError::from(ProjectRefusal::MirrorDiffers {
+            first: first.to_string(),
+        })),
     }
 }
 
-fn integrity(place: &Place, config: &Config) -> Result<String, Failure> {
-    let Some(store) = embedded(place, config)? else {
-        return Ok("not checked on PostgreSQL".to_owned());
+fn check_integrity((location, config, lang): StoreCheck<'_>) -> Result<String, CliError> {
+    let Some(store) = open_if_embedded(location, config)? else {
+        return Ok(msg::cli_project_not_checked_on_postgres(lang).to_owned());
     };
-    match store.check()?.first() {
-        None => Ok("no damage found".to_owned()),
-        Some(first) => Err(crate::error::invalid(
-            format!("The database is damaged: {first}."),
-            "restore .agent-workspace/polis.db from a backup",
-        )),
+    match store.check_integrity()?.first() {
+        None => Ok(msg::cli_project_no_damage(lang).to_owned()),
+        Some(first) => Err(CliError::from(ProjectRefusal::DatabaseDamaged {
+            first: first.to_string(),
+        })),
     }
 }
 
-fn writable(place: &Place, config: &Config) -> Result<String, Failure> {
-    if let Target::Directory(workspace) = place.store(config) {
-        tempfile::tempfile_in(&workspace).map_err(|_| {
-            crate::error::invalid(
-                "The directory cannot be written.",
-                "check the permissions of .agent-workspace",
-            )
-        })?;
-        return Ok("yes".to_owned());
+fn check_writable((location, config, lang): StoreCheck<'_>) -> Result<String, CliError> {
+    if let StoreTarget::Directory(data_dir) = location.store_target(config) {
+        tempfile::tempfile_in(&data_dir)
+            .map_err(|_| CliError::from(ProjectRefusal::DirectoryNotWritable))?;
+        return Ok(msg::cli_project_is_writable(lang).to_owned());
     }
-    Ok("not checked on PostgreSQL".to_owned())
+    Ok(msg::cli_project_not_checked_on_postgres(lang).to_owned())
 }

@@ -1,7 +1,9 @@
 //! `polis exec`: runs a command in a workspace, confined by the sandbox.
 //!
-//! In text mode it behaves as if the command ran here: output is streamed and the exit code passed on. In JSON mode it
-//! prints one document, whatever the exit code.
+//! In text mode, output is streamed and the command's exit code becomes that of `polis`. In JSON mode one
+//! document with output and exit code is printed, and `polis` itself exits with 0 even if the command failed.
+//! A termination signal stops the command first and, in text mode, so does a reader that closes the pipe. The
+//! exit code is then 128 plus the signal number (SIGPIPE for the reader).
 
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
@@ -11,100 +13,121 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::OsStringValueParser;
-use polis_core::workspace::command::{RunCommand, timeout};
-use polis_core::{Code, Refusal};
-use polis_ops::op::{self, Follow};
-use polis_ops::port::{OutputWatcher, Stream};
+use polis_core::number::saturating_cast;
+use polis_core::workspace::command::{RunCommandParams, effective_timeout_ms};
+use polis_core::workspace::command_outcome::OutputStream;
+use polis_core::{Refusal, RefusalCode};
+use polis_i18n::msg;
+use polis_ops::op::{self, CommandObservers};
+use polis_ops::port::OutputWatcher;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tokio::signal::unix::SignalKind;
 use tokio::sync::Notify;
 
-use super::ws::{Of, desk, warn_unlogged};
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use super::ws::{WorkspaceArg, warn_unlogged};
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// Exit code after SIGPIPE, as shells count it.
-const BROKEN_PIPE: u8 = 128 + 13;
+/// Exit code after SIGPIPE: 128 plus the signal number, the convention of shells.
+const SIGPIPE_EXIT_CODE: u8 = 128 + 13;
 
-/// Run a command in a workspace, confined by the kernel. Its output and exit code are the command's
+/// Run a command in a workspace, inside the sandbox. Its output and exit code are the command's
 /// own; with --json they are in one document.
 #[derive(Debug, Args)]
-pub(crate) struct Exec {
-    /// How long it may run, in milliseconds; default: `sandbox.timeout`
+pub(crate) struct ExecArgs {
+    /// Timeout in milliseconds; default: `sandbox.timeout`
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     timeout_ms: Option<String>,
     #[command(flatten)]
-    of: Of,
-    /// The command: one argument is a line of shell, several are a program and its arguments
+    of: WorkspaceArg,
+    /// Command: one argument is a shell command line, several are a program and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND", value_parser = OsStringValueParser::new())]
     command: Vec<OsString>,
 }
 
-impl Exec {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let params = RunCommand {
-            command: line(self.command)?,
-            timeout_ms: self.timeout_ms.as_deref().map(millis).transpose()?,
+impl ExecArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let params = RunCommandParams {
+            command: build_command_line(self.command)?,
+            timeout_ms: self
+                .timeout_ms
+                .as_deref()
+                .map(parse_timeout_ms)
+                .transpose()?,
         };
-        let of = self.of.agent()?;
-        let context = Context::open(globals)?;
-        let desk = desk(&context, of.as_ref());
+        let owner = self.of.agent_id()?;
+        let context = CommandContext::open(globals)?;
+        let owner = owner.as_ref();
         let stopped = Arc::new(AtomicU8::new(0));
         if out.is_json() {
-            let follow = Follow {
+            let observers = CommandObservers {
                 watcher: None,
-                stop: Some(Box::pin(told_to_stop(Arc::default(), Arc::clone(&stopped)))),
+                cancel: Some(Box::pin(wait_for_stop(
+                    Arc::default(),
+                    Arc::clone(&stopped),
+                ))),
             };
-            let answer = context.run(op::run_command(&context.polis, desk, &params, follow));
-            stopped_by(&stopped)?;
-            return out.document(&answer?);
+            let answer = context.block_on(op::run_command(
+                &context.request(),
+                owner,
+                &params,
+                observers,
+            ));
+            check_signal(&stopped)?;
+            return out.print_json(&answer?);
         }
-        let watcher = Arc::new(Screen {
-            until: Instant::now() + longest(&context, &params),
-            gone: AtomicBool::new(false),
-            news: Arc::default(),
+        let watcher = Arc::new(OutputStreamer {
+            deadline: Instant::now() + max_timeout(&context, &params),
+            reader_gone: AtomicBool::new(false),
+            gone_notify: Arc::default(),
         });
-        let gone = Arc::clone(&watcher.news);
-        let follow = Follow {
+        let disconnected = Arc::clone(&watcher.gone_notify);
+        let observers = CommandObservers {
             watcher: Some(Arc::clone(&watcher) as Arc<dyn OutputWatcher>),
-            stop: Some(Box::pin(told_to_stop(gone, Arc::clone(&stopped)))),
+            cancel: Some(Box::pin(wait_for_stop(disconnected, Arc::clone(&stopped)))),
         };
-        let answer = context.run(op::run_command(&context.polis, desk, &params, follow));
-        stopped_by(&stopped)?;
-        let done = match answer {
+        let answer = context.block_on(op::run_command(
+            &context.request(),
+            owner,
+            &params,
+            observers,
+        ));
+        check_signal(&stopped)?;
+        let result = match answer {
             // The reader has closed the pipe: the command was ended, as SIGPIPE would have ended it.
             Err(error)
-                if error.code() == Code::CommandFailed && watcher.gone.load(Ordering::Acquire) =>
+                if error.code() == RefusalCode::CommandFailed
+                    && watcher.reader_gone.load(Ordering::Acquire) =>
             {
-                return Err(Failure::Exit(BROKEN_PIPE));
+                return Err(CliError::Exit(SIGPIPE_EXIT_CODE));
             }
             answer => answer?,
         };
-        if done.answer.out_of_memory {
-            out.warn(
-                "polis: the command was ended: it used more memory than `sandbox.memory` allows.",
-            );
+        if result.result.out_of_memory {
+            out.print_stderr(msg::cli_workspace_command_killed(out.lang()));
         }
-        warn_unlogged(done.logged, out);
-        match u8::try_from(done.answer.exit_code) {
+        warn_unlogged(result.logged, out);
+        match u8::try_from(result.result.exit_code) {
             Ok(0) => Ok(()),
-            Ok(code) => Err(Failure::Exit(code)),
-            Err(_) => Err(Failure::Exit(u8::MAX)),
+            Ok(code) => Err(CliError::Exit(code)),
+            Err(_) => Err(CliError::Exit(u8::MAX)),
         }
     }
 }
 
-/// Completes when the reader of the output is gone, or when a termination signal arrives, whose number is stored in
-/// `signal`. The command then ends before this process does, and its end is logged. Ignored signals stay ignored.
-async fn told_to_stop(gone: Arc<Notify>, signal: Arc<AtomicU8>) {
-    let ignored = ignored_signals();
+/// Completes when the reader of the output is gone, or when a termination signal arrives, whose number is
+/// stored in `signal`. The command then ends before this process does, and its end is logged. Ignored signals
+/// stay ignored.
+async fn wait_for_stop(disconnected: Arc<Notify>, signal: Arc<AtomicU8>) {
+    let ignored = ignored_signal_mask();
     let arrives = |kind: SignalKind| async move {
         let number = kind.as_raw_value();
-        let heard = (ignored >> (number - 1)) & 1 == 0;
-        let signals = heard.then(|| tokio::signal::unix::signal(kind));
+        let handled = (ignored >> (number - 1)) & 1 == 0;
+        let signals = handled.then(|| tokio::signal::unix::signal(kind));
         match signals {
             Some(Ok(mut signals)) => signals.recv().await,
             _ => std::future::pending().await,
@@ -112,7 +135,7 @@ async fn told_to_stop(gone: Arc<Notify>, signal: Arc<AtomicU8>) {
         u8::try_from(number).unwrap_or_default()
     };
     let number = tokio::select! {
-        () = gone.notified() => 0,
+        () = disconnected.notified() => 0,
         number = arrives(SignalKind::interrupt()) => number,
         number = arrives(SignalKind::terminate()) => number,
         number = arrives(SignalKind::hangup()) => number,
@@ -121,61 +144,54 @@ async fn told_to_stop(gone: Arc<Notify>, signal: Arc<AtomicU8>) {
 }
 
 /// Returns the signals that the parent process set to be ignored (as with `nohup`), as a bit set.
-fn ignored_signals() -> u64 {
+fn ignored_signal_mask() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
         .unwrap_or(0)
 }
 
-/// Exits with the code that the signal would have caused.
-fn stopped_by(signal: &AtomicU8) -> Result<(), Failure> {
+/// Fails with the exit code of the signal (128 plus its number) if one was received.
+fn check_signal(signal: &AtomicU8) -> Result<(), CliError> {
     match signal.load(Ordering::Acquire) {
         0 => Ok(()),
-        number => Err(Failure::Exit(128 + number)),
+        number => Err(CliError::Exit(128 + number)),
     }
 }
 
 /// Returns the longest timeout that applies to the command. Invalid timeouts are refused later.
-fn longest(context: &Context, params: &RunCommand) -> Duration {
-    let commands = &context.polis.settings.commands;
-    let each = commands.roles.values().chain([&commands.default]);
-    let longest = each.filter_map(|policy| timeout(params.timeout_ms, policy).ok());
+fn max_timeout(context: &CommandContext, params: &RunCommandParams) -> Duration {
+    let commands = &context.app.settings.command_policies;
+    let policies = commands.roles.values().chain([&commands.default]);
+    let longest =
+        policies.filter_map(|policy| effective_timeout_ms(params.timeout_ms, policy).ok());
     Duration::from_millis(longest.max().unwrap_or(0))
 }
 
-fn millis(text: &str) -> Result<f64, Refusal> {
-    text.trim().parse().map_err(|_| {
-        Refusal::new(
-            Code::InvalidTimeout,
-            "The timeout is not a number.",
-            "give --timeout-ms in milliseconds, such as 5000, or leave it out",
-        )
-    })
+fn parse_timeout_ms(text: &str) -> Result<f64, Refusal> {
+    text.trim()
+        .parse()
+        .map_err(|_| Refusal::from(CommandRefusal::TimeoutNotANumber))
 }
 
 /// Builds the shell command line from the arguments.
-fn line(words: Vec<OsString>) -> Result<String, Refusal> {
+fn build_command_line(words: Vec<OsString>) -> Result<String, Refusal> {
     let mut texts = Vec::with_capacity(words.len());
     for word in words {
-        let text = word.into_string().map_err(|_| {
-            Refusal::new(
-                Code::InvalidCommand,
-                "The command is not UTF-8.",
-                "write it into a script in the workspace and run that",
-            )
-        })?;
+        let text = word
+            .into_string()
+            .map_err(|_| Refusal::from(CommandRefusal::CommandNotUtf8))?;
         texts.push(text);
     }
     if let [line] = texts.as_mut_slice() {
         return Ok(std::mem::take(line));
     }
-    let quoted: Vec<String> = texts.iter().map(|word| quote(word)).collect();
+    let quoted: Vec<String> = texts.iter().map(|word| shell_quote(word)).collect();
     Ok(quoted.join(" "))
 }
 
 /// Quotes a word for the shell.
-fn quote(word: &str) -> String {
+fn shell_quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -183,34 +199,34 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Streams a command's output. A slow reader blocks the command, as a pipe would, but never beyond its timeout; a
-/// reader that is gone ends it.
+/// Streams a command's output. A slow reader blocks the command, as a pipe would, but never beyond its
+/// timeout; a reader that is gone ends it.
 #[derive(Debug)]
-struct Screen {
-    until: Instant,
-    gone: AtomicBool,
-    news: Arc<Notify>,
+struct OutputStreamer {
+    deadline: Instant,
+    reader_gone: AtomicBool,
+    gone_notify: Arc<Notify>,
 }
 
-impl Screen {
-    fn write(&self, to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
+impl OutputStreamer {
+    fn write_until_deadline(&self, to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
         // A pipe that is ready for writing accepts at least this much without blocking (`PIPE_BUF`).
-        const PIECE: usize = 4_096;
+        const CHUNK_BYTES: usize = 4_096;
         while !bytes.is_empty() {
-            let left = self.until.saturating_duration_since(Instant::now());
-            let most = Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec {
+                tv_sec: saturating_cast::<i64>(left.as_secs()),
                 tv_nsec: left.subsec_nanos().into(),
             };
             let mut ready = [PollFd::new(&to, PollFlags::OUT)];
-            match poll(&mut ready, Some(&most)) {
+            match poll(&mut ready, Some(&timeout)) {
                 // The timeout has passed; output that is not read by now is dropped.
                 Ok(0) => return Ok(()),
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(errno),
                 Ok(_) => {}
             }
-            let piece = bytes.get(..PIECE).unwrap_or(bytes);
+            let piece = bytes.get(..CHUNK_BYTES).unwrap_or(bytes);
             match rustix::io::write(to, piece) {
                 Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
                 Err(Errno::INTR | Errno::AGAIN) => {}
@@ -221,15 +237,15 @@ impl Screen {
     }
 }
 
-impl OutputWatcher for Screen {
-    fn output(&self, stream: Stream, bytes: &[u8]) {
+impl OutputWatcher for OutputStreamer {
+    fn on_output(&self, stream: OutputStream, bytes: &[u8]) {
         let written = match stream {
-            Stream::Stdout => self.write(rustix::stdio::stdout(), bytes),
-            Stream::Stderr => self.write(rustix::stdio::stderr(), bytes),
+            OutputStream::Stdout => self.write_until_deadline(rustix::stdio::stdout(), bytes),
+            OutputStream::Stderr => self.write_until_deadline(rustix::stdio::stderr(), bytes),
         };
         if written.is_err() {
-            self.gone.store(true, Ordering::Release);
-            self.news.notify_one();
+            self.reader_gone.store(true, Ordering::Release);
+            self.gone_notify.notify_one();
         }
     }
 }
@@ -238,25 +254,38 @@ impl OutputWatcher for Screen {
 mod tests {
     use super::*;
 
-    fn words(all: &[&str]) -> String {
-        line(all.iter().map(OsString::from).collect()).unwrap()
+    fn command_line_of(all: &[&str]) -> String {
+        build_command_line(all.iter().map(OsString::from).collect()).unwrap()
     }
 
     #[test]
-    fn one_argument_is_a_line_and_several_are_words() {
-        assert_eq!(words(&["ls | wc -l"]), "ls | wc -l");
-        assert_eq!(words(&["ls", "-la", "src/a.rs"]), "ls -la src/a.rs");
-        assert_eq!(words(&["echo", "a b", ""]), "echo 'a b' ''");
-        assert_eq!(words(&["echo", "it's", "$HOME"]), r"echo 'it'\''s' '$HOME'");
-        assert_eq!(words(&["echo", "~", "长", "a\nb"]), "echo '~' '长' 'a\nb'");
+    fn single_argument_is_kept_and_several_are_quoted() {
+        assert_eq!(command_line_of(&["ls | wc -l"]), "ls | wc -l");
+        assert_eq!(
+            command_line_of(&["ls", "-la", "src/a.rs"]),
+            "ls -la src/a.rs"
+        );
+        assert_eq!(command_line_of(&["echo", "a b", ""]), "echo 'a b' ''");
+        assert_eq!(
+            command_line_of(&["echo", "it's", "$HOME"]),
+            r"echo 'it'\''s' '$HOME'"
+        );
+        assert_eq!(
+            command_line_of(&["echo", "~", "长", "a\nb"]),
+            "echo '~' '长' 'a\nb'"
+        );
     }
 
     #[test]
-    fn timeouts_are_numbers() {
-        assert_eq!(millis("5000"), Ok(5_000.0));
-        assert!(millis("NaN").unwrap().is_nan());
+    fn timeout_must_be_a_number() {
+        assert_eq!(parse_timeout_ms("5000"), Ok(5_000.0));
+        assert!(parse_timeout_ms("NaN").unwrap().is_nan());
         for bad in ["", "soon", "5s", "1_000", "0x10"] {
-            assert_eq!(millis(bad).unwrap_err().code, Code::InvalidTimeout, "{bad}");
+            assert_eq!(
+                parse_timeout_ms(bad).unwrap_err().code,
+                RefusalCode::InvalidTimeout,
+                "{bad}"
+            );
         }
     }
 }

@@ -1,128 +1,142 @@
-//! `polis init`: creates a project in a directory: data directory, configuration, `.gitignore`, store and trust.
+//! `polis init`: creates a project in a directory (data directory, configuration, store and `.gitignore`),
+//! and records that this user trusts it. In an existing project it creates only what is missing.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use polis_core::Code;
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::PortError;
-use polis_store::embedded::Use;
+use polis_store::embedded::StoreMode;
 use polis_store::{EmbeddedStore, PostgresStore};
-use polis_workspace::registry::{MachineRegistry, STATE_DIR_VARIABLE, is_project_id};
+use polis_workspace::machine_registry::{MachineRegistry, STATE_DIR_VARIABLE, is_project_id};
 use serde::Serialize;
 
-use crate::cli::Globals;
+use crate::cli::GlobalArgs;
 use crate::config::{self, Config};
-use crate::context::{self, WORKSPACE, workspace_of};
-use crate::error::Failure;
-use crate::output::Output;
+use crate::context::{self, DATA_DIR_NAME, data_dir_of};
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::ProjectRefusal;
 use crate::trust;
 
-/// Set a directory up for a team. Running it twice is harmless.
+/// Create a project in a directory. Running it again is harmless.
 #[derive(Debug, Args)]
-pub(crate) struct Init {
-    /// The language of templates; default: from the locale, else English
-    #[arg(long)]
-    lang: Option<Language>,
-}
+pub(crate) struct InitArgs {}
 
-/// The language of templates.
+/// Language of a command, and of the board templates and roles of a project.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Language {
+pub(crate) enum LanguageArg {
     En,
     Zh,
 }
 
-impl Language {
-    fn as_str(self) -> &'static str {
+impl LanguageArg {
+    /// Parses a language code, as clap does.
+    pub(crate) fn from_code(code: &str) -> Option<Self> {
+        Self::from_str(code, false).ok()
+    }
+
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::En => "en",
             Self::Zh => "zh",
         }
     }
+}
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the locale is only in the environment"
-    )]
-    fn of_locale() -> Self {
-        let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
-            .into_iter()
-            .find_map(|v| std::env::var(v).ok().filter(|v| !v.is_empty()));
-        if set.is_some_and(|locale| locale.starts_with("zh")) {
-            Self::Zh
-        } else {
-            Self::En
+impl From<LanguageArg> for UiLanguage {
+    fn from(argument: LanguageArg) -> Self {
+        match argument {
+            LanguageArg::En => Self::En,
+            LanguageArg::Zh => Self::Zh,
         }
     }
 }
 
-/// Result of the setup.
+impl From<UiLanguage> for LanguageArg {
+    fn from(language: UiLanguage) -> Self {
+        match language {
+            UiLanguage::En => Self::En,
+            UiLanguage::Zh => Self::Zh,
+        }
+    }
+}
+
+/// Result of `polis init`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct InitResult {
     dir: String,
     language: String,
     created: bool,
 }
 
-impl Init {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let answer = set_up(globals, self.lang)?;
-        out.answer(&answer, |a| {
-            let what = if a.created { "Created" } else { "Found" };
+impl InitArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let answer = set_up_project(globals, None)?;
+        out.print_result(&answer, |a| {
+            let lang = out.lang();
+            let what = if a.created {
+                msg::cli_project_created(lang, DATA_DIR_NAME, &a.language)
+            } else {
+                msg::cli_project_found(lang, DATA_DIR_NAME, &a.language)
+            };
             format!(
-                "{what} {WORKSPACE} ({}).\n\nNext:\n  polis agent add backend-1 --role backend-leader\n  \
+                "{what}\n\n{}\n  polis agent add backend-1 --role backend-leader\n  \
                  polis task create --subject \"...\" --required-role backend-leader\n  \
-                 polis --as backend-1 task claim\n  polis open      (watch them in a browser; polis tui: in this terminal)\n",
-                a.language
+                 polis --as backend-1 task claim\n  polis open      {}\n",
+                msg::cli_project_next(lang),
+                msg::cli_project_watch_hint(lang)
             )
         })
     }
 }
 
 /// Sets up a project: creates what is missing, keeps what exists.
-pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer, Failure> {
+pub(crate) fn set_up_project(
+    globals: &GlobalArgs,
+    lang: Option<LanguageArg>,
+) -> Result<InitResult, CliError> {
     let postgres = globals
         .store
         .as_deref()
         .filter(|store| context::is_postgres(store));
-    let workspace = workspace_of(&directory(globals)?);
-    let workspace = check_data_directory(&workspace)?;
+    let data_dir = data_dir_of(&target_project_dir(globals)?);
+    let data_dir = check_data_directory(&data_dir)?;
     // The server first: if it cannot be reached, no half-made project is left.
     if let Some(url) = postgres {
-        connect(url, Config::load(&workspace)?.patience())?;
+        create_postgres_tables(url, Config::load(&data_dir)?.store_timeout())?;
     }
-    let workspace = create_data_directory(&workspace, |error| cannot_create(&error))?;
-    keep_private(&workspace);
-    let language = lang.unwrap_or_else(Language::of_locale);
-    let created = create_configuration(&workspace, language).map_err(|e| cannot_create(&e))?;
+    let data_dir = create_data_directory(&data_dir, |error| create_error(&error))?;
+    restrict_to_owner(&data_dir);
+    let language = lang.unwrap_or_else(|| globals.language.get_without_project().into());
+    let created = create_configuration(&data_dir, language).map_err(|e| create_error(&e))?;
     if created {
         // Recorded with the configuration that was just written.
-        let _ = MachineRegistry::of_user().trust(&workspace);
+        let _ = MachineRegistry::for_current_user().trust_project(&data_dir);
     }
-    let config = Config::load(&workspace)?;
+    let config = Config::load(&data_dir)?;
     let configured = Some(config.store.as_str()).filter(|store| context::is_postgres(store));
     match (postgres, configured) {
         (Some(_), _) => {}
-        (None, Some(url)) => connect(url, config.patience())?,
+        (None, Some(url)) => create_postgres_tables(url, config.store_timeout())?,
         (None, None) => {
-            EmbeddedStore::create(&workspace, Use::Brief, Duration::from_secs(30))?;
-            for directory in BOARDS {
-                std::fs::create_dir_all(workspace.join(directory))
-                    .map_err(|e| cannot_create(&e))?;
+            EmbeddedStore::create(&data_dir, StoreMode::OneShot, Duration::from_secs(30))?;
+            for directory in BOARD_DIRS {
+                std::fs::create_dir_all(data_dir.join(directory)).map_err(|e| create_error(&e))?;
             }
         }
     }
-    keep_workspaces(&workspace)?;
-    ignore_in_git(&workspace).map_err(|e| cannot_create(&e))?;
-    let root = workspace.parent().unwrap_or(Path::new("."));
+    create_workspaces_dir(&data_dir)?;
+    create_gitignore(&data_dir).map_err(|e| create_error(&e))?;
+    let root = data_dir.parent().unwrap_or(Path::new("."));
     let dir = root
         .canonicalize()
         .unwrap_or_else(|_| root.to_owned())
         .display()
         .to_string();
-    Ok(Answer {
+    Ok(InitResult {
         dir,
         language: config.language,
         created,
@@ -130,14 +144,15 @@ pub(crate) fn set_up(globals: &Globals, lang: Option<Language>) -> Result<Answer
 }
 
 /// Writes the configuration of a new project. Returns false if there is one already.
-fn create_configuration(workspace: &Path, language: Language) -> std::io::Result<bool> {
-    let text = config::template(language.as_str());
-    create_whole(&workspace.join(config::FILE), &text)
+fn create_configuration(data_dir: &Path, language: LanguageArg) -> std::io::Result<bool> {
+    let text = config::config_template(language.into());
+    create_file_atomically(&data_dir.join(config::CONFIG_FILE), &text)
 }
 
-/// Creates a file atomically. Returns false if it exists already. A concurrent process, and one that starts after this
-/// one was killed, sees the whole text or no file.
-fn create_whole(path: &Path, text: &str) -> std::io::Result<bool> {
+/// Creates a file atomically: a temporary file is written, synced (`fsync`) and renamed. Returns false if the
+/// file exists already. A concurrent process, and one that starts after this one was killed, sees the whole
+/// text or no file.
+fn create_file_atomically(path: &Path, text: &str) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
     if path.exists() {
         return Ok(false);
@@ -154,41 +169,39 @@ fn create_whole(path: &Path, text: &str) -> std::io::Result<bool> {
     }
 }
 
-/// Refuses a data directory in a location that an agent can write to, and one that exists and is not trusted. Its
-/// configuration is not read before this check. Returns its canonical path.
-fn check_data_directory(data: &Path) -> Result<PathBuf, Failure> {
-    let data = trust::whole(data);
+/// Refuses a data directory in a location that an agent can write to, and one that exists and is not trusted.
+/// Its configuration is not read before this check. Returns its canonical path.
+fn check_data_directory(data: &Path) -> Result<PathBuf, CliError> {
+    let data = trust::canonicalize_existing(data);
     if has_content(&data) {
-        return Ok(trust::check(&data)?);
+        return Ok(trust::check_trusted(&data)?);
     }
-    trust::check_place(&MachineRegistry::of_user(), &data)?;
+    trust::check_location(&MachineRegistry::for_current_user(), &data)?;
     Ok(data)
 }
 
-/// Creates the data directory of a project, which this user trusts from now on, or checks the existing one. Returns its
-/// canonical path.
+/// Creates the data directory of a project, which this user trusts from now on, or checks the existing one.
+/// Returns its canonical path.
 pub(crate) fn create_data_directory(
     data: &Path,
     failed: impl Fn(std::io::Error) -> PortError,
-) -> Result<PathBuf, Failure> {
+) -> Result<PathBuf, CliError> {
     let data = check_data_directory(data)?;
     if has_content(&data) {
         return Ok(data);
     }
     std::fs::create_dir_all(&data).map_err(&failed)?;
-    let data = trust::whole(&data);
-    MachineRegistry::of_user()
-        .trust(&data)
+    let data = trust::canonicalize_existing(&data);
+    MachineRegistry::for_current_user()
+        .trust_project(&data)
         .map_err(|error| {
             if error.kind() == std::io::ErrorKind::StorageFull {
                 return failed(error);
             }
-            PortError::new(
-                Code::StoreReadOnly,
-                "This user's record of trusted projects cannot be written.",
-                format!("make the home directory writable, or set {STATE_DIR_VARIABLE} to a directory of this user"),
-            )
-            .because(error)
+            PortError::from(ProjectRefusal::TrustRecordNotWritable {
+                state_dir_variable: STATE_DIR_VARIABLE.to_string(),
+            })
+            .with_source(error)
         })?;
     Ok(data)
 }
@@ -200,7 +213,7 @@ fn has_content(data: &Path) -> bool {
 }
 
 /// Returns the directory that becomes a project: the one the flags name, else the current one.
-pub(crate) fn directory(globals: &Globals) -> Result<PathBuf, Failure> {
+pub(crate) fn target_project_dir(globals: &GlobalArgs) -> Result<PathBuf, CliError> {
     Ok(match (&globals.store, &globals.dir) {
         (Some(store), _) if !context::is_postgres(store) => PathBuf::from(store),
         (_, Some(directory)) => directory.clone(),
@@ -209,13 +222,13 @@ pub(crate) fn directory(globals: &Globals) -> Result<PathBuf, Failure> {
 }
 
 /// Directories of the boards, created in advance so that people find them before the first board exists.
-const BOARDS: [&str; 3] = ["whiteboards/.locks", "whiteboard-history", "blackboard"];
+const BOARD_DIRS: [&str; 3] = ["whiteboards/.locks", "whiteboard-history", "blackboard"];
 
 /// Creates the directory of workspaces, for any kind of store. Other users of the machine cannot read it.
-fn keep_workspaces(workspace: &Path) -> Result<(), PortError> {
-    let directory = workspace.join("workspaces");
-    std::fs::create_dir_all(&directory).map_err(|e| cannot_create(&e))?;
-    keep_private(&directory);
+fn create_workspaces_dir(data_dir: &Path) -> Result<(), PortError> {
+    let directory = data_dir.join("workspaces");
+    std::fs::create_dir_all(&directory).map_err(|e| create_error(&e))?;
+    restrict_to_owner(&directory);
     Ok(())
 }
 
@@ -233,18 +246,18 @@ const PRIVATE_DATA: [&str; 6] = [
 ];
 
 /// Returns the rules of the project's `.gitignore`.
-fn ignored_in_git(workspace: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(workspace.join(GITIGNORE)).unwrap_or_default();
+fn gitignore_rules(data_dir: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(data_dir.join(GITIGNORE)).unwrap_or_default();
     let rules = text.lines().map(|rule| rule.trim().trim_start_matches('/'));
     let rules = rules.filter(|rule| !rule.is_empty() && !rule.starts_with('#'));
     rules.map(str::to_owned).collect()
 }
 
 /// Returns the private data of a project that its `.gitignore` does not cover.
-fn not_ignored_in_git(workspace: &Path) -> Vec<&'static str> {
-    let rules = ignored_in_git(workspace);
+fn unignored_private_data(data_dir: &Path) -> Vec<&'static str> {
+    let rules = gitignore_rules(data_dir);
     let is_ignored = |name: &str| {
-        let has = |wanted: &str| rules.iter().any(|rule| rule == wanted);
+        let has = |pattern: &str| rules.iter().any(|rule| rule == pattern);
         has("*") || has(name) || has(name.trim_end_matches('/'))
     };
     let mut names = PRIVATE_DATA.to_vec();
@@ -252,37 +265,37 @@ fn not_ignored_in_git(workspace: &Path) -> Vec<&'static str> {
     names
 }
 
-/// Returns whether git ignores the private data of a project, so that no database, lock or private workspace is
-/// committed.
-pub(crate) fn is_ignored_in_git(workspace: &Path) -> bool {
-    not_ignored_in_git(workspace).is_empty()
+/// Returns whether git ignores the private data of a project, so that no database, lock or private workspace
+/// is committed.
+pub(crate) fn is_private_data_ignored(data_dir: &Path) -> bool {
+    unignored_private_data(data_dir).is_empty()
 }
 
 /// Creates the `.gitignore` of a new project. An existing file is kept: a team may want its boards in git.
-pub(crate) fn ignore_in_git(workspace: &Path) -> std::io::Result<()> {
-    create_whole(&workspace.join(GITIGNORE), "*\n").map(|_| ())
+pub(crate) fn create_gitignore(data_dir: &Path) -> std::io::Result<()> {
+    create_file_atomically(&data_dir.join(GITIGNORE), "*\n").map(|_| ())
 }
 
-/// Makes git ignore the private data of a project. A missing `.gitignore`, or one without rules, gets the rules of
-/// a new project; to one that has rules, the missing ones are added.
-pub(crate) fn repair_ignored_in_git(workspace: &Path) -> std::io::Result<()> {
-    let path = workspace.join(GITIGNORE);
-    if create_whole(&path, "*\n")? {
+/// Makes git ignore the private data of a project. A missing `.gitignore`, or one without rules, gets the
+/// rules of a new project; to one that has rules, the missing ones are added.
+pub(crate) fn repair_gitignore(data_dir: &Path) -> std::io::Result<()> {
+    let path = data_dir.join(GITIGNORE);
+    if create_file_atomically(&path, "*\n")? {
         return Ok(());
     }
     let mut text = std::fs::read_to_string(&path)?;
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    if ignored_in_git(workspace).is_empty() {
+    if gitignore_rules(data_dir).is_empty() {
         text.push_str("*\n");
     } else {
-        for name in not_ignored_in_git(workspace) {
+        for name in unignored_private_data(data_dir) {
             text.push_str(name);
             text.push('\n');
         }
     }
-    let mut file = tempfile::NamedTempFile::new_in(workspace)?;
+    let mut file = tempfile::NamedTempFile::new_in(data_dir)?;
     file.as_file()
         .set_permissions(std::fs::metadata(&path)?.permissions())?;
     file.write_all(text.as_bytes())?;
@@ -291,31 +304,24 @@ pub(crate) fn repair_ignored_in_git(workspace: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Connects once, which creates the tables.
-fn connect(url: &str, patience: Duration) -> Result<(), Failure> {
-    context::runtime()?.block_on(PostgresStore::connect(url, patience))?;
+/// Connects to a PostgreSQL server once, which creates the tables.
+fn create_postgres_tables(url: &str, timeout: Duration) -> Result<(), CliError> {
+    context::new_runtime()?.block_on(PostgresStore::connect(url, timeout))?;
     Ok(())
 }
 
-/// Removes access for other users of the machine.
-fn keep_private(workspace: &Path) {
+/// Removes access for other users of the machine (mode 0700).
+fn restrict_to_owner(data_dir: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
-    let _ = std::fs::set_permissions(workspace, std::fs::Permissions::from_mode(0o700));
+    let _ = std::fs::set_permissions(data_dir, std::fs::Permissions::from_mode(0o700));
 }
 
-fn cannot_create(error: &std::io::Error) -> PortError {
+fn create_error(error: &std::io::Error) -> PortError {
     use std::io::ErrorKind as K;
-    let (code, message) = match error.kind() {
-        K::PermissionDenied | K::ReadOnlyFilesystem => {
-            (Code::StoreReadOnly, "The directory cannot be written.")
-        }
-        K::StorageFull | K::QuotaExceeded => (Code::StoreFull, "The disk is full."),
-        _ => (Code::InvalidInput, "The directory cannot be created."),
+    let failure = match error.kind() {
+        K::PermissionDenied | K::ReadOnlyFilesystem => ProjectRefusal::CreateDenied,
+        K::StorageFull | K::QuotaExceeded => ProjectRefusal::CreateFull,
+        _ => ProjectRefusal::CreateFailed,
     };
-    PortError::new(
-        code,
-        message,
-        "name a directory that you may write to with --dir",
-    )
-    .because(error.to_string())
+    PortError::from(failure).with_source(error.to_string())
 }

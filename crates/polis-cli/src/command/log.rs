@@ -1,96 +1,98 @@
-//! `polis log` and `polis watch`: print and follow the commit log.
+//! `polis log` and `polis watch`: print the events of the event log in pages (pagination), or follow it live.
+//! Also renders one event as a line.
 
-use polis_core::event::kind;
+use polis_core::number::saturating_cast;
 use std::time::Duration;
 
 use clap::Args;
-use polis_core::{Code, Event, webhook};
-use polis_ops::op::{self, LogRead};
-use polis_store::embedded::Use;
+use polis_core::{Event, EventKind, RefusalCode, webhook};
+use polis_i18n::msg;
+use polis_ops::op::{self, LogReadParams};
+use polis_store::embedded::StoreMode;
+use polis_view::event_details::compact_event_details;
 
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::{Output, Style, clean};
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, TextStyle, sanitize_line};
 
 /// Maximum number of events read at once.
-const PAGE: u32 = 1_000;
+const EVENTS_PER_PAGE: u32 = 1_000;
 
-/// Print the commit log; one event a line.
+/// Print the event log, one event per line.
 #[derive(Debug, Args)]
-pub(crate) struct Log {
-    /// Only what came after this sequence number
+pub(crate) struct LogArgs {
+    /// Only events after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0)]
     since: u64,
-    /// Only what came before this sequence number; with --limit the newest of that
+    /// Only events before this sequence number; with --limit, the newest of them
     #[arg(long, value_name = "SEQ", conflicts_with = "since")]
     before: Option<u64>,
-    /// At most so many events
+    /// Maximum number of events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     limit: Option<u32>,
-    /// Only the newest so many events
+    /// Only the newest N events
     #[arg(long, value_name = "N", conflicts_with_all = ["since", "before"])]
     last: Option<u64>,
-    /// Only about this, such as task/5
-    #[arg(long, value_name = "SUBJECT")]
+    /// Only events about this subject, such as task/5
+    #[arg(long, value_name = "OBJECT")]
     subject: Option<String>,
-    /// Only of this kind, such as task.completed, or task. for all of tasks
+    /// Only events of this kind, such as task.completed, or task. for all task events
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
-    /// Only what this agent did
+    /// Only events of this agent
     #[arg(long, value_name = "AGENT")]
     actor: Option<String>,
-    /// Only events that have this text somewhere
+    /// Only events that contain this text
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }
 
-/// Follow the commit log live; one event a line.
+/// Follow the event log live, one event per line.
 #[derive(Debug, Args)]
-pub(crate) struct Watch {
-    /// Begin after this sequence number; default: with what comes next
+pub(crate) struct LogWatchArgs {
+    /// Start after this sequence number; default: with the next event
     #[arg(long, value_name = "SEQ")]
     since: Option<u64>,
-    /// End after so many events
+    /// Stop after N events
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Only these kinds, such as task.completed, or task. for all of tasks
+    /// Only these kinds, such as task.completed, or task. for all task events
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     kind: Vec<String>,
 }
 
-impl Log {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let context = Context::open(globals)?;
+impl LogArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let context = CommandContext::open(globals)?;
         let mut left = self.limit.unwrap_or(u32::MAX);
-        let mut ask = LogRead {
+        let mut params = LogReadParams {
             since: self.since,
             before: self.before,
             subject: self.subject,
             kind: self.kind,
             actor: self.actor,
             text: self.search,
-            ..LogRead::default()
+            ..LogReadParams::default()
         };
         if let Some(last) = self.last {
-            left = left.min(u32::try_from(last).unwrap_or(u32::MAX));
-            ask.before = Some(u64::MAX);
+            left = left.min(saturating_cast::<u32>(last));
+            params.before = Some(u64::MAX);
         }
-        let all = LogRead {
-            before: ask.before,
-            ..LogRead::default()
+        let all = LogReadParams {
+            before: params.before,
+            ..LogReadParams::default()
         };
-        let choosy = ask != all;
-        let shown = match ask.before {
-            Some(_) => backwards(&context, ask, left, out)?,
-            None => forwards(&context, ask, left, out)?,
+        let is_filtered = params != all;
+        let count = match params.before {
+            Some(_) => print_newest_events(&context, params, left, out)?,
+            None => print_events(&context, params, left, out)?,
         };
-        if shown == 0 && !out.is_json() {
-            out.line(match choosy {
-                true => "Nothing of that kind has happened. See all with: polis log",
-                false => {
-                    "Nothing has happened yet. Create a task: polis task create --subject \"...\""
-                }
+        if count == 0 && !out.is_json() {
+            out.print_line(if is_filtered {
+                msg::cli_agent_log_no_match(out.lang())
+            } else {
+                msg::cli_agent_log_none(out.lang())
             })?;
         }
         Ok(())
@@ -98,87 +100,93 @@ impl Log {
 }
 
 /// Prints events as they are read. Returns their number.
-fn forwards(
-    context: &Context,
-    mut ask: LogRead,
+fn print_events(
+    context: &CommandContext,
+    mut params: LogReadParams,
     mut left: u32,
-    out: &Output,
-) -> Result<usize, Failure> {
-    let mut shown = 0;
+    out: &CliOutput,
+) -> Result<usize, CliError> {
+    let mut count = 0;
     while left > 0 {
-        ask.limit = Some(left.min(PAGE));
-        let page = context.run(op::read_log(&context.polis, &context.agent, &ask))?;
-        left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
-        shown += page.events.len();
-        page.events.iter().try_for_each(|event| show(event, out))?;
+        params.limit = Some(left.min(EVENTS_PER_PAGE));
+        let page = context.block_on(op::read_log(&context.request(), &params))?;
+        left = left.saturating_sub(saturating_cast::<u32>(page.events.len()));
+        count += page.events.len();
+        page.events
+            .iter()
+            .try_for_each(|event| print_event(event, out))?;
         match page.next {
-            Some(next) => ask.since = next,
+            Some(next) => params.since = next,
             None => break,
         }
     }
-    Ok(shown)
+    Ok(count)
 }
 
 /// Reads the newest events and prints them in commit order. Returns their number.
-fn backwards(
-    context: &Context,
-    mut ask: LogRead,
+fn print_newest_events(
+    context: &CommandContext,
+    mut params: LogReadParams,
     mut left: u32,
-    out: &Output,
-) -> Result<usize, Failure> {
+    out: &CliOutput,
+) -> Result<usize, CliError> {
     let mut pages = Vec::new();
     while left > 0 {
-        ask.limit = Some(left.min(PAGE));
-        let page = context.run(op::read_log(&context.polis, &context.agent, &ask))?;
-        left = left.saturating_sub(u32::try_from(page.events.len()).unwrap_or(u32::MAX));
+        params.limit = Some(left.min(EVENTS_PER_PAGE));
+        let page = context.block_on(op::read_log(&context.request(), &params))?;
+        left = left.saturating_sub(saturating_cast::<u32>(page.events.len()));
         pages.push(page.events);
         match page.next {
-            Some(next) => ask.before = Some(next),
+            Some(next) => params.before = Some(next),
             None => break,
         }
     }
     let events = || pages.iter().rev().flatten();
-    events().try_for_each(|event| show(event, out))?;
+    events().try_for_each(|event| print_event(event, out))?;
     Ok(events().count())
 }
 
-fn page_after(since: u64, limit: u32) -> LogRead {
-    LogRead {
+fn log_page_params(since: u64, limit: u32) -> LogReadParams {
+    LogReadParams {
         since,
         limit: Some(limit),
-        ..LogRead::default()
+        ..LogReadParams::default()
     }
 }
 
 /// Prints an event as a JSON document or a line.
-pub(super) fn show(event: &Event, out: &Output) -> Result<(), Failure> {
+pub(super) fn print_event(event: &Event, out: &CliOutput) -> Result<(), CliError> {
     if out.is_json() {
-        out.document(event)
+        out.print_json(event)
     } else {
-        out.line(&line(event, out))
+        out.print_line(&render_event(event, out))
     }
 }
 
-impl Watch {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let context = Context::open_for(globals, Use::Long)?;
-        let store = &context.polis.store;
+impl LogWatchArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let context = CommandContext::open_for(globals, StoreMode::Server)?;
+        let store = &context.app.store;
         let mut since = match self.since {
             Some(since) => since,
-            None => context.run(store.last_sequence())?,
+            None => context.block_on(store.last_sequence())?,
         };
         let mut left = self.limit.unwrap_or(u64::MAX);
         while left > 0 {
-            let most = u32::try_from(left.min(u64::from(PAGE))).unwrap_or(PAGE);
-            let look = async {
-                store.wait_beyond(since, Duration::from_secs(60)).await?;
-                op::read_log(&context.polis, &context.agent, &page_after(since, most)).await
+            let limit =
+                u32::try_from(left.min(u64::from(EVENTS_PER_PAGE))).unwrap_or(EVENTS_PER_PAGE);
+            let poll = async {
+                store
+                    .wait_for_event_after(since, Duration::from_secs(60))
+                    .await?;
+                op::read_log(&context.request(), &log_page_params(since, limit)).await
             };
-            let page = match context.run(look) {
+            let page = match context.block_on(poll) {
                 Ok(page) => page,
-                // An unavailable store usually comes back; the watch continues, so that it need not be restarted.
-                Err(error) if error.code() == Code::StoreUnavailable => {
-                    out.warn("The store cannot be reached; still watching.");
+                // An unavailable store usually comes back; the watch continues, so that it need not be
+                // restarted.
+                Err(error) if error.code() == RefusalCode::StoreUnavailable => {
+                    out.print_stderr(msg::cli_store_unreachable(out.lang()));
                     std::thread::sleep(Duration::from_secs(1));
                     continue;
                 }
@@ -186,12 +194,12 @@ impl Watch {
             };
             since = page.through;
             for event in page.events {
-                let wanted = |kind: &String| webhook::matches(kind, &event.kind);
-                if !self.kind.is_empty() && !self.kind.iter().any(wanted) {
+                let matches_kind = |kind: &String| webhook::matches_kind_filter(kind, &event.kind);
+                if !self.kind.is_empty() && !self.kind.iter().any(matches_kind) {
                     continue;
                 }
                 left = left.saturating_sub(1);
-                show(&event, out)?;
+                print_event(&event, out)?;
             }
         }
         Ok(())
@@ -199,69 +207,32 @@ impl Watch {
 }
 
 /// Formats an event as one line.
-fn line(event: &Event, out: &Output) -> String {
-    let style = match event.kind.as_str() {
-        kind::TASK_COMPLETED => Style::Green,
-        kind::TASK_CLAIMED | kind::TASK_STARTED => Style::Yellow,
-        kind::TASK_REFUSED | kind::TASK_DELETED | kind::FILE_REFUSED | kind::COMMAND_REFUSED => {
-            Style::Red
-        }
-        _ => Style::Cyan,
+fn render_event(event: &Event, out: &CliOutput) -> String {
+    let style = match event.known_kind() {
+        Some(EventKind::TaskCompleted) => TextStyle::Green,
+        Some(EventKind::TaskClaimed | EventKind::TaskStarted) => TextStyle::Yellow,
+        Some(
+            EventKind::TaskRefused
+            | EventKind::TaskDeleted
+            | EventKind::FileRefused
+            | EventKind::CommandRefused,
+        ) => TextStyle::Red,
+        _ => TextStyle::Cyan,
     };
-    let detail = detail(event);
+    let detail = event
+        .payload()
+        .map_or_else(String::new, |payload| compact_event_details(&payload));
     format!(
         "{:>6}  {}  {}  {}  {}{}",
         event.seq,
-        out.paint(Style::Dim, event.at.as_str()),
-        out.paint(style, &format!("{:<19}", event.kind)),
-        clean(&event.subject),
-        clean(&event.actor),
+        out.paint(TextStyle::Dim, event.at.as_str()),
+        out.paint(style, &format!("{:<19}", sanitize_line(&event.kind))),
+        sanitize_line(&event.subject),
+        sanitize_line(&event.actor),
         if detail.is_empty() {
             String::new()
         } else {
-            format!("  {}", clean(&detail))
+            format!("  {}", sanitize_line(&detail))
         },
     )
-}
-
-/// Returns the most useful fields of an event's payload.
-fn detail(event: &Event) -> String {
-    let Some(data) = event.data.to::<serde_json::Value>() else {
-        return String::new();
-    };
-    let text = |value: &serde_json::Value| {
-        value
-            .as_str()
-            .map_or_else(|| value.to_string(), ToOwned::to_owned)
-    };
-    let shown = match event.kind.as_str() {
-        kind::TASK_CREATED | kind::TASK_IMPORTED => data.get("subject").map(text),
-        kind::TASK_REFUSED => data.get("code").map(text),
-        kind::TASK_COMMENTED => data.get("body").map(text),
-        kind::FILE_WRITTEN
-        | kind::FILE_EDITED
-        | kind::FILE_DELETED
-        | kind::FILE_MOVED
-        | kind::FILE_DIRECTORY_MADE
-        | kind::FILE_REFUSED => data.get("path").map(text),
-        kind::COMMAND_RUN | kind::COMMAND_REFUSED => data.get("command").map(text),
-        _ => data
-            .get("changes")
-            .and_then(|c| c.as_object())
-            .map(|changes| {
-                let fields = changes
-                    .iter()
-                    .filter(|(name, _)| !name.ends_with("At") && *name != "leaseMs");
-                fields
-                    .map(|(name, value)| format!("{name}={}", text(value)))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            }),
-    };
-    let mut shown = shown.unwrap_or_default();
-    if let Some((at, _)) = shown.char_indices().nth(80) {
-        shown.truncate(at);
-        shown.push('…');
-    }
-    shown
 }

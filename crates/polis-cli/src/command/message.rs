@@ -1,136 +1,140 @@
 //! `polis message`: sends messages and checks the mailbox.
 
 use clap::{Args, Subcommand};
-use polis_core::Raw;
-use polis_core::message::{Message as Letter, Recipients, SendMessage, payload_text};
-use polis_ops::op::{self, CheckMessages};
-use polis_store::embedded::Use;
+use polis_core::RawJson;
+use polis_core::message::{Message, MessageRecipients, SendMessageParams, payload_text};
+use polis_i18n::msg;
+use polis_ops::op::{self, CheckMessagesParams};
+use polis_store::embedded::StoreMode;
 
-use super::content::Content;
-use super::duration;
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::{Failure, invalid};
-use crate::output::{Output, Style, clean};
+use super::content::ContentArgs;
+use super::parse_duration_arg;
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, TextStyle, sanitize_line};
+use crate::refusal_tables::CommandRefusal;
 
-/// Messages between agents.
+/// Send and check messages between agents.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Message {
+pub(crate) enum MessageCommand {
     /// Send a message
-    Send(Send),
-    /// Show the unread messages of `--as`, and mark them as read
-    Check(Check),
+    Send(MessageSendArgs),
+    /// Show the unread messages of the agent (--as), and mark them as read
+    Check(MessageCheckArgs),
 }
 
 /// Send a message.
 #[derive(Debug, Args)]
-pub(crate) struct Send {
-    /// To whom: agents' ids, `user`, or role:ROLE
+pub(crate) struct MessageSendArgs {
+    /// Recipients: agent ids, `user`, or role:ROLE
     #[arg(required = true, value_name = "TO")]
     to: Vec<String>,
     #[command(flatten)]
-    content: Content,
+    content: ContentArgs,
     /// The content is JSON, not text
     #[arg(long)]
     as_json: bool,
-    /// The message it answers
+    /// Id of the message that this one answers
     #[arg(long, value_name = "ID")]
     reply_to: Option<u64>,
-    /// Deliver it later, such as 10m
+    /// Delay of the delivery, such as 10m
     #[arg(long, value_name = "TIME")]
     delay: Option<String>,
 }
 
 /// Show unread messages.
 #[derive(Debug, Args)]
-pub(crate) struct Check {
-    /// At most so many
+pub(crate) struct MessageCheckArgs {
+    /// Maximum number of messages
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Wait for one, such as 30s; at most a minute
+    /// Wait for a message, such as 30s; at most 1m
     #[arg(long, value_name = "TIME")]
     wait: Option<String>,
-    /// Read again what came after this number, and mark nothing
+    /// Read messages after this id again, without marking them
     #[arg(long, value_name = "ID")]
     since: Option<u64>,
 }
 
-impl Message {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl MessageCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         match self {
-            Self::Send(send) => send.run(&Context::open(globals)?, out),
+            Self::Send(send) => send.run(&CommandContext::open(globals)?, out),
             Self::Check(check) if check.wait.is_some() => {
-                check.run(&Context::open_for(globals, Use::Long)?, out)
+                check.run(&CommandContext::open_for(globals, StoreMode::Server)?, out)
             }
-            Self::Check(check) => check.run(&Context::open(globals)?, out),
+            Self::Check(check) => check.run(&CommandContext::open(globals)?, out),
         }
     }
 }
 
-impl Send {
-    fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let text = self.content.text()?;
+impl MessageSendArgs {
+    fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let text = self.content.read_text()?;
         let payload = if self.as_json {
-            Raw::parse(&text)
+            RawJson::parse(&text)
         } else {
-            Raw::of(&text)
+            RawJson::from_value(&text)
         };
-        let payload = payload.map_err(|why| {
-            invalid(
-                format!("The content is not JSON: {why}."),
-                "leave --as-json out to send text",
-            )
-        })?;
-        let params = SendMessage {
-            to: Recipients::Several(self.to),
+        let payload = payload.map_err(|error| CliError::from(CommandRefusal::NotJson { error }))?;
+        let params = SendMessageParams {
+            to: MessageRecipients::Several(self.to),
             payload,
             reply_to: self.reply_to,
-            delay_ms: self.delay.as_deref().map(duration).transpose()?,
+            delay_ms: self.delay.as_deref().map(parse_duration_arg).transpose()?,
         };
-        let sent = context.run(op::send_message(&context.polis, &context.agent, &params))?;
-        out.answer(&sent, |sent| {
-            let each = sent
-                .messages
-                .iter()
-                .map(|m| format!("{} (message {})", m.to, m.id));
-            format!("Sent to {}.", each.collect::<Vec<_>>().join(", "))
+        let sent = context.block_on(op::send_message(&context.request(), &params))?;
+        out.print_result(&sent, |sent| {
+            let lang = out.lang();
+            let recipients = sent.messages.iter();
+            let recipients: Vec<String> = recipients
+                .map(|m| msg::cli_agent_message_recipient(lang, &m.to, m.id))
+                .collect();
+            msg::cli_agent_message_sent(lang, recipients.join(msg::common_list_separator(lang)))
         })
     }
 }
 
-impl Check {
-    fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = CheckMessages {
+impl MessageCheckArgs {
+    fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = CheckMessagesParams {
             limit: self.limit,
-            wait_ms: self.wait.as_deref().map(duration).transpose()?,
+            wait_ms: self.wait.as_deref().map(parse_duration_arg).transpose()?,
             since: self.since,
             offset: None,
         };
-        let mail = context.run(op::check_messages(&context.polis, &context.agent, &params))?;
-        out.answer(&mail, |mail| {
+        let mail = context.block_on(op::check_messages(&context.request(), &params))?;
+        out.print_result(&mail, |mail| {
             if mail.messages.is_empty() {
-                return format!("No new messages for {}.", context.agent);
+                return msg::cli_agent_message_none(out.lang(), &context.agent);
             }
-            let mut text: String = mail.messages.iter().map(|m| letter(m, out)).collect();
+            let mut text: String = mail
+                .messages
+                .iter()
+                .map(|m| render_message(m, out))
+                .collect();
             if mail.more {
-                text.push_str("There are more; check again.");
+                text.push_str(msg::cli_agent_message_more(out.lang()));
             }
             text.trim_end().to_owned()
         })
     }
 }
 
-fn letter(message: &Letter, out: &Output) -> String {
-    let answers = message
-        .reply_to
-        .map_or_else(String::new, |id| format!(", answering {id}"));
-    let head = format!(
-        "{} from {} at {}{answers}",
-        message.id,
-        clean(message.from.as_str()),
-        message.created_at.as_str()
-    );
-    let said = payload_text(&message.payload);
-    let said: Vec<String> = said.lines().map(clean).collect();
-    format!("{}\n{}\n\n", out.paint(Style::Bold, &head), said.join("\n"))
+fn render_message(message: &Message, out: &CliOutput) -> String {
+    let lang = out.lang();
+    let (id, sender) = (message.id, sanitize_line(message.from.as_str()));
+    let time = message.created_at.as_str();
+    let head = match message.reply_to {
+        Some(answered) => msg::cli_agent_message_answer_heading(lang, id, sender, time, answered),
+        None => msg::cli_agent_message_heading(lang, id, sender, time),
+    };
+    let text = payload_text(&message.payload);
+    let lines: Vec<String> = text.lines().map(sanitize_line).collect();
+    format!(
+        "{}\n{}\n\n",
+        out.paint(TextStyle::Bold, &head),
+        lines.join("\n")
+    )
 }

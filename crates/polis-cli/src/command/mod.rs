@@ -1,4 +1,7 @@
-//! The subcommands. Each file consists of its clap arguments, one operation call and one rendering.
+//! The subcommands: dispatch of a parsed command line, and helpers that several commands use for their
+//! arguments.
+//!
+//! Most subcommands consist of their clap arguments, one operation call and one rendering.
 
 pub(crate) mod agent;
 pub(crate) mod artifact;
@@ -29,57 +32,57 @@ pub(crate) mod ws;
 
 use std::io::Read as _;
 
-use crate::cli::{Cli, Command};
-use crate::context::Context;
-use crate::error::{Failure, invalid};
-use crate::output::Output;
+use crate::cli::{PolisCli, PolisCommand};
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// Runs a command.
-pub(crate) fn run(cli: Cli, out: &Output) -> Result<(), Failure> {
-    let globals = &cli.globals.without_empty();
+/// Dispatches a parsed command line to its subcommand.
+pub(crate) fn dispatch_command(cli: PolisCli, out: &CliOutput) -> Result<(), CliError> {
+    let globals = &cli.globals;
     match cli.command {
-        Command::Init(args) => args.run(globals, out),
-        Command::Agent(args) => args.run(globals, out),
-        Command::Task(args) => args.run(globals, out),
-        Command::Board(args) => args.run(globals, out),
-        Command::Decision(args) => args.run(&Context::open(globals)?, out),
-        Command::Milestone(args) => args.run(&Context::open(globals)?, out),
-        Command::Blackboard(args) => args.run(globals, out),
-        Command::Ws(args) => args.run(globals, out),
-        Command::Exec(args) => args.run(globals, out),
-        Command::Message(args) => args.run(globals, out),
-        Command::Artifact(args) => args.run(&Context::open(globals)?, out),
-        Command::Webhook(args) => args.run(&Context::open(globals)?, out),
-        Command::Run(args) => args.run(globals, out),
-        Command::Society(args) => args.run(globals, out),
-        Command::Serve(args) => args.run(globals, out),
-        Command::Open(args) => args.run(globals, out),
-        Command::Tui(args) => args.run(globals, out),
-        Command::Mcp(args) => args.run(globals, out),
-        Command::Log(args) => args.run(globals, out),
-        Command::Watch(args) => args.run(globals, out),
-        Command::Stats => stats::run(globals, out),
-        Command::Doctor(args) => args.run(globals, out),
-        Command::Trust(args) => args.run(globals, out),
-        Command::Config(args) => args.run(globals, out),
-        Command::Demo(args) => args.run(globals, out),
-        Command::Schema(args) => args.run(out),
-        Command::Completions(args) => args.run(out),
-        Command::Man(args) => args.run(out),
+        PolisCommand::Init(args) => args.run(globals, out),
+        PolisCommand::Agent(group) => group.0.run(globals, out),
+        PolisCommand::Task(group) => group.0.run(globals, out),
+        PolisCommand::Board(group) => group.0.run(globals, out),
+        PolisCommand::Decision(group) => group.0.run(&CommandContext::open(globals)?, out),
+        PolisCommand::Milestone(group) => group.0.run(&CommandContext::open(globals)?, out),
+        PolisCommand::Blackboard(args) => args.run(globals, out),
+        PolisCommand::Ws(group) => group.0.run(globals, out),
+        PolisCommand::Exec(args) => args.run(globals, out),
+        PolisCommand::Message(group) => group.0.run(globals, out),
+        PolisCommand::Artifact(group) => group.0.run(&CommandContext::open(globals)?, out),
+        PolisCommand::Webhook(group) => group.0.run(&CommandContext::open(globals)?, out),
+        PolisCommand::Run(args) => args.run(globals, out),
+        PolisCommand::Society(group) => group.0.run(globals, out),
+        PolisCommand::Serve(args) => args.run(globals, out),
+        PolisCommand::Open(args) => args.run(globals, out),
+        PolisCommand::Tui(args) => args.run(globals, out),
+        PolisCommand::Mcp(args) => args.run(globals, out),
+        PolisCommand::Log(args) => args.run(globals, out),
+        PolisCommand::Watch(args) => args.run(globals, out),
+        PolisCommand::Stats => stats::print_stats(globals, out),
+        PolisCommand::Doctor(args) => args.run(globals, out),
+        PolisCommand::Trust(args) => args.run(globals, out),
+        PolisCommand::Config(group) => group.0.run(globals, out),
+        PolisCommand::Demo(args) => args.run(globals, out),
+        PolisCommand::Schema(args) => args.run(out),
+        PolisCommand::Completions(args) => args.run(out),
+        PolisCommand::Man(args) => args.run(out),
     }
 }
 
 /// Returns a text argument; reads standard input for `-`.
-fn text_or_stdin(text: String) -> Result<String, Failure> {
+fn read_text_arg(text: String) -> Result<String, CliError> {
     if text != "-" {
         return Ok(text);
     }
-    String::from_utf8(stdin()?)
-        .map_err(|_| invalid("Standard input is not UTF-8.", "convert it to UTF-8"))
+    String::from_utf8(read_stdin()?).map_err(|_| CliError::from(CommandRefusal::StdinNotUtf8))
 }
 
 /// Reads standard input, up to a limit above every size that polis accepts.
-fn stdin() -> Result<Vec<u8>, Failure> {
+fn read_stdin() -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let input = std::io::stdin().lock();
     input.take(64 << 20).read_to_end(&mut bytes)?;
@@ -87,8 +90,12 @@ fn stdin() -> Result<Vec<u8>, Failure> {
 }
 
 /// Parses a duration to milliseconds.
-pub(crate) fn duration(text: &str) -> Result<u64, Failure> {
-    polis_core::time::parse_duration(text)
+pub(crate) fn parse_duration_arg(text: &str) -> Result<u64, CliError> {
+    polis_core::timestamp::parse_duration(text)
         .map(i64::unsigned_abs)
-        .map_err(|why| invalid(why, "write for example 30m, 90s, 2h or 7d"))
+        .map_err(|message| {
+            CliError::from(CommandRefusal::InvalidDuration {
+                message: message.into(),
+            })
+        })
 }

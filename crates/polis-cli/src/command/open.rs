@@ -1,34 +1,39 @@
-//! `polis open`: opens the web page in a browser, signed in; starts a server if none runs for the project.
+//! `polis open`: opens the web page in a browser, signed in, or prints the link.
+//!
+//! If no server runs for the project, this process becomes the server, like `polis serve`, and runs until it
+//! is stopped.
 
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use polis_i18n::msg;
 
-use super::serve::{self, Listening, Serve, WhenTaken};
-use crate::cli::Globals;
-use crate::context::{Context, Place};
-use crate::error::{Failure, invalid};
-use crate::output::Output;
+use super::serve::{self, ListeningInfo, PortConflict, ServeArgs};
+use crate::cli::GlobalArgs;
+use crate::context::{CommandContext, ProjectLocation};
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 use crate::server_lock;
 
-/// Open the page of this polis in a browser, signed in; serve it if nobody does.
+/// Open the web page of this project in a browser, signed in; starts a server if none is running.
 #[derive(Debug, Args)]
-pub(crate) struct Open {
+pub(crate) struct OpenArgs {
     /// Only print the link
     #[arg(long)]
     no_browser: bool,
     #[command(flatten)]
-    serve: Serve,
+    serve: ServeArgs,
 }
 
-impl Open {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let place = Place::find(globals)?;
-        let shows = !self.no_browser;
-        let context = Context::open(globals)?;
-        let found = context.run(async {
-            match &place.workspace {
-                Some(workspace) => server_lock::find(workspace).await,
+impl OpenArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let location = ProjectLocation::find(globals)?;
+        let use_browser = !self.no_browser;
+        let context = CommandContext::open(globals)?;
+        let found = context.block_on(async {
+            match &location.data_dir {
+                Some(workspace) => server_lock::find_running_server(workspace).await,
                 None => None,
             }
         });
@@ -36,44 +41,43 @@ impl Open {
             drop(context);
             return self
                 .serve
-                .run_and(globals, out, WhenTaken::NextPort, |told| {
-                    if shows {
-                        browse(told);
+                .run_with_callback(globals, out, PortConflict::NextPort, |info| {
+                    if use_browser {
+                        open_browser(info);
                     }
                 });
         };
-        let told = Listening {
-            sign_in: context.run(serve::link(&context, &url))?,
+        let info = ListeningInfo {
+            sign_in: context.block_on(serve::create_sign_in_link(&context, &url))?,
             listening: url,
         };
-        if told.sign_in.is_none() {
-            return Err(invalid(
-                "Only the person can sign in with a link.",
-                "leave --as and POLIS_AGENT out, or sign in with a token on the page itself",
-            ));
+        if info.sign_in.is_none() {
+            return Err(CliError::from(CommandRefusal::OnlyPersonSignsIn));
         }
-        let opened = shows && browse(&told);
-        out.answer(&told, |told| {
-            let link = told.sign_in.as_deref().unwrap_or_default();
-            if opened {
-                format!("Opened in the browser. Should nothing appear (good once, for ten minutes):\n  {link}")
+        let opened = use_browser && open_browser(&info);
+        out.print_result(&info, |info| {
+            let link = info.sign_in.as_deref().unwrap_or_default();
+            let about = if opened {
+                msg::cli_project_opened_in_browser(out.lang())
             } else {
-                format!("Open this link; it is good once, for ten minutes:\n  {link}")
-            }
+                msg::cli_project_open_link(out.lang())
+            };
+            format!("{about}\n  {link}")
         })
     }
 }
 
-/// Opens the sign-in link in a browser, if there is a graphical session. Returns whether a browser was started.
-fn browse(told: &Listening) -> bool {
-    let Some(link) = &told.sign_in else {
+/// Opens the sign-in link in a browser, if there is a graphical session. Returns whether a browser was
+/// started.
+fn open_browser(info: &ListeningInfo) -> bool {
+    let Some(link) = &info.sign_in else {
         return false;
     };
     let program = if cfg!(target_os = "macos") {
         "open"
     } else if ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
-        .any(|name| is_set(name))
+        .any(|name| is_variable_set(name))
     {
         "xdg-open"
     } else {
@@ -93,6 +97,6 @@ fn browse(told: &Listening) -> bool {
     true
 }
 
-fn is_set(name: &str) -> bool {
+fn is_variable_set(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| !value.is_empty())
 }

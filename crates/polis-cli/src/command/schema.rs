@@ -1,34 +1,37 @@
-//! `polis schema`: the published JSON Schemas, generated from the types.
+//! `polis schema`: prints a published JSON Schema, generated from its type. [`published_schemas`] returns all
+//! of them, for the reference pages.
 
 use clap::{Args, ValueEnum};
-use polis_core::board::{Decision, Milestone};
-use polis_core::task::claim::TaskClaim;
-use polis_core::task::create::TaskCreate;
-use polis_core::task::update::TaskUpdate;
-use polis_core::workspace::command::RunCommand;
-use polis_core::workspace::file::{
-    DeleteFile, EditFile, ListFiles, MakeDir, MoveFile, ReadFile, SearchFiles, WriteFile,
+use polis_core::board::{BoardDecision, Milestone};
+use polis_core::task::claim::TaskClaimParams;
+use polis_core::task::create::TaskCreateParams;
+use polis_core::task::update::TaskUpdateParams;
+use polis_core::workspace::command::RunCommandParams;
+use polis_core::workspace::file_tools::{
+    DeleteFileParams, EditFileParams, ListFilesParams, MakeDirParams, MoveFileParams,
+    ReadFileParams, SearchFilesParams, WriteFileParams,
 };
 use polis_core::{Agent, Event, Task};
 use polis_ops::op::{
-    BlackboardWrite, BoardAppend, BoardOverwrite, BoardRead, BoardView, CommandResult,
-    SectionChange, TaskList,
+    BlackboardWriteParams, BoardAppendParams, BoardReadParams, BoardView, BoardWriteParams,
+    CommandResult, SectionEditParams, TaskListParams,
 };
+use polis_ops::tool::join_description_lines;
 use schemars::schema_for;
 
-use crate::error::Failure;
-use crate::output::Output;
+use crate::error::CliError;
+use crate::output::CliOutput;
 
 /// Print a JSON Schema.
 #[derive(Debug, Args)]
-pub(crate) struct Schema {
-    /// Of what
-    what: What,
+pub(crate) struct SchemaArgs {
+    /// Name of the schema
+    what: SchemaName,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "kebab-case")]
-enum What {
+enum SchemaName {
     Task,
     Agent,
     Event,
@@ -56,57 +59,59 @@ enum What {
     CommandResult,
 }
 
-impl What {
-    fn schema(self) -> schemars::Schema {
-        match self {
+impl SchemaName {
+    fn json_schema(self) -> schemars::Schema {
+        let mut schema = match self {
             Self::Task => schema_for!(Task),
             Self::Agent => schema_for!(Agent),
             Self::Event => schema_for!(Event),
-            Self::TaskCreate => schema_for!(TaskCreate),
-            Self::TaskList => schema_for!(TaskList),
-            Self::TaskUpdate => schema_for!(TaskUpdate),
-            Self::TaskClaim => schema_for!(TaskClaim),
+            Self::TaskCreate => schema_for!(TaskCreateParams),
+            Self::TaskList => schema_for!(TaskListParams),
+            Self::TaskUpdate => schema_for!(TaskUpdateParams),
+            Self::TaskClaim => schema_for!(TaskClaimParams),
             Self::Board => schema_for!(BoardView),
-            Self::BoardRead => schema_for!(BoardRead),
-            Self::BoardWrite => schema_for!(BoardOverwrite),
-            Self::BoardAppend => schema_for!(BoardAppend),
-            Self::BoardSection => schema_for!(SectionChange),
-            Self::BlackboardWrite => schema_for!(BlackboardWrite),
-            Self::Decision => schema_for!(Decision),
+            Self::BoardRead => schema_for!(BoardReadParams),
+            Self::BoardWrite => schema_for!(BoardWriteParams),
+            Self::BoardAppend => schema_for!(BoardAppendParams),
+            Self::BoardSection => schema_for!(SectionEditParams),
+            Self::BlackboardWrite => schema_for!(BlackboardWriteParams),
+            Self::Decision => schema_for!(BoardDecision),
             Self::Milestone => schema_for!(Milestone),
-            Self::ReadFile => schema_for!(ReadFile),
-            Self::WriteFile => schema_for!(WriteFile),
-            Self::EditFile => schema_for!(EditFile),
-            Self::DeleteFile => schema_for!(DeleteFile),
-            Self::MoveFile => schema_for!(MoveFile),
-            Self::MakeDir => schema_for!(MakeDir),
-            Self::ListFiles => schema_for!(ListFiles),
-            Self::SearchFiles => schema_for!(SearchFiles),
-            Self::RunCommand => schema_for!(RunCommand),
+            Self::ReadFile => schema_for!(ReadFileParams),
+            Self::WriteFile => schema_for!(WriteFileParams),
+            Self::EditFile => schema_for!(EditFileParams),
+            Self::DeleteFile => schema_for!(DeleteFileParams),
+            Self::MoveFile => schema_for!(MoveFileParams),
+            Self::MakeDir => schema_for!(MakeDirParams),
+            Self::ListFiles => schema_for!(ListFilesParams),
+            Self::SearchFiles => schema_for!(SearchFilesParams),
+            Self::RunCommand => schema_for!(RunCommandParams),
             Self::CommandResult => schema_for!(CommandResult),
-        }
+        };
+        join_description_lines(&mut schema);
+        schema
     }
 }
 
 /// Returns all published schemas with their names.
-pub(crate) fn published() -> Vec<(String, String)> {
-    let name = |what: &What| what.to_possible_value().map(|v| v.get_name().to_owned());
-    What::value_variants()
+pub(crate) fn published_schemas() -> Vec<(String, String)> {
+    let name = |what: &SchemaName| what.to_possible_value().map(|v| v.get_name().to_owned());
+    SchemaName::value_variants()
         .iter()
-        .filter_map(|what| Some((name(what)?, pretty(&what.schema()).ok()?)))
+        .filter_map(|what| Some((name(what)?, to_pretty_json(&what.json_schema()).ok()?)))
         .collect()
 }
 
-fn pretty(schema: &schemars::Schema) -> serde_json::Result<String> {
+fn to_pretty_json(schema: &schemars::Schema) -> serde_json::Result<String> {
     serde_json::to_string_pretty(schema)
 }
 
-impl Schema {
-    pub(crate) fn run(self, out: &Output) -> Result<(), Failure> {
-        let schema = self.what.schema();
+impl SchemaArgs {
+    pub(crate) fn run(self, out: &CliOutput) -> Result<(), CliError> {
+        let schema = self.what.json_schema();
         if out.is_json() {
-            return out.document(&schema);
+            return out.print_json(&schema);
         }
-        out.text(&pretty(&schema).map_err(std::io::Error::other)?)
+        out.print_text(&to_pretty_json(&schema).map_err(std::io::Error::other)?)
     }
 }

@@ -4,43 +4,46 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use polis_core::{Code, Refusal};
-use polis_workspace::registry::MachineRegistry;
+use polis_core::Refusal;
+use polis_i18n::{UiLanguage, msg};
+use polis_workspace::machine_registry::MachineRegistry;
 use serde::Serialize;
 
-use crate::cli::Globals;
+use crate::cli::GlobalArgs;
 use crate::command::init;
 use crate::config::Config;
-use crate::context::workspace_of;
-use crate::error::{Failure, invalid};
-use crate::output::{Output, clean};
+use crate::context::data_dir_of;
+use crate::error::CliError;
+use crate::output::{CliOutput, sanitize_line};
+use crate::refusal_tables::ProjectRefusal;
 use crate::trust;
 
-/// Trust a project that was not created by this user on this machine: one that was copied, moved or cloned. Its
-/// configuration decides where keys are sent and what commands may read, so look at it first.
+/// Trust a project that was not created by this user on this machine: one that was copied, moved or cloned.
+/// Its configuration decides where API keys are sent and what commands may read, so review it first.
 #[derive(Debug, Args)]
-pub(crate) struct Trust {
-    /// The project's directory; default: the current one
+pub(crate) struct TrustArgs {
+    /// Project directory; default: the current one
     directory: Option<PathBuf>,
-    /// Take trust back: polis refuses the project until it is trusted again
+    /// Revoke trust: polis refuses the project until it is trusted again
     #[arg(long, conflicts_with = "release")]
     remove: bool,
-    /// Forget that the directory is the workspace of an agent, so that it can be a project itself or be bound elsewhere
+    /// Forget that the directory is the workspace of an agent, so that it can be a project itself or be bound
+    /// elsewhere
     #[arg(long)]
     release: bool,
 }
 
-/// Result of the command.
+/// Result of `polis trust`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
-    /// The project directory.
+struct TrustResult {
+    /// The project directory, or the released workspace.
     dir: String,
     /// Whether the project is trusted from now on.
     trusted: bool,
     /// Model endpoints of its configuration, which receive the API keys it names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    endpoints: Vec<Endpoint>,
+    endpoints: Vec<EndpointSummary>,
     /// Paths of this machine, outside their workspace, that its commands may read or write.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     granted_paths: Vec<String>,
@@ -51,84 +54,82 @@ struct Answer {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Endpoint {
+struct EndpointSummary {
     name: String,
     base_url: String,
     /// Environment variable or file that holds its API key; empty: none.
     key: String,
 }
 
-impl Trust {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl TrustArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         let directory = match &self.directory {
             Some(directory) => directory.clone(),
-            None => init::directory(globals)?,
+            None => init::target_project_dir(globals)?,
         };
-        let registry = MachineRegistry::of_user();
+        let registry = MachineRegistry::for_current_user();
         if self.release {
-            return release(&registry, &directory, out);
+            return release_workspace(&registry, &directory, out);
         }
-        let data = workspace_of(&directory);
+        let data = data_dir_of(&directory);
         if !data.is_dir() {
-            return Err(Refusal::new(
-                Code::NotInitialized,
-                "There is no polis in that directory.",
-                "name the directory of a project, the one that has .agent-workspace in it",
-            )
-            .into());
+            return Err(Refusal::from(ProjectRefusal::NothingToTrust).into());
         }
-        let data = trust::whole(&data);
-        let dir = trust::project_of(&data).display().to_string();
+        let data = trust::canonicalize_existing(&data);
+        let dir = trust::project_dir_of(&data).display().to_string();
         if self.remove {
-            registry.distrust(&data)?;
-            let answer = Answer::of(dir, false);
-            return out.answer(&answer, |answer| {
-                format!("No longer trusted: {}\n", clean(&answer.dir))
+            registry.distrust_project(&data)?;
+            let answer = TrustResult::new(dir, false);
+            return out.print_result(&answer, |answer| {
+                msg::cli_project_no_longer_trusted(out.lang(), sanitize_line(&answer.dir))
             });
         }
-        trust::check_place(&registry, &data)?;
-        let mut answer = Answer::of(dir, true);
+        trust::check_location(&registry, &data)?;
+        let mut answer = TrustResult::new(dir, true);
         // A configuration that cannot be read grants nothing: polis refuses it at every use.
         if let Ok(config) = Config::load(&data) {
-            answer.describe(&config);
+            answer.add_grants(&config);
         }
-        trust::trust(&registry, &data)?;
-        out.answer(&answer, text)
+        trust::trust_project(&registry, &data)?;
+        out.print_result(&answer, |answer| render_trust_result(answer, out.lang()))
     }
 }
 
-fn release(registry: &MachineRegistry, directory: &Path, out: &Output) -> Result<(), Failure> {
-    let whole = trust::whole(directory);
-    let forgotten = match registry.forget_workspace(&whole) {
+fn release_workspace(
+    registry: &MachineRegistry,
+    directory: &Path,
+    out: &CliOutput,
+) -> Result<(), CliError> {
+    let canonical = trust::canonicalize_existing(directory);
+    let released = match registry.forget_workspace(&canonical) {
         Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => {
-            return Err(invalid(
-                "A command of an agent runs in that workspace.",
-                "wait until it ends, or stop it; `polis ws commands` shows it",
-            ));
+            return Err(CliError::from(ProjectRefusal::CommandStillRuns));
         }
         answer => answer?,
     };
-    let Some(forgotten) = forgotten else {
-        return Err(invalid(
-            "The directory is not the workspace of an agent, nor in one.",
-            "name the directory that was bound",
-        ));
+    let Some(released) = released else {
+        return Err(CliError::from(ProjectRefusal::NotAWorkspace));
     };
-    let answer = Answer {
-        released_from: Some(trust::project_of(&forgotten.project).display().to_string()),
-        ..Answer::of(forgotten.directory.display().to_string(), false)
+    let answer = TrustResult {
+        released_from: Some(
+            trust::project_dir_of(&released.project)
+                .display()
+                .to_string(),
+        ),
+        ..TrustResult::new(released.directory.display().to_string(), false)
     };
-    out.answer(&answer, |answer| {
-        format!(
-            "{} is no longer known as a workspace. The project in {} takes it again if its agent still works there.\n",
-            clean(&answer.dir),
-            clean(answer.released_from.as_deref().unwrap_or_default())
+    out.print_result(&answer, |answer| {
+        let project = answer.released_from.as_deref().unwrap_or_default();
+        msg::cli_project_workspace_released(
+            out.lang(),
+            sanitize_line(&answer.dir),
+            sanitize_line(project),
         )
     })
 }
 
-impl Answer {
-    fn of(dir: String, trusted: bool) -> Self {
+impl TrustResult {
+    fn new(dir: String, trusted: bool) -> Self {
         Self {
             dir,
             trusted,
@@ -138,12 +139,12 @@ impl Answer {
         }
     }
 
-    fn describe(&mut self, config: &Config) {
+    fn add_grants(&mut self, config: &Config) {
         self.endpoints = config
             .models
             .endpoints
             .iter()
-            .map(|(name, model)| Endpoint {
+            .map(|(name, model)| EndpointSummary {
                 name: name.clone(),
                 base_url: model.base_url.clone(),
                 key: Some(&model.key_env)
@@ -156,21 +157,20 @@ impl Answer {
     }
 }
 
-fn text(answer: &Answer) -> String {
-    let mut text = format!("Trusted: {}\n", clean(&answer.dir));
+fn render_trust_result(answer: &TrustResult, lang: UiLanguage) -> String {
+    let mut lines = vec![msg::cli_project_trusted(lang, sanitize_line(&answer.dir))];
     for endpoint in &answer.endpoints {
-        let key = match endpoint.key.as_str() {
-            "" => String::new(),
-            key => format!(", with the key in {}", clean(key)),
+        let name = sanitize_line(&endpoint.name);
+        let url = sanitize_line(&endpoint.base_url);
+        let line = match endpoint.key.as_str() {
+            "" => msg::cli_project_trusted_endpoint(lang, name, url),
+            key => msg::cli_project_trusted_endpoint_with_key(lang, name, url, sanitize_line(key)),
         };
-        text.push_str(&format!(
-            "  endpoint {}: {}{key}\n",
-            clean(&endpoint.name),
-            clean(&endpoint.base_url)
-        ));
+        lines.push(format!("  {line}"));
     }
     for path in &answer.granted_paths {
-        text.push_str(&format!("  commands may use {}\n", clean(path)));
+        let line = msg::cli_project_granted_path(lang, sanitize_line(path));
+        lines.push(format!("  {line}"));
     }
-    text
+    lines.join("\n")
 }

@@ -1,81 +1,89 @@
 //! `polis webhook`: manages webhook subscriptions. A running `polis serve` delivers the events.
 
 use clap::Subcommand;
-use polis_core::webhook::{WebhookAdd, WebhookView};
-use polis_ops::op::{self, WebhookRemove};
+use polis_core::webhook::{WebhookAddParams, WebhookView};
+use polis_i18n::msg;
+use polis_ops::op::{self, WebhookRemoveParams};
 
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::{Output, Table, clean};
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, TextTable, sanitize_line};
 
-/// Places that events are sent to.
+/// Manage webhooks, which receive events over HTTP.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Webhook {
-    /// Have events sent to an address, as long as a `polis serve` runs
+pub(crate) enum WebhookCommand {
+    /// Add a webhook: events are sent to a URL while a `polis serve` runs
     Add {
-        /// The address: http:// or https://
+        /// URL: http:// or https://
         url: String,
-        /// Only these kinds, such as task.completed, or task. for all of tasks
+        /// Only these kinds, such as task.completed, or task. for all task events
         #[arg(long, value_name = "KIND", value_delimiter = ',')]
         kind: Vec<String>,
-        /// Begin after this sequence number; default: with what comes next
+        /// Start after this sequence number; default: with the next event
         #[arg(long, value_name = "SEQ")]
         since: Option<u64>,
     },
-    /// List webhooks, and how far each has come
+    /// List webhooks and their delivery state
     List,
     /// Remove a webhook
     Remove {
-        /// Its id
+        /// Webhook id
         id: String,
     },
 }
 
-impl Webhook {
-    pub(crate) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let (polis, by) = (&context.polis, &context.agent);
+impl WebhookCommand {
+    pub(crate) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let (app, caller) = (&context.app, &context.agent);
         match self {
             Self::Add { url, kind, since } => {
-                let params = WebhookAdd {
+                let params = WebhookAddParams {
                     url,
                     kinds: kind,
                     since,
                 };
-                let added = context.run(op::add_webhook(polis, by, &params))?;
-                out.answer(&added, |added| {
-                    format!(
-                        "{}\n\nThis is the secret of webhook {}; signatures are made with it. It is shown this once.",
-                        added.secret, added.view.id
-                    )
+                let added = context.block_on(op::add_webhook(&app.request(caller), &params))?;
+                out.print_result(&added, |added| {
+                    let explanation = msg::cli_agent_webhook_secret(out.lang(), &added.view.id);
+                    format!("{}\n\n{explanation}", added.secret)
                 })
             }
             Self::List => {
-                let list = context.run(op::list_webhooks(polis, by))?;
-                out.answer(&list, |list| table(&list.webhooks, out))
+                let list = context.block_on(op::list_webhooks(&app.request(caller)))?;
+                out.print_result(&list, |list| render_webhook_table(&list.webhooks, out))
             }
             Self::Remove { id } => {
-                let params = WebhookRemove { id };
-                let removed = context.run(op::remove_webhook(polis, by, &params))?;
-                out.answer(&removed, |_| {
-                    format!("Webhook {} is removed.", clean(&params.id))
+                let params = WebhookRemoveParams { id };
+                let removed =
+                    context.block_on(op::remove_webhook(&app.request(caller), &params))?;
+                out.print_result(&removed, |_| {
+                    msg::cli_agent_webhook_removed(out.lang(), sanitize_line(&params.id))
                 })
             }
         }
     }
 }
 
-fn table(webhooks: &[WebhookView], out: &Output) -> String {
+fn render_webhook_table(webhooks: &[WebhookView], out: &CliOutput) -> String {
+    let lang = out.lang();
     if webhooks.is_empty() {
-        return "No webhooks yet. Add one: polis webhook add https://...".to_owned();
+        return msg::cli_agent_webhook_none(lang).to_owned();
     }
-    let mut table = Table::new(&["ID", "URL", "KINDS", "DELIVERED", "FAILURES", "LAST ERROR"]);
+    let mut table = TextTable::new(&[
+        "ID",
+        "URL",
+        msg::cli_agent_webhook_column_kinds(lang),
+        msg::cli_agent_webhook_column_delivered(lang),
+        msg::cli_agent_webhook_column_failures(lang),
+        msg::cli_agent_webhook_column_last_error(lang),
+    ]);
     for hook in webhooks {
         let kinds = if hook.kinds.is_empty() {
-            "all".to_owned()
+            msg::cli_agent_webhook_all_kinds(lang).to_owned()
         } else {
             hook.kinds.join(",")
         };
-        table.row([
+        table.push_row([
             hook.id.clone(),
             hook.url.clone(),
             kinds,

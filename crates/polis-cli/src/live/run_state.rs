@@ -1,191 +1,203 @@
-//! State of the live view of a run: its members, the activity of each, and the resources used. Progress events update
-//! it; it does no I/O.
+//! State of the live view of a run: its members, the activity of each, and the resources used.
+//!
+//! It does no I/O. The caller reads the members from the store and passes them in. Progress events update the
+//! activities and the usage, and return the news items to print.
 
 use std::collections::BTreeMap;
 
 use polis_core::society::member::MemberStatus;
-use polis_core::society::turn::CallEnd;
-use polis_society::progress::{Progress, Step};
+use polis_core::society::turn::CallOutcome;
+use polis_society::progress_event::{ProgressEvent, ProgressStep};
 use unicode_width::UnicodeWidthStr as _;
 
 /// State of a run in the live view.
 #[derive(Debug, Clone)]
-pub(crate) struct Screen {
+pub(crate) struct LiveRun {
     /// Title of the run.
     pub(crate) title: String,
     /// When watching began (milliseconds).
-    pub(crate) began: i64,
+    pub(crate) began_ms: i64,
     /// All members, in the order they were hired.
-    pub(crate) seats: Vec<Seat>,
+    pub(crate) members: Vec<LiveMember>,
     /// Resources used by the run.
-    pub(crate) taken: Taken,
+    pub(crate) usage: RunUsage,
 }
 
 /// A member in the live view.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Seat {
+pub(crate) struct LiveMember {
     pub(crate) agent: String,
     pub(crate) parent: Option<String>,
     pub(crate) role: String,
-    pub(crate) doing: Doing,
+    pub(crate) activity: MemberActivity,
     /// Start of the current activity (milliseconds).
-    pub(crate) since: i64,
-    /// Tokens used.
+    pub(crate) since_ms: i64,
+    /// Tokens used by the member.
     pub(crate) tokens: u64,
 }
 
 /// Activity of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum MemberActivity {
     /// Waits for a message.
     Idle,
     /// Has work and waits for its turn.
     Ready,
-    /// Waits for the model's answer.
+    /// Waits for the model's response.
     Thinking,
     /// Waits for the endpoint, with the reason.
     Waiting(String),
     /// Executes a call: the tool and its subject.
     Calling(String, String),
     /// Blocked until a person acts: the status and its reason.
-    Held(MemberStatus, Option<String>),
+    Blocked(MemberStatus, Option<String>),
 }
 
 /// Resources used by a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct RunUsage {
     pub(crate) turns: u64,
     pub(crate) tokens: u64,
     pub(crate) micros: u64,
     pub(crate) commands: u64,
 }
 
-/// A member of a run as stored.
+/// A member of a run as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Post {
+pub(crate) struct MemberSnapshot {
     pub(crate) agent: String,
     pub(crate) parent: Option<String>,
     pub(crate) role: String,
     pub(crate) status: MemberStatus,
-    pub(crate) why: Option<String>,
+    pub(crate) reason: Option<String>,
     pub(crate) tokens: u64,
 }
 
 /// An event that is printed as a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum News {
-    /// A member's answer contains text besides its calls.
-    Said { agent: String, text: String },
+pub(crate) enum NewsItem {
+    /// A response of a member's model contains text besides its calls.
+    Response { agent: String, text: String },
     /// A call has ended.
-    Called {
+    ToolCall {
         agent: String,
         tool: String,
         about: String,
-        end: CallEnd,
+        end: CallOutcome,
         ms: u64,
     },
     /// A member was blocked or continues.
-    Stands {
+    StatusChange {
         agent: String,
         status: MemberStatus,
-        why: Option<String>,
+        reason: Option<String>,
     },
     /// A member waits for the endpoint.
     Waiting { agent: String, why: String },
     /// A warning about the configuration.
     Warning { agent: String, text: String },
     /// A member sent a message to the person.
-    ToUser {
+    MessageToPerson {
         agent: String,
         id: u64,
         text: String,
     },
 }
 
-impl Screen {
-    /// Creates an empty state.
-    pub(crate) fn new(title: impl Into<String>, began: i64) -> Self {
+impl LiveRun {
+    /// Creates the state of a run without members.
+    pub(crate) fn new(title: impl Into<String>, began_ms: i64) -> Self {
         Self {
             title: title.into(),
-            began,
-            seats: Vec::new(),
-            taken: Taken::default(),
+            began_ms,
+            members: Vec::new(),
+            usage: RunUsage::default(),
         }
     }
 
-    /// Replaces the members with those of the store. Members that remain keep their activity, except that the store
-    /// decides which ones are blocked.
-    pub(crate) fn seat(&mut self, now: i64, posts: Vec<Post>) {
-        let mut before: BTreeMap<String, Seat> = std::mem::take(&mut self.seats)
+    /// Replaces the members with those of the store. Members that remain keep their activity, except that the
+    /// store decides which ones are blocked.
+    pub(crate) fn set_members(&mut self, now: i64, snapshots: Vec<MemberSnapshot>) {
+        let mut before: BTreeMap<String, LiveMember> = std::mem::take(&mut self.members)
             .into_iter()
-            .map(|seat| (seat.agent.clone(), seat))
+            .map(|member| (member.agent.clone(), member))
             .collect();
-        for post in posts {
-            if post.status == MemberStatus::Gone {
+        for snapshot in snapshots {
+            if snapshot.status == MemberStatus::Dismissed {
                 continue;
             }
-            let doing = match post.status {
-                MemberStatus::Idle | MemberStatus::Gone => Doing::Idle,
-                MemberStatus::Working => Doing::Ready,
-                held @ (MemberStatus::Asking | MemberStatus::Paused | MemberStatus::Parked) => {
-                    Doing::Held(held, post.why)
+            let activity = match snapshot.status {
+                MemberStatus::Idle | MemberStatus::Dismissed => MemberActivity::Idle,
+                MemberStatus::Working => MemberActivity::Ready,
+                status @ (MemberStatus::AwaitingApproval
+                | MemberStatus::Paused
+                | MemberStatus::Parked) => MemberActivity::Blocked(status, snapshot.reason),
+            };
+            let existing = before.remove(&snapshot.agent);
+            let (activity, since) = match existing {
+                Some(member) if member.activity.is_busy() && !activity.is_blocked() => {
+                    (member.activity, member.since_ms)
                 }
+                Some(member) if member.activity == activity => (activity, member.since_ms),
+                _ => (activity, now),
             };
-            let known = before.remove(&post.agent);
-            let (doing, since) = match known {
-                Some(seat) if seat.doing.is_busy() && !doing.is_held() => (seat.doing, seat.since),
-                Some(seat) if seat.doing == doing => (doing, seat.since),
-                _ => (doing, now),
-            };
-            self.seats.push(Seat {
-                agent: post.agent,
-                parent: post.parent,
-                role: post.role,
-                doing,
-                since,
-                tokens: post.tokens,
+            self.members.push(LiveMember {
+                agent: snapshot.agent,
+                parent: snapshot.parent,
+                role: snapshot.role,
+                activity,
+                since_ms: since,
+                tokens: snapshot.tokens,
             });
         }
     }
 
     /// Applies a progress event, and returns the news item to print, if any.
-    pub(crate) fn feed(&mut self, now: i64, progress: &Progress) -> Option<News> {
+    pub(crate) fn apply_progress(
+        &mut self,
+        now: i64,
+        progress: &ProgressEvent,
+    ) -> Option<NewsItem> {
         let agent = progress.member.agent.as_str().to_owned();
         match &progress.step {
-            Step::Thinking => {
-                self.does(now, &agent, Doing::Thinking);
+            ProgressStep::RequestStarted => {
+                self.set_activity(now, &agent, MemberActivity::Thinking);
                 None
             }
-            Step::Words(_) => None,
-            Step::Answered { text, used, calls } => {
-                let all = used.prompt + used.answer;
-                self.taken.turns += 1;
-                self.taken.tokens += all;
-                self.taken.micros += used.micros;
-                if let Some(seat) = self.seat_of(&agent) {
-                    seat.tokens += all;
+            ProgressStep::TextStreamed(_) => None,
+            ProgressStep::ResponseReceived { text, used, calls } => {
+                let all = used.prompt + used.response;
+                self.usage.turns += 1;
+                self.usage.tokens += all;
+                self.usage.micros += used.micros;
+                if let Some(member) = self.member_mut(&agent) {
+                    member.tokens += all;
                 }
                 let next = if *calls > 0 {
-                    Doing::Ready
+                    MemberActivity::Ready
                 } else {
-                    Doing::Idle
+                    MemberActivity::Idle
                 };
-                self.does(now, &agent, next);
+                self.set_activity(now, &agent, next);
                 let text = text.trim().to_owned();
-                (!text.is_empty()).then_some(News::Said { agent, text })
+                (!text.is_empty()).then_some(NewsItem::Response { agent, text })
             }
-            Step::Calling { tool, about } => {
-                self.taken.commands += u64::from(tool == "run_command");
-                self.does(now, &agent, Doing::Calling(tool.clone(), about.clone()));
+            ProgressStep::ToolCallStarted { tool, about } => {
+                self.usage.commands += u64::from(tool == "run_command");
+                self.set_activity(
+                    now,
+                    &agent,
+                    MemberActivity::Calling(tool.clone(), about.clone()),
+                );
                 None
             }
-            Step::Called { tool, end, ms } => {
-                let about = match self.seat_of(&agent).map(|seat| &seat.doing) {
-                    Some(Doing::Calling(_, about)) => about.clone(),
+            ProgressStep::ToolCallEnded { tool, end, ms } => {
+                let about = match self.member_mut(&agent).map(|member| &member.activity) {
+                    Some(MemberActivity::Calling(_, about)) => about.clone(),
                     _ => String::new(),
                 };
-                self.does(now, &agent, Doing::Ready);
-                Some(News::Called {
+                self.set_activity(now, &agent, MemberActivity::Ready);
+                Some(NewsItem::ToolCall {
                     agent,
                     tool: tool.clone(),
                     about,
@@ -193,22 +205,26 @@ impl Screen {
                     ms: *ms,
                 })
             }
-            Step::Waiting(why) => {
-                let waits = Doing::Waiting(why.clone());
+            ProgressStep::RequestRetried(reason) => {
+                let waits = MemberActivity::Waiting(reason.clone());
                 // The request is retried many times; one line is enough.
-                let known = self.seat_of(&agent).is_some_and(|seat| seat.doing == waits);
-                self.does(now, &agent, waits);
-                (!known).then(|| News::Waiting {
+                let repeated = self
+                    .member_mut(&agent)
+                    .is_some_and(|member| member.activity == waits);
+                self.set_activity(now, &agent, waits);
+                (!repeated).then(|| NewsItem::Waiting {
                     agent,
-                    why: why.clone(),
+                    why: reason.clone(),
                 })
             }
-            Step::Warning(text) => Some(News::Warning {
+            ProgressStep::Warning(text) => Some(NewsItem::Warning {
                 agent,
                 text: text.clone(),
             }),
-            Step::Stands(status, why) => self.stands(now, agent, *status, why.clone()),
-            Step::ToUser(id, text) => Some(News::ToUser {
+            ProgressStep::StatusChanged(status, reason) => {
+                self.apply_status(now, agent, *status, reason.clone())
+            }
+            ProgressStep::MessageToUser(id, text) => Some(NewsItem::MessageToPerson {
                 agent,
                 id: *id,
                 text: text.clone(),
@@ -216,79 +232,90 @@ impl Screen {
         }
     }
 
-    fn stands(
+    fn apply_status(
         &mut self,
         now: i64,
         agent: String,
         status: MemberStatus,
-        why: Option<String>,
-    ) -> Option<News> {
-        let was_held = self
-            .seat_of(&agent)
-            .is_some_and(|seat| seat.doing.is_held());
-        let doing = match status {
-            MemberStatus::Gone => {
-                self.seats.retain(|seat| seat.agent != agent);
+        reason: Option<String>,
+    ) -> Option<NewsItem> {
+        let was_blocked = self
+            .member_mut(&agent)
+            .is_some_and(|member| member.activity.is_blocked());
+        let activity = match status {
+            MemberStatus::Dismissed => {
+                self.members.retain(|member| member.agent != agent);
                 return None;
             }
-            MemberStatus::Idle => Doing::Idle,
-            MemberStatus::Working => Doing::Ready,
-            held => Doing::Held(held, why.clone()),
+            MemberStatus::Idle => MemberActivity::Idle,
+            MemberStatus::Working => MemberActivity::Ready,
+            blocked => MemberActivity::Blocked(blocked, reason.clone()),
         };
         // A member that is idle with a reason has ended its turn without an answer.
-        let held = doing.is_held() || (status == MemberStatus::Idle && why.is_some());
-        self.does(now, &agent, doing);
-        (held || was_held).then_some(News::Stands { agent, status, why })
+        let is_blocked =
+            activity.is_blocked() || (status == MemberStatus::Idle && reason.is_some());
+        self.set_activity(now, &agent, activity);
+        (is_blocked || was_blocked).then_some(NewsItem::StatusChange {
+            agent,
+            status,
+            reason,
+        })
     }
 
-    fn does(&mut self, now: i64, agent: &str, doing: Doing) {
-        if let Some(seat) = self.seat_of(agent)
-            && seat.doing != doing
+    fn set_activity(&mut self, now: i64, agent: &str, activity: MemberActivity) {
+        if let Some(member) = self.member_mut(agent)
+            && member.activity != activity
         {
-            seat.doing = doing;
-            seat.since = now;
+            member.activity = activity;
+            member.since_ms = now;
         }
     }
 
-    fn seat_of(&mut self, agent: &str) -> Option<&mut Seat> {
-        self.seats.iter_mut().find(|seat| seat.agent == agent)
+    fn member_mut(&mut self, agent: &str) -> Option<&mut LiveMember> {
+        self.members.iter_mut().find(|member| member.agent == agent)
     }
 
     /// Returns whether a member that reported progress is not in the list yet.
-    pub(crate) fn is_new(&self, agent: &str) -> bool {
-        !self.seats.iter().any(|seat| seat.agent == agent)
+    pub(crate) fn is_unknown_member(&self, agent: &str) -> bool {
+        !self.members.iter().any(|member| member.agent == agent)
     }
 
     /// Returns the width of the longest name, in columns.
-    pub(crate) fn widest(&self) -> usize {
-        let names = self.seats.iter().map(|seat| seat.agent.width());
+    pub(crate) fn longest_name_width(&self) -> usize {
+        let names = self.members.iter().map(|member| member.agent.width());
         names.max().unwrap_or(0)
     }
 
     /// Returns the members as a tree, root first, each with the tree branches to draw before its name.
-    pub(crate) fn tree(&self) -> Vec<(String, &Seat)> {
+    pub(crate) fn member_tree(&self) -> Vec<(String, &LiveMember)> {
         let mut rows = Vec::new();
-        let known = |name: &str| self.seats.iter().any(|seat| seat.agent == name);
-        let tops = self.seats.iter().filter(|seat| {
-            let parent = seat.parent.as_deref();
-            parent.is_none_or(|parent| !known(parent))
+        let is_member = |name: &str| self.members.iter().any(|member| member.agent == name);
+        let tops = self.members.iter().filter(|member| {
+            let parent = member.parent.as_deref();
+            parent.is_none_or(|parent| !is_member(parent))
         });
         for top in tops {
             rows.push((String::new(), top));
-            self.below(&top.agent, "", &mut rows);
+            self.push_subtree(&top.agent, "", &mut rows);
         }
         rows
     }
 
-    fn below<'a>(&'a self, parent: &str, before: &str, rows: &mut Vec<(String, &'a Seat)>) {
-        // Names are unique and a member is hired by an earlier one, so there is no cycle; the depth is limited anyway.
+    fn push_subtree<'a>(
+        &'a self,
+        parent: &str,
+        before: &str,
+        rows: &mut Vec<(String, &'a LiveMember)>,
+    ) {
+        // Names are unique and a member is hired by an earlier one, so there is no cycle; the depth is
+        // limited anyway.
         if before.chars().count() > 3 * 100 {
             return;
         }
-        let children: Vec<&Seat> = self
-            .seats
+        let children: Vec<&LiveMember> = self
+            .members
             .iter()
-            .filter(|seat| seat.parent.as_deref() == Some(parent))
+            .filter(|member| member.parent.as_deref() == Some(parent))
             .collect();
         let last = children.len().saturating_sub(1);
         for (n, child) in children.into_iter().enumerate() {
@@ -298,14 +325,14 @@ impl Screen {
                 ("├─ ", "│  ")
             };
             rows.push((format!("{before}{branch}"), child));
-            self.below(&child.agent, &format!("{before}{trunk}"), rows);
+            self.push_subtree(&child.agent, &format!("{before}{trunk}"), rows);
         }
     }
 }
 
-impl Doing {
-    fn is_held(&self) -> bool {
-        matches!(self, Self::Held(..))
+impl MemberActivity {
+    fn is_blocked(&self) -> bool {
+        matches!(self, Self::Blocked(..))
     }
 
     fn is_busy(&self) -> bool {

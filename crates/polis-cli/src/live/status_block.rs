@@ -1,155 +1,197 @@
-//! Status block at the bottom of the terminal during a run: the organisation as a tree, each member's activity, and the
-//! totals.
+//! Status block at the bottom of the terminal during a run: the organisation as a tree, each member's
+//! activity, and the totals.
 
 use polis_core::society::member::MemberStatus;
+use polis_i18n::{UiLanguage, msg};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::number_format::{count, elapsed, money, tokens};
-use super::run_state::{Doing, Screen, Seat};
-use crate::output::{Output, Style, clean, cut};
+use super::number_format::{format_elapsed, format_money, format_tokens};
+use super::run_state::{LiveMember, LiveRun, MemberActivity};
+use crate::output::{CliOutput, TextStyle, sanitize_line, truncate_to_width};
 
 /// Maximum length of a reason or an argument in the block.
-const GLANCE: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// A styled part of a line.
 #[derive(Debug, Clone)]
-struct Piece(Option<Style>, String);
+struct StyledText(Option<TextStyle>, String);
 
 /// Renders the block for the given number of columns, with at most the given number of rows.
-pub(crate) fn lines(
-    screen: &Screen,
+pub(crate) fn render_block(
+    screen: &LiveRun,
     now: i64,
     (columns, rows): (usize, usize),
-    out: &Output,
+    out: &CliOutput,
 ) -> Vec<String> {
-    let tree = screen.tree();
+    let lang = out.lang();
+    let tree = screen.member_tree();
     let name_width = tree
         .iter()
-        .map(|(branch, seat)| branch.width() + name(seat).width())
+        .map(|(branch, member)| branch.width() + display_name(member).width())
         .max()
         .unwrap_or(0)
         .min(columns / 2);
     // One row is for the head and, if not all members fit, one for the number of those left out.
-    let room = rows.saturating_sub(1).max(1);
-    let shown = if tree.len() > room {
-        room.saturating_sub(1)
+    let member_rows = rows.saturating_sub(1).max(1);
+    let visible_count = if tree.len() > member_rows {
+        member_rows.saturating_sub(1)
     } else {
         tree.len()
     };
-    let mut lines = vec![paint(head(screen, now), columns, out)];
+    let mut lines = vec![paint_line(render_head(screen, now, lang), columns, out)];
     // Busy members come first if there is no room for all.
-    let busy_first = tree.len() > room;
-    let mut picked: Vec<usize> = (0..tree.len()).collect();
+    let busy_first = tree.len() > member_rows;
+    let mut selected: Vec<usize> = (0..tree.len()).collect();
     if busy_first {
-        picked.sort_by_key(|n| {
+        selected.sort_by_key(|n| {
             tree.get(*n)
-                .is_some_and(|(_, seat)| seat.doing == Doing::Idle)
+                .is_some_and(|(_, member)| member.activity == MemberActivity::Idle)
         });
-        picked.truncate(shown);
-        picked.sort_unstable();
+        selected.truncate(visible_count);
+        selected.sort_unstable();
     }
-    for (branch, seat) in picked.iter().filter_map(|n| tree.get(*n)) {
-        lines.push(paint(row(branch, seat, name_width, now), columns, out));
+    for (branch, member) in selected.iter().filter_map(|n| tree.get(*n)) {
+        lines.push(paint_line(
+            render_member(branch, member, name_width, now, lang),
+            columns,
+            out,
+        ));
     }
-    if tree.len() > shown {
-        let more = format!("… and {} more", tree.len() - shown);
-        lines.push(paint(vec![Piece(Some(Style::Dim), more)], columns, out));
+    if tree.len() > visible_count {
+        let more = msg::cli_run_more_members(lang, tree.len() - visible_count);
+        lines.push(paint_line(
+            vec![StyledText(Some(TextStyle::Dim), more)],
+            columns,
+            out,
+        ));
     }
     lines
 }
 
-fn head(screen: &Screen, now: i64) -> Vec<Piece> {
-    let taken = screen.taken;
+fn render_head(screen: &LiveRun, now: i64, lang: UiLanguage) -> Vec<StyledText> {
+    let usage = screen.usage;
     let mut facts = format!(
-        "  {}  {}  {}  {} tokens",
-        elapsed(now - screen.began),
-        count(screen.seats.len(), "agent"),
-        count(taken.turns, "turn"),
-        tokens(taken.tokens),
+        "  {}  {}  {}  {}",
+        format_elapsed(now - screen.began_ms, lang),
+        msg::run_agent_count(lang, screen.members.len()),
+        msg::cli_run_turn_count(lang, usage.turns),
+        msg::cli_run_token_count(lang, format_tokens(usage.tokens)),
     );
-    if taken.micros > 0 {
-        facts.push_str(&format!("  cost {}", money(taken.micros)));
+    if usage.micros > 0 {
+        facts.push_str("  ");
+        facts.push_str(&msg::cli_run_cost(lang, format_money(usage.micros)));
     }
     vec![
-        Piece(Some(Style::Bold), clean(&screen.title)),
-        Piece(None, facts),
+        StyledText(Some(TextStyle::Bold), sanitize_line(&screen.title)),
+        StyledText(None, facts),
     ]
 }
 
 /// Returns the agent's name, followed by its role if that adds information.
-pub(crate) fn name(seat: &Seat) -> String {
+pub(crate) fn display_name(member: &LiveMember) -> String {
     // An agent that is named after its role already shows it.
-    if seat.role.is_empty() || seat.agent.starts_with(&seat.role) {
-        return clean(&seat.agent);
+    if member.role.is_empty() || member.agent.starts_with(&member.role) {
+        return sanitize_line(&member.agent);
     }
-    format!("{} ({})", clean(&seat.agent), clean(&seat.role))
+    format!(
+        "{} ({})",
+        sanitize_line(&member.agent),
+        sanitize_line(&member.role)
+    )
 }
 
-fn row(branch: &str, seat: &Seat, name_width: usize, now: i64) -> Vec<Piece> {
-    let name = cut(&name(seat), name_width.saturating_sub(branch.width()));
+fn render_member(
+    branch: &str,
+    member: &LiveMember,
+    name_width: usize,
+    now: i64,
+    lang: UiLanguage,
+) -> Vec<StyledText> {
+    let name = truncate_to_width(
+        &display_name(member),
+        name_width.saturating_sub(branch.width()),
+    );
     let pad = name_width.saturating_sub(branch.width() + name.width());
-    let (style, doing) = doing(seat, now);
+    let (style, activity) = describe_activity(member, now, lang);
     vec![
-        Piece(Some(Style::Dim), branch.to_owned()),
-        Piece(None, name),
-        Piece(None, format!("{:pad$}  ", "")),
-        Piece(style, doing),
+        StyledText(Some(TextStyle::Dim), branch.to_owned()),
+        StyledText(None, name),
+        StyledText(None, format!("{:pad$}  ", "")),
+        StyledText(style, activity),
     ]
 }
 
-fn doing(seat: &Seat, now: i64) -> (Option<Style>, String) {
-    let lasts = elapsed(now - seat.since);
-    match &seat.doing {
-        Doing::Idle => (Some(Style::Dim), "waits for a message".to_owned()),
-        Doing::Ready => (None, "is about to go on".to_owned()),
-        Doing::Thinking => (Some(Style::Cyan), format!("thinks {lasts}")),
-        Doing::Waiting(why) => (
-            Some(Style::Yellow),
-            format!("waits for its model {lasts}: {}", glance(why)),
+fn describe_activity(
+    member: &LiveMember,
+    now: i64,
+    lang: UiLanguage,
+) -> (Option<TextStyle>, String) {
+    let elapsed = format_elapsed(now - member.since_ms, lang);
+    match &member.activity {
+        MemberActivity::Idle => (Some(TextStyle::Dim), msg::cli_run_idle(lang).to_owned()),
+        MemberActivity::Ready => (None, msg::cli_run_ready(lang).to_owned()),
+        MemberActivity::Thinking => (Some(TextStyle::Cyan), msg::cli_run_thinking(lang, elapsed)),
+        MemberActivity::Waiting(reason) => (
+            Some(TextStyle::Yellow),
+            msg::cli_run_waiting_for_model(lang, elapsed, shorten_reason(reason)),
         ),
-        Doing::Calling(tool, about) => (
-            Some(Style::Green),
-            format!("{} {lasts} {}", clean(tool), glance(about))
-                .trim_end()
-                .to_owned(),
+        MemberActivity::Calling(tool, about) => (
+            Some(TextStyle::Green),
+            format!(
+                "{} {elapsed} {}",
+                sanitize_line(tool),
+                shorten_reason(about)
+            )
+            .trim_end()
+            .to_owned(),
         ),
-        Doing::Held(status, why) => {
-            let mut text = held(*status).to_owned();
-            if let Some(why) = why {
-                text.push_str(": ");
-                text.push_str(&glance(why));
-            }
-            (Some(Style::Red), text)
+        MemberActivity::Blocked(status, reason) => {
+            let reason = reason.as_deref().map(shorten_reason);
+            let text = describe_status_and_reason(*status, reason.as_deref(), lang);
+            (Some(TextStyle::Red), text)
         }
     }
 }
 
 /// Describes the status of a member that was blocked or continues.
-pub(crate) fn held(status: MemberStatus) -> &'static str {
+pub(crate) fn describe_status(status: MemberStatus, lang: UiLanguage) -> &'static str {
     match status {
-        MemberStatus::Asking => "asks for approval",
-        MemberStatus::Paused => "is paused",
-        MemberStatus::Parked => "is parked",
-        MemberStatus::Idle => "waits for a message",
-        MemberStatus::Working => "goes on",
-        MemberStatus::Gone => "was dismissed",
+        MemberStatus::AwaitingApproval => msg::cli_run_member_needs_approval(lang),
+        MemberStatus::Paused => msg::cli_run_member_paused(lang),
+        MemberStatus::Parked => msg::cli_run_member_parked(lang),
+        MemberStatus::Idle => msg::cli_run_member_idle(lang),
+        MemberStatus::Working => msg::cli_run_member_continues(lang),
+        MemberStatus::Dismissed => msg::cli_run_member_dismissed(lang),
     }
 }
 
-fn glance(text: &str) -> String {
-    let line: String = text.chars().take(GLANCE).collect();
-    clean(&line.replace(['\n', '\t'], " "))
+/// Describes the status of a member, followed by its reason if there is one.
+pub(crate) fn describe_status_and_reason(
+    status: MemberStatus,
+    reason: Option<&str>,
+    lang: UiLanguage,
+) -> String {
+    let status = describe_status(status, lang);
+    match reason {
+        Some(reason) => msg::cli_run_status_with_reason(lang, status, reason),
+        None => status.to_owned(),
+    }
+}
+
+fn shorten_reason(text: &str) -> String {
+    let line: String = text.chars().take(MAX_REASON_CHARS).collect();
+    sanitize_line(&line.replace(['\n', '\t'], " "))
 }
 
 /// Paints one line, cut to the terminal's width.
-fn paint(pieces: Vec<Piece>, columns: usize, out: &Output) -> String {
+fn paint_line(pieces: Vec<StyledText>, columns: usize, out: &CliOutput) -> String {
     let mut line = String::new();
     let mut left = columns;
-    for Piece(style, text) in pieces {
+    for StyledText(style, text) in pieces {
         if left == 0 {
             break;
         }
-        let text = cut(&text, left);
+        let text = truncate_to_width(&text, left);
         left = left.saturating_sub(text.width());
         match style {
             Some(style) if !text.is_empty() => line.push_str(&out.paint(style, &text)),

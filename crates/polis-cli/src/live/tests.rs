@@ -1,99 +1,152 @@
-//! Tests of the live view: renders the screen as text after progress events.
+//! Tests of the live view: the rendered status block, news lines and JSON documents after progress events,
+//! number formatting, and the line editor.
 
 use polis_core::MemberKey;
 use polis_core::society::member::MemberStatus;
-use polis_core::society::turn::{CallEnd, Used};
-use polis_society::progress::{Progress, Step};
+use polis_core::society::turn::{CallOutcome, ModelUsage};
+use polis_i18n::UiLanguage;
+use polis_society::progress_event::{ProgressEvent, ProgressStep};
 
-use super::run_state::{News, Post, Screen};
-use super::terminal::Editor;
-use super::{elapsed, line, money, status_block, tokens};
-use crate::output::Output;
+use super::live_terminal::LineEditor;
+use super::run_state::{LiveRun, MemberSnapshot, NewsItem};
+use super::{format_elapsed, format_tokens, progress_line, status_block};
+use crate::cli::GlobalArgs;
+use crate::output::CliOutput;
+use crate::person_language::PersonLanguage;
 
-fn post(agent: &str, parent: Option<&str>, role: &str) -> Post {
-    Post {
+fn idle_member(agent: &str, parent: Option<&str>, role: &str) -> MemberSnapshot {
+    MemberSnapshot {
         agent: agent.to_owned(),
         parent: parent.map(ToOwned::to_owned),
         role: role.to_owned(),
         status: MemberStatus::Idle,
-        why: None,
+        reason: None,
         tokens: 0,
     }
 }
 
-fn team() -> Vec<Post> {
+fn sample_team() -> Vec<MemberSnapshot> {
     vec![
-        post("root", None, "root"),
-        post("arch", Some("root"), "架构师"),
-        post("lexer-dev", Some("arch"), "程序员"),
-        post("解析", Some("arch"), "程序员"),
-        post("helper", Some("lexer-dev"), "tester"),
+        idle_member("root", None, "root"),
+        idle_member("arch", Some("root"), "架构师"),
+        idle_member("lexer-dev", Some("arch"), "程序员"),
+        idle_member("解析", Some("arch"), "程序员"),
+        idle_member("helper", Some("lexer-dev"), "tester"),
     ]
 }
 
-fn progress(agent: &str, step: Step) -> Progress {
-    Progress {
+fn progress_of(agent: &str, step: ProgressStep) -> ProgressEvent {
+    ProgressEvent {
         member: MemberKey::new("demo".parse().unwrap(), agent.parse().unwrap()),
         step,
     }
 }
 
-fn answered(prompt: u64, micros: u64, calls: usize, text: &str) -> Step {
-    Step::Answered {
+fn answered_step(prompt: u64, micros: u64, calls: usize, text: &str) -> ProgressStep {
+    ProgressStep::ResponseReceived {
         text: text.to_owned(),
         calls,
-        used: Used {
+        used: ModelUsage {
             prompt,
-            answer: 100,
+            response: 100,
             micros,
-            ..Used::default()
+            ..ModelUsage::default()
         },
     }
 }
 
-fn shown(screen: &Screen, now: i64, size: (usize, usize)) -> String {
-    status_block::lines(screen, now, size, &Output::new(true, false)).join("\n")
+fn render_status(screen: &LiveRun, now: i64, size: (usize, usize)) -> String {
+    status_block::render_block(screen, now, size, &CliOutput::new(true, false)).join("\n")
+}
+
+fn chinese_output() -> CliOutput {
+    let globals = GlobalArgs {
+        dir: None,
+        store: None,
+        agent: None,
+        json: true,
+        verbose: false,
+        lang: None,
+        language: PersonLanguage::fixed(UiLanguage::Zh),
+    };
+    CliOutput::for_flags(&globals)
 }
 
 #[test]
-fn a_society_at_work_is_a_tree_with_everything_in_line() {
-    let mut screen = Screen::new("calculator", 1_000);
-    screen.seat(1_000, team());
-    let calling = Step::Calling {
+fn status_block_renders_member_tree() {
+    let mut screen = LiveRun::new("calculator", 1_000);
+    screen.set_members(1_000, sample_team());
+    let calling = ProgressStep::ToolCallStarted {
         tool: "run_command".to_owned(),
         about: "sh tests/lexer_test.sh".to_owned(),
     };
-    screen.feed(
+    screen.apply_progress(
         2_000,
-        &progress("arch", answered(12_000, 4_200, 2, "Three modules.")),
+        &progress_of("arch", answered_step(12_000, 4_200, 2, "Three modules.")),
     );
-    screen.feed(3_000, &progress("lexer-dev", calling));
-    screen.feed(4_000, &progress("解析", Step::Thinking));
-    let paused = Step::Stands(
+    screen.apply_progress(3_000, &progress_of("lexer-dev", calling));
+    screen.apply_progress(4_000, &progress_of("解析", ProgressStep::RequestStarted));
+    let paused = ProgressStep::StatusChanged(
         MemberStatus::Paused,
         Some("the budget is used up".to_owned()),
     );
-    screen.feed(5_000, &progress("helper", paused));
+    screen.apply_progress(5_000, &progress_of("helper", paused));
     assert_eq!(
-        shown(&screen, 66_000, (100, 24)),
+        render_status(&screen, 66_000, (100, 24)),
         [
             "calculator  1:05  5 agents  1 turn  12.1k tokens  cost 0.0042",
-            "root                      waits for a message",
-            "└─ arch (架构师)          is about to go on",
+            "root                      idle",
+            "└─ arch (架构师)          ready",
             "   ├─ lexer-dev (程序员)  run_command 1:03 sh tests/lexer_test.sh",
             "   │  └─ helper (tester)  is paused: the budget is used up",
-            "   └─ 解析 (程序员)       thinks 1:02",
+            "   └─ 解析 (程序员)       thinking 1:02",
         ]
         .join("\n")
     );
 }
 
 #[test]
-fn a_narrow_and_low_terminal_shows_the_busy_ones() {
-    let mut screen = Screen::new("calculator", 0);
-    screen.seat(0, team());
-    screen.feed(0, &progress("解析", Step::Thinking));
-    let text = shown(&screen, 1_000, (30, 4));
+fn chinese_output_aligns_columns_by_display_width() {
+    let out = chinese_output();
+    let mut screen = LiveRun::new("计算器", 0);
+    screen.set_members(0, sample_team());
+    screen.apply_progress(0, &progress_of("解析", ProgressStep::RequestStarted));
+    let paused = ProgressStep::StatusChanged(MemberStatus::Paused, Some("预算已用完".to_owned()));
+    let news = screen
+        .apply_progress(0, &progress_of("helper", paused))
+        .unwrap();
+    assert_eq!(
+        status_block::render_block(&screen, 7_000, (100, 5), &out).join("\n"),
+        [
+            "计算器  7 秒  5 个智能体  0 个回合  0 Token",
+            "root                      空闲",
+            "   │  └─ helper (tester)  已暂停：预算已用完",
+            "   └─ 解析 (程序员)       思考中 7 秒",
+            "……另有 2 个",
+        ]
+        .join("\n")
+    );
+    assert_eq!(
+        progress_line::render_news(&news, 7_000, 9, &out),
+        "  7 秒  helper        已暂停：预算已用完"
+    );
+    let message = NewsItem::MessageToPerson {
+        agent: "arch".to_owned(),
+        id: 3,
+        text: "用什么语言？".to_owned(),
+    };
+    assert_eq!(
+        progress_line::render_news(&message, 65_000, 9, &out),
+        "  1:05  arch          发给您（消息 3）：用什么语言？"
+    );
+}
+
+#[test]
+fn small_terminal_shows_busy_members_first() {
+    let mut screen = LiveRun::new("calculator", 0);
+    screen.set_members(0, sample_team());
+    screen.apply_progress(0, &progress_of("解析", ProgressStep::RequestStarted));
+    let text = render_status(&screen, 1_000, (30, 4));
     assert_eq!(text.lines().count(), 4, "{text}");
     assert!(text.contains("解析"), "{text}");
     assert!(text.ends_with("… and 3 more"), "{text}");
@@ -103,24 +156,27 @@ fn a_narrow_and_low_terminal_shows_the_busy_ones() {
 }
 
 #[test]
-fn who_is_dismissed_leaves_and_who_stays_keeps_what_it_does() {
-    let mut screen = Screen::new("t", 0);
-    screen.seat(0, team());
-    screen.feed(1, &progress("解析", Step::Thinking));
-    screen.feed(
+fn dismissed_member_disappears_and_others_keep_activity() {
+    let mut screen = LiveRun::new("t", 0);
+    screen.set_members(0, sample_team());
+    screen.apply_progress(1, &progress_of("解析", ProgressStep::RequestStarted));
+    screen.apply_progress(
         2,
-        &progress("helper", Step::Stands(MemberStatus::Gone, None)),
+        &progress_of(
+            "helper",
+            ProgressStep::StatusChanged(MemberStatus::Dismissed, None),
+        ),
     );
-    assert!(!shown(&screen, 3, (80, 24)).contains("helper"));
-    let mut posts = team();
-    posts.retain(|post| post.agent != "lexer-dev");
-    posts.push(Post {
-        status: MemberStatus::Gone,
-        ..post("lexer-dev", Some("arch"), "程序员")
+    assert!(!render_status(&screen, 3, (80, 24)).contains("helper"));
+    let mut snapshots = sample_team();
+    snapshots.retain(|snapshot| snapshot.agent != "lexer-dev");
+    snapshots.push(MemberSnapshot {
+        status: MemberStatus::Dismissed,
+        ..idle_member("lexer-dev", Some("arch"), "程序员")
     });
-    screen.seat(4, posts);
-    let text = shown(&screen, 2_001, (80, 24));
-    assert!(text.contains("解析 (程序员)  thinks 2s"), "{text}");
+    screen.set_members(4, snapshots);
+    let text = render_status(&screen, 2_001, (80, 24));
+    assert!(text.contains("解析 (程序员)  thinking 2s"), "{text}");
     assert!(!text.contains("lexer-dev"), "{text}");
     assert!(
         text.contains("\nhelper (tester)"),
@@ -129,66 +185,87 @@ fn who_is_dismissed_leaves_and_who_stays_keeps_what_it_does() {
 }
 
 #[test]
-fn nothing_anybody_says_drives_the_terminal() {
-    let mut screen = Screen::new("a\u{1b}[2J", 0);
-    screen.seat(0, team());
-    let evil = Step::Calling {
+fn control_characters_are_not_sent_to_terminal() {
+    let mut screen = LiveRun::new("a\u{1b}[2J", 0);
+    screen.set_members(0, sample_team());
+    let evil = ProgressStep::ToolCallStarted {
         tool: "run_command".to_owned(),
         about: "echo \u{1b}[31m\nrm".to_owned(),
     };
-    screen.feed(0, &progress("arch", evil));
-    assert!(!shown(&screen, 0, (80, 24)).contains('\u{1b}'));
-    let news = News::ToUser {
+    screen.apply_progress(0, &progress_of("arch", evil));
+    assert!(!render_status(&screen, 0, (80, 24)).contains('\u{1b}'));
+    let news = NewsItem::MessageToPerson {
         agent: "arch".to_owned(),
         id: 1,
         text: "\u{1b}[2J\u{202e}x".to_owned(),
     };
-    assert!(!line::text(&news, 0, 0, &Output::new(true, false)).contains(['\u{1b}', '\u{202e}']));
+    assert!(
+        !progress_line::render_news(&news, 0, 0, &CliOutput::new(true, false))
+            .contains(['\u{1b}', '\u{202e}'])
+    );
 }
 
 #[test]
-fn lines_say_who_and_when() {
-    let out = Output::new(true, false);
-    let mut screen = Screen::new("t", 0);
-    screen.seat(0, team());
-    let said = screen
-        .feed(1, &progress("arch", answered(1, 0, 0, "Done.\nReally.")))
+fn news_lines_contain_time_and_agent() {
+    let out = CliOutput::new(true, false);
+    let mut screen = LiveRun::new("t", 0);
+    screen.set_members(0, sample_team());
+    let news = screen
+        .apply_progress(
+            1,
+            &progress_of("arch", answered_step(1, 0, 0, "Done.\nReally.")),
+        )
         .unwrap();
     assert_eq!(
-        line::text(&said, 65_000, 9, &out),
+        progress_line::render_news(&news, 65_000, 9, &out),
         "  1:05  arch          Done.\n                      Really."
     );
-    let calling = Step::Calling {
+    let calling = ProgressStep::ToolCallStarted {
         tool: "write_file".to_owned(),
         about: "calc.sh".to_owned(),
     };
-    assert_eq!(screen.feed(1, &progress("解析", calling)), None);
-    let called = Step::Called {
-        tool: "write_file".to_owned(),
-        end: CallEnd::Failed,
-        ms: 1_500,
-    };
-    let called = screen.feed(2, &progress("解析", called)).unwrap();
     assert_eq!(
-        line::text(&called, 2_000, 9, &out),
-        "    2s  解析          → write_file calc.sh: refused or failed (1s)"
-    );
-    let waits = progress("arch", Step::Waiting("asked too often".to_owned()));
-    assert!(screen.feed(3, &waits).is_some());
-    assert_eq!(screen.feed(4, &waits), None, "said once");
-    assert_eq!(
-        line::document(&progress("arch", Step::Words("x".to_owned())), 1),
+        screen.apply_progress(1, &progress_of("解析", calling)),
         None
     );
-    let document = line::document(&progress("arch", Step::ToUser(7, "?".to_owned())), 9).unwrap();
+    let called = ProgressStep::ToolCallEnded {
+        tool: "write_file".to_owned(),
+        end: CallOutcome::Failed,
+        ms: 1_500,
+    };
+    let called = screen
+        .apply_progress(2, &progress_of("解析", called))
+        .unwrap();
+    assert_eq!(
+        progress_line::render_news(&called, 2_000, 9, &out),
+        "    2s  解析          → write_file calc.sh: refused or failed (1s)"
+    );
+    let waits = progress_of(
+        "arch",
+        ProgressStep::RequestRetried("asked too often".to_owned()),
+    );
+    assert!(screen.apply_progress(3, &waits).is_some());
+    assert_eq!(screen.apply_progress(4, &waits), None, "said once");
+    assert_eq!(
+        progress_line::progress_document(
+            &progress_of("arch", ProgressStep::TextStreamed("x".to_owned())),
+            1
+        ),
+        None
+    );
+    let document = progress_line::progress_document(
+        &progress_of("arch", ProgressStep::MessageToUser(7, "?".to_owned())),
+        9,
+    )
+    .unwrap();
     assert_eq!(
         document,
-        serde_json::json!({"kind": "message", "id": 7, "text": "?", "at": 9, "taskId": "demo", "agent": "arch"})
+        serde_json::json!({"kind": "message", "id": 7, "text": "?", "at": 9, "runId": "demo", "taskId": "demo", "agent": "arch"})
     );
 }
 
 #[test]
-fn numbers_are_read_at_a_glance() {
+fn numbers_are_formatted_compactly() {
     for (millis, text) in [
         (0, "0s"),
         (59_999, "59s"),
@@ -196,8 +273,10 @@ fn numbers_are_read_at_a_glance() {
         (3_723_000, "1:02:03"),
         (-5, "0s"),
     ] {
-        assert_eq!(elapsed(millis), text);
+        assert_eq!(format_elapsed(millis, UiLanguage::En), text);
     }
+    assert_eq!(format_elapsed(59_999, UiLanguage::Zh), "59 秒");
+    assert_eq!(format_elapsed(3_723_000, UiLanguage::Zh), "1:02:03");
     for (number, text) in [
         (0, "0"),
         (999, "999"),
@@ -206,26 +285,20 @@ fn numbers_are_read_at_a_glance() {
         (999_999, "999.9k"),
         (4_567_890, "4.56M"),
     ] {
-        assert_eq!(tokens(number), text);
-    }
-    for (micros, text) in [
-        (0, "0.00"),
-        (1, "0.0001"),
-        (4_200, "0.0042"),
-        (990_000, "0.9900"),
-        (12_300_000, "12.30"),
-    ] {
-        assert_eq!(money(micros), text);
+        assert_eq!(format_tokens(number), text);
     }
 }
 
 #[test]
-fn a_line_is_typed_with_wide_characters_mistakes_and_arrows() {
-    let mut editor = Editor::default();
+fn line_editor_handles_utf8_backspace_and_arrows() {
+    let mut editor = LineEditor::default();
     let bytes = "好的".as_bytes();
-    assert!(editor.keys(&bytes[..2]).is_empty());
-    assert!(editor.keys(&bytes[2..]).is_empty());
-    assert_eq!(editor.keys(b"x\x7f\x1b[A\x1b[3~\x1bOC ok\n"), ["好的 ok"]);
-    assert_eq!(editor.keys(b"wrong\x15a b\x17c\r"), ["a c"]);
-    assert_eq!(editor.keys(b"\xff\xfeyes\x00\nno\n"), ["yes", "no"]);
+    assert!(editor.handle_keys(&bytes[..2]).is_empty());
+    assert!(editor.handle_keys(&bytes[2..]).is_empty());
+    assert_eq!(
+        editor.handle_keys(b"x\x7f\x1b[A\x1b[3~\x1bOC ok\n"),
+        ["好的 ok"]
+    );
+    assert_eq!(editor.handle_keys(b"wrong\x15a b\x17c\r"), ["a c"]);
+    assert_eq!(editor.handle_keys(b"\xff\xfeyes\x00\nno\n"), ["yes", "no"]);
 }

@@ -1,20 +1,26 @@
-//! Tests of the built-in teams against the source document, and of project files that override them.
+//! Tests of the built-in teams: the Chinese prompts as specified, the same roles in both languages, and
+//! project files that override them.
+
+use polis_i18n::{Surface, UiLanguage};
 
 use super::*;
 
-/// Lines of the source document, verbatim.
-const ARCHITECT_ENDS: &str = "- 需要向用户反馈时：send_message(to=\"user\", payload={text: \"...\"})\n- 需要澄清需求时：主动向用户提问";
-const PROGRAMMER_BEGINS: &str =
+/// Lines of the specified Chinese prompts, verbatim.
+const ARCHITECT_PROMPT_END: &str = "- 需要向用户反馈时：send_message(to=\"user\", payload={text: \"...\"})\n- 需要澄清需求时：主动向用户提问";
+const PROGRAMMER_PROMPT_START: &str =
     "你是一名程序员，负责开发分配给你的模块。\n\n【开发规范】\n- 严格按照模块规格说明开发\n";
 
 #[test]
-fn the_requirement_is_put_to_root_as_the_document_builds_it() {
-    let team = Team::find(None, "dev-team", "zh").unwrap();
-    let text = team.requirement("创建一个简单的计算器程序");
+fn requirement_template_renders_specified_prompt() {
+    let team = TeamTemplate::load(None, "dev-team", "zh").unwrap();
+    let text = team.render_requirement("创建一个简单的计算器程序");
     let architect = &team.roles["architect"].prompt;
     let programmer = &team.roles["programmer"].prompt;
-    assert!(architect.ends_with(ARCHITECT_ENDS), "{architect}");
-    assert!(programmer.starts_with(PROGRAMMER_BEGINS), "{programmer}");
+    assert!(architect.ends_with(ARCHITECT_PROMPT_END), "{architect}");
+    assert!(
+        programmer.starts_with(PROGRAMMER_PROMPT_START),
+        "{programmer}"
+    );
     assert_eq!(
         text,
         format!(
@@ -26,10 +32,10 @@ fn the_requirement_is_put_to_root_as_the_document_builds_it() {
 }
 
 #[test]
-fn both_languages_have_the_same_roles_with_the_same_sections() {
-    let en = Team::find(None, "dev-team", "en").unwrap();
-    let zh = Team::find(None, "dev-team", "zh").unwrap();
-    let shape = |team: &Team| -> Vec<(String, usize, usize)> {
+fn languages_define_same_roles_and_sections() {
+    let en = TeamTemplate::load(None, "dev-team", "en").unwrap();
+    let zh = TeamTemplate::load(None, "dev-team", "zh").unwrap();
+    let shape = |team: &TeamTemplate| -> Vec<(String, usize, usize)> {
         let role = |(file, role): (&String, &RoleFile)| {
             let lines = |marks: &[&str]| {
                 let starts = |line: &&str| marks.iter().any(|mark| line.starts_with(mark));
@@ -43,48 +49,51 @@ fn both_languages_have_the_same_roles_with_the_same_sections() {
     assert_eq!(en.roles["programmer"].tools, zh.roles["programmer"].tools);
     assert_eq!(zh.create_roles().len(), 3);
     assert!(
-        en.requirement("A calculator")
+        en.render_requirement("A calculator")
             .contains("\n\nA calculator\n\n")
     );
 }
 
 #[test]
-fn a_file_of_the_directory_wins_and_is_never_overwritten() {
-    let room = tempfile::tempdir().unwrap();
-    let written = init(room.path(), "dev-team", "en").unwrap();
+fn project_file_overrides_built_in_and_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let written = write_team_files(directory.path(), "dev-team", "en").unwrap();
     assert!(written.iter().all(|file| file.written));
     assert_eq!(
-        Team::find(Some(room.path()), "dev-team", "en").unwrap(),
-        Team::find(None, "dev-team", "en").unwrap()
+        TeamTemplate::load(Some(directory.path()), "dev-team", "en").unwrap(),
+        TeamTemplate::load(None, "dev-team", "en").unwrap()
     );
-    let file = room.path().join("teams/dev-team/programmer.md");
+    let file = directory.path().join("teams/dev-team/programmer.md");
     std::fs::write(
         &file,
         "---\r\nname: programmer  # ours\r\n---\r\nTest first.\r\n",
     )
     .unwrap();
     assert!(
-        init(room.path(), "dev-team", "en")
+        write_team_files(directory.path(), "dev-team", "en")
             .unwrap()
             .iter()
             .all(|f| !f.written)
     );
-    let team = Team::find(Some(room.path()), "dev-team", "en").unwrap();
+    let team = TeamTemplate::load(Some(directory.path()), "dev-team", "en").unwrap();
     assert_eq!(team.roles["programmer"].prompt, "Test first.");
     assert_eq!(team.roles["programmer"].name, "programmer");
     assert_eq!(team.roles["programmer"].tools, None);
-    assert!(team.requirement("x").ends_with("Test first."));
+    assert!(team.render_requirement("x").ends_with("Test first."));
 }
 
 #[test]
-fn a_directory_may_be_a_team_of_its_own() {
-    let room = tempfile::tempdir().unwrap();
-    let own = room.path().join("teams/writers");
+fn project_directory_defines_new_team() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("teams/writers");
     std::fs::create_dir_all(&own).unwrap();
     std::fs::write(own.join("root.md"), "---\nname: root\n---\nHire an author.").unwrap();
-    let team = Team::find(Some(room.path()), "writers", "en").unwrap();
-    assert_eq!(team.requirement("A story {{root}}"), "A story {{root}}");
-    let names: Vec<String> = list(Some(room.path()))
+    let team = TeamTemplate::load(Some(directory.path()), "writers", "en").unwrap();
+    assert_eq!(
+        team.render_requirement("A story {{root}}"),
+        "A story {{root}}"
+    );
+    let names: Vec<String> = list_teams(Some(directory.path()))
         .unwrap()
         .into_iter()
         .map(|t| t.name)
@@ -95,20 +104,20 @@ fn a_directory_may_be_a_team_of_its_own() {
         "Do: {{requirement}} as {{root}}",
     )
     .unwrap();
-    let team = Team::find(Some(room.path()), "writers", "en").unwrap();
+    let team = TeamTemplate::load(Some(directory.path()), "writers", "en").unwrap();
     assert_eq!(
-        team.requirement("{{root}}"),
+        team.render_requirement("{{root}}"),
         "Do: {{root}} as \nHire an author."
     );
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said() {
-    let room = tempfile::tempdir().unwrap();
-    let own = room.path().join("teams/t");
+fn invalid_team_file_is_refused_with_reason() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("teams/t");
     std::fs::create_dir_all(&own).unwrap();
     for (file, text, says) in [
-        ("root.md", "You are root.", "head between two lines"),
+        ("root.md", "You are root.", "front matter between two lines"),
         ("root.md", "---\nname: root\n---\n", "no prompt"),
         ("root.md", "---\ntools: files\n---\nx", "no name"),
         (
@@ -126,17 +135,19 @@ fn what_is_wrong_with_a_file_is_said() {
     ] {
         let path = own.join(file);
         std::fs::write(&path, text).unwrap();
-        let message = Team::find(Some(room.path()), "t", "en")
-            .unwrap_err()
-            .to_string();
+        let refused = TeamTemplate::load(Some(directory.path()), "t", "en").unwrap_err();
+        let message = refused.render(Surface::Cli, UiLanguage::En).message;
         assert!(message.contains(says), "{message}");
+        let message = refused.render(Surface::Cli, UiLanguage::Zh).message;
+        assert!(
+            message.contains("有误：") && message.ends_with('。'),
+            "{message}"
+        );
         std::fs::remove_file(path).unwrap();
     }
     for name in ["nobody", "../teams/t", "", "a/b"] {
-        let refused = Team::find(Some(room.path()), name, "en").unwrap_err();
-        assert!(
-            refused.to_string().contains("There is no team"),
-            "{refused}"
-        );
+        let refused = TeamTemplate::load(Some(directory.path()), name, "en").unwrap_err();
+        let message = refused.render(Surface::Cli, UiLanguage::En).message;
+        assert!(message.contains("There is no team"), "{message}");
     }
 }

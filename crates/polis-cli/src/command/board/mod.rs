@@ -1,77 +1,77 @@
-//! `polis board`: whiteboards. One file per group of subcommands; this one defines the subcommands and parses board
-//! names.
+//! `polis board`: whiteboards, and the versions of blackboard files. One file per group of subcommands; this
+//! one defines the subcommands and parses board names.
 
-mod change;
-mod decide;
-mod history;
-mod lock;
-mod read;
-mod watch;
+mod board_history;
+mod board_lock;
+mod board_read;
+mod board_watch;
+mod board_write;
+mod decisions;
 
 use clap::{Args, Subcommand};
 use polis_core::Refusal;
 use polis_core::board::BoardName;
 
-pub(crate) use decide::{Decision, Milestone};
+pub(crate) use decisions::{DecisionCommand, MilestoneCommand};
 
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
 
 /// The whiteboards: `global`, `top`, `mid/ROLE` and `bottom/AGENT`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Board {
+pub(crate) enum BoardCommand {
     /// Print a board, or a section of it
-    Read(read::Read),
+    Read(board_read::BoardReadArgs),
     /// List the boards you may read
     List,
-    /// Explain who may read, write and append, and why
-    Can(read::Can),
-    /// Write a board's whole text
-    Write(change::Write),
-    /// Add an entry to a board's end, stamped and signed
-    Append(change::Append),
-    /// Change one section and no other byte
+    /// Explain whether you may read, write and append, and why
+    Can(board_read::BoardCanArgs),
+    /// Replace the whole text of a board
+    Write(board_write::BoardWriteArgs),
+    /// Append an entry to a board, with time and author
+    Append(board_write::BoardAppendArgs),
+    /// Change one section and nothing else
     #[command(subcommand)]
-    Section(change::Section),
-    /// Lock a board for a few seconds
-    Lock(lock::Lock),
-    /// Prolong a lock
-    Renew(lock::Renew),
-    /// Give a lock back
-    Unlock(lock::Unlock),
+    Section(board_write::SectionCommand),
+    /// Lock a board for a limited time
+    Lock(board_lock::BoardLockArgs),
+    /// Extend a lock
+    Renew(board_lock::BoardRenewArgs),
+    /// Release a lock
+    Unlock(board_lock::BoardUnlockArgs),
     /// List a board's versions, newest first
-    History(history::History),
+    History(board_history::BoardHistoryArgs),
     /// Print an older version
-    Show(history::Show),
+    Show(board_history::BoardShowArgs),
     /// Compare two versions
-    Diff(history::Diff),
-    /// Bring an older version back, as a new version
-    Restore(history::Restore),
+    Diff(board_history::BoardDiffArgs),
+    /// Restore an older version as a new version
+    Restore(board_history::BoardRestoreArgs),
     /// List the decisions recorded on a board
-    Decisions(decide::Decisions),
+    Decisions(decisions::BoardDecisionsArgs),
     /// List the milestones on a board
-    Milestones(decide::Milestones),
+    Milestones(decisions::BoardMilestonesArgs),
     /// Propose, sign, veto and appeal decisions
     #[command(subcommand)]
-    Decision(Decision),
-    /// Add and reach milestones
+    Decision(DecisionCommand),
+    /// Add milestones and mark them as reached
     #[command(subcommand)]
-    Milestone(Milestone),
+    Milestone(MilestoneCommand),
     /// Follow a board live
-    Watch(watch::Watch),
+    Watch(board_watch::BoardWatchArgs),
 }
 
-impl Board {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl BoardCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         if let Self::Watch(args) = self {
             return args.run(globals, out);
         }
-        let context = &Context::open(globals)?;
+        let context = &CommandContext::open(globals)?;
         match self {
             Self::Read(args) => args.run(context, out),
-            Self::List => read::list(context, out),
+            Self::List => board_read::print_board_list(context, out),
             Self::Can(args) => args.run(context, out),
             Self::Write(args) => args.run(context, out),
             Self::Append(args) => args.run(context, out),
@@ -92,23 +92,24 @@ impl Board {
     }
 }
 
-/// Which board.
+/// The board argument of a command.
 #[derive(Debug, Args)]
-struct Of {
-    /// global, top, mid/ROLE or bottom/AGENT
+struct BoardArg {
+    /// Board: global, top, mid/ROLE or bottom/AGENT
     board: String,
 }
 
-impl Of {
-    fn name(&self) -> Result<BoardName, Refusal> {
+impl BoardArg {
+    fn whiteboard_name(&self) -> Result<BoardName, Refusal> {
         self.board.parse()
     }
 
-    /// Parses a whiteboard name or a file of the blackboard (`blackboard/PATH`), for subcommands that read or lock.
-    fn any(&self) -> Result<BoardName, Refusal> {
+    /// Parses a whiteboard name or a file of the blackboard (`blackboard/PATH`), for subcommands that read or
+    /// lock.
+    fn board_name(&self) -> Result<BoardName, Refusal> {
         match self.board.strip_prefix("blackboard/") {
             Some(path) => path.parse().map(BoardName::Blackboard),
-            None => self.name(),
+            None => self.whiteboard_name(),
         }
     }
 }

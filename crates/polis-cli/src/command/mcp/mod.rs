@@ -1,40 +1,40 @@
 //! `polis mcp`: the MCP server on stdio that an agent's client talks to, and its installation in clients.
 
 mod install;
-mod serve;
-mod session;
+mod session_name;
+mod stdio_server;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::Globals;
-use crate::error::Failure;
-use crate::output::Output;
-use serve::Serve;
+use crate::cli::GlobalArgs;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use stdio_server::McpServeArgs;
 
-/// Serve one agent over MCP on standard input and output, or tell an agent's program to start that
-/// server.
+/// Run an MCP server for one agent on standard input and output, or install it in an MCP
+/// client.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Mcp {
+pub(crate) struct McpArgs {
     #[command(flatten)]
-    serve: Serve,
+    serve: McpServeArgs,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<McpCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    /// Write the server into a program's configuration, and register its agent
-    Install(install::Install),
-    /// Take the server out of a program's configuration; its agent stays registered
-    Uninstall(install::Uninstall),
+enum McpCommand {
+    /// Add the server to an MCP client's configuration, and register its agent
+    Install(install::McpInstallArgs),
+    /// Remove the server from an MCP client's configuration; its agent stays registered
+    Uninstall(install::McpUninstallArgs),
 }
 
-impl Mcp {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl McpArgs {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         match self.command {
-            Some(Command::Install(args)) => args.run(globals, out),
-            Some(Command::Uninstall(args)) => args.run(globals, out),
+            Some(McpCommand::Install(args)) => args.run(globals, out),
+            Some(McpCommand::Uninstall(args)) => args.run(globals, out),
             None => self.serve.run(globals, out),
         }
     }

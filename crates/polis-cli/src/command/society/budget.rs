@@ -1,171 +1,201 @@
-//! `polis society budget`: shows and changes the budget of a run, or of an agent and all agents below it.
+//! `polis society budget`: shows what the agents of a run have spent and their limits, and changes the limits
+//! of a run, or of an agent and all agents below it. Also the `--budget-…` flags, which `polis run` uses too.
 
 use clap::Args;
 use polis_core::AgentId;
-use polis_core::society::budget::{Amount, Limits};
-use polis_ops::op::{self, GetOrg, SetBudget};
+use polis_core::number::saturating_cast;
+use polis_core::society::budget::{BudgetAmount, BudgetLimits};
+use polis_core::society::run_id_json::with_run_id;
+use polis_i18n::{UiLanguage, msg};
+use polis_ops::op::{self, GetOrgParams, SetBudgetParams};
 use serde_json::json;
 
-use super::which;
-use crate::command::duration;
-use crate::config::society::micros;
-use crate::context::Context;
-use crate::error::{Failure, invalid};
-use crate::live::{elapsed, money, tokens};
-use crate::output::{Output, Table};
+use super::find_run;
+use crate::command::parse_duration_arg;
+use crate::config::society_config::to_micros;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::live::{format_elapsed, format_money, format_tokens};
+use crate::output::{CliOutput, TextTable};
+use crate::refusal_tables::CommandRefusal;
 
-/// What may be spent.
+/// The `--budget-…` flags: limits of a run or an agent.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Budget")]
-pub(crate) struct Budget {
-    /// Tokens of prompts and answers together
+pub(crate) struct BudgetArgs {
+    /// Maximum tokens, prompts and answers together
     #[arg(long = "budget-tokens", value_name = "N")]
     tokens: Option<u64>,
-    /// Money, by the prices of the endpoints
+    /// Maximum cost, by the prices of the endpoints
     #[arg(long = "budget-money", value_name = "AMOUNT")]
     money: Option<f64>,
-    /// Answers of models
+    /// Maximum number of model answers
     #[arg(long = "budget-turns", value_name = "N")]
     turns: Option<u64>,
-    /// Commands
+    /// Maximum number of commands
     #[arg(long = "budget-commands", value_name = "N")]
     commands: Option<u64>,
-    /// Time, such as 2h
+    /// Maximum duration, such as 2h
     #[arg(long = "budget-wall", value_name = "TIME")]
     wall: Option<String>,
 }
 
-impl Budget {
+impl BudgetArgs {
     /// Returns the limits named by the flags.
-    pub(crate) fn limits(&self) -> Result<Limits, Failure> {
+    pub(crate) fn limits(&self) -> Result<BudgetLimits, CliError> {
         if self
             .money
             .is_some_and(|money| !money.is_finite() || money < 0.0)
         {
-            return Err(invalid(
-                "The money of a budget is not an amount.",
-                "write for example 2.50",
-            ));
+            return Err(CliError::from(CommandRefusal::InvalidMoney));
         }
-        Ok(Limits {
+        Ok(BudgetLimits {
             tokens: self.tokens,
-            micros: self.money.map(micros),
+            micros: self.money.map(to_micros),
             turns: self.turns,
             commands: self.commands,
-            wall_ms: self.wall.as_deref().map(duration).transpose()?,
+            wall_ms: self.wall.as_deref().map(parse_duration_arg).transpose()?,
         })
     }
 }
 
-/// Show or set what a run, or an agent of it, may spend.
+/// Show or set the budget of a run or of one of its agents.
 #[derive(Debug, Args)]
-pub(crate) struct Change {
-    /// The run; default: the newest that is not over
+pub(crate) struct SocietyBudgetArgs {
+    /// Run; default: the newest that is not stopped
     #[arg(value_name = "RUN")]
     run: Option<String>,
-    /// This agent and everybody below it; default: the whole run
-    // Not the caller's `agent` of the global flags, whose id it would be.
+    /// Only this agent and all agents below it; default: the whole run
+    // The id is explicit, because `agent` is the id of the global flag `--as`.
     #[arg(id = "member", long = "agent", value_name = "AGENT")]
     agent: Option<String>,
     #[command(flatten)]
-    budget: Budget,
-    /// What is not named here is not limited any more
+    budget: BudgetArgs,
+    /// Remove all limits that are not given here
     #[arg(long)]
     replace: bool,
 }
 
-impl Change {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
+impl SocietyBudgetArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
         let limits = self.budget.limits()?;
-        let run = which(context, self.run.as_deref())?;
+        let run = find_run(context, self.run.as_deref())?;
         let agent: Option<AgentId> = self.agent.as_deref().map(str::parse).transpose()?;
-        if limits == Limits::default() && !self.replace {
-            return show(context, &run.id, agent.as_ref(), out);
+        if limits == BudgetLimits::default() && !self.replace {
+            return print_budget(context, &run.id, agent.as_ref(), out);
         }
-        let params = SetBudget {
-            task_id: Some(run.id),
+        let params = SetBudgetParams {
+            run_id: Some(run.id),
             agent_id: agent,
             budget: limits,
             replace: self.replace,
         };
-        let set = context.run(op::set_budget(&context.polis, &context.agent, &params))?;
-        out.answer(&set, |set| {
+        let set = context.block_on(op::set_budget(&context.request(), &params))?;
+        out.print_result(&set, |set| {
+            let (lang, agent, run) = (out.lang(), &set.agent_id, &set.run);
+            let limits = describe_limits(&set.limits, lang);
             format!(
-                "{} of run {} may spend: {}.\nWho was paused for want of it goes on with: polis society resume {} --agent {}",
-                set.agent_id,
-                set.run,
-                in_words(&set.limits),
-                set.run,
-                set.agent_id
+                "{}\n{}",
+                msg::cli_society_budget_set(lang, agent, run, limits),
+                msg::cli_society_budget_resume_hint(lang, run, agent)
             )
         })
     }
 }
 
-fn show(
-    context: &Context,
+fn print_budget(
+    context: &CommandContext,
     run: &polis_core::RunId,
     agent: Option<&AgentId>,
-    out: &Output,
-) -> Result<(), Failure> {
-    let params = GetOrg {
-        task_id: Some(run.clone()),
+    out: &CliOutput,
+) -> Result<(), CliError> {
+    let params = GetOrgParams {
+        run_id: Some(run.clone()),
         all: false,
     };
-    let org = context.run(op::get_org(&context.polis, &context.agent, &params))?;
-    let shown = |id: &AgentId| agent.is_none_or(|agent| agent == id);
-    let members: Vec<_> = org.members.iter().filter(|m| shown(&m.agent_id)).collect();
+    let org = context.block_on(op::get_org(&context.request(), &params))?;
+    let is_selected = |id: &AgentId| agent.is_none_or(|agent| agent == id);
+    let members: Vec<_> = org
+        .members
+        .iter()
+        .filter(|m| is_selected(&m.agent_id))
+        .collect();
     let documents: Vec<_> = members
         .iter()
         .map(|m| json!({"agentId": m.agent_id, "limits": m.limits, "spent": m.spent_below.unwrap_or(m.spent)}))
         .collect();
-    let answer = json!({ "taskId": run, "members": documents });
-    out.answer(&answer, |_| {
-        let mut table = Table::new(&["AGENT", "TOKENS", "MONEY", "TURNS", "COMMANDS", "TIME"]);
+    let answer = with_run_id(json!({ "members": documents }), run);
+    out.print_result(&answer, |_| {
+        let lang = out.lang();
+        let mut table = TextTable::new(&[
+            msg::cli_column_agent(lang),
+            msg::cli_society_tokens_column(lang),
+            msg::cli_society_money_column(lang),
+            msg::cli_society_turns_column(lang),
+            msg::cli_society_commands_column(lang),
+            msg::cli_society_time_column(lang),
+        ]);
         for member in &members {
             let spent = member.spent_below.unwrap_or(member.spent);
-            table.row(row(member.agent_id.as_str(), &spent, &member.limits));
+            let cells = budget_row(member.agent_id.as_str(), &spent, &member.limits, lang);
+            table.push_row(cells);
         }
-        format!(
-            "{}\nSpent with everybody below, of what may be. Set it with --budget-tokens and the like.",
-            table.render(out)
-        )
+        let about = msg::cli_society_budget_explanation(lang);
+        format!("{}\n{about}", table.render(out))
     })
 }
 
-fn row(agent: &str, spent: &Amount, limits: &Limits) -> [String; 6] {
-    let of = |spent: String, limit: Option<String>| match limit {
-        Some(limit) => format!("{spent} of {limit}"),
+fn budget_row(
+    agent: &str,
+    spent: &BudgetAmount,
+    limits: &BudgetLimits,
+    lang: UiLanguage,
+) -> [String; 6] {
+    let with_limit = |spent: String, limit: Option<String>| match limit {
+        Some(limit) => msg::cli_society_spent_of_limit(lang, spent, limit),
         None => spent,
     };
     [
         agent.to_owned(),
-        of(tokens(spent.tokens), limits.tokens.map(tokens)),
-        of(money(spent.micros), limits.micros.map(money)),
-        of(spent.turns.to_string(), limits.turns.map(|n| n.to_string())),
-        of(
+        with_limit(
+            format_tokens(spent.tokens),
+            limits.tokens.map(format_tokens),
+        ),
+        with_limit(format_money(spent.micros), limits.micros.map(format_money)),
+        with_limit(spent.turns.to_string(), limits.turns.map(|n| n.to_string())),
+        with_limit(
             spent.commands.to_string(),
             limits.commands.map(|n| n.to_string()),
         ),
-        limits.wall_ms.map_or_else(|| "-".to_owned(), time),
+        limits
+            .wall_ms
+            .map_or_else(|| "-".to_owned(), |millis| format_wall_time(millis, lang)),
     ]
 }
 
-fn time(millis: u64) -> String {
-    elapsed(i64::try_from(millis).unwrap_or(i64::MAX))
+fn format_wall_time(millis: u64, lang: UiLanguage) -> String {
+    format_elapsed(saturating_cast::<i64>(millis), lang)
 }
 
-fn in_words(limits: &Limits) -> String {
+fn describe_limits(limits: &BudgetLimits, lang: UiLanguage) -> String {
     let parts = [
-        limits.tokens.map(|n| format!("{} tokens", tokens(n))),
-        limits.micros.map(|n| format!("money {}", money(n))),
-        limits.turns.map(|n| format!("{n} turns")),
-        limits.commands.map(|n| format!("{n} commands")),
-        limits.wall_ms.map(|n| format!("time {}", time(n))),
+        limits
+            .tokens
+            .map(|n| msg::cli_run_token_count(lang, format_tokens(n))),
+        limits
+            .micros
+            .map(|n| msg::cli_society_limit_money(lang, format_money(n))),
+        limits.turns.map(|n| msg::cli_society_limit_turns(lang, n)),
+        limits
+            .commands
+            .map(|n| msg::cli_society_limit_commands(lang, n)),
+        limits
+            .wall_ms
+            .map(|n| msg::cli_society_limit_time(lang, format_wall_time(n, lang))),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() {
-        return "whatever it needs".to_owned();
+        return msg::cli_society_no_limit(lang).to_owned();
     }
-    parts.join(", ")
+    parts.join(msg::common_list_separator(lang))
 }

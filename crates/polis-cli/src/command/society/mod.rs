@@ -1,80 +1,82 @@
 //! `polis society`: inspects and controls the runs of this store, from any process.
 
-mod approve;
 mod budget;
-mod log;
+mod call_approval;
+mod conversation;
 mod pause;
-mod status;
+mod run_status;
 mod team;
 
 use clap::{Args, Subcommand};
 use polis_core::society::run::{Run, RunStatus};
-use polis_core::{AgentId, Code, Refusal, RunId};
-use polis_ops::op::{self, ListRuns, OfRun};
+use polis_core::{AgentId, Refusal, RunId};
+use polis_ops::op::{self, ListRunsParams, RunIdParams};
 
-pub(crate) use budget::Budget as BudgetFlags;
-pub(crate) use pause::send;
-pub(crate) use status::{post, title, total};
+use crate::refusal_tables::CommandRefusal;
 
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+pub(crate) use budget::BudgetArgs;
+pub(crate) use pause::send_to_agent;
+pub(crate) use run_status::{member_snapshot, requirement_title, total_spent};
 
-/// See and steer the societies of this store.
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+
+/// Inspect and control the runs of this store.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Society {
+pub(crate) enum SocietyCommand {
     /// List the runs
-    Ps(status::Ps),
-    /// Show who works for a run, and what they do
-    Tree(status::Tree),
-    /// Show an agent's conversation: what it heard, said and did
-    Log(log::Log),
-    /// Write to an agent
-    Send(pause::Send),
-    /// Let a run, or an agent of it, wait
-    Pause(pause::Hold),
-    /// Let a run, or an agent of it, go on
-    Resume(pause::Hold),
-    /// End a run: everybody is dismissed, files stay
-    Stop(OneRun),
-    /// Show or set what a run, or an agent of it, may spend
-    Budget(budget::Change),
-    /// List the calls that wait to be allowed
-    Approvals(approve::Approvals),
-    /// Allow a call
-    Approve(approve::Decide),
-    /// Do not allow a call
-    Deny(approve::Decide),
+    Ps(run_status::SocietyPsArgs),
+    /// Show the members of a run and their activity
+    Tree(run_status::SocietyTreeArgs),
+    /// Show an agent's conversation, turn by turn
+    Log(conversation::SocietyLogArgs),
+    /// Send a message to an agent
+    Send(pause::SocietySendArgs),
+    /// Pause a run or one of its agents
+    Pause(pause::SocietyPauseArgs),
+    /// Resume a run or one of its agents
+    Resume(pause::SocietyPauseArgs),
+    /// Stop a run: dismiss all its agents; files are kept
+    Stop(RunArg),
+    /// Show or set the budget of a run or of one of its agents
+    Budget(budget::SocietyBudgetArgs),
+    /// List the tool calls that need approval
+    Approvals(call_approval::ApprovalListArgs),
+    /// Approve a call
+    Approve(call_approval::ApprovalDecideArgs),
+    /// Deny a call
+    Deny(call_approval::ApprovalDecideArgs),
     /// List the roles of a run
-    Roles(OneRun),
-    /// Teams: the roles a run begins with
+    Roles(RunArg),
+    /// List and show teams (the roles a run starts with), and write their files for editing
     #[command(subcommand)]
-    Team(team::Team),
+    Team(team::TeamCommand),
 }
 
-/// A run.
+/// The run argument of a command.
 #[derive(Debug, Args)]
-pub(crate) struct OneRun {
-    /// The run; default: the newest that is not over
+pub(crate) struct RunArg {
+    /// Run; default: the newest that is not stopped
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }
 
-/// An agent of a run.
+/// The `--run` flag of a command about one agent.
 #[derive(Debug, Args)]
-pub(crate) struct OfRunFlag {
-    /// The run; default: the agent's, or the newest that is not over
+pub(crate) struct RunFlagArgs {
+    /// Run; default: the agent's, or the newest that is not stopped
     #[arg(long = "run", value_name = "RUN")]
     run: Option<String>,
 }
 
-impl Society {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl SocietyCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         if let Self::Team(team) = self {
             return team.run(globals, out);
         }
-        let context = &Context::open(globals)?;
+        let context = &CommandContext::open(globals)?;
         match self {
             Self::Ps(ps) => ps.run(context, out),
             Self::Tree(tree) => tree.run(context, out),
@@ -82,67 +84,66 @@ impl Society {
             Self::Send(send) => send.run(context, out),
             Self::Pause(hold) => hold.run(true, context, out),
             Self::Resume(hold) => hold.run(false, context, out),
-            Self::Stop(one) => pause::stop(&one, context, out),
+            Self::Stop(one) => pause::stop_run(&one, context, out),
             Self::Budget(change) => change.run(context, out),
             Self::Approvals(approvals) => approvals.run(context, out),
             Self::Approve(decide) => decide.run(true, context, out),
             Self::Deny(decide) => decide.run(false, context, out),
-            Self::Roles(one) => status::roles(&one, context, out),
+            Self::Roles(one) => run_status::print_roles(&one, context, out),
             Self::Team(_) => Ok(()),
         }
     }
 }
 
-impl OneRun {
+impl RunArg {
     /// Returns the run that the argument selects.
-    fn find(&self, context: &Context) -> Result<Run, Failure> {
-        which(context, self.run.as_deref())
+    fn find_selected(&self, context: &CommandContext) -> Result<Run, CliError> {
+        find_run(context, self.run.as_deref())
     }
 }
 
-impl OfRunFlag {
-    /// Returns the run of an agent. Names of agents are unique across runs, except `root`, which is in every run.
-    fn of(&self, context: &Context, agent: &AgentId) -> Result<Option<RunId>, Failure> {
+impl RunFlagArgs {
+    /// Returns the run of an agent. Names of agents are unique across runs, except `root`, which is in every
+    /// run.
+    fn resolve_run(
+        &self,
+        context: &CommandContext,
+        agent: &AgentId,
+    ) -> Result<Option<RunId>, CliError> {
         match &self.run {
             Some(run) => Ok(Some(run.parse()?)),
-            None if agent.is_root() => Ok(Some(which(context, None)?.id)),
+            None if agent.is_root() => Ok(Some(find_run(context, None)?.id)),
             None => Ok(None),
         }
     }
 }
 
-/// Returns the run of this name. Without a name, the newest that is not over, or else the newest of all.
-pub(crate) fn which(context: &Context, named: Option<&str>) -> Result<Run, Failure> {
+/// Returns the run of this name. Without a name, the newest that is not stopped, or else the newest of all.
+pub(crate) fn find_run(context: &CommandContext, named: Option<&str>) -> Result<Run, CliError> {
     if let Some(name) = named {
-        let params = OfRun {
-            task_id: name.parse()?,
+        let params = RunIdParams {
+            run_id: name.parse()?,
         };
-        return Ok(context.run(op::show_run(&context.polis, &context.agent, &params))?);
+        return Ok(context.block_on(op::show_run(&context.request(), &params))?);
     }
-    let mut runs = all(context, true)?;
+    let mut runs = list_all_runs(context, true)?;
     runs.sort_by_key(|run| {
         let open = run.status != RunStatus::Stopped;
-        (open, run.created_at.millis().unwrap_or(0))
+        (open, run.created_at.unix_millis())
     });
-    runs.pop().ok_or_else(|| {
-        Refusal::new(
-            Code::RunNotFound,
-            "There is no run yet.",
-            "start one with `polis run \"REQUIREMENT\"`, or watch `polis demo`",
-        )
-        .into()
-    })
+    runs.pop()
+        .ok_or_else(|| Refusal::from(CommandRefusal::NoRunYet).into())
 }
 
-/// Lists all runs; those that are over only if `over` is set.
-pub(crate) fn all(context: &Context, over: bool) -> Result<Vec<Run>, Failure> {
-    let mut params = ListRuns {
+/// Returns the runs of the store; the stopped ones only if `over` is set.
+pub(crate) fn list_all_runs(context: &CommandContext, over: bool) -> Result<Vec<Run>, CliError> {
+    let mut params = ListRunsParams {
         all: over,
-        ..ListRuns::default()
+        ..ListRunsParams::default()
     };
     let mut runs = Vec::new();
     loop {
-        let page = context.run(op::list_runs(&context.polis, &context.agent, &params))?;
+        let page = context.block_on(op::list_runs(&context.request(), &params))?;
         runs.extend(page.runs);
         match page.next {
             Some(next) => params.cursor = Some(next),

@@ -1,107 +1,126 @@
 //! `polis society team`: lists and shows the available teams, and writes their files for editing.
 
 use clap::{Args, Subcommand};
+use polis_i18n::{UiLanguage, msg};
 use serde_json::json;
 
-use crate::cli::Globals;
-use crate::context::{Place, WORKSPACE};
-use crate::error::Failure;
-use crate::output::{Output, Table, clean_lines};
+use crate::cli::GlobalArgs;
+use crate::command::init::LanguageArg;
+use crate::context::{DATA_DIR_NAME, ProjectLocation};
+use crate::error::CliError;
+use crate::output::{CliOutput, TextTable, sanitize_lines};
+use crate::refusal_tables::ProjectRefusal;
 use crate::team;
 
-/// Teams: the roles a run begins with.
+/// List and show teams (the roles a run starts with), and write their files for editing.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Team {
-    /// List the teams there are
+pub(crate) enum TeamCommand {
+    /// List the available team templates
     List,
-    /// Print what a run of a team begins with
-    Show(Named),
-    /// Write a shipped team's role files into this directory, for editing
-    Init(Named),
+    /// Print the roles of a team template
+    Show(TeamArg),
+    /// Copy the files of a built-in team template into this project, for editing
+    Init(TeamArg),
 }
 
-/// A team.
+/// The team argument of a command. The global flag `--lang` chooses the language of the team's roles.
 #[derive(Debug, Args)]
-pub(crate) struct Named {
-    /// The team
+pub(crate) struct TeamArg {
+    /// Team
     #[arg(value_name = "TEAM", default_value = "dev-team")]
     team: String,
-    /// The language of its roles; default: as configured
-    #[arg(long, value_name = "LANGUAGE", value_parser = ["en", "zh"])]
-    lang: Option<String>,
 }
 
-impl Team {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let place = Place::find(globals)?;
-        let config = place.config()?;
-        let workspace = place.workspace.as_deref();
-        let language = |named: &Named| {
-            let usual = || team::language(&config).to_owned();
-            named.lang.clone().unwrap_or_else(usual)
-        };
+impl TeamCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let location = ProjectLocation::find(globals)?;
+        let config = location.load_config()?;
+        let data_dir = location.data_dir.as_deref();
+        let flag = globals.lang.map(LanguageArg::as_str);
+        let language = flag.unwrap_or_else(|| team::team_language(&config));
         match self {
             Self::List => {
-                let teams = json!({ "teams": team::list(workspace)? });
-                out.answer(&teams, |_| {
-                    listed(&team::list(workspace).unwrap_or_default(), out)
+                let teams = json!({ "teams": team::list_teams(data_dir)? });
+                out.print_result(&teams, |_| {
+                    render_team_table(&team::list_teams(data_dir).unwrap_or_default(), out)
                 })
             }
             Self::Show(named) => {
-                let found = team::Team::find(workspace, &named.team, &language(&named))?;
+                let found = team::TeamTemplate::load(data_dir, &named.team, language)?;
                 let answer = json!({ "name": found.name, "roles": found.create_roles() });
-                out.answer(&answer, |_| shown(&found))
+                out.print_result(&answer, |_| render_team_roles(&found, out.lang()))
             }
             Self::Init(named) => {
-                let Some(workspace) = workspace else {
-                    return Err(crate::error::invalid(
-                        "A team's files are kept in a directory, and this store has none here.",
-                        "run `polis init` in the project's directory",
-                    ));
+                let Some(data_dir) = data_dir else {
+                    return Err(CliError::from(ProjectRefusal::TeamFilesWithoutProject));
                 };
-                let files = team::init(workspace, &named.team, &language(&named))?;
-                out.answer(&json!({ "files": files }), |_| written(&files))
+                let files = team::write_team_files(data_dir, &named.team, language)?;
+                out.print_result(&json!({ "files": files }), |_| {
+                    render_written_files(&files, out.lang())
+                })
             }
         }
     }
 }
 
-fn listed(teams: &[team::Listed], out: &Output) -> String {
-    let mut table = Table::new(&["TEAM", "SHIPPED", "FILES HERE"]);
+fn render_team_table(teams: &[team::TeamListEntry], out: &CliOutput) -> String {
+    let lang = out.lang();
+    let mut table = TextTable::new(&[
+        msg::cli_society_team_column(lang),
+        msg::cli_society_built_in_column(lang),
+        msg::cli_society_files_column(lang),
+    ]);
     for team in teams {
         let files = if team.files.is_empty() {
             "-".to_owned()
         } else {
-            team.files.join(", ")
+            team.files.join(msg::common_list_separator(lang))
         };
-        let shipped = if team.shipped { "yes" } else { "no" };
-        table.row([team.name.clone(), shipped.to_owned(), files]);
+        let shipped = if team.built_in {
+            msg::cli_society_built_in(lang)
+        } else {
+            msg::cli_society_not_built_in(lang)
+        };
+        table.push_row([team.name.clone(), shipped.to_owned(), files]);
     }
     table.render(out)
 }
 
-fn shown(team: &team::Team) -> String {
+fn render_team_roles(team: &team::TeamTemplate, lang: UiLanguage) -> String {
     let mut text = String::new();
     for role in team.roles.values() {
         let tools = role.tools.as_ref();
-        let tools = tools.map_or_else(|| "all".to_owned(), |tools| tools.join(", "));
+        let tools = tools.map_or_else(
+            || msg::cli_society_all_tools(lang).to_owned(),
+            |tools| tools.join(msg::common_list_separator(lang)),
+        );
         let model = role.model.as_ref().and_then(|m| m.endpoint.as_deref());
         text.push_str(&format!(
-            "# {}\ntools: {tools}\nmodel: {}\n\n{}\n\n",
+            "# {}\n{}\n{}\n\n{}\n\n",
             role.name,
-            model.unwrap_or("the usual one"),
+            msg::cli_society_team_tools(lang, tools),
+            msg::cli_society_team_model(
+                lang,
+                model.unwrap_or(msg::cli_society_default_model(lang))
+            ),
             role.prompt
         ));
     }
-    clean_lines(&text)
+    sanitize_lines(&text)
 }
 
-fn written(files: &[team::Written]) -> String {
+fn render_written_files(files: &[team::TeamFileResult], lang: UiLanguage) -> String {
     let mut text = String::new();
     for file in files {
-        let what = if file.written { "Wrote" } else { "Kept" };
-        text.push_str(&format!("{what} {WORKSPACE}/{}\n", file.file));
+        let path = format!("{DATA_DIR_NAME}/{}", file.file);
+        text.push_str(&if file.written {
+            msg::cli_society_file_written(lang, path)
+        } else {
+            msg::cli_society_file_kept(lang, path)
+        });
+        text.push('\n');
     }
-    text.push_str("\nEdit them; runs that are started from now on begin with what they say.");
+    text.push('\n');
+    text.push_str(msg::cli_society_edit_team_files(lang));
     text
 }

@@ -1,24 +1,25 @@
 //! `polis task claim`, `release` and `heartbeat`: takes a task, gives it back, and renews its lease.
 
 use clap::Args;
-use polis_core::task::claim::TaskClaim;
-use polis_ops::op::{self, TaskHeartbeat, TaskRelease};
+use polis_core::task::claim::TaskClaimParams;
+use polis_i18n::msg;
+use polis_ops::op::{self, TaskHeartbeatParams, TaskReleaseParams};
 
-use super::render;
-use crate::command::duration;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use super::task_render;
+use crate::command::parse_duration_arg;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
 
-/// Take a task: you become its owner and it is in progress, in one commit.
+/// Claim a task: you become its owner and it is in progress, in one commit.
 #[derive(Debug, Args)]
-pub(crate) struct Claim {
-    /// Its number; left out: the best ready one for your role
+pub(crate) struct TaskClaimArgs {
+    /// Task number; default: the best ready task for your role
     id: Option<String>,
-    /// Give it up unless you send heartbeats, such as 30m
+    /// Lease, such as 30m; the claim expires without heartbeats
     #[arg(long, value_name = "DURATION")]
     lease: Option<String>,
-    /// The version you have read; refused if the task has moved on
+    /// Version you have read; refused if the task has changed since
     #[arg(long, value_name = "VERSION", requires = "id")]
     expected_version: Option<u64>,
     /// Claim across roles (team lead)
@@ -26,73 +27,72 @@ pub(crate) struct Claim {
     force_assign: bool,
 }
 
-impl Claim {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskClaim {
+impl TaskClaimArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = TaskClaimParams {
             task_id: self.id.as_deref().map(str::parse).transpose()?,
             expected_version: self.expected_version,
-            lease_ms: self.lease.as_deref().map(duration).transpose()?,
+            lease_ms: self.lease.as_deref().map(parse_duration_arg).transpose()?,
             force_assign: self.force_assign,
         };
-        let view = context.run(op::claim_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| {
+        let view = context.block_on(op::claim_task(&context.request(), &params))?;
+        out.print_result(&view, |v| {
             format!(
-                "Task #{} claimed by {}\n{}",
-                v.task.id,
-                v.task.owner,
-                render::task(v, out)
+                "{}\n{}",
+                msg::cli_task_claimed(out.lang(), v.task.id, &v.task.owner),
+                task_render::render_task(v, out)
             )
         })
     }
 }
 
-/// Give a task back.
+/// Release a task.
 #[derive(Debug, Args)]
-pub(crate) struct Release {
-    /// Its number
+pub(crate) struct TaskReleaseArgs {
+    /// Task number
     id: String,
-    /// The version you have read; refused if the task has moved on
+    /// Version you have read; refused if the task has changed since
     #[arg(long, value_name = "VERSION")]
     expected_version: Option<u64>,
 }
 
-impl Release {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskRelease {
+impl TaskReleaseArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = TaskReleaseParams {
             task_id: self.id.parse()?,
             expected_version: self.expected_version,
         };
-        let view = context.run(op::release_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| format!("Task #{} released", v.task.id))
+        let view = context.block_on(op::release_task(&context.request(), &params))?;
+        out.print_result(&view, |v| msg::cli_task_released(out.lang(), v.task.id))
     }
 }
 
-/// Keep a claim with a lease alive.
+/// Renew the lease of a claim.
 #[derive(Debug, Args)]
-pub(crate) struct Heartbeat {
-    /// Its number
+pub(crate) struct TaskHeartbeatArgs {
+    /// Task number
     id: String,
-    /// A new length for the lease
+    /// New duration of the lease
     #[arg(long, value_name = "DURATION")]
     lease: Option<String>,
 }
 
-impl Heartbeat {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let lease_ms = self.lease.as_deref().map(duration).transpose()?;
-        let params = TaskHeartbeat {
+impl TaskHeartbeatArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let lease_ms = self.lease.as_deref().map(parse_duration_arg).transpose()?;
+        let params = TaskHeartbeatParams {
             task_id: self.id.parse()?,
             lease_ms,
         };
-        let view = context.run(op::heartbeat_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| {
+        let view = context.block_on(op::heartbeat_task(&context.request(), &params))?;
+        out.print_result(&view, |v| {
             let until = v
                 .task
                 .lease_expires_at
                 .as_ref()
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            format!("Task #{} is yours until {until}", v.task.id)
+            msg::cli_task_lease_renewed(out.lang(), v.task.id, until)
         })
     }
 }

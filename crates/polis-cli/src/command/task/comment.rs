@@ -2,75 +2,77 @@
 
 use clap::Args;
 use polis_core::task::Comment;
-use polis_ops::op::{self, TaskComment, TaskComments};
+use polis_i18n::msg;
+use polis_ops::op::{self, TaskCommentParams, TaskCommentsParams};
 
-use super::super::text_or_stdin;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::{Output, Style, clean, clean_lines};
+use super::super::read_text_arg;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, TextStyle, sanitize_line, sanitize_lines};
 
 /// Comment on a task; @name mentions an agent.
 #[derive(Debug, Args)]
-pub(crate) struct Add {
-    /// Its number
+pub(crate) struct TaskCommentArgs {
+    /// Task number
     id: String,
-    /// What to say; - reads standard input
+    /// Text; - reads standard input
     #[arg(long, alias = "content")]
     body: String,
-    /// The number of the comment this one answers
+    /// Number of the comment that this one answers
     #[arg(long, value_name = "N")]
     reply_to: Option<u64>,
 }
 
-impl Add {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskComment {
+impl TaskCommentArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = TaskCommentParams {
             task_id: self.id.parse()?,
-            body: text_or_stdin(self.body)?,
+            body: read_text_arg(self.body)?,
             reply_to: self.reply_to,
         };
-        let view = context.run(op::comment_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| {
-            format!("Comment {} added to task #{}", v.comment.id, v.task_id)
+        let view = context.block_on(op::comment_task(&context.request(), &params))?;
+        out.print_result(&view, |v| {
+            msg::cli_task_comment_added(out.lang(), v.comment.id, v.task_id)
         })
     }
 }
 
-/// Read a task's comments, answers below what they answer.
+/// List a task's comments as threads.
 #[derive(Debug, Args)]
-pub(crate) struct List {
-    /// Its number
+pub(crate) struct TaskCommentsArgs {
+    /// Task number
     id: String,
-    /// Only the newest so many
+    /// Only the newest N comments
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// Only those before this comment
+    /// Only comments before this one
     #[arg(long, value_name = "N")]
     before: Option<u64>,
 }
 
-impl List {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskComments {
+impl TaskCommentsArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = TaskCommentsParams {
             newest: self.limit.is_some(),
             limit: self.limit,
             before: self.before,
-            ..TaskComments::of(self.id.parse()?)
+            ..TaskCommentsParams::for_task(self.id.parse()?)
         };
-        let all = context.run(op::task_comments(&context.polis, &params))?;
-        out.answer(&all, |all| {
-            let mut text = threads(&all.comments, out);
+        let all = context.block_on(op::list_task_comments(&context.request(), &params))?;
+        out.print_result(&all, |all| {
+            let mut text = render_threads(&all.comments, out);
             if let Some(earlier) = all.earlier {
-                text.push_str(&format!("Earlier ones: --before {earlier}\n"));
+                text.push_str(&msg::cli_task_earlier_comments(out.lang(), earlier));
+                text.push('\n');
             }
             text
         })
     }
 }
 
-fn threads(comments: &[Comment], out: &Output) -> String {
+fn render_threads(comments: &[Comment], out: &CliOutput) -> String {
     if comments.is_empty() {
-        return "No comments yet. Write one: polis task comment ID --body \"...\"".to_owned();
+        return msg::cli_task_no_comments(out.lang()).to_owned();
     }
     let mut text = String::new();
     // This is one page: a comment may reply to one on an earlier page, and is shown at the top level then.
@@ -83,9 +85,14 @@ fn threads(comments: &[Comment], out: &Output) -> String {
         .collect();
     while let Some((comment, depth)) = stack.pop() {
         let indent = "  ".repeat(depth.min(10));
-        let head = format!("[{}] {} {}", comment.id, clean(&comment.author), comment.at);
-        text.push_str(&format!("{indent}{}\n", out.paint(Style::Dim, &head)));
-        for line in clean_lines(&comment.body).lines() {
+        let head = format!(
+            "[{}] {} {}",
+            comment.id,
+            sanitize_line(&comment.author),
+            comment.at
+        );
+        text.push_str(&format!("{indent}{}\n", out.paint(TextStyle::Dim, &head)));
+        for line in sanitize_lines(&comment.body).lines() {
             text.push_str(&format!("{indent}  {line}\n"));
         }
         stack.extend(

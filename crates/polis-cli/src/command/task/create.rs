@@ -1,59 +1,64 @@
-//! `polis task create`: creates a task.
+//! `polis task create`: creates a task, with its dependencies on other tasks.
 
 use clap::Args;
-use polis_core::task::create::TaskCreate;
+use polis_core::task::create::TaskCreateParams;
+use polis_i18n::msg;
 use polis_ops::op;
 
-use super::super::text_or_stdin;
-use super::{ids, metadata, render};
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use super::super::read_text_arg;
+use super::{parse_metadata, parse_task_ids, task_render};
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
 
 /// Create a task.
 #[derive(Debug, Args)]
-pub(crate) struct Create {
-    /// What is to be done, in one line
+pub(crate) struct TaskCreateArgs {
+    /// Subject, in one line
     #[arg(long)]
     subject: String,
-    /// What is to be done, at length; - reads standard input
+    /// Description; - reads standard input
     #[arg(long, default_value = "", hide_default_value = true)]
     description: String,
-    /// How it reads while being done
+    /// Text shown while the task is in progress, such as "Fixing the login"
     #[arg(long)]
     active_form: Option<String>,
-    /// The role its owner must have
+    /// Role that the owner must have
     #[arg(long, value_name = "ROLE")]
     required_role: Option<String>,
-    /// What sort of work it is
+    /// Task type
     #[arg(long = "type", alias = "task-type", value_name = "TYPE")]
     task_type: Option<String>,
-    /// Anything else, a JSON object; `priority` (critical, high, normal, low) is understood
+    /// Metadata, a JSON object; `priority` (critical, high, normal, low) affects the ranking
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// Tasks that have to wait for it
+    /// Tasks that this task blocks
     #[arg(long, value_name = "ID")]
     add_blocks: Vec<String>,
-    /// Tasks it has to wait for
+    /// Tasks that block this task
     #[arg(long, value_name = "ID")]
     add_blocked_by: Vec<String>,
 }
 
-impl Create {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = TaskCreate {
+impl TaskCreateArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = TaskCreateParams {
             subject: self.subject,
-            description: text_or_stdin(self.description)?,
+            description: read_text_arg(self.description)?,
             active_form: self.active_form,
-            metadata: metadata(self.metadata)?,
+            metadata: parse_metadata(self.metadata)?,
             required_role: self.required_role,
             task_type: self.task_type,
-            add_blocks: ids(&self.add_blocks)?,
-            add_blocked_by: ids(&self.add_blocked_by)?,
+            add_blocks: parse_task_ids(&self.add_blocks)?,
+            add_blocked_by: parse_task_ids(&self.add_blocked_by)?,
         };
-        let view = context.run(op::create_task(&context.polis, &context.agent, &params))?;
-        out.answer(&view, |v| {
-            format!("Task #{} created\n{}", v.task.id, render::task(v, out))
+        let view = context.block_on(op::create_task(&context.request(), &params))?;
+        out.print_result(&view, |v| {
+            format!(
+                "{}\n{}",
+                msg::cli_task_created(out.lang(), v.task.id),
+                task_render::render_task(v, out)
+            )
         })
     }
 }

@@ -1,43 +1,50 @@
-//! `polis task graph`: prints the dependency graph.
+//! `polis task graph`: prints the dependency graph as text, in DOT or in Mermaid.
 
 use clap::{Args, ValueEnum};
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::op;
 
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::{Output, clean_lines};
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, sanitize_lines};
 
-/// Draw the dependencies: of all tasks that have some, or of those connected with one.
+/// Draw the dependency graph of all tasks, or of the tasks connected with one.
 #[derive(Debug, Args)]
-pub(crate) struct Graph {
-    /// Only what is connected with this task
+pub(crate) struct TaskGraphArgs {
+    /// Only tasks connected with this one
     id: Option<String>,
-    /// How to draw
+    /// Output format
     #[arg(long, default_value = "text")]
-    format: Format,
+    format: GraphFormatArg,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
+enum GraphFormatArg {
     Text,
     Dot,
     Mermaid,
 }
 
-impl Graph {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let around = self.id.as_deref().map(str::parse).transpose()?;
-        let graph = context.run(op::graph_tasks(&context.polis, around))?;
-        let text = match self.format {
-            Format::Text => graph.to_text(),
-            Format::Dot => graph.to_dot(),
-            Format::Mermaid => graph.to_mermaid(),
+impl TaskGraphArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let center = self.id.as_deref().map(str::parse).transpose()?;
+        let graph = context.block_on(op::task_graph(&context.request(), center))?;
+        // The graph is in English for programs.
+        let lang = if out.is_json() {
+            UiLanguage::En
+        } else {
+            out.lang()
         };
-        out.answer(&serde_json::json!({ "graph": text }), |_| {
+        let text = match self.format {
+            GraphFormatArg::Text => graph.to_text(|id| msg::cli_task_shown_above(lang, id)),
+            GraphFormatArg::Dot => graph.to_dot(),
+            GraphFormatArg::Mermaid => graph.to_mermaid(),
+        };
+        out.print_result(&serde_json::json!({ "graph": text }), |_| {
             if text.is_empty() {
-                "No dependencies yet. Add one: polis task update 2 --add-blocked-by 1".to_owned()
+                msg::cli_task_no_dependencies(lang).to_owned()
             } else {
-                clean_lines(&text)
+                sanitize_lines(&text)
             }
         })
     }

@@ -1,71 +1,72 @@
-//! `polis task`: the task board. One file per group of subcommands; this one defines the subcommands and parses shared
-//! arguments.
+//! `polis task`: the task board. One file per group of subcommands; this one defines the subcommands and
+//! parses shared arguments.
 
-mod approve;
 mod claim;
 mod comment;
 mod create;
 mod graph;
-mod history;
-mod list;
+mod import_export;
 mod recommend;
-mod render;
-mod stats;
-mod transfer;
+mod task_approval;
+mod task_history;
+mod task_list;
+mod task_render;
+mod task_stats;
 mod update;
 
 use clap::Subcommand;
-use polis_core::{Code, Fields, Refusal, TaskId};
+use polis_core::{RawObject, Refusal, TaskId};
 
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// The task board.
+/// Create, claim, update and list tasks.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Task {
+pub(crate) enum TaskCommand {
     /// Create a task
-    Create(create::Create),
+    Create(create::TaskCreateArgs),
     /// List tasks
-    List(list::List),
-    /// List what is free to be claimed now
-    Ready(list::Ready),
+    List(task_list::TaskListArgs),
+    /// List the tasks that can be claimed now
+    Ready(task_list::TaskReadyArgs),
     /// Show a task
-    Get(list::Get),
+    Get(task_list::TaskGetArgs),
     /// Change a task
-    Update(update::Update),
-    /// Take a task: this one, or the best ready one for your role
-    Claim(claim::Claim),
-    /// Give a task back; it stays in progress and may be claimed again
-    Release(claim::Release),
-    /// Keep a claim with a lease alive
-    Heartbeat(claim::Heartbeat),
+    Update(update::TaskUpdateArgs),
+    /// Claim a task: the given one, or the best ready one for your role
+    Claim(claim::TaskClaimArgs),
+    /// Release a task; it stays in progress and can be claimed again
+    Release(claim::TaskReleaseArgs),
+    /// Renew the lease of a claim
+    Heartbeat(claim::TaskHeartbeatArgs),
     /// Comment on a task; @name mentions an agent
-    Comment(comment::Add),
-    /// Read a task's comments
-    Comments(comment::List),
+    Comment(comment::TaskCommentArgs),
+    /// List a task's comments
+    Comments(comment::TaskCommentsArgs),
     /// Approve a task's completion (team lead)
-    Approve(approve::Approve),
-    /// Delete a task; its history stays
-    Delete(update::Delete),
-    /// Rank what you could claim, with reasons
-    Recommend(recommend::Recommend),
-    /// Draw the dependencies
-    Graph(graph::Graph),
-    /// The success figures: role match, conflicts, cross-role claims, invalid transitions
-    Stats(stats::Stats),
-    /// Everything a task ever was
-    History(history::History),
-    /// Read a directory of N.json task files in, all or none
-    Import(transfer::Import),
-    /// Write every task out as N.json
-    Export(transfer::Export),
+    Approve(task_approval::TaskApproveArgs),
+    /// Delete a task; its history is kept
+    Delete(update::TaskDeleteArgs),
+    /// Rank the tasks you could claim, with reasons
+    Recommend(recommend::TaskRecommendArgs),
+    /// Draw the dependency graph
+    Graph(graph::TaskGraphArgs),
+    /// Print success metrics: role match, conflicts, cross-role claims, invalid transitions
+    Stats(task_stats::TaskStatsArgs),
+    /// Print the history of a task
+    History(task_history::TaskHistoryArgs),
+    /// Import a directory of N.json task files, in one commit; invalid files are repaired or skipped
+    Import(import_export::TaskImportArgs),
+    /// Export every task as N.json
+    Export(import_export::TaskExportArgs),
 }
 
-impl Task {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let context = Context::open(globals)?;
+impl TaskCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let context = CommandContext::open(globals)?;
         match self {
             Self::Create(args) => args.run(&context, out),
             Self::List(args) => args.run(&context, out),
@@ -90,21 +91,19 @@ impl Task {
 }
 
 /// Parses the metadata argument, a JSON object.
-fn metadata(text: Option<String>) -> Result<Option<Fields>, Failure> {
+fn parse_metadata(text: Option<String>) -> Result<Option<RawObject>, CliError> {
     let Some(text) = text else { return Ok(None) };
-    let text = super::text_or_stdin(text)?;
+    let text = super::read_text_arg(text)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        Refusal::new(
-            Code::InvalidMetadata,
-            format!("Invalid metadata: {error}."),
-            "give a JSON object, such as '{\"priority\":\"high\"}'",
-        )
+        Refusal::from(CommandRefusal::MetadataNotJson {
+            error: error.to_string(),
+        })
         .into()
     })
 }
 
 /// Parses task numbers: repeated flags, or several in one, separated by commas.
-fn ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
+fn parse_task_ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
     texts
         .iter()
         .flat_map(|text| text.split(','))

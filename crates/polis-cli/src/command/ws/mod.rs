@@ -1,53 +1,56 @@
-//! `polis ws`: workspaces and their files. One file per group of subcommands.
+//! `polis ws`: workspaces and their files. One file per group of subcommands; this one defines the
+//! subcommands, and has helpers that `polis exec` and others use too: the `--of` flag, absolute paths, and
+//! the warning about an unlogged action.
 
-mod change;
-mod commands;
-mod read;
+mod command_list;
+mod file_change;
+mod file_read;
 mod workspace_binding;
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use polis_core::{AgentId, Code, Refusal};
-use polis_ops::op::Desk;
+use polis_core::{AgentId, Refusal};
+use polis_i18n::msg;
 
-use crate::cli::Globals;
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::cli::GlobalArgs;
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::CliOutput;
+use crate::refusal_tables::CommandRefusal;
 
-/// The workspaces: one directory for each team, for the agent at its head and all below.
+/// Workspaces: one directory for each agent without a supervisor, shared with all agents below it.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Ws {
-    /// Count what is in a workspace
-    Info(read::Info),
+pub(crate) enum WsCommand {
+    /// Count the files of a workspace
+    Info(file_read::WsInfoArgs),
     /// List a directory
-    Ls(read::Ls),
+    Ls(file_read::WsLsArgs),
     /// Print a file
-    Cat(read::Cat),
-    /// Search the files' content
-    Search(read::Search),
-    /// Write a file, whole or not at all
-    Write(change::Write),
+    Cat(file_read::WsCatArgs),
+    /// Search file contents
+    Search(file_read::WsSearchArgs),
+    /// Write a file atomically
+    Write(file_change::WsWriteArgs),
     /// Replace text in a file
-    Edit(change::Edit),
+    Edit(file_change::WsEditArgs),
     /// Delete a file or directory
-    Rm(change::Rm),
+    Rm(file_change::WsRmArgs),
     /// Move or rename a file or directory
-    Mv(change::Mv),
-    /// Make a directory, and those on the way
-    Mkdir(change::Mkdir),
-    /// List the commands that ran or run, or show what one wrote
-    Commands(commands::Commands),
-    /// Put a team's workspace into a directory of your choice
-    Bind(workspace_binding::Bind),
+    Mv(file_change::WsMvArgs),
+    /// Create a directory and its missing parents
+    Mkdir(file_change::WsMkdirArgs),
+    /// List past and running commands, or show the output of one
+    Commands(command_list::WsCommandsArgs),
+    /// Bind a workspace to a directory of your choice
+    Bind(workspace_binding::WsBindArgs),
     /// List all workspaces
     List,
 }
 
-impl Ws {
-    pub(crate) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
-        let context = &Context::open(globals)?;
+impl WsCommand {
+    pub(crate) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
+        let context = &CommandContext::open(globals)?;
         match self {
             Self::Info(args) => args.run(context, out),
             Self::Ls(args) => args.run(context, out),
@@ -60,61 +63,42 @@ impl Ws {
             Self::Mkdir(args) => args.run(context, out),
             Self::Commands(args) => args.run(context, out),
             Self::Bind(args) => args.run(context, out),
-            Self::List => workspace_binding::list(context, out),
+            Self::List => workspace_binding::print_workspace_list(context, out),
         }
     }
 }
 
-/// Whose workspace.
+/// The `--of` flag of commands about workspaces.
 #[derive(Debug, Args)]
-pub(crate) struct Of {
-    /// The workspace that this agent works in; the person may name any. Default: the caller's own
+pub(crate) struct WorkspaceArg {
+    /// Agent whose workspace to use; default: the caller's own. Only the person may name any agent
     #[arg(long, value_name = "AGENT")]
     of: Option<String>,
 }
 
-impl Of {
-    pub(crate) fn agent(&self) -> Result<Option<AgentId>, Refusal> {
+impl WorkspaceArg {
+    pub(crate) fn agent_id(&self) -> Result<Option<AgentId>, Refusal> {
         self.of.as_deref().map(str::parse).transpose()
     }
 }
 
-/// Returns the calling agent and the agent whose workspace it uses.
-pub(crate) fn desk<'a>(context: &'a Context, of: Option<&'a AgentId>) -> Desk<'a> {
-    Desk {
-        by: &context.agent,
-        of,
-    }
-}
-
 /// Resolves a typed directory against the current directory.
-pub(crate) fn directory(typed: &Path) -> Result<String, Refusal> {
-    let whole = std::path::absolute(typed).ok();
-    whole
+pub(crate) fn absolute_directory(typed: &Path) -> Result<String, Refusal> {
+    let absolute = std::path::absolute(typed).ok();
+    absolute
         .and_then(|path| path.into_os_string().into_string().ok())
-        .ok_or_else(|| {
-            Refusal::new(
-                Code::InvalidWorkspace,
-                "That is not the name of a directory that can be kept: it is empty, or not UTF-8.",
-                "name a directory in UTF-8",
-            )
-        })
+        .ok_or_else(|| Refusal::from(CommandRefusal::DirectoryNameInvalid))
 }
 
 /// Warns that a completed action could not be logged.
-pub(crate) fn warn_unlogged(logged: bool, out: &Output) {
+pub(crate) fn warn_unlogged(logged: bool, out: &CliOutput) {
     if !logged && !out.is_json() {
-        out.warn("Note: it is done, but the log could not be written; `polis doctor` says why.");
+        out.print_stderr(msg::cli_workspace_not_logged(out.lang()));
     }
 }
 
-/// Formats a count with its noun.
-fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
 /// Formats a number of bytes with a binary unit.
-fn size(bytes: u64) -> String {
+fn format_bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     let mut whole = bytes;
     let mut rest = 0;
@@ -138,8 +122,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_short() {
-        for (bytes, shown) in [
+    fn byte_counts_are_formatted_with_units() {
+        for (bytes, expected) in [
             (0, "0 B"),
             (1_023, "1023 B"),
             (1_024, "1.0 KiB"),
@@ -147,7 +131,7 @@ mod tests {
             (5 << 20, "5.0 MiB"),
             (u64::MAX, "16777215.9 TiB"),
         ] {
-            assert_eq!(size(bytes), shown);
+            assert_eq!(format_bytes(bytes), expected);
         }
     }
 }

@@ -4,74 +4,86 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser as _};
-use polis_ops::op::{self, WorkspaceBind, WorkspaceEntry};
+use polis_i18n::{UiLanguage, msg};
+use polis_ops::op::{self, WorkspaceBindParams, WorkspaceEntry};
 
-use super::{Of, directory};
-use crate::context::Context;
-use crate::error::Failure;
-use crate::output::{Output, Table, clean};
+use super::{WorkspaceArg, absolute_directory};
+use crate::context::CommandContext;
+use crate::error::CliError;
+use crate::output::{CliOutput, TextTable, sanitize_line};
 
-/// Put the workspace of a team's head into a directory of your choice, such as a checked-out project.
+/// Bind a workspace to a directory of your choice, such as a checked-out project.
 #[derive(Debug, Args)]
-pub(crate) struct Bind {
-    /// The directory; it is made if it is not there
+pub(crate) struct WsBindArgs {
+    /// Directory; created if missing
     #[arg(value_name = "DIR", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     directory: PathBuf,
-    /// Leave a directory behind that was in use; its files stay there
+    /// Bind even if the workspace is in use elsewhere; its files stay in the old directory
     #[arg(long)]
     force: bool,
     #[command(flatten)]
-    of: Of,
+    of: WorkspaceArg,
 }
 
-impl Bind {
-    pub(super) fn run(self, context: &Context, out: &Output) -> Result<(), Failure> {
-        let params = WorkspaceBind {
-            directory: directory(&self.directory)?,
-            of: self.of.agent()?,
+impl WsBindArgs {
+    pub(super) fn run(self, context: &CommandContext, out: &CliOutput) -> Result<(), CliError> {
+        let params = WorkspaceBindParams {
+            directory: absolute_directory(&self.directory)?,
+            owner: self.of.agent_id()?,
             force: self.force,
         };
-        let bound = context.run(op::bind_workspace(&context.polis, &context.agent, &params))?;
-        out.answer(&bound, |bound| {
-            let at = bound.workspace_path.as_deref();
-            format!(
-                "The workspace of {} is bound{}.",
-                bound.workspace_id,
-                at.map_or_else(String::new, |path| format!(" to {}", clean(path)))
-            )
+        let bound = context.block_on(op::bind_workspace(&context.request(), &params))?;
+        out.print_result(&bound, |bound| {
+            let (lang, agent) = (out.lang(), &bound.workspace_id);
+            match &bound.workspace_path {
+                Some(path) => msg::cli_workspace_bound_to(lang, agent, sanitize_line(path)),
+                None => msg::cli_workspace_bound(lang, agent),
+            }
         })
     }
 }
 
-/// Lists the workspaces.
-pub(super) fn list(context: &Context, out: &Output) -> Result<(), Failure> {
-    let list = context.run(op::list_workspaces(&context.polis, &context.agent))?;
-    out.answer(&list, |list| {
+/// Prints all workspaces (`polis ws list`).
+pub(super) fn print_workspace_list(
+    context: &CommandContext,
+    out: &CliOutput,
+) -> Result<(), CliError> {
+    let list = context.block_on(op::list_workspaces(&context.request()))?;
+    let lang = out.lang();
+    out.print_result(&list, |list| {
         if list.workspaces.is_empty() {
-            return "No workspaces yet. Each agent without a supervisor gets one: polis agent add lead --role team-lead"
-                .to_owned();
+            return msg::cli_workspace_none(lang).to_owned();
         }
-        let shown = list.workspaces.iter().any(|w| w.workspace_path.is_some());
-        let mut heads = vec!["AGENT", "PLACE", "STATE", "SINCE"];
-        heads.extend(shown.then_some("DIRECTORY"));
-        let mut table = Table::new(&heads);
+        let has_paths = list.workspaces.iter().any(|w| w.workspace_path.is_some());
+        let mut heads = vec![
+            msg::cli_column_agent(lang),
+            msg::cli_workspace_binding_column(lang),
+            msg::cli_column_status(lang),
+            msg::cli_workspace_since_column(lang),
+        ];
+        heads.extend(has_paths.then(|| msg::cli_workspace_directory_column(lang)));
+        let mut table = TextTable::new(&heads);
         for entry in &list.workspaces {
-            table.row(row(entry));
+            table.push_row(workspace_row(entry, lang));
         }
         table.render(out)
     })
 }
 
-fn row(entry: &WorkspaceEntry) -> Vec<String> {
-    let place = if entry.bound { "bound" } else { "default" };
+fn workspace_row(entry: &WorkspaceEntry, lang: UiLanguage) -> Vec<String> {
+    let binding = if entry.bound {
+        msg::cli_workspace_binding_own(lang)
+    } else {
+        msg::cli_workspace_binding_default(lang)
+    };
     let state = match (entry.created, entry.bound) {
-        (true, _) => "in use",
-        (false, true) => "not on this machine",
-        (false, false) => "not written yet",
+        (true, _) => msg::cli_workspace_in_use(lang),
+        (false, true) => msg::cli_workspace_not_here(lang),
+        (false, false) => msg::cli_workspace_not_written(lang),
     };
     let mut cells = vec![
         entry.workspace_id.to_string(),
-        place.to_owned(),
+        binding.to_owned(),
         state.to_owned(),
         entry.created_at.to_string(),
     ];

@@ -1,12 +1,13 @@
-//! Tests of `polis mcp` as clients use it: a real process, its stdin and stdout, with sessions and stateless.
+//! Tests of `polis mcp` as clients use it: a real process over stdin and stdout, with sessions and stateless.
 
-pub(crate) mod client;
-mod commands;
-mod documents;
-mod eras;
-mod exposed;
-mod hostile_trees;
-mod sessions;
-mod subscriptions;
-mod tools;
-mod wire;
+mod hostile_file_trees;
+mod mcp_commands;
+mod mcp_install;
+mod mcp_sessions;
+mod mcp_tools;
+mod protocol_negotiation;
+mod resource_subscriptions;
+mod resources_and_prompts;
+mod stdio_transport;
+pub(crate) mod test_mcp_client;
+mod tool_documents;

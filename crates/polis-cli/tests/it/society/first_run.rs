@@ -1,15 +1,15 @@
-//! First run of a new user: the command of the README in an empty directory, with the documented setup and the shipped
-//! team, against a scripted model that hires by the shipped role names and follows their prompts.
+//! First run of a new user: the command of the README in an empty directory, with the documented setup and
+//! the shipped team, against a scripted model that hires by the shipped role names and follows their prompts.
 
 use std::path::Path;
 use std::process::Command;
 
-use polis_testkit::model_server::{ModelServer, Reply, Request};
+use polis_testkit::scripted_model::{ModelHttpRequest, ScriptedModel, ScriptedReply};
 use serde_json::{Value, json};
 
-use super::documents;
-use super::team::{between, called, made, tool};
-use crate::board::{Answer, bare_command};
+use super::scripted_team::{created_ids, text_between, tool_call, tool_results};
+use super::stdout_documents;
+use crate::harness::test_project::{CommandOutput, polis_command};
 
 /// The shipped team in one language: role names and markers in its prompts.
 #[derive(Clone, Copy)]
@@ -39,13 +39,13 @@ const CHINESE: ShippedTeam = ShippedTeam {
     programmer: "程序员",
     template: "当创建程序员岗位时，使用以下提示词：\n",
     own_name: ("\n你是 `", "`"),
-    parent_name: ("你由 `", "` 雇用"),
+    parent_name: ("你由 `", "` 招募"),
 };
 
-const MODULES: [&str; 2] = ["store", "cli"];
+const MODULE_NAMES: [&str; 2] = ["store", "cli"];
 
 /// Returns the arguments of the README command that starts a society, verbatim.
-fn readme_command() -> Vec<String> {
+fn readme_run_args() -> Vec<String> {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let text = std::fs::read_to_string(readme).unwrap();
     let line = text
@@ -60,47 +60,52 @@ fn readme_command() -> Vec<String> {
     words.skip(1).map(str::to_owned).collect()
 }
 
-/// Starts a model that follows the shipped prompts. With `faults`, every `nth` request gets the fault instead.
-pub(crate) fn scripted_model(team: ShippedTeam, faults: Option<(usize, Reply)>) -> ModelServer {
-    ModelServer::start(move |request| {
+/// Starts a model that follows the shipped prompts. With `faults`, every `nth` request gets the fault
+/// instead.
+pub(crate) fn scripted_model(
+    team: ShippedTeam,
+    faults: Option<(usize, ScriptedReply)>,
+) -> ScriptedModel {
+    ScriptedModel::start(move |request| {
         if let Some((nth, fault)) = &faults
-            && request.number % nth == 1
+            && request.index % nth == 1
         {
             return fault.clone();
         }
         let role = |name: &str| {
-            let system = request.system();
+            let system = request.system_message();
             let heading = system.lines().find(|line| line.starts_with("# "));
             heading.is_some_and(|line| line.ends_with(&format!(": {name}")))
         };
         if role(team.architect) {
-            architect(request, team)
+            architect_reply(request, team)
         } else if role(team.programmer) {
-            programmer(request, team)
+            programmer_reply(request, team)
         } else {
-            root(request, team)
+            root_reply(request, team)
         }
     })
 }
 
 /// Returns all user messages of a member's conversation, in order.
-fn heard(request: &Request) -> String {
+fn user_messages(request: &ModelHttpRequest) -> String {
     let messages = request.messages().iter().filter(|m| m["role"] == "user");
     let texts: Vec<&str> = messages.filter_map(|m| m["content"].as_str()).collect();
     texts.join("\n")
 }
 
-/// Returns the first message to a member without its heading line: the requirement, or the text that root forwarded.
-fn requirement(request: &Request) -> &str {
+/// Returns the first message to a member without its heading line: the requirement, or the text that root
+/// forwarded.
+fn first_message_body(request: &ModelHttpRequest) -> &str {
     let mut messages = request.messages().iter().filter(|m| m["role"] == "user");
     let first = messages.next().and_then(|m| m["content"].as_str());
     first.unwrap().split_once('\n').unwrap().1
 }
 
 /// Finds the role, hires one agent for it, forwards the requirement and the role template, stops.
-fn root(request: &Request, team: ShippedTeam) -> Reply {
-    match request.answers() {
-        0 => Reply::calls([tool(
+fn root_reply(request: &ModelHttpRequest, team: ShippedTeam) -> ScriptedReply {
+    match request.assistant_message_count() {
+        0 => ScriptedReply::tool_calls([tool_call(
             "r0",
             "find_role_by_name",
             json!({ "name": team.architect }),
@@ -111,65 +116,66 @@ fn root(request: &Request, team: ShippedTeam) -> Reply {
                 "outputs": "a program", "completionCriteria": "its tests pass",
             });
             let hire = json!({ "role": team.architect, "taskBrief": brief });
-            Reply::calls([tool("r1", "spawn_agent", hire)])
+            ScriptedReply::tool_calls([tool_call("r1", "spawn_agent", hire)])
         }
         2 => {
-            let to = made(request, "spawn_agent").remove(0);
-            let forward = json!({ "to": to, "payload": { "text": requirement(request) } });
-            Reply::calls([tool("r2", "send_message", forward)])
+            let to = created_ids(request, "spawn_agent").remove(0);
+            let forward = json!({ "to": to, "payload": { "text": first_message_body(request) } });
+            ScriptedReply::tool_calls([tool_call("r2", "send_message", forward)])
         }
-        _ => Reply::text("The architect has it."),
+        _ => ScriptedReply::text("The architect has it."),
     }
 }
 
-/// Creates the programmer role from the template, hires one programmer per module, integrates their work, delivers.
-fn architect(request: &Request, team: ShippedTeam) -> Reply {
-    let reports = heard(request).matches("MODULE DONE").count();
-    match (request.answers(), reports) {
+/// Creates the programmer role from the template, hires one programmer per module, integrates their work,
+/// delivers.
+fn architect_reply(request: &ModelHttpRequest, team: ShippedTeam) -> ScriptedReply {
+    let reports = user_messages(request).matches("MODULE DONE").count();
+    match (request.assistant_message_count(), reports) {
         (0, _) => {
-            let (_, prompt) = requirement(request).split_once(team.template).unwrap();
+            let (_, prompt) = first_message_body(request).split_once(team.template).unwrap();
             let role = json!({ "name": team.programmer, "rolePrompt": prompt });
             let plan = json!({ "path": "docs/architecture.md", "content": "# store, cli\n" });
-            Reply::calls([
-                tool("a0", "write_file", plan),
-                tool("a1", "create_role", role),
+            ScriptedReply::tool_calls([
+                tool_call("a0", "write_file", plan),
+                tool_call("a1", "create_role", role),
             ])
         }
-        (1, _) => Reply::calls(MODULES.map(|module| {
+        (1, _) => ScriptedReply::tool_calls(MODULE_NAMES.map(|module| {
             let brief = json!({ "objective": format!("module {module}") });
             let hire = json!({ "role": team.programmer, "name": format!("{module}-dev"), "taskBrief": brief });
-            tool(module, "spawn_agent", hire)
+            tool_call(module, "spawn_agent", hire)
         })),
         (2, _) => {
-            let hired = made(request, "spawn_agent");
+            let hired = created_ids(request, "spawn_agent");
             let specify = json!({ "to": hired, "payload": { "text": "Write your module." } });
-            Reply::calls([tool("a3", "send_message", specify)])
+            ScriptedReply::tool_calls([tool_call("a3", "send_message", specify)])
         }
-        (_, 2) if called(request, "run_command").is_empty() => Reply::calls([tool(
+        (_, 2) if tool_results(request, "run_command").is_empty() => ScriptedReply::tool_calls([tool_call(
             "a4",
             "run_command",
             json!({ "command": "sh src/cli.sh add milk && sh src/cli.sh list" }),
         )]),
-        (_, 2) if called(request, "terminate_agent").is_empty() => {
-            let hired = made(request, "spawn_agent");
+        (_, 2) if tool_results(request, "terminate_agent").is_empty() => {
+            let hired = created_ids(request, "spawn_agent");
             let dismiss = |(n, id): (usize, &String)| {
-                tool(&format!("a5{n}"), "terminate_agent", json!({ "agentId": id }))
+                tool_call(&format!("a5{n}"), "terminate_agent", json!({ "agentId": id }))
             };
             let mut calls: Vec<_> = hired.iter().enumerate().map(dismiss).collect();
-            let text = format!("Delivered: {}", called(request, "run_command")[0]);
+            let text = format!("Delivered: {}", tool_results(request, "run_command")[0]);
             let deliver = json!({ "to": "user", "payload": { "text": text } });
-            calls.push(tool("a6", "send_message", deliver));
-            Reply::calls(calls)
+            calls.push(tool_call("a6", "send_message", deliver));
+            ScriptedReply::tool_calls(calls)
         }
-        _ => Reply::text("I wait."),
+        _ => ScriptedReply::text("I wait."),
     }
 }
 
 /// Writes its module, tests it, reports to the agent that hired it, stops.
-fn programmer(request: &Request, team: ShippedTeam) -> Reply {
-    let system = request.system();
+fn programmer_reply(request: &ModelHttpRequest, team: ShippedTeam) -> ScriptedReply {
+    let system = request.system_message();
     let (begin, end) = team.parent_name;
-    let parent = between(system, begin, end).unwrap();
+    let parent = text_between(system, begin, end).unwrap();
     let (begin, end) = team.own_name;
     let me = system
         .rsplit_once(begin)
@@ -184,44 +190,52 @@ fn programmer(request: &Request, team: ShippedTeam) -> Reply {
         "store" => "add() { echo \"$1\" >> list.txt; }\nlist() { cat list.txt; }\n",
         _ => ". src/store.sh\n\"$@\"\n",
     };
-    match request.answers() {
-        0 => Reply::calls([tool(
+    match request.assistant_message_count() {
+        0 => ScriptedReply::tool_calls([tool_call(
             "p0",
             "write_file",
             json!({ "path": path, "content": source }),
         )]),
-        1 => Reply::calls([tool(
+        1 => ScriptedReply::tool_calls([tool_call(
             "p1",
             "run_command",
             json!({ "command": format!("sh -n {path} && echo syntax ok") }),
         )]),
         2 => {
-            let report = format!("MODULE DONE: {path}; {}", called(request, "run_command")[0]);
+            let report = format!(
+                "MODULE DONE: {path}; {}",
+                tool_results(request, "run_command")[0]
+            );
             let report = json!({ "to": parent, "payload": { "text": report } });
-            Reply::calls([tool("p2", "send_message", report)])
+            ScriptedReply::tool_calls([tool_call("p2", "send_message", report)])
         }
-        _ => Reply::text("Reported."),
+        _ => ScriptedReply::text("Reported."),
     }
 }
 
-/// Returns the README's `polis run` command in an empty directory. Only the model's address and key are configured.
-fn first_run(directory: &Path, team: ShippedTeam, model: &ModelServer) -> Command {
-    let mut command = bare_command(directory);
+/// Returns the README's `polis run` command in an empty directory. Only the model's address and key are
+/// configured.
+fn first_run_command(directory: &Path, team: ShippedTeam, model: &ScriptedModel) -> Command {
+    let mut command = polis_command(directory);
     command
         .arg("--json")
-        .args(readme_command())
+        .args(readme_run_args())
         .env("LANG", team.locale)
         .env("OPENAI_BASE_URL", model.base_url())
-        .env("OPENAI_API_KEY", super::KEY);
+        .env("OPENAI_API_KEY", super::MODEL_API_KEY);
     command
 }
 
-fn shipped_team_delivers_files(team: ShippedTeam, faults: Option<(usize, Reply)>) {
+fn assert_shipped_team_delivers_files(team: ShippedTeam, faults: Option<(usize, ScriptedReply)>) {
     let room = tempfile::tempdir().unwrap();
     let model = scripted_model(team, faults);
-    let answer = Answer::of(first_run(room.path(), team, &model).output().unwrap());
-    assert_eq!(answer.exit, Some(0), "{answer:?}");
-    let all = documents(&answer);
+    let answer = CommandOutput::from_output(
+        first_run_command(room.path(), team, &model)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(answer.exit_code, Some(0), "{answer:?}");
+    let all = stdout_documents(&answer);
     let ended = all.last().unwrap();
     assert_eq!(ended["how"], "done", "{ended}");
     let said = ended["said"]["text"].as_str().unwrap();
@@ -234,7 +248,8 @@ fn shipped_team_delivers_files(team: ShippedTeam, faults: Option<(usize, Reply)>
         std::fs::read_to_string(todo.join("list.txt")).unwrap(),
         "milk\n"
     );
-    // The shipped programmer asks for an endpoint tagged `code`, which is not configured: one warning for all.
+    // The shipped programmer asks for an endpoint tagged `code`, which is not configured: one warning for
+    // all.
     let warnings: Vec<&Value> = all.iter().filter(|d| d["kind"] == "warning").collect();
     let [warning] = warnings[..] else {
         panic!("{warnings:?}");
@@ -252,17 +267,17 @@ fn shipped_team_delivers_files(team: ShippedTeam, faults: Option<(usize, Reply)>
 
 #[test]
 fn shipped_english_team_delivers_files_with_the_documented_setup() {
-    shipped_team_delivers_files(ENGLISH, None);
+    assert_shipped_team_delivers_files(ENGLISH, None);
 }
 
 #[test]
 fn shipped_chinese_team_delivers_files_with_the_documented_setup() {
-    shipped_team_delivers_files(CHINESE, None);
+    assert_shipped_team_delivers_files(CHINESE, None);
 }
 
-/// Answers that announce calls and contain none, as some servers send under load, lose no work.
+/// Responses that announce calls and contain none, as some servers send under load, lose no work.
 #[test]
-fn answers_that_come_empty_lose_no_work() {
-    let empty = Reply::text("").ending("tool_calls");
-    shipped_team_delivers_files(ENGLISH, Some((4, empty)));
+fn empty_model_answers_lose_no_work() {
+    let empty = ScriptedReply::text("").with_finish_reason("tool_calls");
+    assert_shipped_team_delivers_files(ENGLISH, Some((4, empty)));
 }

@@ -1,35 +1,39 @@
 //! Tests of the web pages in a real browser, against a real server.
 
-mod door;
-mod hostile;
-mod live;
-mod pages;
-mod parts;
-mod pictures;
-mod work;
+mod all_pages;
+mod live_page_updates;
+mod page_actions;
+mod partial_refresh;
+mod screenshots;
+mod script_injection;
+mod sign_in;
 
-use polis_testkit::browser::{self, Browser, Setup};
+use polis_testkit::test_browser::{self, BrowserOptions, TestBrowser};
 
-use crate::board::Board;
-use crate::server::Server;
+use crate::harness::test_project::TestProject;
+use crate::harness::test_server::TestServer;
 
 /// Runs a test with a browser that is signed in.
-fn signed_in(server: &Server, test: impl AsyncFnOnce(&Browser)) {
-    signed_in_as(server, Setup::default(), test);
+fn with_signed_in_browser(server: &TestServer, test: impl AsyncFnOnce(&TestBrowser)) {
+    with_signed_in_browser_setup(server, BrowserOptions::default(), test);
 }
 
-/// Like [`signed_in`], with another browser setup.
-fn signed_in_as(server: &Server, setup: Setup, test: impl AsyncFnOnce(&Browser)) {
-    browser::with(&server.url, setup, async |browser| {
-        browser.sign_in(&server.sign_in).await;
+/// Like [`with_signed_in_browser`], with another browser setup.
+fn with_signed_in_browser_setup(
+    server: &TestServer,
+    setup: BrowserOptions,
+    test: impl AsyncFnOnce(&TestBrowser),
+) {
+    test_browser::with_browser(&server.url, setup, async |browser| {
+        browser.sign_in(&server.sign_in_url).await;
         test(browser).await;
     });
 }
 
 /// Creates a project with a small team at work: agents, tasks, a board, a workspace file and a command.
-fn team() -> Board {
-    let board = Board::embedded();
-    board.ok(
+fn project_with_team() -> TestProject {
+    let project = TestProject::embedded();
+    project.run_ok(
         "user",
         &[
             "agent",
@@ -42,7 +46,7 @@ fn team() -> Board {
         ],
     );
     let below = ["--layer", "mid", "--supervisor", "ada"];
-    board.ok(
+    project.run_ok(
         "user",
         &[
             &["agent", "add", "bob", "--role", "backend-leader"],
@@ -50,7 +54,7 @@ fn team() -> Board {
         ]
         .concat(),
     );
-    board.ok(
+    project.run_ok(
         "user",
         &[
             &["agent", "add", "cyd", "--role", "test-leader"],
@@ -63,7 +67,7 @@ fn team() -> Board {
         ("Implement the API 实现接口", "backend-leader"),
         ("Test the API", "test-leader"),
     ] {
-        board.ok(
+        project.run_ok(
             "ada",
             &[
                 "task",
@@ -75,15 +79,15 @@ fn team() -> Board {
             ],
         );
     }
-    board.ok("ada", &["task", "update", "3", "--add-blocked-by", "2"]);
-    board.ok("bob", &["task", "claim", "2"]);
-    board.ok(
+    project.run_ok("ada", &["task", "update", "3", "--add-blocked-by", "2"]);
+    project.run_ok("bob", &["task", "claim", "2"]);
+    project.run_ok(
         "bob",
         &["task", "comment", "2", "--body", "Half of it is done."],
     );
     let text = "# Plan 计划\n\nWe ship on **Friday**.\n\n## Goals\n\n- [x] a plan\n- [ ] a shop\n\n## Code\n\n```rust\nfn main() {}\n```\n";
-    board.ok("ada", &["board", "write", "global", "--content", text]);
-    board.ok(
+    project.run_ok("ada", &["board", "write", "global", "--content", text]);
+    project.run_ok(
         "ada",
         &[
             "ws",
@@ -93,6 +97,6 @@ fn team() -> Board {
             "fn main() { println!(\"hello\"); }\n",
         ],
     );
-    board.ok("ada", &["exec", "--", "echo from the sandbox"]);
-    board
+    project.run_ok("ada", &["exec", "--", "echo from the sandbox"]);
+    project
 }

@@ -1,25 +1,26 @@
-//! Table of the supported MCP client programs: which configuration files each reads, where in them servers are defined,
-//! how an entry is written, and what its user has to know. Nothing here opens a file.
+//! Table of the supported MCP client programs: which configuration files each reads, where in them servers
+//! are defined, how an entry is written, and what its user has to know. Nothing here opens a file.
 
 use std::path::Path;
 
 use clap::ValueEnum;
+use polis_i18n::{MessageLabel, msg};
 use serde_json::{Value, json};
 
-use super::config_location::Own;
-use super::edit::{Field, Format, entry};
-use super::jsonc::Dialect;
-use super::launch::Launch;
+use super::config_location::UserConfigPath;
+use super::entry_edit::{ConfigFormat, EntryField, find_entry};
+use super::jsonc::JsonDialect;
+use super::server_launch::ServerLaunch;
 
 /// Name of our server in every client's configuration.
-pub(super) const SERVER: &str = "polis";
-/// Tool timeout, in seconds, written for clients whose own timeout is shorter: commands have a default timeout of one
-/// minute.
-const PATIENCE: u32 = 300;
+pub(super) const SERVER_NAME: &str = "polis";
+/// Tool timeout, in seconds, written for clients whose own timeout is shorter: commands have a default
+/// timeout of one minute.
+const TOOL_TIMEOUT_SECS: u32 = 300;
 
-/// A program that agents run in.
+/// An MCP client program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
+pub(crate) enum McpClient {
     Claude,
     Codex,
     Gemini,
@@ -29,229 +30,221 @@ pub(crate) enum Client {
     Goose,
 }
 
-/// Format of an entry.
+/// Format of an entry: the fields that contain the command line.
 #[derive(Debug, Clone, Copy)]
-enum Shape {
+enum EntryShape {
     /// `command` and `args`, and optionally the kind of server.
     Command { kind: Option<&'static str> },
     /// `command` and `args` with a tool timeout, in seconds.
     TimedCommand,
     /// One list, program first.
-    List,
+    CommandList,
     /// An extension of Goose.
     Extension,
 }
 
-/// Profile of a client program.
-#[derive(Debug)]
-pub(super) struct Profile {
-    pub(super) id: &'static str,
-    /// Name for people.
-    pub(super) title: &'static str,
-    pub(super) format: Format,
-    /// Path of keys to the servers.
-    servers: &'static [&'static str],
-    shape: Shape,
-    /// Field of an entry that lets the client use every tool of the server without asking a person, if it supports that
-    /// in the entry.
-    allow_tools: Option<fn() -> Field>,
-    /// Variable syntax that the client expands in entries; our values must not contain it.
-    pub(super) replaces: &'static [&'static str],
-    /// Configuration files in a project; the first is created if none exists.
-    pub(super) project: &'static [&'static str],
-    /// Candidates for the user's own configuration file; the first that resolves is used.
-    pub(super) own: &'static [Own],
-    /// Alternative names of the user's file, which are read too.
-    pub(super) own_too: &'static [&'static str],
-    /// Next steps: how to activate the server and check that it works.
-    pub(super) next: &'static str,
-    /// Where a person allows tools, for a client without such a field in the entry.
-    pub(super) permissions: &'static str,
-    /// Further notes: trust, timeouts.
-    pub(super) notes: &'static [&'static str],
+/// Where a person lets a client use every tool of the server without asking.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ToolPermission {
+    /// In this field of the entry.
+    EntryField(fn() -> EntryField),
+    /// Elsewhere; the instruction where.
+    Elsewhere(MessageLabel),
 }
 
-const STRICT: Format = Format::Json(Dialect {
+/// Profile of a client program.
+#[derive(Debug)]
+pub(super) struct ClientProfile {
+    pub(super) id: &'static str,
+    /// Display name of the client.
+    pub(super) title: &'static str,
+    pub(super) format: ConfigFormat,
+    /// Path of keys to the servers.
+    servers_path: &'static [&'static str],
+    shape: EntryShape,
+    pub(super) tool_permission: ToolPermission,
+    /// Variable syntax that the client expands in entries; our values must not contain it.
+    pub(super) expanded_syntax: &'static [&'static str],
+    /// Configuration files in a project; the first is created if none exists.
+    pub(super) project_files: &'static [&'static str],
+    /// Candidates for the user's own configuration file; the first that resolves is used.
+    pub(super) user_files: &'static [UserConfigPath],
+    /// Alternative names of the user's file, which are read too.
+    pub(super) user_file_aliases: &'static [&'static str],
+    /// Next steps: how to activate the server and check that it works.
+    pub(super) next_steps: MessageLabel,
+    /// Further notes: trust, timeouts.
+    pub(super) notes: &'static [MessageLabel],
+}
+
+const STRICT_JSON: ConfigFormat = ConfigFormat::Json(JsonDialect {
     comments: false,
     trailing_commas: false,
     byte_order_mark: true,
 });
-const COMMENTS: Format = Format::Json(Dialect {
+const JSON_WITH_COMMENTS: ConfigFormat = ConfigFormat::Json(JsonDialect {
     comments: true,
     trailing_commas: false,
     byte_order_mark: false,
 });
-const LENIENT: Format = Format::Json(Dialect {
+const LENIENT_JSON: ConfigFormat = ConfigFormat::Json(JsonDialect {
     comments: true,
     trailing_commas: true,
     byte_order_mark: true,
 });
 
-static CLAUDE: Profile = Profile {
+static CLAUDE: ClientProfile = ClientProfile {
     id: "claude",
     title: "Claude Code",
-    format: STRICT,
-    servers: &["mcpServers"],
-    shape: Shape::Command {
+    format: STRICT_JSON,
+    servers_path: &["mcpServers"],
+    shape: EntryShape::Command {
         kind: Some("stdio"),
     },
-    allow_tools: None,
-    replaces: &["${"],
-    project: &[".mcp.json"],
-    own: &[
-        Own::Variable("CLAUDE_CONFIG_DIR", ".claude.json"),
-        Own::Home(".claude.json"),
+    tool_permission: ToolPermission::Elsewhere(msg::cli_mcp_allow_in_claude),
+    expanded_syntax: &["${"],
+    project_files: &[".mcp.json"],
+    user_files: &[
+        UserConfigPath::Variable("CLAUDE_CONFIG_DIR", ".claude.json"),
+        UserConfigPath::Home(".claude.json"),
     ],
-    own_too: &[],
-    next: "start `claude` in the project again; `claude mcp list` shows the server",
-    permissions: "answer its question, or add \"mcp__polis\" to permissions.allow in .claude/settings.local.json",
-    notes: &[
-        "A server of a project's .mcp.json is asked about once, when `claude` starts: approve it.",
-    ],
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_claude,
+    notes: &[msg::cli_mcp_note_claude_approval],
 };
 
-static CODEX: Profile = Profile {
+static CODEX: ClientProfile = ClientProfile {
     id: "codex",
     title: "Codex",
-    format: Format::Toml,
-    servers: &["mcp_servers"],
-    shape: Shape::TimedCommand,
-    allow_tools: Some(|| ("default_tools_approval_mode", json!("approve"))),
-    replaces: &[],
-    project: &[".codex/config.toml"],
-    own: &[
-        Own::Variable("CODEX_HOME", "config.toml"),
-        Own::Home(".codex/config.toml"),
+    format: ConfigFormat::Toml,
+    servers_path: &["mcp_servers"],
+    shape: EntryShape::TimedCommand,
+    tool_permission: ToolPermission::EntryField(|| {
+        ("default_tools_approval_mode", json!("approve"))
+    }),
+    expanded_syntax: &[],
+    project_files: &[".codex/config.toml"],
+    user_files: &[
+        UserConfigPath::Variable("CODEX_HOME", "config.toml"),
+        UserConfigPath::Home(".codex/config.toml"),
     ],
-    own_too: &[],
-    next: "start `codex` again; `codex mcp list` shows the server",
-    permissions: "",
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_codex,
     notes: &[
-        "Codex reads a project's .codex/config.toml only in a project that it was told to trust.",
-        "The entry gives a tool 300 s instead of Codex's 60: tool_timeout_sec.",
-        "Codex asks before tools that may lose something (write_file, edit_file, run_command, …), and `codex exec` \
-         refuses them. `polis mcp install codex --allow-tools` lets it use all tools of polis without asking.",
+        msg::cli_mcp_note_codex_trust,
+        msg::cli_mcp_note_codex_timeout,
+        msg::cli_mcp_note_codex_tools,
     ],
 };
 
-static GEMINI: Profile = Profile {
+static GEMINI: ClientProfile = ClientProfile {
     id: "gemini",
     title: "Gemini CLI",
-    format: COMMENTS,
-    servers: &["mcpServers"],
-    shape: Shape::Command { kind: None },
-    allow_tools: Some(|| ("trust", json!(true))),
-    replaces: &["$"],
-    project: &[".gemini/settings.json"],
-    own: &[
-        Own::Variable("GEMINI_CLI_HOME", ".gemini/settings.json"),
-        Own::Home(".gemini/settings.json"),
+    format: JSON_WITH_COMMENTS,
+    servers_path: &["mcpServers"],
+    shape: EntryShape::Command { kind: None },
+    tool_permission: ToolPermission::EntryField(|| ("trust", json!(true))),
+    expanded_syntax: &["$"],
+    project_files: &[".gemini/settings.json"],
+    user_files: &[
+        UserConfigPath::Variable("GEMINI_CLI_HOME", ".gemini/settings.json"),
+        UserConfigPath::Home(".gemini/settings.json"),
     ],
-    own_too: &[],
-    next: "start `gemini` again; `gemini mcp list` shows the server",
-    permissions: "",
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_gemini,
     notes: &[
-        "Gemini CLI starts no server in a folder that is not trusted: trust it when `gemini` asks.",
-        "It asks before each tool is used, and without a person to ask it offers none of them. \
-         `polis mcp install gemini --allow-tools` lets it use all tools of polis without asking.",
+        msg::cli_mcp_note_gemini_trust,
+        msg::cli_mcp_note_gemini_tools,
     ],
 };
 
-static CURSOR: Profile = Profile {
+static CURSOR: ClientProfile = ClientProfile {
     id: "cursor",
     title: "Cursor",
-    format: LENIENT,
-    servers: &["mcpServers"],
-    shape: Shape::Command {
+    format: LENIENT_JSON,
+    servers_path: &["mcpServers"],
+    shape: EntryShape::Command {
         kind: Some("stdio"),
     },
-    allow_tools: None,
-    replaces: &["${"],
-    project: &[".cursor/mcp.json"],
-    own: &[Own::Home(".cursor/mcp.json")],
-    own_too: &[],
-    next: "restart Cursor; its settings list the server under MCP, and `cursor-agent mcp list` does",
-    permissions: "allow the tools in Cursor's settings under MCP",
-    notes: &["Cursor may show a new server switched off: switch it on there."],
+    tool_permission: ToolPermission::Elsewhere(msg::cli_mcp_allow_in_cursor),
+    expanded_syntax: &["${"],
+    project_files: &[".cursor/mcp.json"],
+    user_files: &[UserConfigPath::Home(".cursor/mcp.json")],
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_cursor,
+    notes: &[msg::cli_mcp_note_cursor_disabled],
 };
 
-static VSCODE: Profile = Profile {
+static VSCODE: ClientProfile = ClientProfile {
     id: "vscode",
     title: "VS Code",
-    format: LENIENT,
-    servers: &["servers"],
-    shape: Shape::Command {
+    format: LENIENT_JSON,
+    servers_path: &["servers"],
+    shape: EntryShape::Command {
         kind: Some("stdio"),
     },
-    allow_tools: None,
-    replaces: &["${"],
-    project: &[".vscode/mcp.json"],
-    own: if cfg!(target_os = "macos") {
-        &[Own::Home("Library/Application Support/Code/User/mcp.json")]
+    tool_permission: ToolPermission::Elsewhere(msg::cli_mcp_allow_in_vscode),
+    expanded_syntax: &["${"],
+    project_files: &[".vscode/mcp.json"],
+    user_files: if cfg!(target_os = "macos") {
+        &[UserConfigPath::Home(
+            "Library/Application Support/Code/User/mcp.json",
+        )]
     } else {
         &[
-            Own::Variable("XDG_CONFIG_HOME", "Code/User/mcp.json"),
-            Own::Home(".config/Code/User/mcp.json"),
+            UserConfigPath::Variable("XDG_CONFIG_HOME", "Code/User/mcp.json"),
+            UserConfigPath::Home(".config/Code/User/mcp.json"),
         ]
     },
-    own_too: &[],
-    next: "open the project in VS Code; the command \"MCP: List Servers\" shows and starts the server",
-    permissions: "allow the tools when VS Code asks, for the workspace or always",
-    notes: &[
-        "VS Code asks once whether the server is trusted, and starts none in a restricted workspace.",
-    ],
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_vscode,
+    notes: &[msg::cli_mcp_note_vscode_trust],
 };
 
-static OPENCODE: Profile = Profile {
+static OPENCODE: ClientProfile = ClientProfile {
     id: "opencode",
     title: "opencode",
-    format: LENIENT,
-    servers: &["mcp"],
-    shape: Shape::List,
-    allow_tools: None,
-    replaces: &["{env:", "{file:"],
-    project: &[
+    format: LENIENT_JSON,
+    servers_path: &["mcp"],
+    shape: EntryShape::CommandList,
+    tool_permission: ToolPermission::Elsewhere(msg::cli_mcp_allow_in_opencode),
+    expanded_syntax: &["{env:", "{file:"],
+    project_files: &[
         "opencode.json",
         "opencode.jsonc",
         ".opencode/opencode.json",
         ".opencode/opencode.jsonc",
     ],
-    own: &[
-        Own::Variable("XDG_CONFIG_HOME", "opencode/opencode.json"),
-        Own::Home(".config/opencode/opencode.json"),
+    user_files: &[
+        UserConfigPath::Variable("XDG_CONFIG_HOME", "opencode/opencode.json"),
+        UserConfigPath::Home(".config/opencode/opencode.json"),
     ],
-    own_too: &["opencode.jsonc"],
-    next: "start `opencode` again; `opencode mcp list` shows the server",
-    permissions: "set the permission of the tools in opencode's configuration; it asks for none of them by default",
-    notes: &[
-        "The entry gives a request 300 s, because opencode's own default is too short for commands: timeout.",
-    ],
+    user_file_aliases: &["opencode.jsonc"],
+    next_steps: msg::cli_mcp_next_opencode,
+    notes: &[msg::cli_mcp_note_opencode_timeout],
 };
 
-static GOOSE: Profile = Profile {
+static GOOSE: ClientProfile = ClientProfile {
     id: "goose",
     title: "Goose",
-    format: Format::Yaml,
-    servers: &["extensions"],
-    shape: Shape::Extension,
-    allow_tools: None,
-    replaces: &[],
-    project: &[],
-    own: &[
-        Own::Variable("GOOSE_PATH_ROOT", "config/config.yaml"),
-        Own::Variable("XDG_CONFIG_HOME", "goose/config.yaml"),
-        Own::Home(".config/goose/config.yaml"),
+    format: ConfigFormat::Yaml,
+    servers_path: &["extensions"],
+    shape: EntryShape::Extension,
+    tool_permission: ToolPermission::Elsewhere(msg::cli_mcp_allow_in_goose),
+    expanded_syntax: &[],
+    project_files: &[],
+    user_files: &[
+        UserConfigPath::Variable("GOOSE_PATH_ROOT", "config/config.yaml"),
+        UserConfigPath::Variable("XDG_CONFIG_HOME", "goose/config.yaml"),
+        UserConfigPath::Home(".config/goose/config.yaml"),
     ],
-    own_too: &[],
-    next: "start a new Goose session; `goose info -v` shows the extension",
-    permissions: "choose a mode with `goose configure`",
-    notes: &[
-        "Goose writes its config.yaml anew when it changes a setting, and drops comments then.",
-    ],
+    user_file_aliases: &[],
+    next_steps: msg::cli_mcp_next_goose,
+    notes: &[msg::cli_mcp_note_goose_comments],
 };
 
-impl Client {
-    pub(super) fn profile(self) -> &'static Profile {
+impl McpClient {
+    pub(super) fn profile(self) -> &'static ClientProfile {
         match self {
             Self::Claude => &CLAUDE,
             Self::Codex => &CODEX,
@@ -264,40 +257,44 @@ impl Client {
     }
 }
 
-impl Profile {
+impl ClientProfile {
     /// Returns the path of keys to our entry in this document.
-    pub(super) fn keys(&self, tree: &Value) -> Vec<&'static str> {
-        let mut keys = self.servers.to_vec();
+    pub(super) fn entry_path(&self, tree: &Value) -> Vec<&'static str> {
+        let mut keys = self.servers_path.to_vec();
         // opencode 2 nests its servers one level deeper, and reads both layouts.
-        if matches!(self.shape, Shape::List) && entry(tree, &["mcp", "servers"]).is_some_and(is_map)
+        if matches!(self.shape, EntryShape::CommandList)
+            && find_entry(tree, &["mcp", "servers"]).is_some_and(is_server_map)
         {
             keys.push("servers");
         }
-        keys.push(SERVER);
+        keys.push(SERVER_NAME);
         keys
     }
 
-    /// Returns the fields of our entry: first those that we keep up to date, then those that are only set at first and
-    /// are the user's to change.
-    pub(super) fn fields(&self, launch: &Launch) -> (Vec<Field>, Vec<Field>) {
-        let Launch { program, arguments } = launch;
+    /// Returns the fields of our entry: first those that we keep up to date, then those that are only set at
+    /// first and are the user's to change.
+    pub(super) fn entry_fields(&self, launch: &ServerLaunch) -> (Vec<EntryField>, Vec<EntryField>) {
+        let ServerLaunch { program, arguments } = launch;
         let command = [("command", json!(program)), ("args", json!(arguments))];
         match self.shape {
-            Shape::Command { kind } => {
+            EntryShape::Command { kind } => {
                 let kind = kind.map(|kind| ("type", Value::from(kind)));
                 (kind.into_iter().chain(command).collect(), Vec::new())
             }
-            Shape::TimedCommand => (command.into(), vec![("tool_timeout_sec", json!(PATIENCE))]),
-            Shape::List => {
+            EntryShape::TimedCommand => (
+                command.into(),
+                vec![("tool_timeout_sec", json!(TOOL_TIMEOUT_SECS))],
+            ),
+            EntryShape::CommandList => {
                 let list: Vec<&String> = std::iter::once(program).chain(arguments).collect();
                 let ours = vec![("type", json!("local")), ("command", json!(list))];
-                let patience = json!(PATIENCE * 1_000);
-                (ours, vec![("enabled", json!(true)), ("timeout", patience)])
+                let timeout = json!(TOOL_TIMEOUT_SECS * 1_000);
+                (ours, vec![("enabled", json!(true)), ("timeout", timeout)])
             }
-            Shape::Extension => {
+            EntryShape::Extension => {
                 let ours = vec![
                     ("type", json!("stdio")),
-                    ("name", json!(SERVER)),
+                    ("name", json!(SERVER_NAME)),
                     ("cmd", json!(program)),
                     ("args", json!(arguments)),
                 ];
@@ -307,59 +304,50 @@ impl Profile {
                         "description",
                         json!("Tasks, boards, files and commands of the team"),
                     ),
-                    ("timeout", json!(PATIENCE)),
+                    ("timeout", json!(TOOL_TIMEOUT_SECS)),
                 ];
                 (ours, begins)
             }
         }
     }
 
-    /// Returns the field that lets the client use every tool without asking a person.
-    ///
-    /// Fails with the place where this is allowed instead, if the entry has no such field.
-    pub(super) fn allow_tools(&self) -> Result<Field, &'static str> {
-        self.allow_tools
-            .map(|field| field())
-            .ok_or(self.permissions)
-    }
-
     /// Returns the command line of an entry: the program, then its arguments.
-    fn started<'v>(&self, entry: &'v Value) -> Vec<&'v str> {
+    fn entry_command_line<'v>(&self, entry: &'v Value) -> Vec<&'v str> {
         let texts = |value: Option<&'v Value>| {
             let list = value.and_then(Value::as_array).into_iter().flatten();
             list.filter_map(Value::as_str)
         };
         let one = |key: &str| entry.get(key).and_then(Value::as_str).into_iter();
         match self.shape {
-            Shape::Command { .. } | Shape::TimedCommand => {
+            EntryShape::Command { .. } | EntryShape::TimedCommand => {
                 one("command").chain(texts(entry.get("args"))).collect()
             }
-            Shape::List => texts(entry.get("command")).collect(),
-            Shape::Extension => one("cmd").chain(texts(entry.get("args"))).collect(),
+            EntryShape::CommandList => texts(entry.get("command")).collect(),
+            EntryShape::Extension => one("cmd").chain(texts(entry.get("args"))).collect(),
         }
     }
 
     /// Returns whether an entry of our name starts our server, rather than a different one.
-    pub(super) fn is_ours(&self, entry: &Value, launch: Option<&Launch>) -> bool {
-        let started = self.started(entry);
+    pub(super) fn is_our_entry(&self, entry: &Value, launch: Option<&ServerLaunch>) -> bool {
+        let started = self.entry_command_line(entry);
         let program = started.first().copied().unwrap_or_default();
         let named = Path::new(program)
             .file_name()
-            .is_some_and(|name| name == SERVER);
+            .is_some_and(|name| name == SERVER_NAME);
         let same = launch.is_some_and(|launch| launch.program == program);
         (named || same) && started.get(1) == Some(&"mcp")
     }
 }
 
 /// Returns whether a value is a map of servers, rather than a server.
-fn is_map(value: &Value) -> bool {
+fn is_server_map(value: &Value) -> bool {
     value
         .as_object()
         .is_some_and(|map| map.values().all(Value::is_object))
 }
 
 /// Returns whether an entry is disabled.
-pub(super) fn is_off(entry: &Value) -> bool {
+pub(super) fn is_entry_disabled(entry: &Value) -> bool {
     entry.get("enabled") == Some(&Value::Bool(false))
         || entry.get("disabled") == Some(&Value::Bool(true))
 }
@@ -369,27 +357,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn somebody_elses_server_of_our_name_is_not_ours() {
-        let launch = Launch {
+    fn foreign_server_with_our_name_is_not_ours() {
+        let launch = ServerLaunch {
             program: "/opt/polis-dev".to_owned(),
             arguments: vec!["mcp".to_owned()],
         };
-        let ours = |client: Client, entry: Value| client.profile().is_ours(&entry, Some(&launch));
+        let ours =
+            |client: McpClient, entry: Value| client.profile().is_our_entry(&entry, Some(&launch));
         assert!(ours(
-            Client::Claude,
+            McpClient::Claude,
             json!({"command": "/x/polis", "args": ["mcp", "--agent", "a"]})
         ));
         assert!(ours(
-            Client::Claude,
+            McpClient::Claude,
             json!({"command": "polis", "args": ["mcp"]})
         ));
         assert!(ours(
-            Client::Claude,
+            McpClient::Claude,
             json!({"command": "/opt/polis-dev", "args": ["mcp"]})
         ));
-        assert!(ours(Client::Opencode, json!({"command": ["polis", "mcp"]})));
         assert!(ours(
-            Client::Goose,
+            McpClient::Opencode,
+            json!({"command": ["polis", "mcp"]})
+        ));
+        assert!(ours(
+            McpClient::Goose,
             json!({"cmd": "polis", "args": ["mcp"]})
         ));
         for other in [
@@ -399,13 +391,13 @@ mod tests {
             json!({"url": "https://polis.example/mcp"}),
             json!({"command": 7, "args": "mcp"}),
         ] {
-            assert!(!ours(Client::Claude, other.clone()), "{other}");
+            assert!(!ours(McpClient::Claude, other.clone()), "{other}");
         }
     }
 
     #[test]
-    fn opencodes_two_layouts_are_told_apart() {
-        let keys = |tree: Value| Client::Opencode.profile().keys(&tree).join(".");
+    fn opencode_layouts_are_distinguished() {
+        let keys = |tree: Value| McpClient::Opencode.profile().entry_path(&tree).join(".");
         assert_eq!(keys(json!({})), "mcp.polis");
         assert_eq!(keys(json!({"mcp": {"a": {"type": "local"}}})), "mcp.polis");
         assert_eq!(keys(json!({"mcp": {"servers": {}}})), "mcp.servers.polis");

@@ -1,21 +1,23 @@
-//! Locations of clients' configuration files, in a project and in the user's home.
+//! Locations of a client's configuration files, in a project or for the user. The names come from its
+//! `ClientProfile`; environment variables such as `XDG_CONFIG_HOME` may move the user's files. All candidates are
+//! returned; the one to create comes first.
 
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::client::Profile;
+use super::client::ClientProfile;
 
 /// Whose configuration is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
-    /// The project's, for whoever works in it
+pub(crate) enum ConfigScope {
+    /// The project's configuration, for all its users
     Project,
-    /// The person's own, for all projects
+    /// Your own configuration, for all projects
     User,
 }
 
-impl Scope {
+impl ConfigScope {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -26,7 +28,7 @@ impl Scope {
 
 /// Candidate location of a user's own configuration.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Own {
+pub(super) enum UserConfigPath {
     /// Below the directory that an environment variable names, if it is set.
     Variable(&'static str, &'static str),
     /// Below the home directory.
@@ -35,53 +37,56 @@ pub(super) enum Own {
 
 /// A file, with a display name that does not depend on this machine's paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct ConfigFile {
     pub(super) path: PathBuf,
-    pub(super) shown: String,
+    pub(super) display_name: String,
 }
 
 /// Returns the files a client may read in a scope; the one that is created if none exists comes first.
-pub(super) fn files(
-    profile: &Profile,
-    scope: Scope,
+pub(super) fn candidate_files(
+    profile: &ClientProfile,
+    scope: ConfigScope,
     project: &Path,
     environment: &dyn Fn(&str) -> Option<PathBuf>,
-) -> Vec<Named> {
-    if scope == Scope::Project {
-        let named = profile.project.iter().map(|name| Named {
+) -> Vec<ConfigFile> {
+    if scope == ConfigScope::Project {
+        let named = profile.project_files.iter().map(|name| ConfigFile {
             path: project.join(name),
-            shown: (*name).to_owned(),
+            display_name: (*name).to_owned(),
         });
         return named.collect();
     }
-    let first = profile.own.iter().find_map(|own| {
-        let (variable, shown, name) = match *own {
-            Own::Variable(variable, name) => (variable, format!("${variable}"), name),
-            Own::Home(name) => ("HOME", "~".to_owned(), name),
+    let first = profile.user_files.iter().find_map(|own| {
+        let (variable, prefix, name) = match *own {
+            UserConfigPath::Variable(variable, name) => (variable, format!("${variable}"), name),
+            UserConfigPath::Home(name) => ("HOME", "~".to_owned(), name),
         };
         let directory = environment(variable).filter(|directory| {
             // The specifications of these variables say that a relative path must be ignored.
             let lax = !variable.starts_with("XDG_") && !variable.starts_with("GOOSE_");
             !directory.as_os_str().is_empty() && (lax || directory.is_absolute())
         })?;
-        Some(Named {
+        Some(ConfigFile {
             path: std::path::absolute(&directory)
                 .unwrap_or(directory)
                 .join(name),
-            shown: format!("{shown}/{name}"),
+            display_name: format!("{prefix}/{name}"),
         })
     });
     let Some(first) = first else {
         return Vec::new();
     };
     let others: Vec<_> = profile
-        .own_too
+        .user_file_aliases
         .iter()
         .map(|name| {
-            let shown = first.shown.rsplit_once('/').map_or("", |(above, _)| above);
-            Named {
+            let prefix = first
+                .display_name
+                .rsplit_once('/')
+                .map_or("", |(parent, _)| parent);
+            ConfigFile {
                 path: first.path.with_file_name(name),
-                shown: format!("{shown}/{name}"),
+                display_name: format!("{prefix}/{name}"),
             }
         })
         .collect();
@@ -90,51 +95,59 @@ pub(super) fn files(
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::Client;
+    use super::super::client::McpClient;
     use super::*;
 
-    fn shown(client: Client, set: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn user_files_of(client: McpClient, set: &[(&str, &str)]) -> Vec<(String, String)> {
         let environment = |name: &str| {
             let found = set.iter().find(|(set, _)| *set == name);
             found.map(|(_, value)| PathBuf::from(value))
         };
-        let files = files(client.profile(), Scope::User, Path::new("/p"), &environment);
+        let files = candidate_files(
+            client.profile(),
+            ConfigScope::User,
+            Path::new("/p"),
+            &environment,
+        );
         files
             .into_iter()
-            .map(|file| (file.path.display().to_string(), file.shown))
+            .map(|file| (file.path.display().to_string(), file.display_name))
             .collect()
     }
 
     #[test]
-    fn the_environment_moves_a_persons_files() {
+    fn environment_variables_relocate_user_files() {
         let home = ("HOME", "/h");
-        for (client, variable, there) in [
-            (Client::Claude, "CLAUDE_CONFIG_DIR", "/v/.claude.json"),
-            (Client::Codex, "CODEX_HOME", "/v/config.toml"),
+        for (client, variable, expected) in [
+            (McpClient::Claude, "CLAUDE_CONFIG_DIR", "/v/.claude.json"),
+            (McpClient::Codex, "CODEX_HOME", "/v/config.toml"),
             (
-                Client::Gemini,
+                McpClient::Gemini,
                 "GEMINI_CLI_HOME",
                 "/v/.gemini/settings.json",
             ),
             (
-                Client::Opencode,
+                McpClient::Opencode,
                 "XDG_CONFIG_HOME",
                 "/v/opencode/opencode.json",
             ),
-            (Client::Goose, "GOOSE_PATH_ROOT", "/v/config/config.yaml"),
-            (Client::Goose, "XDG_CONFIG_HOME", "/v/goose/config.yaml"),
+            (McpClient::Goose, "GOOSE_PATH_ROOT", "/v/config/config.yaml"),
+            (McpClient::Goose, "XDG_CONFIG_HOME", "/v/goose/config.yaml"),
         ] {
-            assert_eq!(shown(client, &[home, (variable, "/v")])[0].0, there);
-            let without = shown(client, &[home]);
+            assert_eq!(
+                user_files_of(client, &[home, (variable, "/v")])[0].0,
+                expected
+            );
+            let without = user_files_of(client, &[home]);
             assert!(without[0].0.starts_with("/h/"), "{without:?}");
             assert!(without[0].1.starts_with("~/"), "{without:?}");
-            assert_eq!(shown(client, &[home, (variable, "")]), without);
+            assert_eq!(user_files_of(client, &[home, (variable, "")]), without);
         }
         // A relative path is ignored.
         for variable in ["XDG_CONFIG_HOME", "GOOSE_PATH_ROOT"] {
-            let moved = shown(Client::Goose, &[home, (variable, "v")]);
+            let moved = user_files_of(McpClient::Goose, &[home, (variable, "v")]);
             assert_eq!(moved[0].0, "/h/.config/goose/config.yaml");
         }
-        assert!(shown(Client::Cursor, &[]).is_empty());
+        assert!(user_files_of(McpClient::Cursor, &[]).is_empty());
     }
 }

@@ -1,17 +1,18 @@
-//! `polis mcp install` and `uninstall`: adds or removes our server in the configuration of an MCP client, and registers
-//! the agent that it acts as.
+//! `polis mcp install` and `uninstall`: adds the polis server to the configuration file of an MCP client, or
+//! removes it. `install` also registers the agent that the server acts as; `uninstall` leaves it registered.
 //!
-//! Nothing is written before the whole change is known to work: the file is read, and the change made and checked in
-//! memory; then the agent is registered, then the file is replaced.
+//! Nothing is written before the whole change is known to work: the file is read, and the change made and
+//! checked in memory; then the agent is registered, then the file is replaced. If that last step fails, the
+//! agent stays registered, and the command can be repeated.
 
+mod agent_registration;
 mod client;
+mod config_file;
 mod config_location;
-mod edit;
-mod file;
+mod entry_edit;
+mod install_plan;
 mod jsonc;
-mod launch;
-mod plan;
-mod registry;
+mod server_launch;
 mod toml;
 mod yaml;
 
@@ -19,47 +20,49 @@ use std::path::PathBuf;
 
 use clap::Args;
 use polis_core::agent::Agent;
-use polis_core::{AgentId, Code, Refusal};
+use polis_core::{AgentId, Refusal};
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::tool;
 use serde::Serialize;
 use serde_json::Value;
 
-use client::{Client, Profile};
-use config_location::{Named, Scope};
-use edit::Field;
-use file::Written;
-use launch::Launch;
-use plan::{Plan, choose, plan, removal};
-use registry::register;
+use agent_registration::register_agent;
+use client::{ClientProfile, McpClient, ToolPermission};
+use config_file::ReplaceOutcome;
+use config_location::{ConfigFile, ConfigScope};
+use entry_edit::EntryField;
+use install_plan::{InstallPlan, choose_config_file, plan_install, plan_uninstall};
+use server_launch::ServerLaunch;
 
-use crate::cli::Globals;
-use crate::context::{Place, is_postgres};
-use crate::error::{Failure, invalid};
-use crate::output::{Output, clean};
+use crate::cli::GlobalArgs;
+use crate::context::{ProjectLocation, is_postgres};
+use crate::error::CliError;
+use crate::output::{CliOutput, sanitize_line};
+use crate::refusal_tables::InstallRefusal;
 
 /// Maximum number of attempts if another process changes the file at the same time.
-const ATTEMPTS: usize = 5;
+const MAX_REPLACE_ATTEMPTS: usize = 5;
 
-/// Write the server into a program's configuration, and register its agent. Whatever else the file
-/// holds stays as it is; a copy is kept beside it; running it twice is harmless.
+/// Add the server to an MCP client's configuration, and register its agent. The rest of the file stays
+/// unchanged, and a backup is kept next to it. Running it again is harmless.
 #[derive(Debug, Args)]
-pub(super) struct Install {
-    /// The program
-    client: Client,
-    /// Who the agent in it is; default: the program's name
-    // Not the caller's `agent` of the global flags, whose id it would be.
+pub(super) struct McpInstallArgs {
+    /// MCP client
+    client: McpClient,
+    /// Agent that the client acts as; default: the client's name
+    // The id is explicit, because `agent` is the id of the global flag `--as`.
     #[arg(id = "installed_agent", long = "agent", value_name = "ID")]
     agent: Option<String>,
-    /// The role of an agent that is new; default: by its name, or backend-leader
+    /// Role of a new agent; default: by its name, or backend-leader
     #[arg(long)]
     role: Option<String>,
-    /// The groups of tools it is shown; default: usual
+    /// Tool groups offered to the client; default: usual
     #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Whose configuration is written; default: the project's where the program has one
+    /// Configuration to write; default: the project's, if the client has one
     #[arg(long)]
-    scope: Option<Scope>,
-    /// Let the program use all tools of polis without asking you (codex, gemini)
+    scope: Option<ConfigScope>,
+    /// Let the client use all tools of polis without asking you (codex, gemini)
     #[arg(long)]
     allow_tools: bool,
     /// Only print what would be written
@@ -67,18 +70,18 @@ pub(super) struct Install {
     print: bool,
 }
 
-/// Take the server out of a program's configuration; its agent stays registered.
+/// Remove the server from an MCP client's configuration; its agent stays registered.
 #[derive(Debug, Args)]
-pub(super) struct Uninstall {
-    /// The program
-    client: Client,
-    /// Whose configuration is changed; default: the project's where the program has one
+pub(super) struct McpUninstallArgs {
+    /// MCP client
+    client: McpClient,
+    /// Configuration to change; default: the project's, if the client has one
     #[arg(long)]
-    scope: Option<Scope>,
+    scope: Option<ConfigScope>,
 }
 
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+struct McpInstallResult<'a> {
     client: &'a str,
     scope: &'a str,
     file: String,
@@ -95,7 +98,7 @@ struct Answer<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Removed<'a> {
+struct McpUninstallResult<'a> {
     client: &'a str,
     scope: &'a str,
     file: String,
@@ -104,89 +107,90 @@ struct Removed<'a> {
     backup: Option<String>,
 }
 
-impl Install {
-    pub(super) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl McpInstallArgs {
+    pub(super) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         let profile = self.client.profile();
         let agent: AgentId = self.agent.as_deref().unwrap_or(profile.id).parse()?;
-        if AgentId::FIXED.contains(&agent.as_str()) {
-            return Err(invalid(
-                format!("\"{agent}\" is not an agent that a program can act as."),
-                "choose another id with --agent",
-            ));
+        if AgentId::RESERVED_NAMES.contains(&agent.as_str()) {
+            return Err(CliError::from(InstallRefusal::NotAClientAgent {
+                agent: agent.to_string(),
+            }));
         }
-        tool::select(&self.tools)?;
-        let project = project(globals)?;
-        let launch = Launch::of(&agent, &self.tools, &project)?;
-        check_replaced(profile, &launch)?;
-        let allow_tools = self.allow_tools.then(|| allow_tools(profile)).transpose()?;
-        let scope = scope(profile, self.scope)?;
-        let file = choose(profile, scope, &project)?;
+        tool::select_tools(&self.tools)?;
+        let project = find_project_dir(globals)?;
+        let launch = ServerLaunch::for_agent(&agent, &self.tools, &project)?;
+        check_expanded_syntax(profile, &launch)?;
+        let allow_tools = self
+            .allow_tools
+            .then(|| require_allow_tools_field(profile, out.lang()))
+            .transpose()?;
+        let scope = resolve_scope(profile, self.scope)?;
+        let file = choose_config_file(profile, scope, &project)?;
         if self.print {
-            let plan = plan(profile, &file, "", &launch, allow_tools.as_ref())?;
-            return self.print(profile, scope, &file, plan, &agent, out);
+            let plan = plan_install(profile, &file, "", &launch, allow_tools.as_ref())?;
+            return self.print_entry(profile, scope, &file, plan, &agent, out);
         }
-        let mut asked: Option<(Agent, bool)> = None;
-        for _ in 0..ATTEMPTS {
-            let before = file.read()?;
-            let plan = plan(
+        let mut registration: Option<(Agent, bool)> = None;
+        for _ in 0..MAX_REPLACE_ATTEMPTS {
+            let before = file.read_text()?;
+            let plan = plan_install(
                 profile,
                 &file,
                 before.as_deref().unwrap_or_default(),
                 &launch,
                 allow_tools.as_ref(),
             )?;
-            let (known, new) = match asked.take() {
-                Some(known) => known,
-                None => register(globals, &agent, self.role.as_deref())?,
+            let (registered, new) = match registration.take() {
+                Some(previous) => previous,
+                None => register_agent(globals, &agent, self.role.as_deref())?,
             };
             let backup = match &plan.text {
                 None => None,
                 Some(text) => {
-                    let private = scope == Scope::User;
-                    match file.replace(before.as_deref(), text, private)? {
-                        Written::Done(backup) => backup,
-                        Written::Overtaken => {
-                            asked = Some((known, new));
+                    let private = scope == ConfigScope::User;
+                    match file.replace_text(before.as_deref(), text, private)? {
+                        ReplaceOutcome::Replaced(backup) => backup,
+                        ReplaceOutcome::ConcurrentChange => {
+                            registration = Some((registered, new));
                             continue;
                         }
                     }
                 }
             };
-            let answer = Answer {
+            let answer = McpInstallResult {
                 client: profile.id,
                 scope: scope.as_str(),
                 file: file.path.display().to_string(),
                 changed: plan.text.is_some(),
                 backup: backup.map(|backup| backup.display().to_string()),
-                agent: known.id.to_string(),
-                role: Some(known.role.clone()),
+                agent: registered.id.to_string(),
+                role: Some(registered.role.clone()),
                 registered: new,
                 entry: plan.entry,
                 text: None,
             };
-            return out.answer(&answer, |answer| {
-                told(profile, answer, plan.was_there, known.layer.as_str())
+            return out.print_result(&answer, |answer| {
+                let layer = registered.layer.as_str();
+                render_install_result(profile, answer, plan.existed, (layer, out.lang()))
             });
         }
-        Err(busy(&file))
+        Err(file_busy_error(&file))
     }
 
-    fn print(
+    fn print_entry(
         &self,
-        profile: &'static Profile,
-        scope: Scope,
-        file: &Named,
-        plan: Plan,
+        profile: &'static ClientProfile,
+        scope: ConfigScope,
+        file: &ConfigFile,
+        plan: InstallPlan,
         agent: &AgentId,
-        out: &Output,
-    ) -> Result<(), Failure> {
-        let Plan { text, entry, .. } = plan;
+        out: &CliOutput,
+    ) -> Result<(), CliError> {
+        let InstallPlan { text, entry, .. } = plan;
         let text = text.unwrap_or_default();
-        out.remark(&format!(
-            "For {}. The agent has to be registered: polis agent add {agent} --role ROLE",
-            file.path.display(),
-        ));
-        let answer = Answer {
+        let path = file.path.display();
+        out.print_remark(&msg::cli_mcp_print_remark(out.lang(), path, agent));
+        let answer = McpInstallResult {
             client: profile.id,
             scope: scope.as_str(),
             file: file.path.display().to_string(),
@@ -198,157 +202,162 @@ impl Install {
             entry,
             text: Some(text),
         };
-        out.answer(&answer, |answer| answer.text.clone().unwrap_or_default())
+        out.print_result(&answer, |answer| answer.text.clone().unwrap_or_default())
     }
 }
 
-impl Uninstall {
-    pub(super) fn run(self, globals: &Globals, out: &Output) -> Result<(), Failure> {
+impl McpUninstallArgs {
+    pub(super) fn run(self, globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
         let profile = self.client.profile();
-        let scope = scope(profile, self.scope)?;
+        let scope = resolve_scope(profile, self.scope)?;
         // The entry of a deleted project can still be removed.
-        let project = project(globals).or_else(|failure| {
-            let here = globals.dir.clone().map_or_else(std::env::current_dir, Ok);
-            here.map_err(|_| failure)
+        let project = find_project_dir(globals).or_else(|failure| {
+            let directory = globals.dir.clone().map_or_else(std::env::current_dir, Ok);
+            directory.map_err(|_| failure)
         })?;
-        let file = choose(profile, scope, &project)?;
-        for _ in 0..ATTEMPTS {
-            let before = file.read()?;
+        let file = choose_config_file(profile, scope, &project)?;
+        for _ in 0..MAX_REPLACE_ATTEMPTS {
+            let before = file.read_text()?;
             let text = before.as_deref().unwrap_or_default();
-            let mut answer = Removed {
+            let mut answer = McpUninstallResult {
                 client: profile.id,
                 scope: scope.as_str(),
                 file: file.path.display().to_string(),
                 changed: false,
                 backup: None,
             };
-            if let Some(after) = removal(profile, &file, text)? {
-                match file.replace(before.as_deref(), &after, scope == Scope::User)? {
-                    Written::Done(backup) => {
+            if let Some(after) = plan_uninstall(profile, &file, text)? {
+                match file.replace_text(before.as_deref(), &after, scope == ConfigScope::User)? {
+                    ReplaceOutcome::Replaced(backup) => {
                         answer.changed = true;
                         answer.backup = backup.map(|backup| backup.display().to_string());
                     }
-                    Written::Overtaken => continue,
+                    ReplaceOutcome::ConcurrentChange => continue,
                 }
             }
-            return out.answer(&answer, |answer| {
-                let file = clean(&answer.file);
+            return out.print_result(&answer, |answer| {
+                let (lang, file) = (out.lang(), sanitize_line(&answer.file));
                 let Some(backup) = &answer.backup else {
-                    return format!("{} does not have polis: {file}", profile.title);
+                    return msg::cli_mcp_not_installed(lang, profile.title, file);
                 };
                 format!(
-                    "Took polis out of {}: {file}\nThe file as it was: {}\nIts agent stays registered.",
-                    profile.title,
-                    clean(backup)
+                    "{}\n{}\n{}",
+                    msg::cli_mcp_removed(lang, profile.title, file),
+                    msg::cli_mcp_backup(lang, sanitize_line(backup)),
+                    msg::cli_mcp_agent_stays(lang)
                 )
             });
         }
-        Err(busy(&file))
+        Err(file_busy_error(&file))
     }
 }
 
 /// Returns the scope of the configuration; refuses a scope that the client does not have.
-fn scope(profile: &Profile, asked: Option<Scope>) -> Result<Scope, Failure> {
-    match (asked, profile.project.is_empty()) {
-        (Some(Scope::Project), true) => Err(invalid(
-            format!("{} reads no configuration of a project.", profile.title),
-            "write the person's own: --scope user",
-        )),
+fn resolve_scope(
+    profile: &ClientProfile,
+    requested: Option<ConfigScope>,
+) -> Result<ConfigScope, CliError> {
+    match (requested, profile.project_files.is_empty()) {
+        (Some(ConfigScope::Project), true) => Err(CliError::from(InstallRefusal::NoProjectScope {
+            client: profile.title.to_string(),
+        })),
         (Some(scope), _) => Ok(scope),
-        (None, true) => Ok(Scope::User),
-        (None, false) => Ok(Scope::Project),
+        (None, true) => Ok(ConfigScope::User),
+        (None, false) => Ok(ConfigScope::Project),
     }
 }
 
-/// Returns the absolute path of the project directory. A store that only the flags name would not be known to the
-/// client later, and a URL may contain a password, so it is not written to the file.
-fn project(globals: &Globals) -> Result<PathBuf, Failure> {
-    let place = Place::find(globals)?;
+/// Returns the absolute path of the project directory. A store that only the flags name would not be known to
+/// the client later, and a URL may contain a password, so it is not written to the file.
+fn find_project_dir(globals: &GlobalArgs) -> Result<PathBuf, CliError> {
+    let location = ProjectLocation::find(globals)?;
     if globals.store.as_deref().is_some_and(is_postgres) {
-        return Err(invalid(
-            "The program would not know the store that --store or POLIS_STORE names.",
-            "write it as `store` into .agent-workspace/polis.toml, and leave the flag and the variable out",
-        ));
+        return Err(CliError::from(InstallRefusal::StoreByFlag));
     }
-    place.directory().ok_or_else(|| {
-        invalid(
-            "There is no polis directory that the program could be given.",
-            "run `polis init` in your project first",
-        )
-    })
+    location
+        .project_dir()
+        .ok_or_else(|| CliError::from(InstallRefusal::NoProjectForClient))
 }
 
 /// Returns the field that lets the client use every tool without asking, if the client supports one.
-fn allow_tools(profile: &Profile) -> Result<Field, Failure> {
-    profile.allow_tools().map_err(|elsewhere| {
-        invalid(
-            format!(
-                "{} does not keep in a server's entry which tools are allowed.",
-                profile.title
-            ),
-            format!("leave --allow-tools out, and {elsewhere}"),
-        )
-    })
+fn require_allow_tools_field(
+    profile: &ClientProfile,
+    lang: UiLanguage,
+) -> Result<EntryField, CliError> {
+    match profile.tool_permission {
+        ToolPermission::EntryField(field) => Ok(field()),
+        ToolPermission::Elsewhere(instruction) => {
+            Err(CliError::from(InstallRefusal::NoAllowedTools {
+                client: profile.title.to_string(),
+                alternative: instruction(lang).to_string(),
+            }))
+        }
+    }
 }
 
-/// Clients expand variables in entries; refuses an entry whose values that would change.
-fn check_replaced(profile: &Profile, launch: &Launch) -> Result<(), Failure> {
+/// Refuses an entry whose values the client would change by expanding variables in them.
+fn check_expanded_syntax(profile: &ClientProfile, launch: &ServerLaunch) -> Result<(), CliError> {
     let mut texts = launch.arguments.iter().chain([&launch.program]);
-    let found = texts.find_map(|text| profile.replaces.iter().find(|mark| text.contains(**mark)));
+    let found = texts.find_map(|text| {
+        profile
+            .expanded_syntax
+            .iter()
+            .find(|mark| text.contains(**mark))
+    });
     match found {
         None => Ok(()),
-        Some(mark) => Err(invalid(
-            format!(
-                "The path of the project or of polis has a \"{mark}\", which {} would replace.",
-                profile.title
-            ),
-            "move it to a path without",
-        )),
+        Some(mark) => Err(CliError::from(InstallRefusal::ExpandedPath {
+            mark: mark.to_string(),
+            client: profile.title.to_string(),
+        })),
     }
 }
 
 /// Formats the result for a person.
-fn told(profile: &Profile, answer: &Answer<'_>, was_there: bool, layer: &str) -> String {
-    let (title, file) = (profile.title, clean(&answer.file));
-    let mut said = match (answer.changed, was_there) {
-        (true, false) => format!("Added polis to {title}: {file}\n"),
-        (true, true) => format!("Changed polis in {title}: {file}\n"),
-        (false, _) => format!("{title} has polis already; nothing was changed: {file}\n"),
-    };
+fn render_install_result(
+    profile: &ClientProfile,
+    answer: &McpInstallResult<'_>,
+    existed: bool,
+    (layer, lang): (&str, UiLanguage),
+) -> String {
+    let (title, file) = (profile.title, sanitize_line(&answer.file));
+    let mut lines = vec![match (answer.changed, existed) {
+        (true, false) => msg::cli_mcp_added(lang, title, file),
+        (true, true) => msg::cli_mcp_updated(lang, title, file),
+        (false, _) => msg::cli_mcp_unchanged(lang, title, file),
+    }];
     if let Some(backup) = &answer.backup {
-        said.push_str(&format!("The file as it was: {}\n", clean(backup)));
+        lines.push(msg::cli_mcp_backup(lang, sanitize_line(backup)));
     }
     let (agent, role) = (
         &answer.agent,
-        clean(answer.role.as_deref().unwrap_or_default()),
+        sanitize_line(answer.role.as_deref().unwrap_or_default()),
     );
-    said.push_str(&if answer.registered {
-        format!("Agent {agent} registered: {role} in the {layer} layer.\n")
+    lines.push(if answer.registered {
+        msg::cli_agent_registered(lang, agent, role, layer)
     } else {
-        format!("Agent {agent} is registered as {role}.\n")
+        msg::cli_mcp_agent_known(lang, agent, role)
     });
-    if client::is_off(&answer.entry) {
-        said.push_str("The entry is switched off there: switch it on to use it.\n");
+    if client::is_entry_disabled(&answer.entry) {
+        lines.push(msg::cli_mcp_entry_disabled(lang).to_owned());
     }
-    said.push_str(&format!("\nNext: {}.\n", profile.next));
-    for note in profile.notes {
-        said.push_str(&format!("Note: {note}\n"));
-    }
-    if answer.scope == Scope::Project.as_str() {
-        said.push_str("Note: The entry names paths of this machine; others who share the project run this themselves.\n");
-    }
-    said
+    lines.push(String::new());
+    lines.push((profile.next_steps)(lang).to_owned());
+    let notes = profile.notes.iter().map(|note| note(lang));
+    let is_project = answer.scope == ConfigScope::Project.as_str();
+    let local_paths = is_project.then(|| msg::cli_mcp_note_local_paths(lang));
+    lines.extend(
+        notes
+            .chain(local_paths)
+            .map(|note| msg::cli_mcp_note(lang, note)),
+    );
+    lines.join("\n")
 }
 
-fn busy(file: &Named) -> Failure {
-    Refusal::new(
-        Code::FileBusy,
-        format!(
-            "{} is being changed by another program again and again.",
-            file.shown
-        ),
-        "close the program that writes it, and run the command again",
-    )
+fn file_busy_error(file: &ConfigFile) -> CliError {
+    Refusal::from(InstallRefusal::KeepsChanging {
+        file: file.display_name.to_string(),
+    })
     .into()
 }
 

@@ -1,41 +1,50 @@
 //! Tests of the JSONC editor: exact texts before and after an edit.
 
+use polis_core::refusal::Reason;
 use serde_json::json;
 
 use super::*;
-use crate::command::mcp::install::edit::Format;
+use crate::command::mcp::install::entry_edit::ConfigFormat;
 
-const LENIENT: Dialect = Dialect {
+const LENIENT_DIALECT: JsonDialect = JsonDialect {
     comments: true,
     trailing_commas: true,
     byte_order_mark: true,
 };
-const STRICT: Dialect = Dialect {
+const STRICT_DIALECT: JsonDialect = JsonDialect {
     comments: false,
     trailing_commas: false,
     byte_order_mark: false,
 };
 
-fn fields() -> Vec<Field> {
+fn sample_fields() -> Vec<EntryField> {
     vec![("command", json!("p")), ("args", json!(["mcp", "x"]))]
 }
 
-fn installed(text: &str) -> String {
-    let done = Format::Json(LENIENT).put(text, &["servers", "polis"], &fields());
-    let done = done.unwrap_or_else(|fault| panic!("{text:?}: {fault:?}"));
-    let again = Format::Json(LENIENT).put(&done, &["servers", "polis"], &fields());
+fn set_sample_entry(text: &str) -> String {
+    let done = ConfigFormat::Json(LENIENT_DIALECT).set_fields(
+        text,
+        &["servers", "polis"],
+        &sample_fields(),
+    );
+    let done = done.unwrap_or_else(|error| panic!("{text:?}: {error:?}"));
+    let again = ConfigFormat::Json(LENIENT_DIALECT).set_fields(
+        &done,
+        &["servers", "polis"],
+        &sample_fields(),
+    );
     assert_eq!(again.unwrap(), done, "a second time changes nothing");
     done
 }
 
-fn removed(text: &str) -> String {
-    Format::Json(LENIENT)
-        .remove(text, &["servers", "polis"])
+fn remove_sample_entry(text: &str) -> String {
+    ConfigFormat::Json(LENIENT_DIALECT)
+        .remove_entry(text, &["servers", "polis"])
         .unwrap()
 }
 
 #[test]
-fn a_new_entry_stands_as_its_neighbours_do() {
+fn new_entry_is_formatted_like_neighbours() {
     for (before, after) in [
         (
             "",
@@ -92,25 +101,25 @@ fn a_new_entry_stands_as_its_neighbours_do() {
             "{\n  \"servers\": {\"a\": 1},\n  \"servers\": {\"b\": 2, \"polis\": {\"command\": \"p\", \"args\": [\"mcp\", \"x\"]}}\n}",
         ),
     ] {
-        assert_eq!(installed(before), after, "{before:?}");
+        assert_eq!(set_sample_entry(before), after, "{before:?}");
     }
 }
 
 #[test]
-fn an_entry_keeps_what_is_not_ours() {
+fn existing_entry_keeps_foreign_fields() {
     let before = "{\n  \"servers\": {\n    \"polis\": {\n      // mine\n      \"env\": {\"A\": \"1\"},\n      \
                   \"args\": [\n        \"mcp\"\n      ], // old\n      \"command\": \"q\"\n    }\n  }\n}";
     let after = "{\n  \"servers\": {\n    \"polis\": {\n      // mine\n      \"env\": {\"A\": \"1\"},\n      \
                  \"args\": [\"mcp\", \"x\"], // old\n      \"command\": \"p\"\n    }\n  }\n}";
-    assert_eq!(installed(before), after);
+    assert_eq!(set_sample_entry(before), after);
     assert_eq!(
-        installed("{\"servers\": {\"polis\": {\"args\": [], \"args\": [2]}}}"),
+        set_sample_entry("{\"servers\": {\"polis\": {\"args\": [], \"args\": [2]}}}"),
         "{\"servers\": {\"polis\": {\"args\": [], \"args\": [\"mcp\", \"x\"], \"command\": \"p\"}}}"
     );
 }
 
 #[test]
-fn taking_out_leaves_the_rest() {
+fn removal_keeps_other_content() {
     for (before, after) in [
         ("{}", "{}"),
         ("", ""),
@@ -141,7 +150,7 @@ fn taking_out_leaves_the_rest() {
             "{\n  \"servers\": {\n    // ours\n    \"b\": 1\n  }\n}",
         ),
     ] {
-        assert_eq!(removed(before), after, "{before:?}");
+        assert_eq!(remove_sample_entry(before), after, "{before:?}");
     }
     for before in [
         "{\n    \"servers\": {\n        \"a\": {} // why\n    }\n}\n",
@@ -149,13 +158,13 @@ fn taking_out_leaves_the_rest() {
         "{\"servers\":{\"a\":1}}",
         "{\"servers\":{}}",
     ] {
-        assert_eq!(removed(&installed(before)), before);
+        assert_eq!(remove_sample_entry(&set_sample_entry(before)), before);
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_line() {
-    let fault = |text: &str| tree(text, LENIENT).unwrap_err();
+fn invalid_text_is_refused_with_line() {
+    let parse_error = |text: &str| parse_tree(text, LENIENT_DIALECT).unwrap_err();
     for (text, line) in [
         ("{\n\"a\": }", Some(2)),
         ("{\n'a': 1}", Some(2)),
@@ -170,21 +179,41 @@ fn what_cannot_be_read_is_refused_with_its_line() {
         ("null", None),
         ("\"{\"", None),
         ("{\"a\": \u{1}}", Some(1)),
+        ("{\"a\": \"\u{1}\"}", Some(1)),
+        ("{\n\"a\": \"\n\"}", Some(3)),
+        ("{\n\"a\": +1}", Some(2)),
+        ("{\n\"a\": .5}", Some(2)),
+        ("{\n\"a\": 0x1}", Some(2)),
+        ("{\n\"a\": NaN}", Some(2)),
+        ("{\n\"a\": 1 \"b\": 2}", Some(2)),
+        ("{\na: 1}", Some(2)),
+        ("{\n\"a\": \"\\x41\"}", Some(2)),
+        ("{\n\"a\": \"\\ud800\"}", Some(2)),
     ] {
-        assert_eq!(fault(text).line, line, "{text:?}");
+        assert_eq!(parse_error(text).line, line, "{text:?}");
     }
-    assert!(tree(&"[".repeat(1_000_000), LENIENT).is_err());
-    assert!(tree(&"{\"a\":".repeat(1_000_000), LENIENT).is_err());
+    assert!(parse_tree(&"[".repeat(1_000_000), LENIENT_DIALECT).is_err());
+    assert!(parse_tree(&"{\"a\":".repeat(1_000_000), LENIENT_DIALECT).is_err());
     for text in ["{\n// c\n}", "{\n\"a\": 1,}", "\n\u{feff}{}"] {
-        assert!(tree(text, STRICT).is_err(), "{text:?}");
+        assert!(parse_tree(text, STRICT_DIALECT).is_err(), "{text:?}");
     }
-    assert!(tree("\u{feff}{}", STRICT).is_err());
-    assert_eq!(tree("{\n// c\n}", STRICT).unwrap_err().line, Some(2));
-    let wrong =
-        Format::Json(LENIENT).put("{\n\n\"servers\": []}", &["servers", "polis"], &fields());
-    let wrong = wrong.unwrap_err();
+    assert!(parse_tree("\u{feff}{}", STRICT_DIALECT).is_err());
     assert_eq!(
-        (wrong.line, wrong.why.as_str()),
-        (Some(3), "\"servers\" is not an object")
+        parse_tree("{\n// c\n}", STRICT_DIALECT).unwrap_err().line,
+        Some(2)
+    );
+    let wrong = ConfigFormat::Json(LENIENT_DIALECT).set_fields(
+        "{\n\n\"servers\": []}",
+        &["servers", "polis"],
+        &sample_fields(),
+    );
+    let wrong = wrong.unwrap_err();
+    let key = "servers".to_owned();
+    assert_eq!(
+        (wrong.line, wrong.reason),
+        (
+            Some(3),
+            Reason::from(ClientFileProblem::KeyNotAnObject { key })
+        )
     );
 }

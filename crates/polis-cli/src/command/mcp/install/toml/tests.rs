@@ -3,22 +3,22 @@
 use serde_json::json;
 
 use super::*;
-use crate::command::mcp::install::edit::Format;
+use crate::command::mcp::install::entry_edit::ConfigFormat;
 
-const KEYS: [&str; 2] = ["mcp_servers", "polis"];
+const ENTRY_PATH: [&str; 2] = ["mcp_servers", "polis"];
 
-fn fields() -> Vec<Field> {
+fn sample_fields() -> Vec<EntryField> {
     vec![("command", json!("p")), ("args", json!(["mcp", "a\"b"]))]
 }
 
-fn put(text: &str) -> Result<String, Fault> {
-    Format::Toml.put(text, &KEYS, &fields())
+fn set_sample_fields(text: &str) -> Result<String, EditError> {
+    ConfigFormat::Toml.set_fields(text, &ENTRY_PATH, &sample_fields())
 }
 
-const TABLE: &str = "[mcp_servers.polis]\ncommand = \"p\"\nargs = [\"mcp\", \"a\\\"b\"]\n";
+const SAMPLE_TABLE: &str = "[mcp_servers.polis]\ncommand = \"p\"\nargs = [\"mcp\", \"a\\\"b\"]\n";
 
 #[test]
-fn a_new_table_goes_to_the_end() {
+fn new_table_is_appended() {
     for (before, gap) in [
         ("", ""),
         ("\u{feff}", ""),
@@ -31,19 +31,23 @@ fn a_new_table_goes_to_the_end() {
         ),
         ("[mcp_servers]\n", "\n"),
     ] {
-        let done = put(before).unwrap();
-        assert_eq!(done, format!("{before}{gap}{TABLE}"));
-        assert_eq!(put(&done).unwrap(), done, "a second time changes nothing");
+        let done = set_sample_fields(before).unwrap();
+        assert_eq!(done, format!("{before}{gap}{SAMPLE_TABLE}"));
+        assert_eq!(
+            set_sample_fields(&done).unwrap(),
+            done,
+            "a second time changes nothing"
+        );
     }
-    let windows = put("a = 1\r\n").unwrap();
+    let windows = set_sample_fields("a = 1\r\n").unwrap();
     assert_eq!(
         windows,
-        format!("a = 1\r\n\r\n{}", TABLE.replace('\n', "\r\n"))
+        format!("a = 1\r\n\r\n{}", SAMPLE_TABLE.replace('\n', "\r\n"))
     );
 }
 
 #[test]
-fn an_entry_keeps_what_is_not_ours() {
+fn existing_entry_keeps_foreign_fields() {
     for (before, after) in [
         (
             "[ mcp_servers . \"polis\" ] # ours\nargs = [\n  'mcp', # old\n]\nstartup_timeout_sec = 20\ncommand = '''q''' # here\n[mcp_servers.polis.env]\nA = '1'\n",
@@ -57,17 +61,27 @@ fn an_entry_keeps_what_is_not_ours() {
             "mcp_servers.polis.command = 'q'\nmcp_servers.polis.args = []\n",
             "mcp_servers.polis.command = \"p\"\nmcp_servers.polis.args = [\"mcp\", \"a\\\"b\"]\n",
         ),
+        // The writer of the parser's crate would write both headers alike, and move `x.b`.
+        (
+            "x.a = 1\ny = 2\nx.b = 3\n[ mcp_servers.'polis' ]\ncommand = 'q'\n[mcp_servers.polis.env]\n",
+            "x.a = 1\ny = 2\nx.b = 3\n[ mcp_servers.'polis' ]\nargs = [\"mcp\", \"a\\\"b\"]\ncommand = \"p\"\n[mcp_servers.polis.env]\n",
+        ),
+        // Mixed line endings stay, also if the last line has none.
+        (
+            "a = \"\"\"\r\n\n\"\"\"\n[mcp_servers.polis]\r\ncommand = 'p'\nargs = []\r\n# end",
+            "a = \"\"\"\r\n\n\"\"\"\n[mcp_servers.polis]\r\ncommand = 'p'\nargs = [\"mcp\", \"a\\\"b\"]\r\n# end",
+        ),
     ] {
-        assert_eq!(put(before).unwrap(), after);
+        assert_eq!(set_sample_fields(before).unwrap(), after);
     }
 }
 
 #[test]
-fn taking_out_takes_whole_lines() {
-    let remove = |text: &str| Format::Toml.remove(text, &KEYS).unwrap();
+fn removal_deletes_whole_lines() {
+    let remove = |text: &str| ConfigFormat::Toml.remove_entry(text, &ENTRY_PATH).unwrap();
     for (before, after) in [
         ("a = 1\n", "a = 1\n"),
-        (TABLE, ""),
+        (SAMPLE_TABLE, ""),
         (
             "a = 1\n\n[mcp_servers.polis]\ncommand = 'p'\n\n[b]\nc = 1\n",
             "a = 1\n\n[b]\nc = 1\n",
@@ -89,6 +103,14 @@ fn taking_out_takes_whole_lines() {
             "[z]\n",
         ),
         (
+            "# about me\n\n[mcp_servers.polis] # ours\ncommand = 'p'\n\n# about b\n[b]\n",
+            "# about me\n\n# about b\n[b]\n",
+        ),
+        (
+            "a = 1\n# end\n\n[mcp_servers.polis]\n# in it\n",
+            "a = 1\n# end\n\n# in it\n",
+        ),
+        (
             "\u{feff}x = 1\r\n\r\n[mcp_servers.polis]\r\ncommand = 'p'\r\n",
             "\u{feff}x = 1\r\n",
         ),
@@ -101,17 +123,20 @@ fn taking_out_takes_whole_lines() {
         "a = 1\r\n# b\r\n",
         "[mcp_servers.a]\ncommand = 'x'\n",
     ] {
-        assert_eq!(remove(&put(before).unwrap()), before);
+        assert_eq!(remove(&set_sample_fields(before).unwrap()), before);
     }
     assert!(
-        Format::Toml
-            .remove("mcp_servers = { a = { b = 1 }, polis = { c = 1 } }", &KEYS)
+        ConfigFormat::Toml
+            .remove_entry(
+                "mcp_servers = { a = { b = 1 }, polis = { c = 1 } }",
+                &ENTRY_PATH
+            )
             .is_err()
     );
 }
 
 #[test]
-fn what_cannot_be_read_or_changed_is_refused() {
+fn invalid_or_uneditable_text_is_refused() {
     for (text, line) in [
         ("a = 1\nb = \n", Some(2)),
         ("a = 1\na = 2\n", Some(2)),
@@ -121,9 +146,13 @@ fn what_cannot_be_read_or_changed_is_refused() {
         ("[mcp_servers]\npolis = 3\n", Some(2)),
         ("[[mcp_servers]]\n", Some(1)),
         ("{}", Some(1)),
+        // Nowhere to insert a line.
+        ("[mcp_servers]\npolis = { args = [] }\n", None),
+        ("mcp_servers.polis.args = []\n", None),
+        ("[mcp_servers.polis.env]\n", None),
     ] {
-        assert_eq!(put(text).unwrap_err().line, line, "{text:?}");
+        assert_eq!(set_sample_fields(text).unwrap_err().line, line, "{text:?}");
     }
-    assert!(put(&format!("a = {}", "[".repeat(1_000_000))).is_err());
-    assert!(put(&format!("{}a = 1", "a.".repeat(100_000))).is_err());
+    assert!(set_sample_fields(&format!("a = {}", "[".repeat(1_000_000))).is_err());
+    assert!(set_sample_fields(&format!("{}a = 1", "a.".repeat(100_000))).is_err());
 }

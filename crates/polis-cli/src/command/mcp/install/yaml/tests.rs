@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use super::*;
-use crate::command::mcp::install::edit::Format;
+use crate::command::mcp::install::entry_edit::ConfigFormat;
 
-const KEYS: [&str; 2] = ["extensions", "polis"];
+const ENTRY_PATH: [&str; 2] = ["extensions", "polis"];
 
-fn fields() -> Vec<Field> {
+fn sample_fields() -> Vec<EntryField> {
     vec![
         ("type", json!("stdio")),
         ("cmd", json!("p")),
@@ -16,47 +16,47 @@ fn fields() -> Vec<Field> {
     ]
 }
 
-fn put(text: &str) -> Result<String, Fault> {
-    Format::Yaml.put(text, &KEYS, &fields())
+fn set_sample_fields(text: &str) -> Result<String, EditError> {
+    ConfigFormat::Yaml.set_fields(text, &ENTRY_PATH, &sample_fields())
 }
 
-const ENTRY: &str = "  polis:\n    type: \"stdio\"\n    cmd: \"p\"\n    args:\n      - \"mcp\"\n      - \"a\\\"b\"\n    timeout: 300\n";
+const SAMPLE_ENTRY: &str = "  polis:\n    type: \"stdio\"\n    cmd: \"p\"\n    args:\n      - \"mcp\"\n      - \"a\\\"b\"\n    timeout: 300\n";
 
 #[test]
-fn a_new_entry_stands_below_its_key() {
+fn new_entry_is_inserted_below_its_key() {
     let flow = "polis: {type: \"stdio\", cmd: \"p\", args: [\"mcp\", \"a\\\"b\"], timeout: 300}";
     for (before, after) in [
-        (String::new(), format!("extensions:\n{ENTRY}")),
+        (String::new(), format!("extensions:\n{SAMPLE_ENTRY}")),
         (
             "# only\n".to_owned(),
-            format!("# only\nextensions:\n{ENTRY}"),
+            format!("# only\nextensions:\n{SAMPLE_ENTRY}"),
         ),
         (
             "A: 1 # one".to_owned(),
-            format!("A: 1 # one\nextensions:\n{ENTRY}"),
+            format!("A: 1 # one\nextensions:\n{SAMPLE_ENTRY}"),
         ),
         (
             "---\nA: 1\n".to_owned(),
-            format!("---\nA: 1\nextensions:\n{ENTRY}"),
+            format!("---\nA: 1\nextensions:\n{SAMPLE_ENTRY}"),
         ),
         (
             "A: 用\nextensions: # here\n  # about dev\n  developer:\n    enabled: true\nZ: 1\n"
                 .to_owned(),
             format!(
-                "A: 用\nextensions: # here\n{ENTRY}  # about dev\n  developer:\n    enabled: true\nZ: 1\n"
+                "A: 用\nextensions: # here\n{SAMPLE_ENTRY}  # about dev\n  developer:\n    enabled: true\nZ: 1\n"
             ),
         ),
         (
             "extensions:\nZ: 1\n".to_owned(),
-            format!("extensions:\n{ENTRY}Z: 1\n"),
+            format!("extensions:\n{SAMPLE_ENTRY}Z: 1\n"),
         ),
         (
             "extensions: {} # none\nZ: 1\n".to_owned(),
-            format!("extensions: # none\n{ENTRY}Z: 1\n"),
+            format!("extensions: # none\n{SAMPLE_ENTRY}Z: 1\n"),
         ),
         (
             "extensions: ~\n".to_owned(),
-            format!("extensions:\n{ENTRY}"),
+            format!("extensions:\n{SAMPLE_ENTRY}"),
         ),
         (
             "extensions: {a: {b: [1]}}\n".to_owned(),
@@ -66,7 +66,7 @@ fn a_new_entry_stands_below_its_key() {
             "\u{feff}extensions:\r\n    a: 1\r\n".to_owned(),
             format!(
                 "\u{feff}extensions:\r\n{}    a: 1\r\n",
-                ENTRY
+                SAMPLE_ENTRY
                     .replace("\n", "\r\n")
                     .replace("  polis", "    polis")
                     .replace("    type", "      type")
@@ -78,17 +78,22 @@ fn a_new_entry_stands_below_its_key() {
         ),
         (
             "extensions:\n  a: |\n    text\n     more\n".to_owned(),
-            format!("extensions:\n{ENTRY}  a: |\n    text\n     more\n"),
+            format!("extensions:\n{SAMPLE_ENTRY}  a: |\n    text\n     more\n"),
         ),
     ] {
-        let done = put(&before).unwrap_or_else(|fault| panic!("{before:?}: {fault:?}"));
+        let done =
+            set_sample_fields(&before).unwrap_or_else(|error| panic!("{before:?}: {error:?}"));
         assert_eq!(done, after, "{before:?}");
-        assert_eq!(put(&done).unwrap(), done, "a second time changes nothing");
+        assert_eq!(
+            set_sample_fields(&done).unwrap(),
+            done,
+            "a second time changes nothing"
+        );
     }
 }
 
 #[test]
-fn an_entry_keeps_what_is_not_ours() {
+fn existing_entry_keeps_foreign_fields() {
     for (before, after) in [
         (
             "extensions:\n  polis:\n    cmd: old # why\n    env_keys: [A]\n    args:\n    - mcp\n    - 'it''s'  # last\n    # end\n    timeout: 30\n    type: stdio\n  b: 1\n",
@@ -103,20 +108,20 @@ fn an_entry_keeps_what_is_not_ours() {
             "extensions: {b: 1, polis: {cmd: \"p\", args: [\"mcp\", \"a\\\"b\"], 'type': stdio, timeout: 300}}\n",
         ),
     ] {
-        assert_eq!(put(before).unwrap(), after, "{before:?}");
+        assert_eq!(set_sample_fields(before).unwrap(), after, "{before:?}");
     }
 }
 
 #[test]
-fn taking_out_takes_whole_lines() {
-    let remove = |text: &str| Format::Yaml.remove(text, &KEYS).unwrap();
+fn removal_deletes_whole_lines() {
+    let remove = |text: &str| ConfigFormat::Yaml.remove_entry(text, &ENTRY_PATH).unwrap();
     for (before, after) in [
         ("a: 1\n".to_owned(), "a: 1\n"),
-        (format!("extensions:\n{ENTRY}"), "extensions: {}\n"),
-        (format!("extensions: # here\n{ENTRY}Z: 1\n"), "extensions: {} # here\nZ: 1\n"),
-        (format!("extensions:\n{ENTRY}  # about b\n  b: 1\n"), "extensions:\n  # about b\n  b: 1\n"),
-        (format!("extensions:\n  b: 1\n{ENTRY}\n# tail\nZ: 1\n"), "extensions:\n  b: 1\n\n# tail\nZ: 1\n"),
-        (format!("extensions:\r\n  b: 1\r\n{}", ENTRY.replace('\n', "\r\n")), "extensions:\r\n  b: 1\r\n"),
+        (format!("extensions:\n{SAMPLE_ENTRY}"), "extensions: {}\n"),
+        (format!("extensions: # here\n{SAMPLE_ENTRY}Z: 1\n"), "extensions: {} # here\nZ: 1\n"),
+        (format!("extensions:\n{SAMPLE_ENTRY}  # about b\n  b: 1\n"), "extensions:\n  # about b\n  b: 1\n"),
+        (format!("extensions:\n  b: 1\n{SAMPLE_ENTRY}\n# tail\nZ: 1\n"), "extensions:\n  b: 1\n\n# tail\nZ: 1\n"),
+        (format!("extensions:\r\n  b: 1\r\n{}", SAMPLE_ENTRY.replace('\n', "\r\n")), "extensions:\r\n  b: 1\r\n"),
         ("extensions: {polis: {a: [1]}, b: 1}\n".to_owned(), "extensions: {b: 1}\n"),
         ("extensions: {b: 1, polis: {a: [1]}}\n".to_owned(), "extensions: {b: 1}\n"),
         ("extensions: {polis: {}}\n".to_owned(), "extensions: {}\n"),
@@ -130,7 +135,7 @@ fn taking_out_takes_whole_lines() {
 }
 
 #[test]
-fn what_cannot_be_read_or_changed_is_refused() {
+fn invalid_or_uneditable_text_is_refused() {
     for (text, line) in [
         ("a: 1\nb: [\n", Some(3)),
         ("a: 1\na: 2\n", Some(2)),
@@ -146,9 +151,9 @@ fn what_cannot_be_read_or_changed_is_refused() {
         ("extensions:\n  polis:\n    cmd: |\n      q\n", None),
         ("a:\n\t- b\n", Some(2)),
     ] {
-        let fault = put(text).map_err(|fault| fault.line);
-        assert_eq!(fault, Err(line), "{text:?}");
+        let result = set_sample_fields(text).map_err(|error| error.line);
+        assert_eq!(result, Err(line), "{text:?}");
     }
-    assert!(put(&"- ".repeat(200_000)).is_err());
-    assert!(put(&"{a: ".repeat(200_000)).is_err());
+    assert!(set_sample_fields(&"- ".repeat(200_000)).is_err());
+    assert!(set_sample_fields(&"{a: ".repeat(200_000)).is_err());
 }

@@ -1,0 +1,17 @@
+#!/bin/sh
+# 计算器：sh calc.sh '2 * (3 + 4)'
+
+here=${0%/*}
+if [ "$here" = "$0" ]; then here=.; fi
+. "$here/lib/lexer.sh"
+. "$here/lib/parser.sh"
+. "$here/lib/eval.sh"
+
+if [ $# -ne 1 ]; then
+	printf '用法：sh calc.sh 表达式\n' >&2
+	exit 2
+fi
+
+tokens=$(tokenize "$1") || exit
+postfix=$(printf '%s\n' "$tokens" | to_postfix) || exit
+printf '%s\n' "$postfix" | evaluate

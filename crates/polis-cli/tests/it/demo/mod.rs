@@ -1,0 +1,4 @@
+//! Tests of `polis demo`.
+
+mod board_demo;
+mod demo_recording;
