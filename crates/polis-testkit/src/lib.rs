@@ -1,46 +1,50 @@
-//! Shared test support for polis; not shipped.
+//! Shared test support for polis, not shipped: test doubles, harnesses, and test suites that run over every
+//! store (SQLite, PostgreSQL and in memory).
 //!
-//! [`MemoryStore`] is the model: the simplest possible implementation of the ports. [`conformance`] has one
-//! function per guarantee of the ports, [`task_cases`] the numbered test cases of the task specification (document
-//! 004), [`messaging`] messages, artifacts and tokens, [`society`] runs, hiring and dismissal; [`linear`]
-//! checks recorded histories of concurrent clients for linearizability. These suites run over every store
-//! through [`conformance_tests!`], [`case_tests!`], [`exchange_tests!`], [`society_tests!`] and
-//! [`history_tests!`].
+//! [`MemoryStore`] is the in-memory store: the simplest possible implementation of the store ports, with
+//! which the other stores are compared. [`conformance`] has one test function per guarantee of these ports,
+//! [`task_cases`] the numbered test cases of the task requirements, [`messaging`] messages, artifacts, tokens
+//! and idempotency keys, [`society`] runs, hiring, budgets and approvals; [`linearizability`] checks recorded
+//! histories of concurrent clients for linearizability. These suites run over every store through
+//! [`conformance_tests!`], [`task_case_tests!`], [`messaging_tests!`], [`society_tests!`] and
+//! [`linearizability_tests!`].
 //!
-//! [`model_server`] is a scripted chat-completions server, [`terminal_pane`] a terminal in tmux, and `browser` a
-//! headless browser, behind the feature of that name.
+//! [`scripted_model`] is a scripted chat-completions server, [`test_terminal`] a terminal in tmux, and the
+//! feature `browser` adds a headless browser.
 
 #![expect(
     clippy::unwrap_used,
     reason = "everything here is test code: a panic is a failed test"
 )]
 
-mod boards;
-#[cfg(feature = "browser")]
-pub mod browser;
 pub mod clock;
 pub mod conformance;
-pub mod linear;
-mod listing;
+pub mod linearizability;
 pub mod memory;
+mod memory_boards;
+pub mod memory_task_files;
+pub mod memory_workspaces;
 pub mod messaging;
-pub mod model_server;
-mod port;
 pub mod postgres;
+pub mod sample_event;
+pub mod sample_task;
+pub mod scripted_model;
 pub mod seeded_rng;
 pub mod society;
+pub mod store_factory;
 mod suites;
 pub mod task_cases;
-pub mod task_files;
-pub mod terminal_pane;
-pub mod test_store;
-pub mod workspaces;
+mod task_queries;
+mod tcp_port;
+#[cfg(feature = "browser")]
+pub mod test_browser;
+pub mod test_terminal;
 
-pub use clock::{CountedChance, FixedClock};
+pub use clock::{CountingRandomSource, FixedClock};
 pub use memory::MemoryStore;
-pub use port::lasting_port;
-pub use seeded_rng::Dice;
-pub use task_files::MemoryFiles;
-pub use terminal_pane::Pane;
-pub use test_store::{Ground, MemoryGround, run};
-pub use workspaces::MemoryWorkspaces;
+pub use memory_task_files::MemoryTaskFiles;
+pub use memory_workspaces::MemoryWorkspaces;
+pub use seeded_rng::SeededRng;
+pub use store_factory::{MemoryStoreFactory, StoreFactory, run_test};
+pub use tcp_port::pick_non_ephemeral_port;
+pub use test_terminal::TestTerminal;

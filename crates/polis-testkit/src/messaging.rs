@@ -1,240 +1,285 @@
-//! Suite for what agents exchange through the operations: messages, artifacts, tokens, and idempotent
-//! retries.
+//! Test suite for messages, mailboxes, artifacts, tokens and idempotency keys. The tests call the operations
+//! and are run over every store.
 
 use std::sync::Arc;
 
-use polis_core::agent::AgentAdd;
-use polis_core::artifact::PutArtifact;
-use polis_core::message::{Recipients, SendMessage};
-use polis_core::token::{Access, Area, Scopes, TokenIssue};
-use polis_core::{AgentId, Code, Raw};
-use polis_ops::op::{self, CheckMessages, GetArtifact, LogRead, Mail, Sent};
-use polis_ops::tool::{Ask, Tool};
-use polis_ops::{OpError, Polis, Settings, idempotency};
+use polis_core::agent::AgentAddParams;
+use polis_core::artifact::PutArtifactParams;
+use polis_core::message::{MessageRecipients, SendMessageParams};
+use polis_core::token::{AccessLevel, OperationArea, TokenIssueParams, TokenScopes};
+use polis_core::{AgentId, RawJson, RefusalCode};
+use polis_ops::op::{
+    self, CheckMessagesParams, GetArtifactParams, LogReadParams, MailboxPage, SendMessageResult,
+};
+use polis_ops::tool::{Tool, ToolRequest};
+use polis_ops::{App, InstallationSettings, OpError, idempotency};
 use serde_json::{Value, json};
 
-use crate::test_store::agent;
-use crate::{CountedChance, FixedClock, Ground};
+use crate::store_factory::parse_agent_id;
+use crate::{CountingRandomSource, FixedClock, StoreFactory};
 
 /// A team of agents, a manual clock, and a store.
-struct Scene {
-    polis: Polis,
+struct TestStore {
+    app: App,
     clock: Arc<FixedClock>,
 }
 
-impl Scene {
-    async fn on(ground: &dyn Ground) -> Self {
+impl TestStore {
+    async fn with_team(factory: &dyn StoreFactory) -> Self {
         let clock = Arc::new(FixedClock::default());
-        let polis = Polis::new(
-            ground.open().await.unwrap(),
+        let app = App::new(
+            factory.open().await.unwrap(),
             Arc::<FixedClock>::clone(&clock),
-            Arc::new(CountedChance::default()),
-            Settings::default(),
+            Arc::new(CountingRandomSource::default()),
+            InstallationSettings::default(),
         );
         for (id, role) in [
             ("ann", "backend-leader"),
             ("bob", "frontend-leader"),
             ("cem", "frontend-leader"),
         ] {
-            let add = AgentAdd {
-                id: agent(id),
+            let add = AgentAddParams {
+                id: parse_agent_id(id),
                 name: None,
                 role: role.to_owned(),
                 layer: None,
                 supervisor: None,
                 workspace_path: None,
             };
-            op::add_agent(&polis, &AgentId::user(), &add).await.unwrap();
+            op::add_agent(&app.request(&AgentId::user()), &add)
+                .await
+                .unwrap();
         }
-        Self { polis, clock }
+        Self { app, clock }
     }
 
-    /// The same team through another handle on the store, as in another process.
-    async fn elsewhere(&self, ground: &dyn Ground) -> Polis {
-        let mut polis = self.polis.clone();
-        polis.store = ground.open().await.unwrap();
-        polis
+    /// Opens the same team through another handle on the store, as another process would.
+    async fn open_second_handle(&self, factory: &dyn StoreFactory) -> App {
+        let mut app = self.app.clone();
+        app.store = factory.open().await.unwrap();
+        app
     }
 
-    async fn send(&self, from: &str, to: &[&str], text: &str) -> Result<Sent, OpError> {
-        self.send_as(from, to, text, None, None).await
+    async fn send_message(
+        &self,
+        from: &str,
+        to: &[&str],
+        text: &str,
+    ) -> Result<SendMessageResult, OpError> {
+        self.send_with_options(from, to, text, None, None).await
     }
 
-    async fn send_as(
+    async fn send_with_options(
         &self,
         from: &str,
         to: &[&str],
         text: &str,
         reply_to: Option<u64>,
         delay_ms: Option<u64>,
-    ) -> Result<Sent, OpError> {
-        let params = SendMessage {
-            to: Recipients::Several(to.iter().map(|&t| t.to_owned()).collect()),
-            payload: Raw::of(&text).unwrap(),
+    ) -> Result<SendMessageResult, OpError> {
+        let params = SendMessageParams {
+            to: MessageRecipients::Several(to.iter().map(|&t| t.to_owned()).collect()),
+            payload: RawJson::from_value(&text).unwrap(),
             reply_to,
             delay_ms,
         };
-        op::send_message(&self.polis, &agent(from), &params).await
+        op::send_message(&self.app.request(&parse_agent_id(from)), &params).await
     }
 
-    async fn check(&self, who: &str) -> Vec<String> {
-        said(self.look(who, CheckMessages::default()).await)
+    async fn unread_texts(&self, agent: &str) -> Vec<String> {
+        message_texts(
+            self.check_mailbox(agent, CheckMessagesParams::default())
+                .await,
+        )
     }
 
-    async fn look(&self, who: &str, params: CheckMessages) -> Mail {
-        op::check_messages(&self.polis, &agent(who), &params)
+    async fn check_mailbox(&self, agent: &str, params: CheckMessagesParams) -> MailboxPage {
+        op::check_messages(&self.app.request(&parse_agent_id(agent)), &params)
             .await
             .unwrap()
     }
 
-    async fn once(
+    async fn call_with_idempotency_key(
         &self,
         tool: &str,
-        by: &str,
+        caller: &str,
         params: Value,
         key: &str,
-    ) -> Result<idempotency::Replied, OpError> {
+    ) -> Result<idempotency::IdempotentResponse, OpError> {
         let tool = Tool::find(tool).unwrap();
         let params = params.as_object().cloned().unwrap_or_default();
-        idempotency::call_once(&self.polis, tool, Ask::new(&agent(by), params), key).await
+        idempotency::call_idempotent(
+            &self.app.request(&parse_agent_id(caller)),
+            tool,
+            ToolRequest::new(params),
+            key,
+        )
+        .await
     }
 
-    async fn issue(&self, who: &str, scopes: &str, expires_in_ms: Option<i64>) -> op::IssuedToken {
-        let params = TokenIssue {
-            agent: agent(who),
+    async fn issue_token(
+        &self,
+        agent: &str,
+        scopes: &str,
+        expires_in_ms: Option<i64>,
+    ) -> op::IssuedToken {
+        let params = TokenIssueParams {
+            agent: parse_agent_id(agent),
             scopes: scopes.parse().unwrap(),
             expires_in_ms,
         };
-        op::issue_token(&self.polis, &AgentId::user(), &params)
+        op::issue_token(&self.app.request(&AgentId::user()), &params)
             .await
             .unwrap()
     }
 }
 
-fn said(mail: Mail) -> Vec<String> {
+fn message_texts(mail: MailboxPage) -> Vec<String> {
     mail.messages
         .into_iter()
-        .map(|m| m.payload.to().unwrap())
+        .map(|m| m.payload.parse_as().unwrap())
         .collect()
 }
 
-fn refused<T: std::fmt::Debug>(answer: Result<T, OpError>) -> Code {
+fn refusal_code<T: std::fmt::Debug>(answer: Result<T, OpError>) -> RefusalCode {
     answer.unwrap_err().code()
 }
 
 /// A message is delivered once by checking the mailbox, and can be read again on request.
-pub async fn a_message_is_read_once_and_stays(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.send("ann", &["bob"], "一").await.unwrap();
-    scene.send("ann", &["bob"], "二").await.unwrap();
-    assert_eq!(scene.check("cem").await, Vec::<String>::new());
-    assert_eq!(scene.check("bob").await, ["一", "二"]);
-    assert_eq!(scene.check("bob").await, Vec::<String>::new());
-    let again = CheckMessages {
+pub async fn message_is_delivered_once_and_can_be_reread(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    store.send_message("ann", &["bob"], "一").await.unwrap();
+    store.send_message("ann", &["bob"], "二").await.unwrap();
+    assert_eq!(store.unread_texts("cem").await, Vec::<String>::new());
+    assert_eq!(store.unread_texts("bob").await, ["一", "二"]);
+    assert_eq!(store.unread_texts("bob").await, Vec::<String>::new());
+    let again = CheckMessagesParams {
         since: Some(0),
-        ..CheckMessages::default()
+        ..CheckMessagesParams::default()
     };
-    let again = scene.look("bob", again).await;
+    let again = store.check_mailbox("bob", again).await;
     assert!(again.messages.iter().all(|m| m.read_at.is_some()));
-    assert_eq!(said(again), ["一", "二"]);
+    assert_eq!(message_texts(again), ["一", "二"]);
 }
 
 /// Each of several recipients and role members gets one message; a recipient named twice gets it once.
-pub async fn a_message_to_several_is_one_for_each(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    let sent = scene
-        .send("bob", &["role:frontend-leader", "ann", "ann", "user"], "x")
+pub async fn message_to_several_recipients_is_sent_once_to_each(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    let sent = store
+        .send_message("bob", &["role:frontend-leader", "ann", "ann", "user"], "x")
         .await
         .unwrap();
     let to: Vec<&str> = sent.messages.iter().map(|m| m.to.as_str()).collect();
     assert_eq!(
         to,
         ["cem", "ann", "user"],
-        "who writes to its own role means the others"
+        "a message to the sender's own role goes to its other members"
     );
     let ids: Vec<u64> = sent.messages.iter().map(|m| m.id).collect();
     assert_eq!(ids, [1, 2, 3]);
-    for who in ["cem", "ann", "user"] {
-        assert_eq!(scene.check(who).await, ["x"], "{who}");
+    for agent in ["cem", "ann", "user"] {
+        assert_eq!(store.unread_texts(agent).await, ["x"], "{agent}");
     }
 }
 
 /// A message with an undeliverable recipient is refused as a whole.
-pub async fn a_message_to_nobody_is_refused(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    op::retire_agent(&scene.polis, &AgentId::user(), &agent("cem"))
+pub async fn message_to_unknown_recipient_is_refused(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    op::retire_agent(&store.app.request(&AgentId::user()), &parse_agent_id("cem"))
         .await
         .unwrap();
     for (to, code) in [
-        (&["bob", "dan"][..], Code::RecipientNotFound),
-        (&["cem"], Code::RecipientNotFound),
-        (&["role:nobody"], Code::RecipientNotFound),
-        (&[], Code::RecipientNotFound),
-        (&["a/b"], Code::InvalidAgentId),
-        (&["root"], Code::RecipientNotFound),
+        (&["bob", "dan"][..], RefusalCode::RecipientNotFound),
+        (&["cem"], RefusalCode::RecipientNotFound),
+        (&["role:nobody"], RefusalCode::RecipientNotFound),
+        (&[], RefusalCode::RecipientNotFound),
+        (&["a/b"], RefusalCode::InvalidAgentId),
+        (&["root"], RefusalCode::RecipientNotFound),
     ] {
-        assert_eq!(refused(scene.send("ann", to, "x").await), code, "{to:?}");
+        assert_eq!(
+            refusal_code(store.send_message("ann", to, "x").await),
+            code,
+            "{to:?}"
+        );
     }
     assert_eq!(
-        refused(scene.send("ann", &["bob"], " ").await),
-        Code::InvalidMessage
+        refusal_code(store.send_message("ann", &["bob"], " ").await),
+        RefusalCode::InvalidMessage
     );
     assert_eq!(
-        refused(scene.send_as("ann", &["bob"], "x", Some(9), None).await),
-        Code::MessageNotFound
+        refusal_code(
+            store
+                .send_with_options("ann", &["bob"], "x", Some(9), None)
+                .await
+        ),
+        RefusalCode::MessageNotFound
     );
-    assert_eq!(scene.check("bob").await, Vec::<String>::new());
+    assert_eq!(store.unread_texts("bob").await, Vec::<String>::new());
 }
 
 /// Only the sender and the recipients of a message can reply to it.
-pub async fn a_message_is_answered_by_those_who_have_it(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    let id = scene.send("ann", &["bob"], "?").await.unwrap().messages[0].id;
+pub async fn reply_is_allowed_to_sender_and_recipients_only(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    let id = store
+        .send_message("ann", &["bob"], "?")
+        .await
+        .unwrap()
+        .messages[0]
+        .id;
     assert_eq!(
-        refused(scene.send_as("cem", &["ann"], "!", Some(id), None).await),
-        Code::MessageNotFound
+        refusal_code(
+            store
+                .send_with_options("cem", &["ann"], "!", Some(id), None)
+                .await
+        ),
+        RefusalCode::MessageNotFound
     );
-    scene
-        .send_as("bob", &["ann"], "!", Some(id), None)
+    store
+        .send_with_options("bob", &["ann"], "!", Some(id), None)
         .await
         .unwrap();
-    let mail = scene.look("ann", CheckMessages::default()).await;
+    let mail = store
+        .check_mailbox("ann", CheckMessagesParams::default())
+        .await;
     assert_eq!(mail.messages[0].reply_to, Some(id));
-    assert_eq!(mail.messages[0].from, agent("bob"));
+    assert_eq!(mail.messages[0].from, parse_agent_id("bob"));
 }
 
 /// A delayed message is not visible before its delivery time.
-pub async fn a_delayed_message_comes_later(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene
-        .send_as("ann", &["bob"], "later", None, Some(1_000))
+pub async fn delayed_message_is_hidden_until_delivery_time(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    store
+        .send_with_options("ann", &["bob"], "later", None, Some(1_000))
         .await
         .unwrap();
-    scene.send("ann", &["bob"], "now").await.unwrap();
-    assert_eq!(scene.check("bob").await, ["now"]);
-    scene.clock.advance(999);
-    assert_eq!(scene.check("bob").await, Vec::<String>::new());
-    scene.clock.advance(1);
-    assert_eq!(scene.check("bob").await, ["later"]);
+    store.send_message("ann", &["bob"], "now").await.unwrap();
+    assert_eq!(store.unread_texts("bob").await, ["now"]);
+    store.clock.advance_millis(999);
+    assert_eq!(store.unread_texts("bob").await, Vec::<String>::new());
+    store.clock.advance_millis(1);
+    assert_eq!(store.unread_texts("bob").await, ["later"]);
 }
 
 /// If several clients check one mailbox concurrently, each message goes to one of them.
-pub async fn a_mailbox_is_shared_out(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
+pub async fn concurrent_mailbox_checks_get_each_message_once(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
     for n in 0..20 {
-        scene.send("ann", &["bob"], &n.to_string()).await.unwrap();
+        store
+            .send_message("ann", &["bob"], &n.to_string())
+            .await
+            .unwrap();
     }
     let mut readers = Vec::new();
     for _ in 0..8 {
-        let polis = scene.elsewhere(ground).await;
+        let app = store.open_second_handle(factory).await;
         readers.push(tokio::spawn(async move {
-            let few = CheckMessages {
+            let few = CheckMessagesParams {
                 limit: Some(3),
-                ..CheckMessages::default()
+                ..CheckMessagesParams::default()
             };
             let mut got = Vec::new();
             loop {
-                let mail = op::check_messages(&polis, &agent("bob"), &few)
+                let mail = op::check_messages(&app.request(&parse_agent_id("bob")), &few)
                     .await
                     .unwrap();
                 if mail.messages.is_empty() {
@@ -253,50 +298,56 @@ pub async fn a_mailbox_is_shared_out(ground: &dyn Ground) {
 }
 
 /// A client that waits for a message is woken by it.
-pub async fn waiting_for_a_message_ends_with_it(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    let polis = scene.elsewhere(ground).await;
+pub async fn waiting_check_returns_when_message_arrives(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    let app = store.open_second_handle(factory).await;
     let waiter = tokio::spawn(async move {
-        let patient = CheckMessages {
+        let patient = CheckMessagesParams {
             wait_ms: Some(60_000),
-            ..CheckMessages::default()
+            ..CheckMessagesParams::default()
         };
-        op::check_messages(&polis, &agent("bob"), &patient).await
+        op::check_messages(&app.request(&parse_agent_id("bob")), &patient).await
     });
-    scene.send("ann", &["bob"], "wake up").await.unwrap();
-    assert_eq!(said(waiter.await.unwrap().unwrap()), ["wake up"]);
+    store
+        .send_message("ann", &["bob"], "wake up")
+        .await
+        .unwrap();
+    assert_eq!(message_texts(waiter.await.unwrap().unwrap()), ["wake up"]);
 }
 
 /// A message's content is not in the log, and only its sender and recipient see that it was sent.
-pub async fn the_log_keeps_letters_closed(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.send("ann", &["bob"], "secret").await.unwrap();
-    let newest = scene.polis.store.last_sequence().await.unwrap();
-    for (who, sees) in [("ann", true), ("bob", true), ("cem", false), ("user", true)] {
-        let log = op::read_log(&scene.polis, &agent(who), &LogRead::default())
-            .await
-            .unwrap();
-        let told = log.events.iter().find(|e| e.kind == "message.sent");
-        assert_eq!(told.is_some(), sees, "{who}");
-        assert!(told.is_none_or(|event| !event.data.text().contains("secret")));
+pub async fn message_content_is_not_in_log(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    store.send_message("ann", &["bob"], "secret").await.unwrap();
+    let newest = store.app.store.last_sequence().await.unwrap();
+    for (agent, is_visible) in [("ann", true), ("bob", true), ("cem", false), ("user", true)] {
+        let log = op::read_log(
+            &store.app.request(&parse_agent_id(agent)),
+            &LogReadParams::default(),
+        )
+        .await
+        .unwrap();
+        let sent_event = log.events.iter().find(|e| e.kind == "message.sent");
+        assert_eq!(sent_event.is_some(), is_visible, "{agent}");
+        assert!(sent_event.is_none_or(|event| !event.data.as_str().contains("secret")));
         assert_eq!(
             log.through, newest,
-            "{who}: the place moves on over what is hidden"
+            "{agent}: the cursor advances past hidden events"
         );
     }
 }
 
 /// An artifact is stored once and read by its content hash.
-pub async fn an_artifact_is_named_by_its_content(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    let spec = PutArtifact {
+pub async fn artifact_id_is_its_content_hash(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
+    let spec = PutArtifactParams {
         artifact_type: "spec".to_owned(),
-        content: Raw::parse(r#"{"模块":"登录"}"#).unwrap(),
-        meta: Some(Raw::parse(r#"{"v":1}"#).unwrap()),
+        content: RawJson::parse(r#"{"模块":"登录"}"#).unwrap(),
+        meta: Some(RawJson::parse(r#"{"v":1}"#).unwrap()),
     };
-    let put = |by: &'static str, params: PutArtifact| {
-        let polis = scene.polis.clone();
-        async move { op::put_artifact(&polis, &agent(by), &params).await }
+    let put = |author: &'static str, params: PutArtifactParams| {
+        let app = store.app.clone();
+        async move { op::put_artifact(&app.request(&parse_agent_id(author)), &params).await }
     };
     let first = put("ann", spec.clone()).await.unwrap();
     assert!(!first.existed);
@@ -305,25 +356,25 @@ pub async fn an_artifact_is_named_by_its_content(ground: &dyn Ground) {
         (again.id.as_str(), again.existed),
         (first.id.as_str(), true)
     );
-    let other = PutArtifact {
+    let other = PutArtifactParams {
         meta: None,
         ..spec.clone()
     };
     assert_ne!(put("bob", other).await.unwrap().id, first.id);
     let get = |reference: String| {
-        let polis = scene.polis.clone();
-        let wanted = GetArtifact {
+        let app = store.app.clone();
+        let request = GetArtifactParams {
             reference,
-            ..GetArtifact::default()
+            ..GetArtifactParams::default()
         };
         async move {
-            let found = op::get_artifact(&polis, &agent("cem"), &wanted).await;
+            let found = op::get_artifact(&app.request(&parse_agent_id("cem")), &request).await;
             found.map(|found| found.artifact)
         }
     };
     let found = get(first.reference.clone()).await.unwrap();
-    assert_eq!(found.content.text(), spec.content.text());
-    assert_eq!(found.created_by, agent("ann"));
+    assert_eq!(found.content.as_str(), spec.content.as_str());
+    assert_eq!(found.created_by, parse_agent_id("ann"));
     assert_eq!(get(first.id.clone()).await.unwrap(), found);
     for bad in [
         "",
@@ -334,45 +385,56 @@ pub async fn an_artifact_is_named_by_its_content(ground: &dyn Ground) {
         &first.id.to_uppercase(),
     ] {
         assert_eq!(
-            refused(get(bad.to_owned()).await),
-            Code::ArtifactNotFound,
+            refusal_code(get(bad.to_owned()).await),
+            RefusalCode::ArtifactNotFound,
             "{bad}"
         );
     }
     for (kind, content, meta) in [("", "1", None), ("x", "1", Some("[1]"))] {
-        let bad = PutArtifact {
+        let bad = PutArtifactParams {
             artifact_type: kind.to_owned(),
-            content: Raw::parse(content).unwrap(),
-            meta: meta.map(|m| Raw::parse(m).unwrap()),
+            content: RawJson::parse(content).unwrap(),
+            meta: meta.map(|m| RawJson::parse(m).unwrap()),
         };
-        assert_eq!(refused(put("ann", bad).await), Code::InvalidArtifact);
+        assert_eq!(
+            refusal_code(put("ann", bad).await),
+            RefusalCode::InvalidArtifact
+        );
     }
 }
 
 /// A token is valid until it expires, is revoked, or its agent is retired.
-pub async fn a_token_counts_until_it_ends(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
+pub async fn token_is_valid_until_expiry_revocation_or_retirement(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
     let admit = |text: &str| {
-        let (polis, text) = (scene.polis.clone(), text.to_owned());
-        async move { op::admit(&polis, &text).await }
+        let (app, text) = (store.app.clone(), text.to_owned());
+        async move { op::authenticate_token(&app, &text).await }
     };
-    let good = scene.issue("ann", "tasks,boards:read", None).await;
+    let good = store.issue_token("ann", "tasks,boards:read", None).await;
     let admitted = admit(&good.token).await.unwrap();
-    assert_eq!(admitted.agent, agent("ann"));
-    assert!(admitted.scopes.allow(Area::Tasks, Access::Write));
-    assert!(!admitted.scopes.allow(Area::Boards, Access::Write));
-    let brief = scene.issue("bob", "all", Some(1_000)).await;
-    let retired = scene.issue("cem", "all", None).await;
-    let person = scene.issue("user", "all", None).await;
+    assert_eq!(admitted.agent, parse_agent_id("ann"));
+    assert!(
+        admitted
+            .scopes
+            .allows(OperationArea::Tasks, AccessLevel::Write)
+    );
+    assert!(
+        !admitted
+            .scopes
+            .allows(OperationArea::Boards, AccessLevel::Write)
+    );
+    let brief = store.issue_token("bob", "all", Some(1_000)).await;
+    let retired = store.issue_token("cem", "all", None).await;
+    let person = store.issue_token("user", "all", None).await;
     assert_eq!(admit(&person.token).await.unwrap().agent, AgentId::user());
     for token in [&brief, &retired] {
         assert!(admit(&token.token).await.is_ok());
     }
-    scene.clock.advance(1_000);
-    op::retire_agent(&scene.polis, &AgentId::user(), &agent("cem"))
+    store.clock.advance_millis(1_000);
+    op::retire_agent(&store.app.request(&AgentId::user()), &parse_agent_id("cem"))
         .await
         .unwrap();
-    op::revoke_token(&scene.polis, &AgentId::user(), &good.view.id)
+    op::revoke_token(&store.app.request(&AgentId::user()), &good.view.id)
         .await
         .unwrap();
     let swapped = good.token.replace(&good.view.id, &person.view.id);
@@ -383,96 +445,115 @@ pub async fn a_token_counts_until_it_ends(ground: &dyn Ground) {
         &swapped,
         &String::new(),
     ] {
-        assert_eq!(refused(admit(bad).await), Code::Unauthorized);
+        assert_eq!(refusal_code(admit(bad).await), RefusalCode::Unauthorized);
     }
     assert_eq!(
-        refused(op::list_tokens(&scene.polis, &agent("ann"), None).await),
-        Code::PermissionDenied
+        refusal_code(op::list_tokens(&store.app.request(&parse_agent_id("ann")), None).await),
+        RefusalCode::PermissionDenied
     );
-    let listed = op::list_tokens(&scene.polis, &AgentId::user(), None)
+    let listed = op::list_tokens(&store.app.request(&AgentId::user()), None)
         .await
         .unwrap();
     assert_eq!(listed.tokens.len(), 4);
     assert!(!serde_json::to_string(&listed).unwrap().contains("hash"));
-    let for_nobody = TokenIssue {
-        agent: agent("dan"),
-        scopes: Scopes::all(),
+    let for_nobody = TokenIssueParams {
+        agent: parse_agent_id("dan"),
+        scopes: TokenScopes::all(),
         expires_in_ms: None,
     };
-    let issued = op::issue_token(&scene.polis, &AgentId::user(), &for_nobody).await;
-    assert_eq!(refused(issued), Code::AgentNotFound);
+    let issued = op::issue_token(&store.app.request(&AgentId::user()), &for_nobody).await;
+    assert_eq!(refusal_code(issued), RefusalCode::AgentNotFound);
 }
 
 /// A request repeated with the same idempotency key is executed once and returns the stored response.
-pub async fn a_request_that_comes_again_is_done_once(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
+pub async fn retry_with_idempotency_key_returns_stored_response(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
     let create = json!({ "subject": "x" });
-    let first = scene
-        .once("TaskCreate", "ann", create.clone(), "k1")
+    let first = store
+        .call_with_idempotency_key("TaskCreate", "ann", create.clone(), "k1")
         .await
         .unwrap();
     assert!(!first.replayed);
     assert_eq!(first.document["id"], "1");
-    scene.clock.advance(60_000);
-    let again = scene
-        .once("TaskCreate", "ann", create.clone(), "k1")
+    store.clock.advance_millis(60_000);
+    let again = store
+        .call_with_idempotency_key("TaskCreate", "ann", create.clone(), "k1")
         .await
         .unwrap();
     assert!(again.replayed);
     assert_eq!(again.document, first.document);
     // A key is scoped to its agent and its request.
-    let others = scene
-        .once("TaskCreate", "bob", create.clone(), "k1")
+    let others = store
+        .call_with_idempotency_key("TaskCreate", "bob", create.clone(), "k1")
         .await
         .unwrap();
     assert_eq!(others.document["id"], "2");
-    let reused = scene
-        .once("TaskCreate", "ann", json!({ "subject": "y" }), "k1")
+    let reused = store
+        .call_with_idempotency_key("TaskCreate", "ann", json!({ "subject": "y" }), "k1")
         .await;
-    assert_eq!(refused(reused), Code::IdempotencyKeyReused);
+    assert_eq!(refusal_code(reused), RefusalCode::IdempotencyKeyReused);
     for bad in ["", "a b", "é", &"x".repeat(256)] {
         assert_eq!(
-            refused(scene.once("TaskCreate", "ann", create.clone(), bad).await),
-            Code::InvalidInput
+            refusal_code(
+                store
+                    .call_with_idempotency_key("TaskCreate", "ann", create.clone(), bad)
+                    .await
+            ),
+            RefusalCode::InvalidInput
         );
     }
     // A refused request was not executed and may be retried with the same key.
     let claim = json!({ "taskId": "3" });
     assert_eq!(
-        refused(scene.once("TaskClaim", "ann", claim.clone(), "k2").await),
-        Code::TaskNotFound
+        refusal_code(
+            store
+                .call_with_idempotency_key("TaskClaim", "ann", claim.clone(), "k2")
+                .await
+        ),
+        RefusalCode::TaskNotFound
     );
-    scene
-        .once("TaskCreate", "ann", create.clone(), "k3")
+    store
+        .call_with_idempotency_key("TaskCreate", "ann", create.clone(), "k3")
         .await
         .unwrap();
-    let claimed = scene
-        .once("TaskClaim", "ann", claim.clone(), "k2")
+    let claimed = store
+        .call_with_idempotency_key("TaskClaim", "ann", claim.clone(), "k2")
         .await
         .unwrap();
     assert_eq!(claimed.document["owner"], "ann");
     // After a day a key is free again.
-    scene.clock.advance(idempotency::KEPT_MS);
-    let later = scene
-        .once("TaskCreate", "ann", create.clone(), "k1")
+    store.clock.advance_millis(idempotency::RESPONSE_TTL_MS);
+    let later = store
+        .call_with_idempotency_key("TaskCreate", "ann", create.clone(), "k1")
         .await
         .unwrap();
     assert!(!later.replayed);
-    idempotency::forget_replies(&scene.polis).await.unwrap();
-    let kept = scene.once("TaskCreate", "ann", create, "k1").await.unwrap();
-    assert_eq!((kept.replayed, &kept.document), (true, &later.document));
+    idempotency::delete_expired_responses(&store.app)
+        .await
+        .unwrap();
+    let stored = store
+        .call_with_idempotency_key("TaskCreate", "ann", create, "k1")
+        .await
+        .unwrap();
+    assert_eq!((stored.replayed, &stored.document), (true, &later.document));
 }
 
 /// If the same request is sent many times concurrently, it is executed once and all get the same response.
-pub async fn twins_are_answered_alike(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
+pub async fn concurrent_requests_with_one_key_execute_once(factory: &dyn StoreFactory) {
+    let store = TestStore::with_team(factory).await;
     let mut twins = Vec::new();
     for _ in 0..16 {
-        let polis = scene.elsewhere(ground).await;
+        let app = store.open_second_handle(factory).await;
         twins.push(tokio::spawn(async move {
             let params = json!({ "subject": "one" }).as_object().cloned().unwrap();
             let tool = Tool::find("TaskCreate").unwrap();
-            idempotency::call_once(&polis, tool, Ask::new(&agent("ann"), params), "same").await
+            idempotency::call_idempotent(
+                &app.request(&parse_agent_id("ann")),
+                tool,
+                ToolRequest::new(params),
+                "same",
+            )
+            .await
         }));
     }
     let mut fresh = 0;

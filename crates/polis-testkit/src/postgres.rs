@@ -1,14 +1,14 @@
-//! Creates a separate schema for each test, on the PostgreSQL server that `POLIS_TEST_PG_URL` names.
+//! PostgreSQL fixtures: a separate schema for each test, on the server that `POLIS_TEST_PG_URL` names.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_postgres::NoTls;
 
 /// The environment variable that names the server.
-pub const URL: &str = "POLIS_TEST_PG_URL";
+pub const POSTGRES_URL_VARIABLE: &str = "POLIS_TEST_PG_URL";
 
 /// Number of schemas created by this process.
-static MADE: AtomicU32 = AtomicU32::new(0);
+static SCHEMA_COUNTER: AtomicU32 = AtomicU32::new(0);
 
 /// Creates an empty schema and returns a URL with a search path of only this schema.
 ///
@@ -17,26 +17,27 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Panics
 /// If the server is not available.
-pub async fn fresh_schema() -> String {
+pub async fn create_test_schema() -> String {
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is where tests are told which server to use"
+        reason = "tests configure the server through an environment variable"
     )]
-    let url = std::env::var(URL).unwrap_or_else(|_| panic!("{URL} names no PostgreSQL"));
-    fresh_schema_at(&url).await
+    let url = std::env::var(POSTGRES_URL_VARIABLE)
+        .unwrap_or_else(|_| panic!("{POSTGRES_URL_VARIABLE} is not set"));
+    create_test_schema_at(&url).await
 }
 
-/// Like [`fresh_schema`], on another server, such as one that a test may break.
+/// Like [`create_test_schema`], on another server, such as one that a test may break.
 ///
 /// # Panics
 /// If the server is not available.
-pub async fn fresh_schema_at(url: &str) -> String {
+pub async fn create_test_schema_at(url: &str) -> String {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
     let name = format!(
         "polis_test_{}_{}",
         std::process::id(),
-        MADE.fetch_add(1, Ordering::Relaxed)
+        SCHEMA_COUNTER.fetch_add(1, Ordering::Relaxed)
     );
     let sql = format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}");
     client.batch_execute(&sql).await.unwrap();
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_search_path_joins_what_the_url_says_already() {
+    fn search_path_is_added_to_url_with_and_without_query() {
         let query = "options=-c%20search_path%3Dx";
         assert_eq!(
             with_search_path("postgres://h/db", "x"),

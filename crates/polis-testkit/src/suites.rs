@@ -1,217 +1,218 @@
-//! Macros that generate one test per function of a suite, over any store.
+//! Macros that turn a test suite into tests of one store: one test per function of the suite.
 //!
-//! Each takes a function that returns a fresh [`Ground`](crate::Ground) (`async fn() -> impl Ground`), and
-//! optionally attributes for every test: `conformance_tests!(fresh, [#[ignore = "needs a server"]])`.
+//! Each takes a function that returns a fresh [`StoreFactory`](crate::StoreFactory)
+//! (`async fn() -> impl StoreFactory`), and optionally attributes for every test:
+//! `conformance_tests!(fresh, [#[ignore = "needs a server"]])`.
 
 /// Generates one test per guarantee of the ports.
 #[macro_export]
 macro_rules! conformance_tests {
     ($fresh:expr) => { $crate::conformance_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(conformance, $fresh, $attributes,
-            a_conflict_leaves_nothing_of_a_changeset
-            a_changeset_becomes_visible_at_once
-            a_conflict_names_the_record
-            of_changesets_on_one_revision_one_is_committed
-            what_is_committed_is_read_through_every_handle
-            additions_never_conflict
-            a_fence_moves_on_with_every_touch
-            created_numbers_are_distinct
-            numbers_are_never_reused
-            a_raised_number_is_not_given_out
-            the_largest_number_is_kept
-            a_creations_event_is_about_the_new_number
-            comments_are_numbered_within_their_task
-            comments_come_in_pages
-            the_receipt_names_tasks_that_were_unblocked
-            an_unblocked_task_is_reported_exactly_once
-            settling_a_blocker_keeps_the_revision
-            a_put_changes_open_blockers_relatively
-            a_conflict_settles_nothing
-            sequences_have_no_gaps_in_commit_order
-            a_readable_event_is_preceded_by_all_earlier_ones
-            events_are_read_by_place_and_subject
-            events_of_kinds_not_wanted_are_left_out
-            an_event_keeps_what_it_was_given
-            waiting_for_what_is_there_ends_at_once
-            waiting_ends_with_another_handles_commit
-            waiting_ends_when_the_time_is_up
-            a_stream_is_committed_in_order
-            a_conflict_undoes_the_whole_stream
-            an_error_of_the_source_undoes_the_whole_stream
-            a_stream_sees_its_own_changesets
-            an_empty_stream_changes_nothing
-            every_field_of_a_task_is_kept
-            fields_taken_away_are_gone
-            the_longest_text_is_kept
-            creation_keeps_every_field
-            every_field_of_an_agent_is_kept
-            every_field_of_a_workspace_is_kept
-            an_agent_and_its_workspace_come_together
-            every_field_of_a_comment_is_kept
-            a_list_is_what_the_conditions_admit
-            candidates_are_the_first_of_every_group
-            lists_follow_changes
-            a_search_finds_words_to_the_letter
-            the_persons_mail_is_what_the_conditions_admit
-            tasks_are_read_by_number
-            a_scan_shows_every_task
-            blocks_are_read_for_many_tasks
-            completed_types_and_counts_are_those_of_the_board
-            a_list_is_counted_over_all_of_its_pages
-            a_board_that_nobody_touched_is_not_there
-            versions_count_up_and_say_who_made_them
-            nothing_is_added_to_a_board_that_has_not_begun
-            of_changes_to_one_version_one_is_committed
-            a_board_at_another_version_leaves_nothing_of_a_changeset
-            additions_to_a_board_commute
-            an_addition_begins_on_a_new_line_if_asked
-            a_part_is_changed_where_it_stands
-            a_board_does_not_grow_beyond_its_limit
-            a_changeset_changes_a_board_several_times
-            a_stream_changes_boards
-            a_boards_event_is_about_the_board
-            boards_are_listed_by_name
-            a_store_begins_once
-            the_largest_board_is_kept
-            boards_survive_reopening
-            a_board_can_be_held
-            a_lease_binds_all_others_until_it_ends
-            a_lease_is_changed_by_who_knows_it
-            a_board_that_was_only_locked_has_version_0
-            of_rivals_for_a_lease_one_gets_it
-            history_is_newest_first_and_limited
-            a_version_that_was_not_made_is_not_there
-            versions_beyond_those_kept_go
-            the_newest_versions_are_always_there
-            a_record_keeps_what_it_was_given
-            the_largest_record_is_kept
-            records_are_listed_by_id
-            a_conflict_names_the_plain_record
-            a_deleted_record_is_gone
-            of_rivals_for_a_record_one_is_committed
-            records_whose_time_is_up_are_forgotten
-            records_of_one_changeset_are_written_in_order
-            a_body_is_made_of_the_whole_receipt
-            each_body_is_made_of_its_own_receipt
-            every_field_of_a_message_is_kept
-            the_longest_message_is_kept
-            messages_are_numbered_one_after_another
-            messages_are_numbered_in_commit_order
-            a_readable_message_is_preceded_by_all_earlier_ones
-            a_mailbox_has_its_owners_messages
-            a_message_is_seen_from_its_delivery_on
-            a_read_message_says_when
-            reading_conflicts_with_the_first_that_is_not_unread
-            of_readers_of_a_message_one_is_committed
-            records_of_an_owner_are_listed
-            commands_of_all_owners_are_listed
-            the_messages_of_a_run_are_read
-            mailboxes_that_wait_are_told_in_order
-            a_delayed_message_wakes_nobody_early
-            agents_are_read_by_name
-            agents_of_a_run_are_read
-            a_turn_keeps_what_it_was_given
-            turns_are_read_by_number
-            the_newest_turns_are_read
-            a_turn_is_added_once
-            a_step_is_committed_whole_or_not_at_all
-            a_turn_is_made_of_the_whole_receipt
-            of_processes_that_drive_a_member_one_wins_each_turn
-            records_messages_and_turns_are_those_of_the_model
+        $crate::suite_tests!(conformance, $fresh, $attributes,
+            conflict_rolls_back_whole_changeset
+            changeset_becomes_visible_atomically
+            conflict_names_mismatched_record
+            concurrent_changesets_on_one_revision_one_commits
+            commit_is_readable_through_every_handle
+            concurrent_additions_never_conflict
+            fence_increases_with_every_touch
+            concurrently_created_tasks_get_distinct_numbers
+            task_numbers_are_never_reused
+            raised_task_number_is_not_assigned_again
+            largest_task_number_is_stored
+            creation_event_has_assigned_task_number
+            comments_are_numbered_per_task
+            comments_are_paginated
+            receipt_names_unblocked_tasks
+            unblocked_task_is_reported_once_under_concurrency
+            settling_blocker_keeps_task_revision
+            put_changes_open_blockers_by_difference
+            conflict_settles_no_blockers
+            event_sequence_has_no_gaps
+            readable_event_implies_all_earlier_events
+            events_are_queried_by_sequence_and_subject
+            events_of_excluded_kinds_are_left_out
+            event_fields_are_stored_unchanged
+            wait_for_existing_event_returns_immediately
+            wait_returns_on_commit_of_other_handle
+            wait_without_event_returns_on_timeout
+            stream_is_committed_in_order
+            conflict_rolls_back_whole_stream
+            source_error_rolls_back_whole_stream
+            stream_changeset_sees_earlier_ones
+            empty_stream_changes_nothing
+            every_task_field_is_stored
+            removed_task_fields_are_deleted
+            longest_description_is_stored
+            created_task_has_every_field
+            every_agent_field_is_stored
+            every_workspace_field_is_stored
+            agent_and_workspace_commit_atomically
+            every_comment_field_is_stored
+            task_list_matches_every_filter
+            claim_candidates_are_first_of_every_group
+            task_lists_reflect_changes_immediately
+            search_matches_words_without_wildcards
+            person_mail_matches_every_filter
+            tasks_are_read_by_number_once_each
+            scan_returns_every_task_in_pages
+            blocked_tasks_are_read_for_several_tasks
+            completed_types_and_status_counts_match_tasks
+            task_list_count_covers_all_pages
+            untouched_board_does_not_exist
+            board_change_creates_version_with_author
+            append_to_board_without_text_conflicts
+            concurrent_changes_of_one_board_version_one_commits
+            board_version_mismatch_rolls_back_changeset
+            concurrent_board_appends_never_conflict
+            append_on_new_line_inserts_missing_line_break
+            splice_replaces_byte_range
+            change_beyond_board_size_limit_conflicts
+            changeset_may_change_board_several_times
+            stream_may_change_boards
+            board_event_has_board_as_subject
+            boards_are_listed_in_name_order
+            store_creation_time_is_set_once
+            largest_board_is_stored
+            boards_are_readable_after_reopening
+            board_can_be_locked_repeatedly
+            board_lease_blocks_other_agents_until_expiry
+            lease_change_requires_current_lease
+            board_with_lease_only_has_version_0
+            concurrent_lease_requests_one_succeeds
+            board_history_is_newest_first_and_limited
+            nonexistent_board_version_has_no_text
+            board_versions_beyond_limit_are_deleted
+            newest_board_versions_match_model
+            record_body_is_stored_unchanged
+            largest_record_is_stored
+            records_are_listed_in_id_order
+            record_revision_mismatch_conflicts
+            deleted_record_does_not_exist
+            concurrent_writes_of_one_record_one_commits
+            expired_records_are_deleted_by_forget
+            record_writes_of_changeset_apply_in_order
+            record_body_can_contain_complete_receipt
+            record_body_uses_receipt_of_own_changeset
+            every_message_field_is_stored
+            longest_message_is_stored
+            message_numbers_are_consecutive
+            message_numbers_are_in_commit_order
+            readable_message_implies_all_earlier_messages
+            mailbox_query_returns_messages_of_owner
+            message_is_hidden_until_delivery_time
+            read_message_has_time_of_reading
+            marking_read_conflicts_on_first_message_not_unread
+            concurrent_reads_of_one_message_one_commits
+            records_of_owner_are_listed_in_id_order
+            commands_of_all_owners_are_listed_in_order
+            mailbox_query_filters_by_run
+            unread_mailboxes_are_listed_in_order
+            mailbox_with_delayed_message_is_not_listed_early
+            agents_are_read_by_id
+            agents_are_read_by_run_and_role
+            turn_body_is_stored_unchanged
+            turns_are_read_in_number_order
+            last_turns_returns_newest_turns
+            append_of_existing_turn_conflicts
+            member_step_is_committed_atomically
+            turn_body_can_contain_complete_receipt
+            concurrent_processes_write_each_turn_once
+            random_changesets_match_model
         );
     };
 }
 
-/// Generates one test per test case of the task specification (document 004).
+/// Generates one test per test case of requirement 004 (docs/requirements.md).
 #[macro_export]
-macro_rules! case_tests {
-    ($fresh:expr) => { $crate::case_tests!($fresh, []); };
+macro_rules! task_case_tests {
+    ($fresh:expr) => { $crate::task_case_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(task_cases, $fresh, $attributes,
+        $crate::suite_tests!(task_cases, $fresh, $attributes,
             tc_01_create_with_required_role
-            tc_02_create_with_invalid_required_role
+            tc_02_create_with_invalid_required_role_is_refused
             tc_03_create_without_required_role
             tc_04_create_with_task_type
             tc_05_list_without_role_filter
             tc_06_list_with_role_filter
             tc_07_role_filter_matches_owner
             tc_08_update_with_matching_version
-            tc_09_update_with_other_version
+            tc_09_update_with_other_version_is_refused
             tc_10_update_without_expected_version
-            tc_11_owner_of_the_required_role
-            tc_12_owner_of_another_role
-            tc_13_team_lead_forces_an_assignment
-            tc_14_nobody_else_forces_an_assignment
-            tc_15_anybody_owns_a_task_without_role
+            tc_11_assign_to_agent_with_required_role
+            tc_12_assign_to_agent_with_other_role_is_refused
+            tc_13_force_assign_by_team_lead
+            tc_14_force_assign_by_other_agent_is_refused
+            tc_15_assign_task_without_required_role_to_any_agent
             tc_16_pending_to_in_progress
             tc_17_in_progress_to_completed
             tc_18_completed_to_in_progress_is_refused
             tc_19_in_progress_to_pending_is_refused
-            tc_20_two_agents_take_one_task
-            tc_21_an_update_on_stale_data_is_refused
+            tc_20_concurrent_assignment_at_one_version_one_succeeds
+            tc_21_update_with_stale_version_is_refused
         );
     };
 }
 
 /// Generates one test per guarantee about messages, artifacts, tokens and idempotent retries.
 #[macro_export]
-macro_rules! exchange_tests {
-    ($fresh:expr) => { $crate::exchange_tests!($fresh, []); };
+macro_rules! messaging_tests {
+    ($fresh:expr) => { $crate::messaging_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(messaging, $fresh, $attributes,
-            a_message_is_read_once_and_stays
-            a_message_to_several_is_one_for_each
-            a_message_to_nobody_is_refused
-            a_message_is_answered_by_those_who_have_it
-            a_delayed_message_comes_later
-            a_mailbox_is_shared_out
-            waiting_for_a_message_ends_with_it
-            the_log_keeps_letters_closed
-            an_artifact_is_named_by_its_content
-            a_token_counts_until_it_ends
-            a_request_that_comes_again_is_done_once
-            twins_are_answered_alike
+        $crate::suite_tests!(messaging, $fresh, $attributes,
+            message_is_delivered_once_and_can_be_reread
+            message_to_several_recipients_is_sent_once_to_each
+            message_to_unknown_recipient_is_refused
+            reply_is_allowed_to_sender_and_recipients_only
+            delayed_message_is_hidden_until_delivery_time
+            concurrent_mailbox_checks_get_each_message_once
+            waiting_check_returns_when_message_arrives
+            message_content_is_not_in_log
+            artifact_id_is_its_content_hash
+            token_is_valid_until_expiry_revocation_or_retirement
+            retry_with_idempotency_key_returns_stored_response
+            concurrent_requests_with_one_key_execute_once
         );
     };
 }
 
-/// Generates one test per guarantee about runs of the society, hiring and dismissal.
+/// Generates one test per guarantee about runs: hiring, dismissal, messages, budgets, pausing and approvals.
 #[macro_export]
 macro_rules! society_tests {
     ($fresh:expr) => { $crate::society_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(society, $fresh, $attributes,
-            a_run_begins_with_its_requirement
-            hiring_at_once_stays_within_the_limits
-            the_rate_of_hiring_is_limited
-            two_runs_have_roles_of_their_own
-            root_has_one_child_and_a_mailbox_in_every_run
-            who_is_outside_hires_for_a_run_of_its_own
-            a_dismissal_takes_the_whole_subtree
-            only_those_above_dismiss_and_look_in
-            a_hire_and_a_dismissal_of_the_same_subtree_are_one_after_the_other
-            messages_stay_within_a_run
-            an_artifact_belongs_to_its_run
-            drawing_at_once_stays_within_the_budget
-            what_the_dismissed_did_not_spend_goes_back
-            a_budget_counts_what_was_spent_before
-            holding_up_and_going_on
-            a_call_is_allowed_once_and_by_a_person
-            a_run_ends_for_everybody
-            what_goes_alongside_is_there_with_the_deed_or_neither_is
+        $crate::suite_tests!(society, $fresh, $attributes,
+            new_run_has_requirement_in_root_mailbox
+            concurrent_hires_stay_within_limits
+            hire_rate_is_limited_per_minute
+            roles_are_separate_per_run
+            root_has_one_child_and_one_mailbox_per_run
+            hire_from_outside_all_runs_creates_own_run
+            dismissal_removes_whole_subtree
+            dismissal_and_conversation_are_for_agents_above_only
+            hire_during_dismissal_leaves_no_orphan
+            message_to_other_run_is_refused
+            artifact_is_visible_in_its_run_only
+            concurrent_draws_spend_exactly_the_budget
+            unspent_draw_of_dismissed_member_is_refunded
+            budget_set_later_counts_earlier_spending
+            pause_and_resume_change_member_and_run_status
+            call_approval_is_decided_once_by_user
+            stopping_run_dismisses_all_members
+            commit_hook_writes_commit_with_operation_or_not_at_all
         );
     };
 }
 
 /// Generates one test per way of recording and checking histories of concurrent clients.
 #[macro_export]
-macro_rules! history_tests {
-    ($fresh:expr) => { $crate::history_tests!($fresh, []); };
+macro_rules! linearizability_tests {
+    ($fresh:expr) => { $crate::linearizability_tests!($fresh, []); };
     ($fresh:expr, $attributes:tt) => {
-        $crate::tests_of!(linear, $fresh, $attributes,
-            concurrent_clients_see_one_order
-            one_of_many_claimers_gets_the_task
+        $crate::suite_tests!(linearizability, $fresh, $attributes,
+            concurrent_histories_are_linearizable
+            concurrent_claims_one_succeeds
         );
     };
 }
@@ -219,23 +220,23 @@ macro_rules! history_tests {
 /// Generates one test per listed function of a module of this crate.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! tests_of {
+macro_rules! suite_tests {
     ($module:ident, $fresh:expr, $attributes:tt, $($name:ident)+) => {
-        $($crate::one_test!($module, $fresh, $attributes, $name);)+
+        $($crate::suite_test!($module, $fresh, $attributes, $name);)+
     };
 }
 
 /// Generates one test.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! one_test {
+macro_rules! suite_test {
     ($module:ident, $fresh:expr, [$(#[$attribute:meta])*], $name:ident) => {
         #[test]
         $(#[$attribute])*
         fn $name() {
-            $crate::run(async {
-                let ground = $fresh().await;
-                $crate::$module::$name(&ground).await;
+            $crate::run_test(async {
+                let factory = $fresh().await;
+                $crate::$module::$name(&factory).await;
             });
         }
     };

@@ -1,24 +1,34 @@
-//! Port guarantees: which boards exist, and that they are stored durably and completely.
+//! Conformance tests of the store ports, for boards: which boards exist, their versions and events, large
+//! boards, reopening, the lock of a board's file, and the creation time of the store.
 
 use std::time::Duration;
 
-use polis_core::board::{Action, BoardHead, VersionEntry};
-use polis_core::{NewEvent, Subject};
-use polis_ops::port::EventQuery;
+use polis_core::board::{BoardHead, VersionAction, VersionEntry};
+use polis_core::{EventSubject, NewEvent};
+use polis_ops::port::EventLogQuery;
 
-use super::board_sample::{
-    add, add_line, head, lease, leased, named, on, splice, text, whole, written,
+use super::board_fixtures::{
+    append_line_to_global, append_to_global, board_name, lease_until, overwrite_global, put_board,
+    put_lease, read_head, read_newest_text, splice_global, with_board,
 };
-use super::sample::{changes, commit, contents, moment, only, open};
-use crate::test_store::agent;
-use crate::{Dice, Ground};
+use super::store_fixtures::{
+    commit_changeset, empty_changeset, open_store, single_write, snapshot_store,
+    timestamp_after_start,
+};
+use crate::sample_event::comment_payload;
+use crate::store_factory::parse_agent_id;
+use crate::{SeededRng, StoreFactory};
 
 /// A board that was never written to or locked does not exist.
-pub async fn a_board_that_nobody_touched_is_not_there(ground: &dyn Ground) {
-    let store = open(ground).await;
-    commit(&store, only(written(whole(Some(0), "hello\n")))).await;
+pub async fn untouched_board_does_not_exist(factory: &dyn StoreFactory) {
+    let store = open_store(factory).await;
+    commit_changeset(
+        &store,
+        single_write(put_board(overwrite_global(Some(0), "hello\n"))),
+    )
+    .await;
     for name in ["top", "mid/global", "blackboard/global.md"] {
-        let name = named(name);
+        let name = board_name(name);
         assert_eq!(store.board(&name).await.unwrap(), None);
         assert_eq!(store.board_text(&name, 1).await.unwrap(), None);
         assert_eq!(store.board_versions(&name, 9).await.unwrap(), []);
@@ -27,41 +37,72 @@ pub async fn a_board_that_nobody_touched_is_not_there(ground: &dyn Ground) {
 }
 
 /// Every change creates a version with author, time, action and size; the receipt names the version.
-pub async fn versions_count_up_and_say_who_made_them(ground: &dyn Ground) {
-    let (store, other) = (open(ground).await, open(ground).await);
+pub async fn board_change_creates_version_with_author(factory: &dyn StoreFactory) {
+    let (store, other) = (open_store(factory).await, open_store(factory).await);
     let steps = [
-        ("程序员-2", whole(Some(0), "# 白板\n"), Action::Written, 9),
-        ("architect", add("x"), Action::Appended, 10),
-        ("user", splice(2, 2, 6, "B"), Action::Edited, 5),
-        ("architect", whole(None, ""), Action::Restored, 0),
-        ("helper", whole(Some(4), "outside"), Action::External, 7),
+        (
+            "程序员-2",
+            overwrite_global(Some(0), "# 白板\n"),
+            VersionAction::Written,
+            9,
+        ),
+        (
+            "architect",
+            append_to_global("x"),
+            VersionAction::Appended,
+            10,
+        ),
+        (
+            "user",
+            splice_global(2, 2, 6, "B"),
+            VersionAction::Edited,
+            5,
+        ),
+        (
+            "architect",
+            overwrite_global(None, ""),
+            VersionAction::Restored,
+            0,
+        ),
+        (
+            "helper",
+            overwrite_global(Some(4), "outside"),
+            VersionAction::External,
+            7,
+        ),
     ];
     let mut expected = Vec::new();
-    for ((who, mut write, action, bytes), version) in steps.into_iter().zip(1_u64..) {
+    for ((author, mut write, action, bytes), version) in steps.into_iter().zip(1_u64..) {
         write.action = action;
-        let mut all = only(written(write));
-        all.actor = agent(who);
-        all.at = moment(version as i64);
-        assert_eq!(commit(&store, all).await.board, Some(version));
+        let mut all = single_write(put_board(write));
+        all.actor = parse_agent_id(author);
+        all.at = timestamp_after_start(version as i64);
+        assert_eq!(commit_changeset(&store, all).await.board, Some(version));
         let entry = VersionEntry {
             version,
-            by: who.to_owned(),
-            at: moment(version as i64),
+            by: author.to_owned(),
+            at: timestamp_after_start(version as i64),
             bytes,
             action,
         };
-        let head = head(&other, "global").await;
+        let head = read_head(&other, "global").await;
         assert_eq!((head.version, head.bytes), (version, bytes));
-        assert_eq!((head.by.as_str(), &head.at), (who, &entry.at));
+        assert_eq!(
+            (head.modified_by.as_str(), &head.modified_at),
+            (author, &entry.at)
+        );
         expected.insert(0, entry);
     }
-    let found = other.board_versions(&named("global"), 99).await.unwrap();
+    let found = other
+        .board_versions(&board_name("global"), 99)
+        .await
+        .unwrap();
     assert_eq!(found, expected);
 }
 
 /// A board's events are found by its name.
-pub async fn a_boards_event_is_about_the_board(ground: &dyn Ground) {
-    let store = open(ground).await;
+pub async fn board_event_has_board_as_subject(factory: &dyn StoreFactory) {
+    let store = open_store(factory).await;
     let boards = [
         ("global", "board/global"),
         ("bottom/程序员.2", "board/bottom/程序员.2"),
@@ -71,25 +112,26 @@ pub async fn a_boards_event_is_about_the_board(ground: &dyn Ground) {
         ),
     ];
     for (name, _) in boards {
-        let told = NewEvent::of("test.board", Subject::Board(named(name)), &name);
-        let all = only(written(on(name, whole(Some(0), "x")))).event(told);
-        commit(&store, all).await;
+        let event = NewEvent::new(EventSubject::Board(board_name(name)), comment_payload(name));
+        let all = single_write(put_board(with_board(name, overwrite_global(Some(0), "x"))))
+            .with_event(event);
+        commit_changeset(&store, all).await;
     }
     for (name, subject) in boards {
-        let query = EventQuery {
+        let query = EventLogQuery {
             subject: Some(subject.to_owned()),
             limit: 9,
-            ..EventQuery::default()
+            ..EventLogQuery::default()
         };
         let found = store.events(&query).await.unwrap();
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].data.to::<String>().as_deref(), Some(name));
+        assert_eq!(found[0].payload(), Some(comment_payload(name)));
     }
 }
 
 /// `boards` returns every board that was written to or locked, by name in byte order.
-pub async fn boards_are_listed_by_name(ground: &dyn Ground) {
-    let (store, other) = (open(ground).await, open(ground).await);
+pub async fn boards_are_listed_in_name_order(factory: &dyn StoreFactory) {
+    let (store, other) = (open_store(factory).await, open_store(factory).await);
     let mut names = [
         "top",
         "global",
@@ -105,91 +147,119 @@ pub async fn boards_are_listed_by_name(ground: &dyn Ground) {
         "blackboard/shared-context.md",
     ];
     for name in names {
-        let held = lease("user", "t", 1_000);
+        let lease = lease_until("user", "t", 1_000);
         let write = match name.len() % 2 {
-            0 => written(on(name, whole(Some(0), name))),
-            _ => leased(name, None, Some(&held)),
+            0 => put_board(with_board(name, overwrite_global(Some(0), name))),
+            _ => put_lease(name, None, Some(&lease)),
         };
-        commit(&store, only(write)).await;
+        commit_changeset(&store, single_write(write)).await;
     }
     names.sort_unstable();
     let listed = other.boards().await.unwrap();
     let found: Vec<String> = listed.iter().map(|head| head.name.to_string()).collect();
     assert_eq!(found, names);
     for one in listed {
-        assert_eq!(head(&other, &one.name.to_string()).await, one);
+        assert_eq!(read_head(&other, &one.name.to_string()).await, one);
     }
 }
 
 /// The creation time of a store is set once and is the same for every handle.
-pub async fn a_store_begins_once(ground: &dyn Ground) {
-    let store = open(ground).await;
-    let began = store.began_at().await.unwrap();
-    assert!(began.millis().is_some_and(|at| at > 0), "{began:?}");
-    commit(&store, only(written(whole(Some(0), "x")))).await;
-    assert_eq!(open(ground).await.began_at().await.unwrap(), began);
-    assert_eq!(store.began_at().await.unwrap(), began);
+pub async fn store_creation_time_is_set_once(factory: &dyn StoreFactory) {
+    let store = open_store(factory).await;
+    let created_at = store.store_created_at().await.unwrap();
+    assert!(
+        created_at.millis().is_some_and(|at| at > 0),
+        "{created_at:?}"
+    );
+    commit_changeset(
+        &store,
+        single_write(put_board(overwrite_global(Some(0), "x"))),
+    )
+    .await;
+    assert_eq!(
+        open_store(factory).await.store_created_at().await.unwrap(),
+        created_at
+    );
+    assert_eq!(store.store_created_at().await.unwrap(), created_at);
 }
 
 /// A text of ten megabytes is stored unchanged, and can be appended to and spliced.
-pub async fn the_largest_board_is_kept(ground: &dyn Ground) {
-    let (store, other) = (open(ground).await, open(ground).await);
-    let mut dice = Dice::of(10);
+pub async fn largest_board_is_stored(factory: &dyn StoreFactory) {
+    let (store, other) = (open_store(factory).await, open_store(factory).await);
+    let mut rng = SeededRng::from_seed(10);
     let mut large = String::new();
     while large.len() < 10 << 20 {
-        large.push_str(&format!("{:x} 后端 🚀\n", dice.throw()));
+        large.push_str(&format!("{:x} 后端 🚀\n", rng.next_u64()));
     }
-    commit(&store, only(written(whole(Some(0), &large)))).await;
-    assert!(text(&other, "global").await == large, "it was changed");
+    commit_changeset(
+        &store,
+        single_write(put_board(overwrite_global(Some(0), &large))),
+    )
+    .await;
+    assert!(
+        read_newest_text(&other, "global").await == large,
+        "the text differs"
+    );
     let middle = large.len() / 2;
     let start = (middle..).find(|n| large.is_char_boundary(*n)).unwrap();
-    let all = only(written(splice(1, start, 0, "中"))).write(written(add("尾")));
-    commit(&store, all).await;
+    let all = single_write(put_board(splice_global(1, start, 0, "中")))
+        .with_write(put_board(append_to_global("尾")));
+    commit_changeset(&store, all).await;
     large.insert(start, '中');
     large.push('尾');
-    assert!(text(&other, "global").await == large, "it was changed");
+    assert!(
+        read_newest_text(&other, "global").await == large,
+        "the text differs"
+    );
 }
 
 /// Boards are readable through a handle that is opened after all others were closed.
-pub async fn boards_survive_reopening(ground: &dyn Ground) {
-    let store = open(ground).await;
-    let held = lease("程序员", "tök", 7);
-    let all = changes()
-        .write(written(whole(Some(0), "a")))
-        .write(written(add_line("b")))
-        .write(written(splice(2, 0, 1, "A")))
-        .write(leased("top", None, Some(&held)))
-        .write(written(on("blackboard/a.md", whole(None, ""))));
-    commit(&store, all).await;
-    let before = contents(&store).await;
+pub async fn boards_are_readable_after_reopening(factory: &dyn StoreFactory) {
+    let store = open_store(factory).await;
+    let lease = lease_until("程序员", "tök", 7);
+    let all = empty_changeset()
+        .with_write(put_board(overwrite_global(Some(0), "a")))
+        .with_write(put_board(append_line_to_global("b")))
+        .with_write(put_board(splice_global(2, 0, 1, "A")))
+        .with_write(put_lease("top", None, Some(&lease)))
+        .with_write(put_board(with_board(
+            "blackboard/a.md",
+            overwrite_global(None, ""),
+        )));
+    commit_changeset(&store, all).await;
+    let before = snapshot_store(&store).await;
     let expected = BoardHead {
         version: 3,
         bytes: 3,
         ends_line: false,
-        by: "user".to_owned(),
-        at: moment(0),
-        base: 1,
+        modified_by: "user".to_owned(),
+        modified_at: timestamp_after_start(0),
+        base_version: 1,
         splices: 1,
-        ..BoardHead::new(named("global"))
+        ..BoardHead::new(board_name("global"))
     };
     drop(store);
-    let store = open(ground).await;
-    assert_eq!(contents(&store).await, before);
-    assert_eq!(head(&store, "global").await, expected);
-    assert_eq!(text(&store, "global").await, "A\nb");
-    commit(&store, only(written(add_line("c")))).await;
-    assert_eq!(text(&store, "global").await, "A\nb\nc");
+    let store = open_store(factory).await;
+    assert_eq!(snapshot_store(&store).await, before);
+    assert_eq!(read_head(&store, "global").await, expected);
+    assert_eq!(read_newest_text(&store, "global").await, "A\nb");
+    commit_changeset(&store, single_write(put_board(append_line_to_global("c")))).await;
+    assert_eq!(read_newest_text(&store, "global").await, "A\nb\nc");
 }
 
-/// A board that is not held can be held, repeatedly.
-pub async fn a_board_can_be_held(ground: &dyn Ground) {
-    let (store, other) = (open(ground).await, open(ground).await);
-    commit(&store, only(written(whole(Some(0), "x")))).await;
+/// The file of a board can be locked repeatedly, through every handle, and also if the board does not exist.
+pub async fn board_can_be_locked_repeatedly(factory: &dyn StoreFactory) {
+    let (store, other) = (open_store(factory).await, open_store(factory).await);
+    commit_changeset(
+        &store,
+        single_write(put_board(overwrite_global(Some(0), "x"))),
+    )
+    .await;
     // Including a board that was never written to: that is how it is created.
-    for name in [named("global"), named("top")] {
+    for name in [board_name("global"), board_name("top")] {
         for handle in [&store, &other, &store] {
-            let held = handle.hold_board(&name, Duration::from_secs(10)).await;
-            assert!(held.unwrap().is_some());
+            let guard = handle.lock_board_file(&name, Duration::from_secs(10)).await;
+            assert!(guard.unwrap().is_some());
         }
     }
 }

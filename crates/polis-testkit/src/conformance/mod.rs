@@ -1,46 +1,47 @@
-//! The store conformance suite: one function per guarantee of the ports.
+//! Store conformance suite: one test function per guarantee of the store ports, run over every store (SQLite,
+//! PostgreSQL and in memory).
 //!
-//! Each takes an empty store through a [`Ground`](crate::Ground) and panics if the guarantee is violated.
-//! [`conformance_tests!`](crate::conformance_tests) generates one test per function; a test of this crate
-//! checks that the macro lists all of them.
+//! Each function takes an empty store through a [`StoreFactory`](crate::StoreFactory) and panics if the guarantee is
+//! violated. [`conformance_tests!`](crate::conformance_tests) generates one test per function; a test of this
+//! crate checks that the macro lists all of them.
 
-mod against_model;
 mod agents;
 mod blockers;
 mod board_changes;
+mod board_fixtures;
 mod board_history;
 mod board_leases;
-mod board_sample;
 mod boards;
+mod commit_stream;
 mod commits;
-mod lists;
-mod log;
+mod event_log;
+mod field_round_trip;
+mod generic_records;
 mod messages;
-mod numbers;
+mod model_comparison;
 mod person_mail;
-mod plain_records;
-mod plain_sample;
-mod records;
-mod sample;
-mod streams;
+mod record_fixtures;
+mod store_fixtures;
+mod task_lists;
+mod task_numbers;
 mod turns;
-mod waiting;
+mod unread_mailboxes;
 
-pub use against_model::*;
 pub use agents::*;
 pub use blockers::*;
 pub use board_changes::*;
 pub use board_history::*;
 pub use board_leases::*;
 pub use boards::*;
+pub use commit_stream::*;
 pub use commits::*;
-pub use lists::*;
-pub use log::*;
+pub use event_log::*;
+pub use field_round_trip::*;
+pub use generic_records::*;
 pub use messages::*;
-pub use numbers::*;
+pub use model_comparison::*;
 pub use person_mail::*;
-pub use plain_records::*;
-pub use records::*;
-pub use streams::*;
+pub use task_lists::*;
+pub use task_numbers::*;
 pub use turns::*;
-pub use waiting::*;
+pub use unread_mailboxes::*;

@@ -1,43 +1,47 @@
-//! In-memory model store: the simplest possible implementation of the ports, against which the real stores
-//! are compared.
+//! In-memory store used as the reference in tests ([`MemoryStore`]): the simplest possible implementation of
+//! the store ports.
 //!
-//! A commit copies the whole state, changes the copy, and keeps it if nothing conflicts. Generic records are
-//! in `plain`, mailboxes in `mail`, conversations in `turns`.
+//! Tests compare the SQLite store and the PostgreSQL store with it, or use it in place of a database. A
+//! commit copies the whole state, changes the copy, and keeps it if nothing conflicts. Generic records are in
+//! `generic_records`, mailboxes in `messages`, conversations in `turns`, boards in `memory_boards`, task
+//! list queries in `task_queries`.
 
-mod mail;
-mod plain;
+mod generic_records;
+mod messages;
 mod turns;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use polis_core::board::{BoardHead, BoardName, VersionEntry};
-use polis_core::changeset::{Fence, Write};
+use polis_core::changeset::{Fence, StoreWrite};
 use polis_core::record::RecordBody;
 use polis_core::society::RunId;
 use polis_core::task::{Comment, TaskSummary};
-use polis_core::workspace::record::{AssignedWorkspace, Workspace};
+use polis_core::workspace::workspace_record::{AssignedWorkspace, Workspace};
 use polis_core::{
-    Agent, AgentId, Changeset, Event, Expect, Raw, RecordKey, Registered, TaskId, TaskRecord,
-    TaskStatus, TaskType, Timestamp,
+    Agent, AgentId, Changeset, Event, RawJson, RecordKey, RegisteredAgent, TaskId, TaskRecord,
+    TaskStatus, TaskType, Timestamp, WritePrecondition,
 };
 use polis_ops::port::{
-    Agents, BoardState, BoardText, Boards, CandidateQuery, ChangesetSource, CommentQuery,
-    EventQuery, Events, Held, Ledger, Outcome, StatusCounts, TaskQuery, Tasks, Workspaces,
+    AgentReader, BoardFileGuard, BoardReader, BoardState, BoardText, CandidateQuery,
+    ChangesetSource, CommentQuery, CommitOutcome, EventLogQuery, EventLogReader, Ledger,
+    StatusCounts, TaskQuery, TaskReader, WorkspaceReader,
 };
 use polis_ops::{PortError, PortFuture, Receipt};
 use tokio::sync::watch;
 
-use crate::boards;
-use crate::clock::BEGINNING;
-use crate::listing;
+use crate::clock::START_MILLIS;
+use crate::memory_boards;
+use crate::task_queries;
 
 /// A store without persistence.
 #[derive(Debug)]
 pub struct MemoryStore {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
     sequence: watch::Sender<u64>,
+    agent_lookups: Mutex<Vec<AgentId>>,
 }
 
 impl Default for MemoryStore {
@@ -45,42 +49,50 @@ impl Default for MemoryStore {
         Self {
             state: Mutex::default(),
             sequence: watch::Sender::new(0),
+            agent_lookups: Mutex::default(),
         }
     }
 }
 
+impl MemoryStore {
+    /// Returns the registry entries that were looked up since the last call.
+    pub fn take_agent_lookups(&self) -> Vec<AgentId> {
+        std::mem::take(&mut *self.agent_lookups.lock())
+    }
+}
+
 #[derive(Debug, Clone, Default)]
-struct State {
-    tasks: BTreeMap<TaskId, Kept>,
+struct MemoryState {
+    tasks: BTreeMap<TaskId, StoredTask>,
     comments: HashMap<TaskId, Vec<Comment>>,
     agents: BTreeMap<AgentId, (Agent, u64)>,
     workspaces: BTreeMap<AgentId, AssignedWorkspace>,
-    boards: boards::Boards,
-    plain: plain::Plain,
-    mail: mail::Mail,
-    turns: turns::Conversations,
+    boards: memory_boards::MemoryBoards,
+    generic_records: generic_records::GenericRecords,
+    mailboxes: messages::MemoryMailboxes,
+    turns: turns::MemoryConversations,
     events: Vec<Event>,
-    raised_to: u64,
+    raised_task_number: u64,
     fences: HashMap<Fence, u64>,
 }
 
-/// Whether an expectation does not hold for the revision found.
-fn differs(expect: Expect, found: Option<u64>) -> bool {
+/// Returns whether an expectation does not hold for the revision found.
+fn violates_expectation(expect: WritePrecondition, found: Option<u64>) -> bool {
     match expect {
-        Expect::Absent => found.is_some(),
-        Expect::Revision(revision) => found != Some(revision),
+        WritePrecondition::Absent => found.is_some(),
+        WritePrecondition::Revision(revision) => found != Some(revision),
     }
 }
 
 /// A task with its open blockers, which may be negative while a changeset is partially applied.
 #[derive(Debug, Clone)]
-struct Kept {
+struct StoredTask {
     record: TaskRecord,
     open_blockers: i64,
 }
 
-impl Kept {
-    fn record(&self) -> TaskRecord {
+impl StoredTask {
+    fn to_record(&self) -> TaskRecord {
         TaskRecord {
             open_blockers: u32::try_from(self.open_blockers).unwrap_or(0),
             ..self.record.clone()
@@ -88,214 +100,229 @@ impl Kept {
     }
 }
 
-impl State {
+impl MemoryState {
     fn last_sequence(&self) -> u64 {
         self.events.len() as u64
     }
 
     fn last_task_number(&self) -> u64 {
-        let here = self.tasks.keys().next_back().map_or(0, |id| id.number());
-        here.max(self.raised_to)
+        let highest = self.tasks.keys().next_back().map_or(0, |id| id.number());
+        highest.max(self.raised_task_number)
     }
 
-    fn records(&self) -> Vec<TaskRecord> {
-        self.tasks.values().map(Kept::record).collect()
+    fn task_records(&self) -> Vec<TaskRecord> {
+        self.tasks.values().map(StoredTask::to_record).collect()
     }
 
-    fn conflict(&self, write: &Write) -> Option<RecordKey> {
+    fn find_conflict(&self, write: &StoreWrite) -> Option<RecordKey> {
         match write {
-            Write::PutTask { expect, record, .. } => {
+            StoreWrite::PutTask { expect, record, .. } => {
                 let id = record.task.id;
-                let found = self.tasks.get(&id).map(|kept| kept.record.revision);
-                differs(*expect, found).then_some(RecordKey::Task(id))
+                let found = self.tasks.get(&id).map(|stored| stored.record.revision);
+                violates_expectation(*expect, found).then_some(RecordKey::Task(id))
             }
-            Write::PutAgent { expect, agent } => {
+            StoreWrite::PutAgent { expect, agent } => {
                 let found = self.agents.get(&agent.id).map(|(_, revision)| *revision);
-                differs(*expect, found).then(|| RecordKey::Agent(agent.id.clone()))
+                violates_expectation(*expect, found).then(|| RecordKey::Agent(agent.id.clone()))
             }
-            Write::PutWorkspace { expect, workspace } => {
+            StoreWrite::PutWorkspace { expect, workspace } => {
                 let id = &workspace.workspace_id;
                 let found = self.workspaces.get(id).map(|found| found.revision);
-                differs(*expect, found).then(|| RecordKey::Workspace(id.clone()))
+                violates_expectation(*expect, found).then(|| RecordKey::Workspace(id.clone()))
             }
-            Write::TouchFence { fence, expected } => {
+            StoreWrite::TouchFence { fence, expected } => {
                 let found = self.fences.get(fence).copied().unwrap_or(0);
                 (found != *expected).then_some(RecordKey::Fence(*fence))
             }
-            Write::PutRecord { expect, name, .. } | Write::DeleteRecord { expect, name } => {
-                self.plain.conflict(*expect, name)
+            StoreWrite::PutRecord { expect, name, .. }
+            | StoreWrite::DeleteRecord { expect, name } => {
+                self.generic_records.find_conflict(*expect, name)
             }
-            Write::ReadMessages { recipient, ids } => self.mail.conflict(recipient, ids),
-            Write::AppendTurn { member, turn, .. } => self.turns.conflict(member, *turn),
-            Write::ForgetRecords { .. }
-            | Write::SendMessage(_)
-            | Write::CreateTask(_)
-            | Write::SettleBlocker { .. }
-            | Write::RaiseTaskNumber(_)
-            | Write::ReserveTaskNumber
-            | Write::AddComment { .. }
-            | Write::ChangeBoard(_)
-            | Write::LeaseBoard(_) => None,
+            StoreWrite::ReadMessages { recipient, ids } => {
+                self.mailboxes.find_conflict(recipient, ids)
+            }
+            StoreWrite::AppendTurn { member, turn, .. } => self.turns.find_conflict(member, *turn),
+            StoreWrite::DeleteExpiredRecords { .. }
+            | StoreWrite::SendMessage(_)
+            | StoreWrite::CreateTask(_)
+            | StoreWrite::CloseBlocker { .. }
+            | StoreWrite::RaiseTaskNumber(_)
+            | StoreWrite::ReserveTaskNumber
+            | StoreWrite::AddComment { .. }
+            | StoreWrite::ChangeBoard(_)
+            | StoreWrite::LeaseBoard(_) => None,
         }
     }
 
     /// Applies a changeset to this copy of the state, or returns the record it conflicts on.
-    fn apply(&mut self, changes: Changeset) -> Result<Receipt, Stopped> {
+    fn apply_changeset(&mut self, changes: Changeset) -> Result<Receipt, ApplyError> {
         let mut receipt = Receipt::default();
-        if let Some(key) = turns::added_twice(&changes.writes) {
-            return Err(Stopped::Conflict(key));
+        if let Some(key) = turns::find_duplicate_turn(&changes.writes) {
+            return Err(ApplyError::Conflict(key));
         }
         for write in &changes.writes {
-            if let Some(key) = self.conflict(write) {
-                return Err(Stopped::Conflict(key));
+            if let Some(key) = self.find_conflict(write) {
+                return Err(ApplyError::Conflict(key));
             }
-            self.write_board(write, &changes, &mut receipt)
-                .map_err(Stopped::Conflict)?;
+            self.apply_board_write(write, &changes, &mut receipt)
+                .map_err(ApplyError::Conflict)?;
         }
-        let of_receipt = |write: &Write| match write {
-            Write::PutRecord { body, .. } | Write::AppendTurn { body, .. } => {
-                matches!(body, RecordBody::OfReceipt(_))
+        let of_receipt = |write: &StoreWrite| match write {
+            StoreWrite::PutRecord { body, .. } | StoreWrite::AppendTurn { body, .. } => {
+                matches!(body, RecordBody::FromReceipt(_))
             }
             _ => false,
         };
         let (last, writes): (Vec<_>, Vec<_>) = changes.writes.into_iter().partition(of_receipt);
         for write in writes {
-            self.write(write, &changes.at, &mut receipt)?;
+            self.apply_write(write, &changes.at, &mut receipt)?;
         }
         for event in changes.events {
-            let data =
-                Raw::parse(&event.data).map_err(|e| PortError::internal("Reading an event", e))?;
+            let data = RawJson::parse(&event.payload.to_json())
+                .map_err(|e| PortError::internal("Reading an event", e))?;
             self.events.push(Event {
                 seq: self.last_sequence() + 1,
                 at: changes.at.clone(),
                 actor: changes.actor.to_string(),
-                kind: event.kind.to_owned(),
-                subject: event.subject.text(receipt.created),
+                kind: event.kind().as_str().to_owned(),
+                subject: event.subject.to_log_text(receipt.created),
                 data,
             });
         }
         receipt.sequence = self.last_sequence();
         for write in last {
-            self.write(write, &changes.at, &mut receipt)?;
+            self.apply_write(write, &changes.at, &mut receipt)?;
         }
         Ok(receipt)
     }
 
-    /// Boards are changed while conflicts are checked, because each change sees those before it.
-    fn write_board(
+    /// Applies a write if it is one of a board. Boards are changed while conflicts are checked, because each
+    /// change sees those before it.
+    fn apply_board_write(
         &mut self,
-        write: &Write,
+        write: &StoreWrite,
         changes: &Changeset,
         receipt: &mut Receipt,
     ) -> Result<(), RecordKey> {
         match write {
-            Write::ChangeBoard(write) => {
-                let version = self.boards.change(write, &changes.actor, &changes.at)?;
+            StoreWrite::ChangeBoard(write) => {
+                let version = self
+                    .boards
+                    .apply_write(write, &changes.actor, &changes.at)?;
                 receipt.board = Some(version);
             }
-            Write::LeaseBoard(write) => self.boards.lease(write)?,
+            StoreWrite::LeaseBoard(write) => self.boards.apply_lease(write)?,
             _ => {}
         }
         Ok(())
     }
 
-    fn write(
+    fn apply_write(
         &mut self,
-        write: Write,
+        write: StoreWrite,
         at: &Timestamp,
         receipt: &mut Receipt,
     ) -> Result<(), PortError> {
         match write {
-            Write::CreateTask(mut record) => {
-                let id = TaskId::new(self.last_task_number() + 1)
-                    .ok_or_else(|| PortError::internal("Numbering a task", "no number is left"))?;
+            StoreWrite::CreateTask(mut record) => {
+                let id = TaskId::new(self.last_task_number() + 1).ok_or_else(|| {
+                    PortError::internal("Numbering a task", "the task numbers are exhausted")
+                })?;
                 record.task.id = id;
                 receipt.created = Some(id);
-                self.keep(*record, 0);
+                self.put_task(*record, 0);
             }
-            Write::PutTask {
+            StoreWrite::PutTask {
                 record,
                 blocker_change,
                 ..
             } => {
                 let before = self.tasks.get(&record.task.id);
-                let open = before.map_or(0, |kept| kept.open_blockers);
-                self.keep(*record, open + blocker_change);
+                let open = before.map_or(0, |stored| stored.open_blockers);
+                self.put_task(*record, open + blocker_change);
             }
-            Write::SettleBlocker { dependents } => {
+            StoreWrite::CloseBlocker { dependents } => {
                 for id in dependents {
-                    if let Some(kept) = self.tasks.get_mut(&id) {
-                        kept.open_blockers -= 1;
-                        let pending = kept.record.task.status == TaskStatus::Pending;
-                        if kept.open_blockers == 0 && pending {
+                    if let Some(stored) = self.tasks.get_mut(&id) {
+                        stored.open_blockers -= 1;
+                        let pending = stored.record.task.status == TaskStatus::Pending;
+                        if stored.open_blockers == 0 && pending {
                             receipt.unblocked.push(id);
                         }
                     }
                 }
             }
-            Write::ReserveTaskNumber => {
+            StoreWrite::ReserveTaskNumber => {
                 let next = self.last_task_number() + 1;
                 receipt.created = TaskId::new(next);
-                self.raised_to = next;
+                self.raised_task_number = next;
             }
-            Write::RaiseTaskNumber(to) => self.raised_to = self.raised_to.max(to),
-            Write::AddComment { task, comment } => {
+            StoreWrite::RaiseTaskNumber(to) => {
+                self.raised_task_number = self.raised_task_number.max(to);
+            }
+            StoreWrite::AddComment { task, comment } => {
                 let comments = self.comments.entry(task).or_default();
                 let number = comments.len() as u64 + 1;
-                comments.push(comment.numbered(number));
+                comments.push(comment.with_id(number));
                 receipt.comment = Some(number);
             }
-            Write::PutAgent { agent, .. } => {
+            StoreWrite::PutAgent { agent, .. } => {
                 let revision = self.agents.get(&agent.id).map_or(0, |(_, r)| *r) + 1;
                 self.agents.insert(agent.id.clone(), (agent, revision));
             }
-            Write::PutWorkspace { workspace, .. } => {
+            StoreWrite::PutWorkspace { workspace, .. } => {
                 let id = workspace.workspace_id.clone();
                 let revision = self.workspaces.get(&id).map_or(0, |found| found.revision) + 1;
-                let kept = AssignedWorkspace {
+                let stored = AssignedWorkspace {
                     workspace,
                     revision,
                 };
-                self.workspaces.insert(id, kept);
+                self.workspaces.insert(id, stored);
             }
-            Write::TouchFence { fence, expected } => {
+            StoreWrite::TouchFence { fence, expected } => {
                 self.fences.insert(fence, expected + 1);
             }
-            Write::PutRecord {
+            StoreWrite::PutRecord {
                 name,
                 expires_at,
                 body,
                 ..
-            } => self.plain.put(name, expires_at, &body, receipt),
-            Write::DeleteRecord { name, .. } => self.plain.delete(&name),
-            Write::ForgetRecords { kind, before } => self.plain.forget(kind, before),
-            Write::SendMessage(message) => receipt.messages.push(self.mail.send(*message)),
-            Write::ReadMessages { ids, .. } => self.mail.mark_read(&ids, at),
-            Write::AppendTurn { member, turn, body } => {
-                self.turns.append(member, turn, &body, receipt);
+            } => self
+                .generic_records
+                .put_record(name, expires_at, &body, receipt),
+            StoreWrite::DeleteRecord { name, .. } => self.generic_records.delete_record(&name),
+            StoreWrite::DeleteExpiredRecords { kind, before } => {
+                self.generic_records.delete_expired(kind, before);
             }
-            // Already written by `write_board`.
-            Write::ChangeBoard(_) | Write::LeaseBoard(_) => {}
+            StoreWrite::SendMessage(message) => {
+                receipt.messages.push(self.mailboxes.send(*message));
+            }
+            StoreWrite::ReadMessages { ids, .. } => self.mailboxes.mark_read(&ids, at),
+            StoreWrite::AppendTurn { member, turn, body } => {
+                self.turns.append_turn(member, turn, &body, receipt);
+            }
+            // Already written by `apply_board_write`.
+            StoreWrite::ChangeBoard(_) | StoreWrite::LeaseBoard(_) => {}
         }
         Ok(())
     }
 
-    fn keep(&mut self, record: TaskRecord, open_blockers: i64) {
-        let kept = Kept {
+    fn put_task(&mut self, record: TaskRecord, open_blockers: i64) {
+        let stored = StoredTask {
             record,
             open_blockers,
         };
-        self.tasks.insert(kept.record.task.id, kept);
+        self.tasks.insert(stored.record.task.id, stored);
     }
 }
 
 /// Why a changeset was not applied.
-enum Stopped {
+enum ApplyError {
     Conflict(RecordKey),
     Failed(PortError),
 }
 
-impl From<PortError> for Stopped {
+impl From<PortError> for ApplyError {
     fn from(error: PortError) -> Self {
         Self::Failed(error)
     }
@@ -303,44 +330,50 @@ impl From<PortError> for Stopped {
 
 impl MemoryStore {
     /// Runs `work` on a copy of the state, and keeps the copy if it succeeds.
-    fn change(
+    fn update_state(
         &self,
-        work: impl FnOnce(&mut State) -> Result<Receipt, Stopped>,
-    ) -> Result<Outcome, PortError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        work: impl FnOnce(&mut MemoryState) -> Result<Receipt, ApplyError>,
+    ) -> Result<CommitOutcome, PortError> {
+        let mut state = self.state.lock();
         let mut copy = state.clone();
         match work(&mut copy) {
             Ok(receipt) => {
                 *state = copy;
                 self.sequence.send_replace(state.last_sequence());
-                Ok(Outcome::Committed(receipt))
+                Ok(CommitOutcome::Committed(receipt))
             }
-            Err(Stopped::Conflict(key)) => Ok(Outcome::Conflict(key)),
-            Err(Stopped::Failed(error)) => Err(error),
+            Err(ApplyError::Conflict(key)) => Ok(CommitOutcome::Conflict(key)),
+            Err(ApplyError::Failed(error)) => Err(error),
         }
     }
 
-    fn read<'a, T: Send + 'a>(&self, work: impl FnOnce(&State) -> T) -> PortFuture<'a, T> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    fn read_state<'a, T: Send + 'a>(
+        &self,
+        work: impl FnOnce(&MemoryState) -> T,
+    ) -> PortFuture<'a, T> {
+        let state = self.state.lock();
         Box::pin(std::future::ready(Ok(work(&state))))
     }
 }
 
 impl Ledger for MemoryStore {
-    fn fence(&self, fence: Fence) -> PortFuture<'_, u64> {
-        self.read(|state| state.fences.get(&fence).copied().unwrap_or(0))
+    fn fence_revision(&self, fence: Fence) -> PortFuture<'_, u64> {
+        self.read_state(|state| state.fences.get(&fence).copied().unwrap_or(0))
     }
 
-    fn commit(&self, changes: Changeset) -> PortFuture<'_, Outcome> {
-        let outcome = self.change(|state| state.apply(changes));
+    fn commit(&self, changes: Changeset) -> PortFuture<'_, CommitOutcome> {
+        let outcome = self.update_state(|state| state.apply_changeset(changes));
         Box::pin(std::future::ready(outcome))
     }
 
-    fn commit_stream<'a>(&'a self, source: &'a mut dyn ChangesetSource) -> PortFuture<'a, Outcome> {
-        let outcome = self.change(|state| {
+    fn commit_stream<'a>(
+        &'a self,
+        source: &'a mut dyn ChangesetSource,
+    ) -> PortFuture<'a, CommitOutcome> {
+        let outcome = self.update_state(|state| {
             let mut all = Receipt::default();
             while let Some(changes) = source.next()? {
-                let one = state.apply(changes)?;
+                let one = state.apply_changeset(changes)?;
                 all.unblocked.extend(one.unblocked);
             }
             all.sequence = state.last_sequence();
@@ -350,18 +383,18 @@ impl Ledger for MemoryStore {
     }
 }
 
-impl Tasks for MemoryStore {
+impl TaskReader for MemoryStore {
     fn tasks<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<TaskRecord>> {
-        self.read(|state| {
-            let mut all = state.records();
+        self.read_state(|state| {
+            let mut all = state.task_records();
             all.retain(|record| ids.contains(&record.task.id));
             all
         })
     }
 
     fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>> {
-        self.read(|state| {
-            let all = state.records().into_iter();
+        self.read_state(|state| {
+            let all = state.task_records().into_iter();
             all.filter(|record| after.is_none_or(|after| record.task.id > after))
                 .take(limit as usize)
                 .collect()
@@ -369,25 +402,31 @@ impl Tasks for MemoryStore {
     }
 
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>> {
-        self.read(|state| listing::list(&state.records(), query))
+        self.read_state(|state| task_queries::list_tasks(&state.task_records(), query))
     }
 
-    fn candidates<'a>(&'a self, query: &'a CandidateQuery) -> PortFuture<'a, Vec<TaskRecord>> {
-        self.read(|state| listing::candidates(&state.records(), query))
+    fn claim_candidates<'a>(
+        &'a self,
+        query: &'a CandidateQuery,
+    ) -> PortFuture<'a, Vec<TaskRecord>> {
+        self.read_state(|state| task_queries::claim_candidates(&state.task_records(), query))
     }
 
-    fn blocks_of<'a>(&'a self, ids: &'a [TaskId]) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>> {
-        self.read(|state| {
+    fn tasks_waiting_for<'a>(
+        &'a self,
+        ids: &'a [TaskId],
+    ) -> PortFuture<'a, Vec<(TaskId, Vec<TaskId>)>> {
+        self.read_state(|state| {
             let found = ids.iter().filter_map(|id| state.tasks.get(id));
             found
-                .filter(|kept| kept.record.task.status != TaskStatus::Deleted)
-                .map(|kept| (kept.record.task.id, kept.record.task.blocks.clone()))
+                .filter(|stored| stored.record.task.status != TaskStatus::Deleted)
+                .map(|stored| (stored.record.task.id, stored.record.task.blocks.clone()))
                 .collect()
         })
     }
 
     fn comments<'a>(&'a self, query: &'a CommentQuery) -> PortFuture<'a, Vec<Comment>> {
-        self.read(|state| {
+        self.read_state(|state| {
             let mut found = state.comments.get(&query.task).cloned().unwrap_or_default();
             found.retain(|one| {
                 one.id > query.after && query.before.is_none_or(|before| one.id < before)
@@ -406,8 +445,12 @@ impl Tasks for MemoryStore {
         owner: &'a str,
         limit: u32,
     ) -> PortFuture<'a, Vec<Option<TaskType>>> {
-        self.read(|state| {
-            let newest = state.records().into_iter().rev().map(|record| record.task);
+        self.read_state(|state| {
+            let newest = state
+                .task_records()
+                .into_iter()
+                .rev()
+                .map(|record| record.task);
             newest
                 .filter(|task| task.status == TaskStatus::Completed)
                 .filter(|task| !owner.is_empty() && task.owner == owner)
@@ -418,26 +461,26 @@ impl Tasks for MemoryStore {
     }
 
     fn last_task_number(&self) -> PortFuture<'_, u64> {
-        self.read(State::last_task_number)
+        self.read_state(MemoryState::last_task_number)
     }
 
-    fn count_list<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64> {
-        self.read(|state| {
+    fn count_matching_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, u64> {
+        self.read_state(|state| {
             let whole = TaskQuery {
                 after: None,
                 limit: u32::MAX,
                 ..query.clone()
             };
-            listing::list(&state.records(), &whole).len() as u64
+            task_queries::list_tasks(&state.task_records(), &whole).len() as u64
         })
     }
 
-    fn loads(&self) -> PortFuture<'_, Vec<(String, u64)>> {
-        self.read(|state| {
+    fn unfinished_tasks_by_owner(&self) -> PortFuture<'_, Vec<(String, u64)>> {
+        self.read_state(|state| {
             let mut loads = BTreeMap::<String, u64>::new();
-            for record in state.records() {
+            for record in state.task_records() {
                 let task = record.task;
-                if !task.owner.is_empty() && !task.status.is_settled() {
+                if !task.owner.is_empty() && !task.status.is_finished() {
                     *loads.entry(task.owner).or_default() += 1;
                 }
             }
@@ -446,26 +489,26 @@ impl Tasks for MemoryStore {
     }
 
     fn held_tasks(&self, limit: u32) -> PortFuture<'_, Vec<TaskSummary>> {
-        self.read(|state| {
+        self.read_state(|state| {
             let mut newest = BTreeMap::new();
-            for record in state.records() {
+            for record in state.task_records() {
                 let task = &record.task;
                 if !task.owner.is_empty() && task.status == TaskStatus::InProgress {
                     newest.insert(task.owner.clone(), record);
                 }
             }
-            let mut held: Vec<_> = newest.values().map(TaskSummary::of).collect();
-            held.sort_by_key(|task| std::cmp::Reverse(task.id));
-            held.truncate(limit as usize);
-            held
+            let mut tasks: Vec<_> = newest.values().map(TaskSummary::from_record).collect();
+            tasks.sort_by_key(|task| std::cmp::Reverse(task.id));
+            tasks.truncate(limit as usize);
+            tasks
         })
     }
 
-    fn count_tasks(&self) -> PortFuture<'_, StatusCounts> {
-        self.read(|state| {
+    fn count_tasks_by_status(&self) -> PortFuture<'_, StatusCounts> {
+        self.read_state(|state| {
             let mut counts = StatusCounts::default();
-            for kept in state.tasks.values() {
-                *match kept.record.task.status {
+            for stored in state.tasks.values() {
+                *match stored.record.task.status {
                     TaskStatus::Pending => &mut counts.pending,
                     TaskStatus::InProgress => &mut counts.in_progress,
                     TaskStatus::Completed => &mut counts.completed,
@@ -477,20 +520,21 @@ impl Tasks for MemoryStore {
     }
 }
 
-impl Agents for MemoryStore {
-    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<Registered>> {
-        self.read(|state| {
+impl AgentReader for MemoryStore {
+    fn agent<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<RegisteredAgent>> {
+        self.agent_lookups.lock().push(id.clone());
+        self.read_state(|state| {
             let found = state.agents.get(id).cloned();
-            found.map(|(agent, revision)| Registered { agent, revision })
+            found.map(|(agent, revision)| RegisteredAgent { agent, revision })
         })
     }
 
     fn agents(&self) -> PortFuture<'_, Vec<Agent>> {
-        self.read(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
+        self.read_state(|state| state.agents.values().map(|(a, _)| a.clone()).collect())
     }
 
-    fn named<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
-        self.read(|state| {
+    fn agents_by_id<'a>(&'a self, ids: &'a [AgentId]) -> PortFuture<'a, Vec<Agent>> {
+        self.read_state(|state| {
             let all = state.agents.values().map(|(agent, _)| agent);
             all.filter(|agent| ids.contains(&agent.id))
                 .cloned()
@@ -503,7 +547,7 @@ impl Agents for MemoryStore {
         run: Option<&'a RunId>,
         role: Option<&'a str>,
     ) -> PortFuture<'a, Vec<Agent>> {
-        self.read(|state| {
+        self.read_state(|state| {
             let all = state.agents.values().map(|(agent, _)| agent);
             all.filter(|agent| agent.run.as_ref() == run)
                 .filter(|agent| role.is_none_or(|role| agent.role == role))
@@ -513,26 +557,26 @@ impl Agents for MemoryStore {
     }
 }
 
-impl Workspaces for MemoryStore {
+impl WorkspaceReader for MemoryStore {
     fn workspace<'a>(&'a self, id: &'a AgentId) -> PortFuture<'a, Option<AssignedWorkspace>> {
-        self.read(|state| state.workspaces.get(id).cloned())
+        self.read_state(|state| state.workspaces.get(id).cloned())
     }
 
     fn workspaces(&self) -> PortFuture<'_, Vec<Workspace>> {
-        self.read(|state| {
+        self.read_state(|state| {
             let all = state.workspaces.values();
             all.map(|found| found.workspace.clone()).collect()
         })
     }
 }
 
-impl Boards for MemoryStore {
+impl BoardReader for MemoryStore {
     fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>> {
-        self.read(|state| state.boards.state(name))
+        self.read_state(|state| state.boards.board_state(name))
     }
 
     fn boards(&self) -> PortFuture<'_, Vec<BoardHead>> {
-        self.read(|state| state.boards.heads())
+        self.read_state(|state| state.boards.board_heads())
     }
 
     fn board_text<'a>(
@@ -540,7 +584,7 @@ impl Boards for MemoryStore {
         name: &'a BoardName,
         version: u64,
     ) -> PortFuture<'a, Option<BoardText>> {
-        self.read(|state| state.boards.text(name, version))
+        self.read_state(|state| state.boards.board_text(name, version))
     }
 
     fn board_versions<'a>(
@@ -548,30 +592,37 @@ impl Boards for MemoryStore {
         name: &'a BoardName,
         limit: u32,
     ) -> PortFuture<'a, Vec<VersionEntry>> {
-        self.read(|state| state.boards.versions(name, limit))
+        self.read_state(|state| state.boards.board_versions(name, limit))
     }
 
-    fn hold_board<'a>(&'a self, _: &'a BoardName, _: Duration) -> PortFuture<'a, Option<Held>> {
-        let held: Held = Box::new(());
-        Box::pin(std::future::ready(Ok(Some(held))))
+    fn lock_board_file<'a>(
+        &'a self,
+        _: &'a BoardName,
+        _: Duration,
+    ) -> PortFuture<'a, Option<BoardFileGuard>> {
+        let guard: BoardFileGuard = Box::new(());
+        Box::pin(std::future::ready(Ok(Some(guard))))
     }
 
-    fn began_at(&self) -> PortFuture<'_, Timestamp> {
-        self.read(|_| Timestamp::from_millis(BEGINNING))
+    fn store_created_at(&self) -> PortFuture<'_, Timestamp> {
+        self.read_state(|_| Timestamp::from_millis(START_MILLIS))
     }
 }
 
-impl Events for MemoryStore {
-    fn events<'a>(&'a self, query: &'a EventQuery) -> PortFuture<'a, Vec<Event>> {
-        self.read(|state| {
-            let wanted = |event: &&Event| {
+impl EventLogReader for MemoryStore {
+    fn events<'a>(&'a self, query: &'a EventLogQuery) -> PortFuture<'a, Vec<Event>> {
+        self.read_state(|state| {
+            let matches_query = |event: &&Event| {
                 let subject = query.subject.as_ref();
                 event.seq > query.after
                     && query.before.is_none_or(|before| event.seq < before)
                     && subject.is_none_or(|s| *s == event.subject)
-                    && !query.except.contains(&event.kind.as_str())
+                    && event
+                        .known_kind()
+                        .is_none_or(|kind| !query.excluded_kinds.contains(&kind))
             };
-            let mut found: Vec<Event> = state.events.iter().filter(wanted).cloned().collect();
+            let mut found: Vec<Event> =
+                state.events.iter().filter(matches_query).cloned().collect();
             let limit = query.limit as usize;
             if query.newest {
                 found.drain(..found.len().saturating_sub(limit));
@@ -582,15 +633,15 @@ impl Events for MemoryStore {
     }
 
     fn last_sequence(&self) -> PortFuture<'_, u64> {
-        self.read(State::last_sequence)
+        self.read_state(MemoryState::last_sequence)
     }
 
-    fn wait_beyond(&self, after: u64, at_most: Duration) -> PortFuture<'_, u64> {
+    fn wait_for_event_after(&self, after: u64, timeout: Duration) -> PortFuture<'_, u64> {
         let mut sequence = self.sequence.subscribe();
         Box::pin(async move {
             let beyond = sequence.wait_for(|&last| last > after);
             // On an event as on timeout, the answer is the current end of the log.
-            let _ = tokio::time::timeout(at_most, beyond).await;
+            let _ = tokio::time::timeout(timeout, beyond).await;
             self.last_sequence().await
         })
     }

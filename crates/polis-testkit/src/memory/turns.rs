@@ -1,35 +1,41 @@
-//! Conversations of the in-memory model store.
+//! Conversations of the in-memory store used as the reference in tests: the turns of each society member.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use polis_core::changeset::{Receipt, RecordKey, Write};
+use polis_core::changeset::{Receipt, RecordKey, StoreWrite};
 use polis_core::record::RecordBody;
 use polis_core::society::MemberKey;
 use polis_ops::PortFuture;
-use polis_ops::port::{StoredTurn, Turns};
+use polis_ops::port::{StoredTurn, TurnReader};
 
 use super::MemoryStore;
 
 /// All turns, by member and number.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Conversations(BTreeMap<(String, u64), String>);
+pub(super) struct MemoryConversations(BTreeMap<(String, u64), String>);
 
-impl Conversations {
-    pub(super) fn conflict(&self, member: &str, turn: u64) -> Option<RecordKey> {
-        let there = self.0.contains_key(&(member.to_owned(), turn));
-        there.then(|| RecordKey::Turn {
+impl MemoryConversations {
+    pub(super) fn find_conflict(&self, member: &str, turn: u64) -> Option<RecordKey> {
+        let exists = self.0.contains_key(&(member.to_owned(), turn));
+        exists.then(|| RecordKey::Turn {
             member: member.to_owned(),
             turn,
         })
     }
 
-    pub(super) fn append(&mut self, member: String, turn: u64, body: &RecordBody, of: &Receipt) {
-        self.0.insert((member, turn), body.text(of));
+    pub(super) fn append_turn(
+        &mut self,
+        member: String,
+        turn: u64,
+        body: &RecordBody,
+        receipt: &Receipt,
+    ) {
+        self.0.insert((member, turn), body.to_text(receipt));
     }
 
-    fn of(&self, member: &MemberKey) -> Vec<StoredTurn> {
+    fn turns_of_member(&self, member: &MemberKey) -> Vec<StoredTurn> {
         let member = member.to_string();
-        let all = self.0.iter().filter(|((of, _), _)| *of == member);
+        let all = self.0.iter().filter(|((owner, _), _)| *owner == member);
         all.map(|((_, turn), body)| StoredTurn {
             turn: *turn,
             body: body.clone(),
@@ -39,10 +45,10 @@ impl Conversations {
 }
 
 /// Returns the turn that a changeset appends twice, if any.
-pub(super) fn added_twice(writes: &[Write]) -> Option<RecordKey> {
+pub(super) fn find_duplicate_turn(writes: &[StoreWrite]) -> Option<RecordKey> {
     let mut before = BTreeSet::new();
     for write in writes {
-        if let Write::AppendTurn { member, turn, .. } = write
+        if let StoreWrite::AppendTurn { member, turn, .. } = write
             && !before.insert((member, turn))
         {
             return Some(RecordKey::Turn {
@@ -54,15 +60,15 @@ pub(super) fn added_twice(writes: &[Write]) -> Option<RecordKey> {
     None
 }
 
-impl Turns for MemoryStore {
+impl TurnReader for MemoryStore {
     fn turns<'a>(
         &'a self,
         member: &'a MemberKey,
         from: u64,
         limit: u32,
     ) -> PortFuture<'a, Vec<StoredTurn>> {
-        self.read(|state| {
-            let all = state.turns.of(member).into_iter();
+        self.read_state(|state| {
+            let all = state.turns.turns_of_member(member).into_iter();
             all.filter(|turn| turn.turn >= from)
                 .take(limit as usize)
                 .collect()
@@ -74,8 +80,8 @@ impl Turns for MemoryStore {
         member: &'a MemberKey,
         limit: u32,
     ) -> PortFuture<'a, Vec<StoredTurn>> {
-        self.read(|state| {
-            let mut all = state.turns.of(member);
+        self.read_state(|state| {
+            let mut all = state.turns.turns_of_member(member);
             all.split_off(all.len().saturating_sub(limit as usize))
         })
     }

@@ -1,40 +1,45 @@
-//! Suite for runs of the society: starting runs, hiring and dismissing agents, roles and hire limits.
+//! Test suite for starting runs, hiring and dismissing agents, roles and hire limits. The tests call the
+//! operations and are run over every store.
 
 use std::collections::BTreeSet;
 
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::HireLimits;
-use polis_core::task::claim::TaskClaim;
-use polis_core::task::create::TaskCreate;
-use polis_core::{AgentId, AgentStatus, Code};
-use polis_ops::op::{self, GetOrg, ReadConversation};
+use polis_core::task::claim::TaskClaimParams;
+use polis_core::task::create::TaskCreateParams;
+use polis_core::{AgentId, AgentStatus, RefusalCode};
+use polis_ops::op::{self, GetOrgParams, ReadConversationParams};
 
-use super::scene::{Scene, code, together};
-use crate::Ground;
-use crate::test_store::{agent, member, run_named};
+use super::test_society::{TestSociety, refusal_code, run_concurrently};
+use crate::StoreFactory;
+use crate::store_factory::{parse_agent_id, parse_member_key, parse_run_id};
 
 /// A run's root finds the requirement in its mailbox of that run; a run name is used only once.
 ///
 /// # Panics
 /// If that does not hold.
-pub async fn a_run_begins_with_its_requirement(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.start("one", None).await;
-    scene.start("two", None).await;
-    assert_eq!(scene.heard("one/root").await, ["build one"]);
-    assert_eq!(scene.heard("one/root").await, [""; 0]);
-    assert_eq!(scene.heard("two/root").await, ["build two"]);
-    let again = polis_core::society::start::StartRun {
+pub async fn new_run_has_requirement_in_root_mailbox(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    society.start_run("one", None).await;
+    society.start_run("two", None).await;
+    assert_eq!(society.unread_texts("one/root").await, ["build one"]);
+    assert_eq!(society.unread_texts("one/root").await, [""; 0]);
+    assert_eq!(society.unread_texts("two/root").await, ["build two"]);
+    let again = polis_core::society::start_run::StartRunParams {
         requirement: "x".to_owned(),
-        task_id: Some(run_named("one")),
+        run_id: Some(parse_run_id("one")),
         ..Default::default()
     };
-    let again = op::start_run(&scene.polis, &AgentId::user(), &again).await;
-    assert_eq!(code(again), Code::InvalidInput);
-    let org = scene.org("one").await;
+    let again = op::start_run(&society.app.request(&AgentId::user()), &again).await;
+    assert_eq!(refusal_code(again), RefusalCode::InvalidInput);
+    let org = society.org_chart("one").await;
     assert_eq!(org.members.len(), 1);
     assert_eq!(org.members[0].objective, "build one");
-    let runs = op::list_runs(&scene.polis, &AgentId::user(), &op::ListRuns::default()).await;
+    let runs = op::list_runs(
+        &society.app.request(&AgentId::user()),
+        &op::ListRunsParams::default(),
+    )
+    .await;
     assert_eq!(runs.unwrap().runs.len(), 2);
 }
 
@@ -43,44 +48,53 @@ pub async fn a_run_begins_with_its_requirement(ground: &dyn Ground) {
 ///
 /// # Panics
 /// If that does not hold.
-pub async fn hiring_at_once_stays_within_the_limits(ground: &dyn Ground) {
+pub async fn concurrent_hires_stay_within_limits(factory: &dyn StoreFactory) {
     let limits = HireLimits {
         depth: 2,
         agents: 6,
-        a_minute: 100,
+        per_minute: 100,
     };
-    let scene = Scene::with(ground, limits).await;
-    scene.start("one", None).await;
-    let boss = scene.staff("one/root", "architect").await;
-    scene.role(&boss, "programmer", "code").await.unwrap();
+    let society = TestSociety::with_hire_limits(factory, limits).await;
+    society.start_run("one", None).await;
+    let boss = society.create_role_and_hire("one/root", "architect").await;
+    society
+        .create_role(&boss, "programmer", "code")
+        .await
+        .unwrap();
     let handles = [
-        scene.elsewhere(ground).await,
-        scene.elsewhere(ground).await,
-        scene.elsewhere(ground).await,
+        society.open_second_handle(factory).await,
+        society.open_second_handle(factory).await,
+        society.open_second_handle(factory).await,
     ];
-    let came = together((0..12).map(|n| {
+    let results = run_concurrently((0..12).map(|n| {
         let (handle, boss) = (handles[n % 3].clone(), boss.clone());
-        async move { handle.hire(&boss, "programmer").await }
+        async move { handle.hire_agent(&boss, "programmer").await }
     }))
     .await;
-    let (hired, refused): (Vec<_>, Vec<_>) = came.into_iter().partition(Result::is_ok);
+    let (hired, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
     assert_eq!(hired.len(), 5);
     for answer in refused {
-        assert_eq!(code(answer), Code::HireLimit);
+        assert_eq!(refusal_code(answer), RefusalCode::HireLimit);
     }
     let names: BTreeSet<String> = (hired.into_iter())
         .map(|hired| hired.unwrap().id.to_string())
         .collect();
     assert_eq!(names.len(), 5);
-    let run = scene.run("one").await;
+    let run = society.show_run("one").await;
     assert_eq!((run.agents, run.hired), (6, 6));
-    assert_eq!(scene.agents(&run.id).await.len(), 6);
+    assert_eq!(society.agents_of_run(&run.id).await.len(), 6);
     let deep = names.first().unwrap();
-    scene.dismiss(&boss, names.last().unwrap()).await.unwrap();
-    assert_eq!(code(scene.hire(deep, "programmer").await), Code::HireLimit);
+    society
+        .dismiss_agent(&boss, names.last().unwrap())
+        .await
+        .unwrap();
     assert_eq!(
-        scene
-            .state(&member(&format!("one/{boss}")))
+        refusal_code(society.hire_agent(deep, "programmer").await),
+        RefusalCode::HireLimit
+    );
+    assert_eq!(
+        society
+            .member_state(&parse_member_key(&format!("one/{boss}")))
             .await
             .value
             .children
@@ -89,111 +103,134 @@ pub async fn hiring_at_once_stays_within_the_limits(ground: &dyn Ground) {
     );
 }
 
+/// No more agents are hired within a minute than the limit allows; after the minute, hiring is possible
+/// again.
+///
 /// # Panics
-/// If more agents are hired within a minute than the limit allows, or fewer afterwards.
-pub async fn the_rate_of_hiring_is_limited(ground: &dyn Ground) {
+/// If that does not hold.
+pub async fn hire_rate_is_limited_per_minute(factory: &dyn StoreFactory) {
     let limits = HireLimits {
-        a_minute: 3,
+        per_minute: 3,
         ..HireLimits::default()
     };
-    let scene = Scene::with(ground, limits).await;
-    scene.start("one", None).await;
-    let boss = scene.staff("one/root", "architect").await;
-    let first = scene.staff(&boss, "programmer").await;
-    scene.dismiss(&boss, &first).await.unwrap();
-    let second = scene.hire(&boss, "programmer").await.unwrap();
-    assert_ne!(second.id.as_str(), first, "names are never given again");
-    assert_eq!(code(scene.hire(&boss, "programmer").await), Code::HireLimit);
-    scene.clock.advance(60_000);
-    scene.hire(&boss, "programmer").await.unwrap();
+    let society = TestSociety::with_hire_limits(factory, limits).await;
+    society.start_run("one", None).await;
+    let boss = society.create_role_and_hire("one/root", "architect").await;
+    let first = society.create_role_and_hire(&boss, "programmer").await;
+    society.dismiss_agent(&boss, &first).await.unwrap();
+    let second = society.hire_agent(&boss, "programmer").await.unwrap();
+    assert_ne!(second.id.as_str(), first, "names are never reused");
+    assert_eq!(
+        refusal_code(society.hire_agent(&boss, "programmer").await),
+        RefusalCode::HireLimit
+    );
+    society.clock.advance_millis(60_000);
+    society.hire_agent(&boss, "programmer").await.unwrap();
 }
 
 /// Two runs may each have a 程序员 role with a different prompt, and neither sees the other's.
 ///
 /// # Panics
 /// If that does not hold.
-pub async fn two_runs_have_roles_of_their_own(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.start("one", None).await;
-    scene.start("two", None).await;
-    let one = scene.role("one/root", "程序员", "Rust").await.unwrap();
-    let two = scene.role("two/root", "程序员", "Python").await.unwrap();
+pub async fn roles_are_separate_per_run(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    society.start_run("one", None).await;
+    society.start_run("two", None).await;
+    let one = society
+        .create_role("one/root", "程序员", "Rust")
+        .await
+        .unwrap();
+    let two = society
+        .create_role("two/root", "程序员", "Python")
+        .await
+        .unwrap();
     assert!(!one.existed && !two.existed);
     assert!(
-        scene
-            .role("one/root", "程序员", "Rust")
+        society
+            .create_role("one/root", "程序员", "Rust")
             .await
             .unwrap()
             .existed
     );
-    let other = scene.role("one/root", "程序员", "Python").await;
-    assert_eq!(code(other), Code::RoleExists);
-    let find = op::FindRole {
+    let other = society.create_role("one/root", "程序员", "Python").await;
+    assert_eq!(refusal_code(other), RefusalCode::RoleExists);
+    let find = op::FindRoleParams {
         name: "程序员".to_owned(),
     };
     for (run, prompt) in [("one", "Rust"), ("two", "Python")] {
-        let ground = scene.polis.within(run_named(run));
-        let found = op::find_role_by_name(&ground, &AgentId::root(), &find).await;
+        let request = society.request(&format!("{run}/root"));
+        let found = op::find_role_by_name(&request, &find).await;
         assert_eq!(found.unwrap().role.unwrap().role_prompt, prompt);
-        let hired = scene.hire(&format!("{run}/root"), "程序员").await.unwrap();
+        let hired = society
+            .hire_agent(&format!("{run}/root"), "程序员")
+            .await
+            .unwrap();
         assert_eq!((hired.role.as_str(), hired.run.as_str()), ("程序员", run));
     }
     assert_eq!(
-        code(scene.hire("one/root", "nobody").await),
-        Code::RoleNotFound
+        refusal_code(society.hire_agent("one/root", "nobody").await),
+        RefusalCode::RoleNotFound
     );
 }
 
+/// Root has at most one hired agent at a time in each run, and receives only messages of that run.
+///
 /// # Panics
-/// If root can hire a second agent, or receives messages for another run's root.
-pub async fn root_has_one_child_and_a_mailbox_in_every_run(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.start("one", None).await;
-    scene.start("two", None).await;
+/// If that does not hold.
+pub async fn root_has_one_child_and_one_mailbox_per_run(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    society.start_run("one", None).await;
+    society.start_run("two", None).await;
     let (a, b) = (
-        scene.staff("one/root", "architect").await,
-        scene.staff("two/root", "architect").await,
+        society.create_role_and_hire("one/root", "architect").await,
+        society.create_role_and_hire("two/root", "architect").await,
     );
     assert_eq!((a.as_str(), b.as_str()), ("architect-1", "architect-2"));
-    let second = scene.hire("one/root", "architect").await.unwrap_err();
-    assert_eq!(second.code(), Code::HireLimit);
+    let second = society
+        .hire_agent("one/root", "architect")
+        .await
+        .unwrap_err();
+    assert_eq!(second.code(), RefusalCode::HireLimit);
     assert!(second.to_string().contains(&a), "{second}");
-    scene.heard("one/root").await;
-    scene.heard("two/root").await;
-    scene.send(&a, "root", "from one").await.unwrap();
-    assert_eq!(scene.heard("two/root").await, [""; 0]);
-    assert_eq!(scene.heard("one/root").await, ["from one"]);
+    society.unread_texts("one/root").await;
+    society.unread_texts("two/root").await;
+    society.send_message(&a, "root", "from one").await.unwrap();
+    assert_eq!(society.unread_texts("two/root").await, [""; 0]);
+    assert_eq!(society.unread_texts("one/root").await, ["from one"]);
     // Its child has its own workspace; agents hired by that child work there.
     assert!(
-        scene
-            .polis
+        society
+            .app
             .store
-            .workspace(&agent(&a))
+            .workspace(&parse_agent_id(&a))
             .await
             .unwrap()
             .is_some()
     );
-    let below = scene.staff(&a, "programmer").await;
+    let below = society.create_role_and_hire(&a, "programmer").await;
     assert!(
-        scene
-            .polis
+        society
+            .app
             .store
-            .workspace(&agent(&below))
+            .workspace(&parse_agent_id(&below))
             .await
             .unwrap()
             .is_none()
     );
-    scene.dismiss("one/root", &a).await.unwrap();
-    let next = scene.hire("one/root", "architect").await.unwrap();
+    society.dismiss_agent("one/root", &a).await.unwrap();
+    let next = society.hire_agent("one/root", "architect").await.unwrap();
     assert_eq!(next.id.as_str(), "architect-3");
 }
 
+/// An agent outside all runs, and the person, can hire; the hired agents belong to a run of their own. An
+/// unregistered agent cannot hire.
+///
 /// # Panics
-/// If an agent outside of all runs, or the user, cannot hire, or if a stranger can.
-pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    let lead = polis_core::agent::AgentAdd {
-        id: agent("ann"),
+/// If that does not hold.
+pub async fn hire_from_outside_all_runs_creates_own_run(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    let lead = polis_core::agent::AgentAddParams {
+        id: parse_agent_id("ann"),
         name: None,
         role: "team-lead".to_owned(),
         layer: None,
@@ -201,69 +238,77 @@ pub async fn who_is_outside_hires_for_a_run_of_its_own(ground: &dyn Ground) {
         workspace_path: None,
     };
     let user = AgentId::user();
-    op::add_agent(&scene.polis, &user, &lead).await.unwrap();
-    let first = scene.staff("ann", "programmer").await;
-    let second = scene.staff("user", "programmer").await;
-    let org = scene.org("ann").await;
-    let who: Vec<&str> = org.members.iter().map(|m| m.agent_id.as_str()).collect();
-    assert_eq!(who, ["ann", first.as_str()]);
-    assert_eq!(scene.run("user").await.agents, 1);
+    op::add_agent(&society.app.request(&user), &lead)
+        .await
+        .unwrap();
+    let first = society.create_role_and_hire("ann", "programmer").await;
+    let second = society.create_role_and_hire("user", "programmer").await;
+    let org = society.org_chart("ann").await;
+    let members: Vec<&str> = org.members.iter().map(|m| m.agent_id.as_str()).collect();
+    assert_eq!(members, ["ann", first.as_str()]);
+    assert_eq!(society.show_run("user").await.agents, 1);
     // It belongs to no run, so it can reach all agents, and its subordinates can reach it.
-    scene.send("ann", &second, "hi").await.unwrap();
-    scene.send(&first, "ann", "done").await.unwrap();
-    assert_eq!(scene.heard("ann").await, ["done"]);
+    society.send_message("ann", &second, "hi").await.unwrap();
+    society.send_message(&first, "ann", "done").await.unwrap();
+    assert_eq!(society.unread_texts("ann").await, ["done"]);
     assert_eq!(
-        code(scene.send(&first, &second, "hi").await),
-        Code::RecipientNotFound
+        refusal_code(society.send_message(&first, &second, "hi").await),
+        RefusalCode::RecipientNotFound
     );
     assert_eq!(
-        code(scene.hire("stranger", "programmer").await),
-        Code::PermissionDenied
+        refusal_code(society.hire_agent("stranger", "programmer").await),
+        RefusalCode::PermissionDenied
     );
     assert_eq!(
-        code(scene.dismiss("ann", &second).await),
-        Code::NotDescendant
+        refusal_code(society.dismiss_agent("ann", &second).await),
+        RefusalCode::NotDescendant
     );
-    scene.dismiss("ann", &first).await.unwrap();
+    society.dismiss_agent("ann", &first).await.unwrap();
     // A member of a run can neither be retired nor be a supervisor like other agents.
-    let retired = op::retire_agent(&scene.polis, &user, &agent(&second)).await;
-    assert_eq!(code(retired), Code::AgentInUse);
-    let below = polis_core::agent::AgentAdd {
-        id: agent("bob"),
-        supervisor: Some(agent(&second)),
+    let retired = op::retire_agent(&society.app.request(&user), &parse_agent_id(&second)).await;
+    assert_eq!(refusal_code(retired), RefusalCode::AgentInUse);
+    let below = polis_core::agent::AgentAddParams {
+        id: parse_agent_id("bob"),
+        supervisor: Some(parse_agent_id(&second)),
         ..lead
     };
-    let added = op::add_agent(&scene.polis, &user, &below).await;
-    assert_eq!(code(added), Code::InvalidSupervisor);
+    let added = op::add_agent(&society.app.request(&user), &below).await;
+    assert_eq!(refusal_code(added), RefusalCode::InvalidSupervisor);
 }
 
+/// Dismissing an agent dismisses all agents below it, discards their mail, releases their tasks and frees
+/// their places in the hire limits.
+///
 /// # Panics
-/// If a dismissed agent's subordinates, its mail, its tasks or its slot remain.
-pub async fn a_dismissal_takes_the_whole_subtree(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.start("one", None).await;
-    let boss = scene.staff("one/root", "architect").await;
-    let sub = scene.staff(&boss, "sub-architect").await;
-    let worker = scene.staff(&sub, "programmer").await;
-    let other = scene.staff(&boss, "programmer").await;
-    scene.send(&sub, &worker, "begin").await.unwrap();
-    scene.send(&boss, &sub, "well?").await.unwrap();
-    let task = TaskCreate {
+/// If that does not hold.
+pub async fn dismissal_removes_whole_subtree(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    society.start_run("one", None).await;
+    let boss = society.create_role_and_hire("one/root", "architect").await;
+    let sub = society.create_role_and_hire(&boss, "sub-architect").await;
+    let worker = society.create_role_and_hire(&sub, "programmer").await;
+    let other = society.create_role_and_hire(&boss, "programmer").await;
+    society.send_message(&sub, &worker, "begin").await.unwrap();
+    society.send_message(&boss, &sub, "well?").await.unwrap();
+    let task = TaskCreateParams {
         subject: "write".to_owned(),
-        ..TaskCreate::default()
+        ..TaskCreateParams::default()
     };
-    op::create_task(&scene.polis, &agent(&boss), &task)
+    op::create_task(&society.app.request(&parse_agent_id(&boss)), &task)
         .await
         .unwrap();
-    let claim = TaskClaim::default();
-    op::claim_task(&scene.polis, &agent(&worker), &claim)
+    let claim = TaskClaimParams::default();
+    op::claim_task(&society.app.request(&parse_agent_id(&worker)), &claim)
         .await
         .unwrap();
 
-    let gone = scene.dismiss(&boss, &sub).await.unwrap();
-    assert_eq!(gone.dismissed, [agent(&sub), agent(&worker)]);
-    assert_eq!((gone.messages, gone.tasks), (2, 1));
-    let run = scene.run("one").await;
+    let result = society.dismiss_agent(&boss, &sub).await.unwrap();
+    assert_eq!(
+        result.dismissed,
+        [parse_agent_id(&sub), parse_agent_id(&worker)]
+    );
+    assert_eq!((result.messages, result.tasks), (2, 1));
+    let run = society.show_run("one").await;
     assert_eq!((run.agents, run.hired), (2, 4));
     for (name, alive) in [
         (&boss, true),
@@ -271,105 +316,127 @@ pub async fn a_dismissal_takes_the_whole_subtree(ground: &dyn Ground) {
         (&worker, false),
         (&other, true),
     ] {
-        let entry = scene
-            .polis
+        let entry = society
+            .app
             .store
-            .agent(&agent(name))
+            .agent(&parse_agent_id(name))
             .await
             .unwrap()
             .unwrap();
         assert_eq!(entry.agent.status == AgentStatus::Active, alive, "{name}");
-        let state = scene.state(&member(&format!("one/{name}"))).await.value;
-        assert_eq!(state.status != MemberStatus::Gone, alive, "{name}");
-        let sent = scene.send(&boss, name, "?").await;
-        match alive {
-            true => drop(sent.unwrap()),
-            false => assert_eq!(code(sent), Code::RecipientNotFound),
+        let state = society
+            .member_state(&parse_member_key(&format!("one/{name}")))
+            .await
+            .value;
+        assert_eq!(state.status != MemberStatus::Dismissed, alive, "{name}");
+        let sent = society.send_message(&boss, name, "?").await;
+        if alive {
+            drop(sent.unwrap());
+        } else {
+            assert_eq!(refusal_code(sent), RefusalCode::RecipientNotFound);
         }
     }
-    let state = scene.state(&member(&format!("one/{boss}"))).await.value;
-    assert_eq!(state.children, [agent(&other)]);
-    let waiting = scene
-        .polis
+    let state = society
+        .member_state(&parse_member_key(&format!("one/{boss}")))
+        .await
+        .value;
+    assert_eq!(state.children, [parse_agent_id(&other)]);
+    let waiting = society
+        .app
         .store
-        .waiting(i64::MAX, None, 100)
+        .unread_mailboxes(i64::MAX, None, 100)
         .await
         .unwrap();
     let waiting: Vec<&str> = waiting.iter().map(|box_| box_.recipient.as_str()).collect();
     assert_eq!(waiting, [boss.as_str(), other.as_str(), "root"]);
-    op::claim_task(&scene.polis, &agent(&other), &claim)
+    op::claim_task(&society.app.request(&parse_agent_id(&other)), &claim)
         .await
         .unwrap();
     assert_eq!(
-        code(scene.hire(&worker, "programmer").await),
-        Code::PermissionDenied
+        refusal_code(society.hire_agent(&worker, "programmer").await),
+        RefusalCode::PermissionDenied
     );
-    assert_eq!(code(scene.dismiss(&boss, &sub).await), Code::AgentNotFound);
+    assert_eq!(
+        refusal_code(society.dismiss_agent(&boss, &sub).await),
+        RefusalCode::AgentNotFound
+    );
     assert!(
-        scene
-            .polis
+        society
+            .app
             .store
-            .workspace(&agent(&boss))
+            .workspace(&parse_agent_id(&boss))
             .await
             .unwrap()
             .is_some()
     );
 }
 
+/// An agent can be dismissed only by the person and the agents above it; its conversation can also be read by
+/// itself. Conversations of dismissed agents stay readable.
+///
 /// # Panics
-/// If an agent other than the superiors and the user may dismiss an agent or read its conversation.
-pub async fn only_those_above_dismiss_and_look_in(ground: &dyn Ground) {
-    let scene = Scene::on(ground).await;
-    scene.start("one", None).await;
-    scene.start("two", None).await;
-    let boss = scene.staff("one/root", "architect").await;
+/// If that does not hold.
+pub async fn dismissal_and_conversation_are_for_agents_above_only(factory: &dyn StoreFactory) {
+    let society = TestSociety::new(factory).await;
+    society.start_run("one", None).await;
+    society.start_run("two", None).await;
+    let boss = society.create_role_and_hire("one/root", "architect").await;
     let (a, b) = (
-        scene.staff(&boss, "programmer").await,
-        scene.staff(&boss, "programmer").await,
+        society.create_role_and_hire(&boss, "programmer").await,
+        society.create_role_and_hire(&boss, "programmer").await,
     );
-    let stranger = scene.staff("two/root", "architect").await;
-    let read = |whom: &str| ReadConversation {
-        agent_id: agent(whom),
-        task_id: None,
+    let stranger = society.create_role_and_hire("two/root", "architect").await;
+    let read = |agent: &str| ReadConversationParams {
+        agent_id: parse_agent_id(agent),
+        run_id: None,
         from: None,
         limit: None,
     };
-    for who in [a.as_str(), stranger.as_str(), "two/root"] {
+    for actor in [a.as_str(), stranger.as_str(), "two/root"] {
         assert_eq!(
-            code(scene.dismiss(who, &b).await),
-            Code::NotDescendant,
-            "{who}"
+            refusal_code(society.dismiss_agent(actor, &b).await),
+            RefusalCode::NotDescendant,
+            "{actor}"
         );
     }
-    assert_eq!(code(scene.dismiss(&a, &a).await), Code::NotDescendant);
-    assert_eq!(code(scene.dismiss(&a, &boss).await), Code::NotDescendant);
-    for who in [&a, &stranger] {
-        let looked = op::read_conversation(&scene.polis, &agent(who), &read(&b)).await;
-        assert_eq!(code(looked), Code::NotDescendant);
+    assert_eq!(
+        refusal_code(society.dismiss_agent(&a, &a).await),
+        RefusalCode::NotDescendant
+    );
+    assert_eq!(
+        refusal_code(society.dismiss_agent(&a, &boss).await),
+        RefusalCode::NotDescendant
+    );
+    for actor in [&a, &stranger] {
+        let result =
+            op::read_conversation(&society.app.request(&parse_agent_id(actor)), &read(&b)).await;
+        assert_eq!(refusal_code(result), RefusalCode::NotDescendant);
     }
-    for who in [boss.as_str(), b.as_str(), "user"] {
-        let looked = op::read_conversation(&scene.polis, &agent(who), &read(&b)).await;
-        assert_eq!(looked.unwrap().total, 0);
+    for actor in [boss.as_str(), b.as_str(), "user"] {
+        let result =
+            op::read_conversation(&society.app.request(&parse_agent_id(actor)), &read(&b)).await;
+        assert_eq!(result.unwrap().total, 0);
     }
-    let other = GetOrg {
-        task_id: Some(run_named("one")),
+    let other = GetOrgParams {
+        run_id: Some(parse_run_id("one")),
         all: false,
     };
-    let looked = op::get_org(&scene.polis, &agent(&stranger), &other).await;
-    assert_eq!(code(looked), Code::RunNotFound);
-    scene.dismiss("one/root", &b).await.unwrap();
-    scene.dismiss("user", &a).await.unwrap();
+    let result = op::get_org(&society.app.request(&parse_agent_id(&stranger)), &other).await;
+    assert_eq!(refusal_code(result), RefusalCode::RunNotFound);
+    society.dismiss_agent("one/root", &b).await.unwrap();
+    society.dismiss_agent("user", &a).await.unwrap();
     // Conversations of dismissed agents stay readable, and their positions stay in the organisation.
-    for who in [boss.as_str(), "user"] {
-        let looked = op::read_conversation(&scene.polis, &agent(who), &read(&b)).await;
-        assert_eq!(looked.unwrap().agent_id, agent(&b));
+    for actor in [boss.as_str(), "user"] {
+        let result =
+            op::read_conversation(&society.app.request(&parse_agent_id(actor)), &read(&b)).await;
+        assert_eq!(result.unwrap().agent_id, parse_agent_id(&b));
     }
-    let org = scene.org("one").await;
-    let places: Vec<(&str, u32)> = (org.members.iter())
+    let org = society.org_chart("one").await;
+    let positions: Vec<(&str, u32)> = (org.members.iter())
         .map(|m| (m.agent_id.as_str(), m.depth))
         .collect();
     assert_eq!(
-        places,
+        positions,
         [
             ("root", 0),
             (boss.as_str(), 1),
@@ -382,37 +449,38 @@ pub async fn only_those_above_dismiss_and_look_in(ground: &dyn Ground) {
 /// If an agent hires while it is being dismissed, either the new agent is dismissed too or the hire fails.
 ///
 /// # Panics
-/// If an agent remains without a superior, or the count is wrong.
-pub async fn a_hire_and_a_dismissal_of_the_same_subtree_are_one_after_the_other(
-    ground: &dyn Ground,
-) {
+/// If an agent remains without a supervisor, or the count is wrong.
+pub async fn hire_during_dismissal_leaves_no_orphan(factory: &dyn StoreFactory) {
     let limits = HireLimits {
-        a_minute: 1_000,
+        per_minute: 1_000,
         ..HireLimits::default()
     };
-    let scene = Scene::with(ground, limits).await;
-    scene.start("one", None).await;
-    let boss = scene.staff("one/root", "architect").await;
-    let there = scene.elsewhere(ground).await;
+    let society = TestSociety::with_hire_limits(factory, limits).await;
+    society.start_run("one", None).await;
+    let boss = society.create_role_and_hire("one/root", "architect").await;
+    let second = society.open_second_handle(factory).await;
     for round in 0..6 {
-        let lead = scene.staff(&boss, "lead").await;
-        scene.role(&lead, "programmer", "work").await.unwrap();
-        let hires = together((0..3).map(|_| {
-            let (handle, lead) = (there.clone(), lead.clone());
-            async move { handle.hire(&lead, "programmer").await }
+        let lead = society.create_role_and_hire(&boss, "lead").await;
+        society
+            .create_role(&lead, "programmer", "work")
+            .await
+            .unwrap();
+        let hires = run_concurrently((0..3).map(|_| {
+            let (handle, lead) = (second.clone(), lead.clone());
+            async move { handle.hire_agent(&lead, "programmer").await }
         }));
-        let (hired, gone) = tokio::join!(hires, scene.dismiss(&boss, &lead));
-        let gone = gone.unwrap().dismissed;
+        let (hired, dismissal) = tokio::join!(hires, society.dismiss_agent(&boss, &lead));
+        let dismissed = dismissal.unwrap().dismissed;
         for hired in hired.into_iter().flatten() {
             assert!(
-                gone.contains(&hired.id),
-                "round {round}: {} is left",
+                dismissed.contains(&hired.id),
+                "round {round}: {} remains",
                 hired.id
             );
         }
-        let run = scene.run("one").await;
+        let run = society.show_run("one").await;
         assert_eq!(run.agents, 1, "round {round}");
-        let active = scene.agents(&run.id).await.into_iter();
+        let active = society.agents_of_run(&run.id).await.into_iter();
         let active = active.filter(|agent| agent.status == AgentStatus::Active);
         assert_eq!(active.count(), 1, "round {round}");
     }

@@ -1,25 +1,24 @@
-//! Suite for runs of the society, against the operations: hiring, dismissal, messages, budgets, pausing and
-//! approvals.
+//! Test suite for the society's operations, without a model: runs, hiring, dismissal, messages, budgets,
+//! pausing and approvals. Run over every store (see `society_tests!`).
 
+mod budgets;
 mod hiring;
-mod scene;
-mod spending;
-mod steering;
+mod run_control;
+mod test_society;
 
+pub use budgets::{
+    budget_set_later_counts_earlier_spending, concurrent_draws_spend_exactly_the_budget,
+    unspent_draw_of_dismissed_member_is_refunded,
+};
 pub use hiring::{
-    a_dismissal_takes_the_whole_subtree,
-    a_hire_and_a_dismissal_of_the_same_subtree_are_one_after_the_other,
-    a_run_begins_with_its_requirement, hiring_at_once_stays_within_the_limits,
-    only_those_above_dismiss_and_look_in, root_has_one_child_and_a_mailbox_in_every_run,
-    the_rate_of_hiring_is_limited, two_runs_have_roles_of_their_own,
-    who_is_outside_hires_for_a_run_of_its_own,
+    concurrent_hires_stay_within_limits, dismissal_and_conversation_are_for_agents_above_only,
+    dismissal_removes_whole_subtree, hire_during_dismissal_leaves_no_orphan,
+    hire_from_outside_all_runs_creates_own_run, hire_rate_is_limited_per_minute,
+    new_run_has_requirement_in_root_mailbox, roles_are_separate_per_run,
+    root_has_one_child_and_one_mailbox_per_run,
 };
-pub use spending::{
-    a_budget_counts_what_was_spent_before, drawing_at_once_stays_within_the_budget,
-    what_the_dismissed_did_not_spend_goes_back,
-};
-pub use steering::{
-    a_call_is_allowed_once_and_by_a_person, a_run_ends_for_everybody,
-    an_artifact_belongs_to_its_run, holding_up_and_going_on, messages_stay_within_a_run,
-    what_goes_alongside_is_there_with_the_deed_or_neither_is,
+pub use run_control::{
+    artifact_is_visible_in_its_run_only, call_approval_is_decided_once_by_user,
+    commit_hook_writes_commit_with_operation_or_not_at_all, message_to_other_run_is_refused,
+    pause_and_resume_change_member_and_run_status, stopping_run_dismisses_all_members,
 };

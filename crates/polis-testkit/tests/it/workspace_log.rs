@@ -1,84 +1,92 @@
-//! Tests which file operations and commands are written to the log.
+//! Event log of workspaces: which file operations and commands are logged, with which data.
 
 use std::sync::Arc;
 
-use polis_core::workspace::command::{Ending, RunCommand};
-use polis_core::workspace::file::{
-    DeleteFile, EditFile, ListFiles, MakeDir, MoveFile, ReadFile, SearchFiles, WriteFile,
+use polis_core::workspace::command::RunCommandParams;
+use polis_core::workspace::command_outcome::CommandEnding;
+use polis_core::workspace::file_tools::{
+    DeleteFileParams, EditFileParams, ListFilesParams, MakeDirParams, MoveFileParams,
+    ReadFileParams, SearchFilesParams, WriteFileParams,
 };
-use polis_core::{Code, Details};
-use polis_ops::op::{self, Desk, Follow};
-use polis_testkit::run;
-use polis_testkit::test_store::agent;
+use polis_core::{RefusalCode, RefusalDetails};
+use polis_ops::op::{self, CommandObservers};
+use polis_testkit::run_test;
+use polis_testkit::store_factory::parse_agent_id;
 
-use crate::workspaces::{code, data, world};
+use crate::workspace_assignment::{event_data, new_test_workspace, refusal_code};
 
 #[test]
-fn every_change_of_a_file_is_in_the_log_without_its_content() {
-    run(async {
-        let world = world();
-        world.add("ada", None).await;
-        let before = world.log().await.len();
-        let ada = agent("ada");
-        let (polis, desk) = (&world.polis, Desk::own(&ada));
+fn file_changes_are_logged_without_content() {
+    run_test(async {
+        let harness = new_test_workspace();
+        harness.add_agent("ada", None).await;
+        let before = harness.read_log().await.len();
+        let ada = parse_agent_id("ada");
+        let app = &harness.app;
         let path = || "src/main.rs".to_owned();
-        let write = WriteFile {
+        let write = WriteFileParams {
             path: path(),
             content: "secret one".to_owned(),
-            ..WriteFile::default()
+            ..WriteFileParams::default()
         };
-        assert!(op::write_file(polis, desk, &write).await.unwrap().logged);
-        op::write_file(polis, desk, &write).await.unwrap();
-        let edit = EditFile {
+        let request = &app.request(&ada);
+        let written = op::write_file(request, None, &write).await.unwrap();
+        assert!(written.logged);
+        op::write_file(request, None, &write).await.unwrap();
+        let edit = EditFileParams {
             path: path(),
             old_text: "one".to_owned(),
             new_text: "two".to_owned(),
-            ..EditFile::default()
+            ..EditFileParams::default()
         };
-        op::edit_file(polis, desk, &edit).await.unwrap();
-        let to = MoveFile {
+        op::edit_file(&app.request(&ada), None, &edit)
+            .await
+            .unwrap();
+        let to = MoveFileParams {
             from: path(),
             to: "b.rs".to_owned(),
             overwrite: false,
         };
-        op::move_file(polis, desk, &to).await.unwrap();
-        let gone = DeleteFile {
+        op::move_file(&app.request(&ada), None, &to).await.unwrap();
+        let gone = DeleteFileParams {
             path: "b.rs".to_owned(),
             recursive: false,
         };
-        op::delete_file(polis, desk, &gone).await.unwrap();
-        let made = MakeDir {
+        op::delete_file(&app.request(&ada), None, &gone)
+            .await
+            .unwrap();
+        let made = MakeDirParams {
             path: "d/e".to_owned(),
         };
-        op::make_dir(polis, desk, &made).await.unwrap();
+        op::make_dir(&app.request(&ada), None, &made).await.unwrap();
         // Reads are not logged; an attempt to leave the workspace is.
-        op::list_files(polis, desk, &ListFiles::default())
+        op::list_files(&app.request(&ada), None, &ListFilesParams::default())
             .await
             .unwrap();
-        op::search_files(polis, desk, &SearchFiles::default())
+        op::search_files(&app.request(&ada), None, &SearchFilesParams::default())
             .await
             .unwrap();
-        let missing = ReadFile {
+        let missing = ReadFileParams {
             path: path(),
-            ..ReadFile::default()
+            ..ReadFileParams::default()
         };
         assert_eq!(
-            code(op::read_file(polis, desk, &missing).await),
-            Code::FileNotFound
+            refusal_code(op::read_file(&app.request(&ada), None, &missing).await),
+            RefusalCode::FileNotFound
         );
-        let out = ReadFile {
+        let out = ReadFileParams {
             path: "../x".to_owned(),
-            ..ReadFile::default()
+            ..ReadFileParams::default()
         };
         assert_eq!(
-            code(op::read_file(polis, desk, &out).await),
-            Code::PathTraversalBlocked
+            refusal_code(op::read_file(&app.request(&ada), None, &out).await),
+            RefusalCode::PathTraversalBlocked
         );
 
-        let log = world.log().await.split_off(before);
+        let log = harness.read_log().await.split_off(before);
         let told: Vec<_> = log
             .iter()
-            .map(|event| (event.kind.as_str(), data(event)))
+            .map(|event| (event.kind.as_str(), event_data(event)))
             .collect();
         let hash = |n: usize| told[n].1["hash"].clone();
         let json = |value: serde_json::Value| value;
@@ -124,39 +132,39 @@ fn every_change_of_a_file_is_in_the_log_without_its_content() {
                 (event.actor.as_str(), event.subject.as_str()),
                 ("ada", "workspace/ada")
             );
-            assert!(!event.data.text().contains("secret"));
+            assert!(!event.data.as_str().contains("secret"));
         }
     });
 }
 
 #[test]
-fn every_command_is_in_the_log() {
-    run(async {
-        let world = world();
-        world.add("ada", None).await;
-        world.add("bob", Some("ada")).await;
-        let before = world.log().await.len();
-        world.ground.end_with(vec![
-            Ending::OutOfMemory,
-            Ending::TimedOut,
-            Ending::Killed("SIGTERM".to_owned()),
-            Ending::Exited(3),
+fn commands_are_logged() {
+    run_test(async {
+        let harness = new_test_workspace();
+        harness.add_agent("ada", None).await;
+        harness.add_agent("bob", Some("ada")).await;
+        let before = harness.read_log().await.len();
+        harness.files.set_command_endings(vec![
+            CommandEnding::OutOfMemory,
+            CommandEnding::TimedOut,
+            CommandEnding::Killed(15),
+            CommandEnding::Exited(3),
         ]);
-        let exited = world.run("bob", "make").await.unwrap();
+        let exited = harness.run_command("bob", "make").await.unwrap();
         assert_eq!((exited.exit_code, exited.signal), (3, None));
-        let killed = world.run("bob", "make").await.unwrap();
+        let killed = harness.run_command("bob", "make").await.unwrap();
         assert_eq!(
             (killed.exit_code, killed.signal.as_deref()),
             (143, Some("SIGTERM"))
         );
-        let timed_out = world.run("bob", "make").await.unwrap_err();
-        assert_eq!(timed_out.code(), Code::CommandTimeout);
-        let details = timed_out.document().error.details.cloned();
+        let timed_out = harness.run_command("bob", "make").await.unwrap_err();
+        assert_eq!(timed_out.code(), RefusalCode::CommandTimeout);
+        let details = timed_out.details().cloned();
         assert!(matches!(
             details,
-            Some(Details::TimedOut { timed_out: true, timeout_ms: 60_000, ref stdout, .. }) if stdout == "ran make\n"
+            Some(RefusalDetails::TimedOut { timed_out: true, timeout_ms: 60_000, ref stdout, .. }) if stdout == "ran make\n"
         ));
-        let hungry = world.run("bob", "make").await.unwrap();
+        let hungry = harness.run_command("bob", "make").await.unwrap();
         assert_eq!(
             (
                 hungry.exit_code,
@@ -166,19 +174,22 @@ fn every_command_is_in_the_log() {
             (137, Some("SIGKILL"), true)
         );
         assert_eq!(
-            code(world.run("bob", "sudo reboot").await),
-            Code::CommandBlocked
+            refusal_code(harness.run_command("bob", "sudo reboot").await),
+            RefusalCode::CommandBlocked
         );
         // Malformed commands are not logged.
-        assert_eq!(code(world.run("bob", " ").await), Code::InvalidCommand);
+        assert_eq!(
+            refusal_code(harness.run_command("bob", " ").await),
+            RefusalCode::InvalidCommand
+        );
 
-        let log = world.log().await.split_off(before);
+        let log = harness.read_log().await.split_off(before);
         let kinds: Vec<_> = log.iter().map(|event| event.kind.as_str()).collect();
         assert_eq!(
             kinds,
             [["command.run"; 4].as_slice(), &["command.refused"]].concat()
         );
-        let first = data(&log[0]);
+        let first = event_data(&log[0]);
         assert_eq!(
             first,
             serde_json::json!({
@@ -187,21 +198,21 @@ fn every_command_is_in_the_log() {
                 "stdoutBytes": 9, "stderrBytes": 0, "sandbox": "T0",
             })
         );
-        assert_eq!(data(&log[1])["signal"], "SIGTERM");
-        assert_eq!(data(&log[2])["timedOut"], true);
-        assert_eq!(data(&log[3])["outOfMemory"], true);
-        assert_eq!(data(&log[4])["code"], "command_blocked");
+        assert_eq!(event_data(&log[1])["signal"], "SIGTERM");
+        assert_eq!(event_data(&log[2])["timedOut"], true);
+        assert_eq!(event_data(&log[3])["outOfMemory"], true);
+        assert_eq!(event_data(&log[4])["code"], "command_blocked");
     });
 }
 
 #[test]
-fn the_text_of_a_command_is_logged_up_to_a_length() {
-    run(async {
-        let world = world();
-        world.add("ada", None).await;
+fn long_command_text_is_truncated_in_log() {
+    run_test(async {
+        let harness = new_test_workspace();
+        harness.add_agent("ada", None).await;
         let long = format!("echo {}", "长".repeat(2_000));
-        world.run("ada", &long).await.unwrap();
-        let told = data(&world.log().await.pop().unwrap());
+        harness.run_command("ada", &long).await.unwrap();
+        let told = event_data(&harness.read_log().await.pop().unwrap());
         let kept = told["command"].as_str().unwrap();
         assert!(long.starts_with(kept) && (4_000..=4_096).contains(&kept.len()));
         assert_eq!(told["commandCut"], true);
@@ -209,38 +220,40 @@ fn the_text_of_a_command_is_logged_up_to_a_length() {
 }
 
 #[test]
-fn a_command_that_nobody_waits_for_is_ended_and_logged() {
+fn cancelled_command_is_ended_and_logged() {
     /// A terminal whose commands never end.
     #[derive(Debug)]
-    struct Endless;
-    impl polis_ops::port::Terminal for Endless {
+    struct EndlessTerminal;
+    impl polis_ops::port::SandboxedTerminal for EndlessTerminal {
         fn run<'a>(
             &'a self,
-            _: &'a polis_ops::port::Site,
-            _: polis_ops::port::CommandOrder,
-        ) -> polis_ops::PortFuture<'a, polis_core::workspace::command::CommandRun> {
+            _: &'a polis_ops::port::WorkspaceLocation,
+            _: polis_core::workspace::command::CommandRequest,
+            _: Arc<dyn polis_ops::port::OutputWatcher>,
+        ) -> polis_ops::PortFuture<'a, polis_core::workspace::command_outcome::CommandOutcome>
+        {
             Box::pin(std::future::pending())
         }
         fn report(&self) -> polis_ops::PortFuture<'_, polis_ops::port::SandboxReport> {
             Box::pin(std::future::pending())
         }
     }
-    run(async {
-        let mut world = world();
-        world.polis.terminal = Arc::new(Endless);
-        world.add("ada", None).await;
-        let follow = Follow {
+    run_test(async {
+        let mut harness = new_test_workspace();
+        harness.app.terminal = Arc::new(EndlessTerminal);
+        harness.add_agent("ada", None).await;
+        let follow = CommandObservers {
             watcher: None,
-            stop: Some(Box::pin(std::future::ready(()))),
+            cancel: Some(Box::pin(std::future::ready(()))),
         };
-        let ask = RunCommand {
+        let ask = RunCommandParams {
             command: "yes".to_owned(),
             timeout_ms: None,
         };
-        let ada = agent("ada");
-        let done = op::run_command(&world.polis, Desk::own(&ada), &ask, follow).await;
-        assert_eq!(code(done), Code::CommandFailed);
-        let told = data(&world.log().await.pop().unwrap());
+        let ada = parse_agent_id("ada");
+        let done = op::run_command(&harness.app.request(&ada), None, &ask, follow).await;
+        assert_eq!(refusal_code(done), RefusalCode::CommandFailed);
+        let told = event_data(&harness.read_log().await.pop().unwrap());
         assert_eq!(
             (told["cancelled"].as_bool(), told.get("exitCode")),
             (Some(true), None)
