@@ -1,4 +1,7 @@
-"""The same requests in a bare loop of the official `openai` client. Nothing is kept, the tool does nothing."""
+"""Baseline for the society benchmark: sends the same requests in a plain loop of the official `openai` client.
+
+It persists nothing, and its tool is a no-op.
+"""
 
 import asyncio
 import json
@@ -9,18 +12,19 @@ import time
 from openai import AsyncOpenAI
 
 
-async def one(client, first, n):
-    messages = json.loads(json.dumps(first["messages"]))
-    after = messages.pop()
+async def run_agent(client, first_request, n):
+    """Runs one agent until the model stops calling tools; returns the number of turns."""
+    messages = json.loads(json.dumps(first_request["messages"]))
+    last_message = messages.pop()
     for message in messages:
         if isinstance(message.get("content"), str):
             message["content"] = message["content"].replace("worker-0", f"worker-{n}")
     turns = 0
     while True:
         stream = await client.chat.completions.create(
-            model=first["model"],
-            messages=messages + [after],
-            tools=first["tools"],
+            model=first_request["model"],
+            messages=messages + [last_message],
+            tools=first_request["tools"],
             stream=True,
             stream_options={"include_usage": True},
         )
@@ -44,17 +48,18 @@ async def one(client, first, n):
         messages.append({"role": "tool", "tool_call_id": call.id, "content": '{"ok":true}'})
 
 
-async def main(base, first, agents):
-    # It waits by itself when it is refused; where nothing is refused this changes nothing.
-    client = AsyncOpenAI(base_url=base, api_key="none", max_retries=100)
-    begun, cpu = time.monotonic(), spent()
-    turns = sum(await asyncio.gather(*(one(client, first, n) for n in range(agents))))
-    print(json.dumps({"turns": turns, "wall": time.monotonic() - begun, "cpu": spent() - cpu}))
+async def main(base_url, first_request, agents):
+    # The client backs off and retries on 429. Without rate limits this setting has no effect.
+    client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=100)
+    started, cpu_before = time.monotonic(), cpu_seconds()
+    turns = sum(await asyncio.gather(*(run_agent(client, first_request, n) for n in range(agents))))
+    print(json.dumps({"turns": turns, "wall": time.monotonic() - started, "cpu": cpu_seconds() - cpu_before}))
 
 
-def spent():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+def cpu_seconds():
+    """Returns the CPU time (user and system) of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 asyncio.run(main(sys.argv[1], json.load(open(sys.argv[2])), int(sys.argv[3])))

@@ -10,40 +10,44 @@ use std::time::{Duration, Instant};
 
 use polis_core::AgentId;
 use polis_core::board::BoardName;
-use polis_ops::Polis;
-use polis_ops::op::{self, BoardAppend, BoardOverwrite, BoardRead, SectionAct, SectionChange};
+use polis_ops::App;
+use polis_ops::op::{
+    self, BoardAppendParams, BoardReadParams, BoardWriteParams, SectionAction, SectionEditParams,
+};
 use polis_store::EmbeddedStore;
-use polis_store::embedded::Use;
+use polis_store::embedded::StoreMode;
 
-use crate::commits::runtime;
-use crate::ground::ground;
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, median, run};
+use crate::bench_env::{BenchEnv, BenchResult, median, run_timed};
+use crate::commits::new_runtime;
+use crate::polis_setup::new_app;
+use crate::report::BenchReport;
 
 /// Size of a large board in bytes: just below the limit, with room for the appends.
-const LARGE: usize = 10_000_000;
+const LARGE_BOARD_BYTES: usize = 10_000_000;
 /// Size of one append in bytes.
-const ADDED: usize = 200;
+const APPEND_BYTES: usize = 200;
 
 /// Measures boards in one process, then a cold command.
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    let place = scene.board("boards")?;
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    let directory = env.create_project("boards")?;
     let open = |usage| {
-        let workspace = place.join(".agent-workspace");
+        let workspace = directory.join(".agent-workspace");
         EmbeddedStore::open(&workspace, usage, Duration::from_secs(30))
     };
-    let server = ground(Arc::new(open(Use::Long)?));
-    let command = ground(Arc::new(open(Use::Brief)?));
-    let runtime = runtime()?;
-    runtime.block_on(appends(scene, report, &server, &place))?;
-    runtime.block_on(edits(scene, report, &server, &place))?;
-    runtime.block_on(reads(scene, report, &server))?;
-    runtime.block_on(crowd(scene, report, &server, &command, &place))?;
-    cold(scene, report)
+    let server = new_app(Arc::new(open(StoreMode::Server)?));
+    let command = new_app(Arc::new(open(StoreMode::OneShot)?));
+    let runtime = new_runtime()?;
+    runtime.block_on(measure_appends(env, report, &server, &directory))?;
+    runtime.block_on(measure_section_edits(env, report, &server, &directory))?;
+    runtime.block_on(measure_repeated_reads(env, report, &server))?;
+    runtime.block_on(measure_concurrent_appends(
+        env, report, &server, &command, &directory,
+    ))?;
+    measure_cold_read(env, report)
 }
 
 /// Returns a board text of about `bytes` bytes: sections with entries, lists, links and code.
-fn text(bytes: usize) -> String {
+fn generate_board_text(bytes: usize) -> String {
     let mut text = "# A board\n\n## 里程碑\n- [ ] M1: first\n".to_owned();
     let mut n = 0;
     while text.len() + 300 < bytes {
@@ -62,218 +66,233 @@ fn text(bytes: usize) -> String {
     text
 }
 
-fn board(name: &str) -> Fallible<BoardName> {
+fn bottom_board(name: &str) -> BenchResult<BoardName> {
     Ok(BoardName::Bottom(name.parse()?))
 }
 
-async fn write(polis: &Polis, name: &BoardName, content: String) -> Fallible<()> {
-    let params = BoardOverwrite {
+async fn overwrite_board(app: &App, name: &BoardName, content: String) -> BenchResult<()> {
+    let params = BoardWriteParams {
         board: name.clone(),
         content,
         expected_version: None,
         merge: false,
         force: true,
     };
-    op::write_board(polis, &AgentId::user(), &params).await?;
+    op::write_board(&app.request(&AgentId::user()), &params).await?;
     Ok(())
 }
 
 /// Appends once. Returns the time in microseconds.
-async fn append(polis: &Polis, name: &BoardName) -> Fallible<f64> {
-    let params = BoardAppend {
+async fn timed_append(app: &App, name: &BoardName) -> BenchResult<f64> {
+    let params = BoardAppendParams {
         board: name.clone(),
-        content: "x".repeat(ADDED),
+        content: "x".repeat(APPEND_BYTES),
     };
-    let begun = Instant::now();
-    op::append_board(polis, &AgentId::user(), &params).await?;
-    Ok(begun.elapsed().as_secs_f64() * 1e6)
+    let started = Instant::now();
+    op::append_board(&app.request(&AgentId::user()), &params).await?;
+    Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
 /// Appends to a plain file with `write` and `fdatasync`. Returns the time in microseconds.
-fn bare_append(file: &mut File) -> Fallible<f64> {
-    let added = [b'x'; ADDED];
-    let begun = Instant::now();
+fn timed_bare_append(file: &mut File) -> BenchResult<f64> {
+    let added = [b'x'; APPEND_BYTES];
+    let started = Instant::now();
     file.write_all(&added)?;
     file.sync_data()?;
-    Ok(begun.elapsed().as_secs_f64() * 1e6)
+    Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
-async fn appends(scene: &Scene, report: &mut Report, polis: &Polis, place: &Path) -> Fallible<()> {
-    let (small, large) = (board("small")?, board("large")?);
-    write(polis, &small, text(1_000)).await?;
-    write(polis, &large, text(LARGE)).await?;
-    let mut file = File::create(place.join("bare"))?;
-    file.write_all(text(LARGE).as_bytes())?;
+async fn measure_appends(
+    env: &BenchEnv,
+    report: &mut BenchReport,
+    app: &App,
+    directory: &Path,
+) -> BenchResult<()> {
+    let (small, large) = (bottom_board("small")?, bottom_board("large")?);
+    overwrite_board(app, &small, generate_board_text(1_000)).await?;
+    overwrite_board(app, &large, generate_board_text(LARGE_BOARD_BYTES)).await?;
+    let mut file = File::create(directory.join("bare"))?;
+    file.write_all(generate_board_text(LARGE_BOARD_BYTES).as_bytes())?;
     file.sync_all()?;
-    scene.settle()?;
+    env.sync_disk()?;
     let (mut to_small, mut to_large, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..scene.times(1_000) {
-        to_small.push(append(polis, &small).await?);
-        to_large.push(append(polis, &large).await?);
-        bare.push(bare_append(&mut file)?);
+    for _ in 0..env.repetitions(1_000) {
+        to_small.push(timed_append(app, &small).await?);
+        to_large.push(timed_append(app, &large).await?);
+        bare.push(timed_bare_append(&mut file)?);
     }
     let [to_small, to_large, bare] = [to_small, to_large, bare].map(|mut t| median(&mut t));
-    report.at_most(
+    report.add_at_most(
         "append of 200 bytes to a 10 MB board / to a 1 KB board",
         to_large / to_small,
         1.3,
-        &format!("{to_large:.0} µs beside {to_small:.0} µs, medians, each durable"),
+        &format!("{to_large:.0} µs vs {to_small:.0} µs, medians, each durable"),
     );
-    report.at_most(
+    report.add_at_most(
         "append of 200 bytes to a 10 MB board / bare write + fdatasync",
         to_large / bare,
         2.0,
-        &format!("{to_large:.0} µs beside {bare:.0} µs, medians"),
+        &format!("{to_large:.0} µs vs {bare:.0} µs, medians"),
     );
     Ok(())
 }
 
-async fn edits(scene: &Scene, report: &mut Report, polis: &Polis, place: &Path) -> Fallible<()> {
-    let large = board("edited")?;
-    let content = text(LARGE);
-    write(polis, &large, content.clone()).await?;
-    scene.settle()?;
+async fn measure_section_edits(
+    env: &BenchEnv,
+    report: &mut BenchReport,
+    app: &App,
+    directory: &Path,
+) -> BenchResult<()> {
+    let large = bottom_board("edited")?;
+    let content = generate_board_text(LARGE_BOARD_BYTES);
+    overwrite_board(app, &large, content.clone()).await?;
+    env.sync_disk()?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    // A multiple of the interval at which the store writes a full copy of the board, so that its cost is included.
-    for n in 0..scene.times(68) {
-        let params = SectionChange {
+    // A multiple of the interval at which the store writes a full copy of the board, so that its cost is
+    // included.
+    for n in 0..env.repetitions(68) {
+        let params = SectionEditParams {
             board: large.clone(),
             title: "Section 5000".to_owned(),
-            act: SectionAct::Set,
+            act: SectionAction::Set,
             content: format!("Edited for the {n}th time."),
             nth: None,
             expected_version: None,
             expected_section: None,
             merge: false,
         };
-        let begun = Instant::now();
-        op::edit_section(polis, &AgentId::user(), &params).await?;
-        ours.push(begun.elapsed().as_secs_f64() * 1e3);
-        let begun = Instant::now();
-        let mut file = File::create(place.join("bare.new"))?;
+        let started = Instant::now();
+        op::edit_section(&app.request(&AgentId::user()), &params).await?;
+        ours.push(started.elapsed().as_secs_f64() * 1e3);
+        let started = Instant::now();
+        let mut file = File::create(directory.join("bare.new"))?;
         file.write_all(content.as_bytes())?;
         file.sync_all()?;
-        std::fs::rename(place.join("bare.new"), place.join("bare.md"))?;
-        bare.push(begun.elapsed().as_secs_f64() * 1e3);
+        std::fs::rename(directory.join("bare.new"), directory.join("bare.md"))?;
+        bare.push(started.elapsed().as_secs_f64() * 1e3);
     }
-    let (mean_ours, mean_bare) = (mean(&ours), mean(&bare));
+    let (mean_ours, mean_bare) = (arithmetic_mean(&ours), arithmetic_mean(&bare));
     let (ours, bare) = (median(&mut ours), median(&mut bare));
     let what = "section edit of a 10 MB board / bare write + fsync + rename of 10 MB";
-    let how = format!("{ours:.1} ms beside {bare:.1} ms, medians");
-    report.at_most(what, ours / bare, 3.0, &how);
-    let how = format!(
-        "{mean_ours:.1} ms beside {mean_bare:.1} ms, means: every 17th edit writes the board whole"
+    let detail = format!("{ours:.1} ms vs {bare:.1} ms, medians");
+    report.add_at_most(what, ours / bare, 3.0, &detail);
+    let detail = format!(
+        "{mean_ours:.1} ms vs {mean_bare:.1} ms, means: every 17th edit writes the board whole"
     );
-    report.at_most("the same, means", mean_ours / mean_bare, 3.0, &how);
+    report.add_at_most("the same, means", mean_ours / mean_bare, 3.0, &detail);
     Ok(())
 }
 
-fn mean(values: &[f64]) -> f64 {
+fn arithmetic_mean(values: &[f64]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a count of measurements")]
     let count = values.len() as f64;
     values.iter().sum::<f64>() / count
 }
 
-async fn reads(scene: &Scene, report: &mut Report, polis: &Polis) -> Fallible<()> {
-    let params = BoardRead::of(board("edited")?);
+async fn measure_repeated_reads(
+    env: &BenchEnv,
+    report: &mut BenchReport,
+    app: &App,
+) -> BenchResult<()> {
+    let params = BoardReadParams::for_board(bottom_board("edited")?);
     let user = AgentId::user();
-    let first = op::read_board(polis, &user, &params).await?;
-    let before = bytes_read()?;
-    let mut again = Vec::new();
+    let first = op::read_board(&app.request(&user), &params).await?;
+    let before = process_bytes_read()?;
+    let mut latencies = Vec::new();
     let mut shared = true;
-    let times = scene.times(1_000);
+    let times = env.repetitions(1_000);
     for _ in 0..times {
-        let begun = Instant::now();
-        let view = op::read_board(polis, &user, &params).await?;
-        again.push(begun.elapsed().as_secs_f64() * 1e6);
+        let started = Instant::now();
+        let view = op::read_board(&app.request(&user), &params).await?;
+        latencies.push(started.elapsed().as_secs_f64() * 1e6);
         shared &= match (&view.content, &first.content) {
             (Some(now), Some(then)) => Arc::ptr_eq(now, then),
             _ => false,
         };
     }
-    let read = (bytes_read()? - before) / times as u64;
-    report.add(
+    let read = (process_bytes_read()? - before) / times as u64;
+    report.add_figure(
         "reading an unchanged 10 MB board again",
         format!("{read} bytes read"),
         "none of its text".to_owned(),
         shared && read < 4_096,
         &format!(
             "{:.1} µs, median; the same text in memory: {shared}",
-            median(&mut again)
+            median(&mut latencies)
         ),
     );
     Ok(())
 }
 
 /// Returns the number of bytes this process has read through system calls.
-fn bytes_read() -> Fallible<u64> {
+fn process_bytes_read() -> BenchResult<u64> {
     let io = std::fs::read_to_string("/proc/self/io")?;
     let line = io.lines().find_map(|line| line.strip_prefix("rchar: "));
     Ok(line.ok_or("no rchar")?.parse()?)
 }
 
-async fn crowd(
-    scene: &Scene,
-    report: &mut Report,
-    server: &Polis,
-    command: &Polis,
-    place: &Path,
-) -> Fallible<()> {
-    let each = scene.times(250);
+async fn measure_concurrent_appends(
+    env: &BenchEnv,
+    report: &mut BenchReport,
+    server: &App,
+    command: &App,
+    directory: &Path,
+) -> BenchResult<()> {
+    let appends = env.repetitions(250);
     let (mut many, mut one, mut alone, mut bare) = (vec![], vec![], vec![], vec![]);
     for round in 0..5 {
         let (crowded, single, own) = (
-            board(&format!("crowd-{round}"))?,
-            board(&format!("one-{round}"))?,
-            board(&format!("alone-{round}"))?,
+            bottom_board(&format!("crowd-{round}"))?,
+            bottom_board(&format!("one-{round}"))?,
+            bottom_board(&format!("alone-{round}"))?,
         );
         for name in [&crowded, &single, &own] {
-            write(server, name, text(1_000)).await?;
+            overwrite_board(server, name, generate_board_text(1_000)).await?;
         }
-        many.push(rate(server, &crowded, 32, each).await?);
-        one.push(rate(server, &single, 1, each * 4).await?);
-        alone.push(rate(command, &own, 1, each * 4).await?);
-        let mut file = File::create(place.join("bare"))?;
-        let begun = Instant::now();
-        for _ in 0..each * 4 {
-            bare_append(&mut file)?;
+        many.push(append_rate(server, &crowded, 32, appends).await?);
+        one.push(append_rate(server, &single, 1, appends * 4).await?);
+        alone.push(append_rate(command, &own, 1, appends * 4).await?);
+        let mut file = File::create(directory.join("bare"))?;
+        let started = Instant::now();
+        for _ in 0..appends * 4 {
+            timed_bare_append(&mut file)?;
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of appends")]
-        bare.push((each * 4) as f64 / begun.elapsed().as_secs_f64());
+        bare.push((appends * 4) as f64 / started.elapsed().as_secs_f64());
     }
     let [many, one, alone, bare] = [many, one, alone, bare].map(|mut rates| median(&mut rates));
-    report.at_least(
+    report.add_at_least(
         "32 agents appending at once / the same appends one fsync each",
         many / one,
         8.0,
-        &format!("{many:.0} appends/s beside {one:.0} of one agent in the same process"),
+        &format!("{many:.0} appends/s vs {one:.0} of one agent in the same process"),
     );
-    report.tell(
+    report.add_without_target(
         "the same / one agent that commits in its own thread",
         many / alone,
-        &format!("{many:.0} appends/s beside {alone:.0}"),
+        &format!("{many:.0} appends/s vs {alone:.0}"),
     );
-    report.tell(
+    report.add_without_target(
         "the same / bare write + fdatasync one after another",
         many / bare,
-        &format!("{many:.0} appends/s beside {bare:.0} without board, log or event"),
+        &format!("{many:.0} appends/s vs {bare:.0} without board, log or event"),
     );
     Ok(())
 }
 
 /// Returns the appends per second of `agents` concurrent agents with `each` appends each.
-async fn rate(polis: &Polis, name: &BoardName, agents: usize, each: usize) -> Fallible<f64> {
-    let begun = Instant::now();
+async fn append_rate(app: &App, name: &BoardName, agents: usize, each: usize) -> BenchResult<f64> {
+    let started = Instant::now();
     let appenders: Vec<_> = (0..agents)
         .map(|_| {
-            let (polis, name) = (polis.clone(), name.clone());
+            let (app, name) = (app.clone(), name.clone());
             tokio::spawn(async move {
-                let params = BoardAppend {
+                let params = BoardAppendParams {
                     board: name,
-                    content: "x".repeat(ADDED),
+                    content: "x".repeat(APPEND_BYTES),
                 };
                 for _ in 0..each {
-                    op::append_board(&polis, &AgentId::user(), &params).await?;
+                    op::append_board(&app.request(&AgentId::user()), &params).await?;
                 }
                 Ok::<(), polis_ops::OpError>(())
             })
@@ -283,12 +302,12 @@ async fn rate(polis: &Polis, name: &BoardName, agents: usize, each: usize) -> Fa
         appender.await??;
     }
     #[expect(clippy::cast_precision_loss, reason = "a count of appends")]
-    Ok((agents * each) as f64 / begun.elapsed().as_secs_f64())
+    Ok((agents * each) as f64 / started.elapsed().as_secs_f64())
 }
 
 /// Measures a cold `blackboard read` against `cat` of the same file.
-fn cold(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    let place = scene.board("blackboard")?;
+fn measure_cold_read(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    let directory = env.create_project("blackboard")?;
     let args = [
         "blackboard",
         "write",
@@ -297,25 +316,28 @@ fn cold(scene: &Scene, report: &mut Report) -> Fallible<()> {
         "overwrite",
         "--content",
     ];
-    run(scene.polis(&place, &[&args[..], &["# Context\n\nSmall.\n"]].concat()))?;
-    let file = place.join(".agent-workspace/blackboard/shared/context.md");
-    let blackboard = scene.polis.with_file_name("blackboard");
+    run_timed(env.polis_command(
+        &directory,
+        &[&args[..], &["# Context\n\nSmall.\n"]].concat(),
+    ))?;
+    let file = directory.join(".agent-workspace/blackboard/shared/context.md");
+    let blackboard = env.polis_program.with_file_name("blackboard");
     let (mut ours, mut cat) = (Vec::new(), Vec::new());
-    for _ in 0..scene.times(200) {
+    for _ in 0..env.repetitions(200) {
         let mut read = Command::new(&blackboard);
         read.args(["read", "shared/context.md", "--dir"])
-            .arg(&place);
-        ours.push(run(read)?.as_secs_f64() * 1e3);
+            .arg(&directory);
+        ours.push(run_timed(read)?.as_secs_f64() * 1e3);
         let mut other = Command::new("cat");
         other.arg(&file);
-        cat.push(run(other)?.as_secs_f64() * 1e3);
+        cat.push(run_timed(other)?.as_secs_f64() * 1e3);
     }
     let (ours, cat) = (median(&mut ours), median(&mut cat));
-    report.at_most(
+    report.add_at_most(
         "cold `blackboard read` / (2 x `cat` + 3 ms)",
         ours / (2.0 * cat + 3.0),
         1.0,
-        &format!("{ours:.2} ms beside {cat:.2} ms of `cat`, medians"),
+        &format!("{ours:.2} ms vs {cat:.2} ms of `cat`, medians"),
     );
     Ok(())
 }

@@ -1,33 +1,34 @@
-//! Latency of concurrent claims: 8 processes with 50 claims of distinct tasks each, compared with one process alone.
+//! Latency of concurrent claims: 8 processes with 50 claims of distinct tasks each, compared with one process
+//! alone.
 
 use std::path::Path;
 
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, at_share, median, run};
+use crate::bench_env::{BenchEnv, BenchResult, median, quantile, run_timed};
+use crate::report::BenchReport;
 
-const PROCESSES: u64 = 8;
-const CLAIMS: u64 = 50;
+const PROCESS_COUNT: u64 = 8;
+const CLAIMS_PER_PROCESS: u64 = 50;
 
 /// Measures the p99 latency of concurrent claims.
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    let files = scene.place("claim-files");
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    let files = env.path_of("claim-files");
     std::fs::create_dir_all(&files)?;
-    let count = (PROCESSES + 1) * CLAIMS;
+    let count = (PROCESS_COUNT + 1) * CLAIMS_PER_PROCESS;
     for n in 1..=count {
         std::fs::write(
             files.join(format!("{n}.json")),
             format!("{{\"id\":\"{n}\",\"subject\":\"{n}\",\"status\":\"pending\"}}"),
         )?;
     }
-    let board = scene.board("claims")?;
-    run(scene.polis(&board, &["task", "import", &files.display().to_string()]))?;
-    let mut alone = claims(scene, &board, 0)?;
+    let board = env.create_project("claims")?;
+    run_timed(env.polis_command(&board, &["task", "import", &files.display().to_string()]))?;
+    let mut alone = claim_latencies(env, &board, 0)?;
     let alone = median(&mut alone);
-    let mut crowd: Vec<f64> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..=PROCESSES)
+    let mut concurrent: Vec<f64> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..=PROCESS_COUNT)
             .map(|worker| {
                 let board = &board;
-                scope.spawn(move || claims(scene, board, worker).map_err(|e| e.to_string()))
+                scope.spawn(move || claim_latencies(env, board, worker).map_err(|e| e.to_string()))
             })
             .collect();
         let mut all = Vec::new();
@@ -40,25 +41,25 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         }
         Ok::<_, String>(all)
     })?;
-    let (p99, middle) = (at_share(&mut crowd, 0.99), median(&mut crowd));
-    let how =
-        format!("p99 {p99:.1} ms and median {middle:.1} ms of 8 × 50, beside {alone:.1} ms alone");
-    report.at_most(
+    let (p99, middle) = (quantile(&mut concurrent, 0.99), median(&mut concurrent));
+    let detail =
+        format!("p99 {p99:.1} ms and median {middle:.1} ms of 8 × 50, vs {alone:.1} ms alone");
+    report.add_at_most(
         "p99 of 8 processes claiming / median of one alone",
         p99 / alone,
         20.0,
-        &how,
+        &detail,
     );
     Ok(())
 }
 
 /// Claims one worker's share of the tasks, each in a new process. Returns the time of each in milliseconds.
-fn claims(scene: &Scene, board: &Path, worker: u64) -> Fallible<Vec<f64>> {
+fn claim_latencies(env: &BenchEnv, board: &Path, worker: u64) -> BenchResult<Vec<f64>> {
     let name = format!("worker-{worker}");
-    let first = worker * CLAIMS + 1;
-    (first..first + CLAIMS)
+    let first = worker * CLAIMS_PER_PROCESS + 1;
+    (first..first + CLAIMS_PER_PROCESS)
         .map(|id| {
-            Ok(run(scene.polis(
+            Ok(run_timed(env.polis_command(
                 board,
                 &["--as", &name, "task", "claim", &id.to_string(), "--json"],
             ))?

@@ -1,37 +1,39 @@
-//! Sandboxed commands compared with bubblewrap and with a bare fork and exec, and a leak check over many commands.
+//! Sandboxed commands compared with bubblewrap and with a bare fork and exec, also from a process with much
+//! memory, and a leak check over many commands.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use polis_core::workspace::command::Ending;
-use polis_core::workspace::policy::{CommandPolicy, Tier};
-use polis_workspace::sandbox::{Job, Sandbox};
+use polis_core::workspace::command::CommandRequest;
+use polis_core::workspace::command_outcome::CommandEnding;
+use polis_core::workspace::command_policy::{CommandPolicy, SandboxTier};
+use polis_workspace::sandbox::{Sandbox, SandboxContext};
 
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, median};
+use crate::bench_env::{BenchEnv, BenchResult, median};
+use crate::report::BenchReport;
 
 /// The command that each of them runs.
-const COMMAND: &str = "true";
+const BENCH_COMMAND: &str = "true";
 
 /// Measures commands of a long-running process, then what many of them leave behind.
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    let workspace = scene.place("commands");
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    let workspace = env.path_of("commands");
     std::fs::create_dir_all(&workspace)?;
     let sandbox = Sandbox::new();
-    let policy = CommandPolicy::default();
+    let request = CommandRequest::trusted(BENCH_COMMAND, &CommandPolicy::default());
     let (mut ours, mut bwrap, mut bare) = (vec![], vec![], vec![]);
-    let mut tier = Tier::Bare;
-    for round in 0..scene.times(1_000) + 5 {
-        let wrapped = timed(|| spawn(bubblewrap(&workspace)))?;
-        let plain = timed(|| spawn(shell()))?;
-        let begun = Instant::now();
-        let run = sandbox.run(&Job::new(&workspace, COMMAND, &policy))?;
-        let own = begun.elapsed().as_secs_f64() * 1e6;
-        if run.ending != Ending::Exited(0) {
+    let mut tier = SandboxTier::Bare;
+    for round in 0..env.repetitions(1_000) + 5 {
+        let wrapped = time_micros(|| run_to_success(bubblewrap_command(&workspace)))?;
+        let plain = time_micros(|| run_to_success(shell_command()))?;
+        let started = Instant::now();
+        let run = sandbox.run(&request, &SandboxContext::new(&workspace))?;
+        let own = started.elapsed().as_secs_f64() * 1e6;
+        if run.ending != CommandEnding::Exited(0) {
             return Err(format!("the command ended as {:?}", run.ending).into());
         }
-        tier = run.tier;
+        tier = run.tier.unwrap_or(tier);
         // Warm-up: the first runs probe the capabilities of the machine.
         if round >= 5 {
             ours.push(own);
@@ -41,53 +43,58 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     }
     let [ours, bwrap, bare] = [ours, bwrap, bare].map(|mut times| median(&mut times));
     let name = tier.as_str();
-    report.at_most(
+    report.add_at_most(
         "run_command(\"true\") / bubblewrap with tight flags",
         ours / bwrap,
         0.8,
-        &format!("{ours:.0} µs at {name} beside {bwrap:.0} µs, medians, in turns"),
+        &format!("{ours:.0} µs at {name} vs {bwrap:.0} µs, medians, alternating"),
     );
-    report.at_most(
+    report.add_at_most(
         "run_command(\"true\") / bare fork + exec of sh -c true",
         ours / bare,
         3.0,
-        &format!("{ours:.0} µs at {name} beside {bare:.0} µs, medians, in turns"),
+        &format!("{ours:.0} µs at {name} vs {bare:.0} µs, medians, alternating"),
     );
-    leftovers(scene, report, &sandbox, &workspace)?;
-    large(scene, report, &sandbox, &workspace)
+    measure_leaks(env, report, &sandbox, &workspace)?;
+    measure_large_process(env, report, &sandbox, &workspace)
 }
 
 /// Measures commands of a process with 256 MiB of memory, whose page tables `clone` copies.
-fn large(scene: &Scene, report: &mut Report, sandbox: &Sandbox, workspace: &Path) -> Fallible<()> {
+fn measure_large_process(
+    env: &BenchEnv,
+    report: &mut BenchReport,
+    sandbox: &Sandbox,
+    workspace: &Path,
+) -> BenchResult<()> {
     const HELD: usize = 256 << 20;
-    let held = vec![1_u8; HELD];
-    let policy = CommandPolicy::default();
+    let allocated = vec![1_u8; HELD];
+    let request = CommandRequest::trusted(BENCH_COMMAND, &CommandPolicy::default());
     let (mut ours, mut bare) = (vec![], vec![]);
-    for _ in 0..scene.times(200) {
-        bare.push(timed(|| spawn(shell()))?);
-        let begun = Instant::now();
-        sandbox.run(&Job::new(workspace, COMMAND, &policy))?;
-        ours.push(begun.elapsed().as_secs_f64() * 1e6);
+    for _ in 0..env.repetitions(200) {
+        bare.push(time_micros(|| run_to_success(shell_command()))?);
+        let started = Instant::now();
+        sandbox.run(&request, &SandboxContext::new(workspace))?;
+        ours.push(started.elapsed().as_secs_f64() * 1e6);
     }
     let (ours, bare) = (median(&mut ours), median(&mut bare));
-    report.tell(
+    report.add_without_target(
         "the same from a process that holds 256 MiB",
         ours / bare,
         &format!(
-            "{ours:.0} µs beside {bare:.0} µs, medians; {} MiB held",
-            held.iter().filter(|&&byte| byte == 1).count() >> 20
+            "{ours:.0} µs vs {bare:.0} µs, medians; {} MiB held",
+            allocated.iter().filter(|&&byte| byte == 1).count() >> 20
         ),
     );
     Ok(())
 }
 
-fn timed(work: impl FnOnce() -> Fallible<()>) -> Fallible<f64> {
-    let begun = Instant::now();
+fn time_micros(work: impl FnOnce() -> BenchResult<()>) -> BenchResult<f64> {
+    let started = Instant::now();
     work()?;
-    Ok(begun.elapsed().as_secs_f64() * 1e6)
+    Ok(started.elapsed().as_secs_f64() * 1e6)
 }
 
-fn spawn(mut command: Command) -> Fallible<()> {
+fn run_to_success(mut command: Command) -> BenchResult<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(());
@@ -95,15 +102,15 @@ fn spawn(mut command: Command) -> Fallible<()> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned().into())
 }
 
-fn shell() -> Command {
+fn shell_command() -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", COMMAND]);
+    command.args(["-c", BENCH_COMMAND]);
     command
 }
 
-/// Returns a bubblewrap command with all namespaces, no capabilities, and only the workspace and a private `/tmp`
-/// writable.
-fn bubblewrap(workspace: &Path) -> Command {
+/// Returns a bubblewrap command with all namespaces, no capabilities, and only the workspace and a private
+/// `/tmp` writable.
+fn bubblewrap_command(workspace: &Path) -> Command {
     let mut command = Command::new("bwrap");
     command.args(["--unshare-all", "--die-with-parent", "--new-session"]);
     command.args(["--clearenv", "--cap-drop", "ALL", "--as-pid-1"]);
@@ -118,21 +125,21 @@ fn bubblewrap(workspace: &Path) -> Command {
     }
     command.args(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
     command.arg("--bind").arg(workspace).arg("/workspace");
-    command.args(["--chdir", "/workspace", "/bin/sh", "-c", COMMAND]);
+    command.args(["--chdir", "/workspace", "/bin/sh", "-c", BENCH_COMMAND]);
     command
 }
 
 /// Resources of a process that commands could leak.
 #[derive(Debug, PartialEq, Eq)]
-struct Holdings {
+struct LeakableResources {
     children: usize,
     mounts: usize,
     descriptors: usize,
-    groups: usize,
+    cgroups: usize,
 }
 
-impl Holdings {
-    fn count() -> Fallible<Self> {
+impl LeakableResources {
+    fn count_current() -> BenchResult<Self> {
         let mut children = 0;
         for task in std::fs::read_dir("/proc/self/task")? {
             let list = std::fs::read_to_string(task?.path().join("children"))?;
@@ -143,46 +150,49 @@ impl Holdings {
             children,
             mounts: mounts.lines().count(),
             descriptors: std::fs::read_dir("/proc/self/fd")?.count(),
-            groups: groups_below(Path::new("/sys/fs/cgroup")),
+            cgroups: count_cgroups_below(Path::new("/sys/fs/cgroup")),
         })
     }
 }
 
 /// Returns the number of cgroups of this process below a directory.
-fn groups_below(directory: &Path) -> usize {
-    let ours = format!("polis-{}", std::process::id());
+fn count_cgroups_below(directory: &Path) -> usize {
+    let prefix = format!("polis-{}", std::process::id());
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .map(|entry| {
-            let own = usize::from(entry.path().to_string_lossy().contains(&ours));
-            own + groups_below(&entry.path())
+            let own = usize::from(entry.path().to_string_lossy().contains(&prefix));
+            own + count_cgroups_below(&entry.path())
         })
         .sum()
 }
 
-fn leftovers(
-    scene: &Scene,
-    report: &mut Report,
+fn measure_leaks(
+    env: &BenchEnv,
+    report: &mut BenchReport,
     sandbox: &Sandbox,
     workspace: &Path,
-) -> Fallible<()> {
-    let policy = CommandPolicy::default();
-    let run = |count: usize| -> Fallible<()> {
+) -> BenchResult<()> {
+    let request = CommandRequest::trusted(BENCH_COMMAND, &CommandPolicy::default());
+    let run = |count: usize| -> BenchResult<()> {
         for _ in 0..count {
-            sandbox.run(&Job::new(workspace, COMMAND, &policy))?;
+            sandbox.run(&request, &SandboxContext::new(workspace))?;
         }
         Ok(())
     };
-    let count = scene.times(1_000);
+    let count = env.repetitions(1_000);
     run(100)?;
-    sandbox.settle();
-    let (before, memory) = (Holdings::count()?, resident()?);
+    sandbox.wait_for_exiting_wardens();
+    let (before, memory) = (LeakableResources::count_current()?, resident_kb()?);
     run(count)?;
-    sandbox.settle();
-    let (after, grown) = (Holdings::count()?, resident()?.saturating_sub(memory));
-    report.add(
-        &format!("left behind by {count} commands"),
+    sandbox.wait_for_exiting_wardens();
+    let (after, growth) = (
+        LeakableResources::count_current()?,
+        resident_kb()?.saturating_sub(memory),
+    );
+    report.add_figure(
+        &format!("resources leaked by {count} commands"),
         if before == after {
             "nothing".to_owned()
         } else {
@@ -192,18 +202,18 @@ fn leftovers(
         before == after,
         "processes, mounts, descriptors, control groups",
     );
-    report.add(
-        &format!("memory grown by {count} commands"),
-        format!("{grown} KB"),
+    report.add_figure(
+        &format!("memory growth after {count} commands"),
+        format!("{growth} KB"),
         "flat (< 1024 KB)".to_owned(),
-        grown < 1_024,
-        "resident set after 100 commands beside after the rest",
+        growth < 1_024,
+        "resident set after 100 commands vs at the end",
     );
     Ok(())
 }
 
 /// Returns the resident set size in KB.
-fn resident() -> Fallible<u64> {
+fn resident_kb() -> BenchResult<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next());

@@ -1,41 +1,45 @@
 //! Benchmarks of polis against the physical floor (bare system calls, bare loops) and real peers.
 //!
-//! Figures are ratios between two things measured alternately in the same run, so that a slow or busy machine slows
-//! down both. `bench/run` starts the benchmarks.
+//! Most figures are ratios between two things measured alternately in the same run, so that a slow or busy
+//! machine slows down both; sizes, memory and counts are absolute. The exit code is 0 if all targets were
+//! met, 1 if not, and 2 if a benchmark failed. `bench/run` starts the benchmarks.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 #![expect(clippy::print_stderr, reason = "progress")]
 
+mod bench_env;
 mod boards;
 mod claims;
-mod cold;
+mod cold_start;
 mod commands;
 mod commits;
 mod files;
-mod ground;
 mod http;
+mod http_client;
 mod mcp;
 mod pgbench;
+mod polis_setup;
 mod report;
 mod scale;
-mod scene;
 mod society;
-mod web;
-mod wire;
+mod web_and_tui;
 
 use std::process::ExitCode;
 
-use report::Report;
-use scene::{Fallible, Scene};
+use bench_env::{BenchEnv, BenchResult};
+use report::BenchReport;
 
 /// A part of the benchmarks: its name and its function.
-type Part = (&'static str, fn(&Scene, &mut Report) -> Fallible<()>);
-const PARTS: [Part; 12] = [
+type BenchPart = (
+    &'static str,
+    fn(&BenchEnv, &mut BenchReport) -> BenchResult<()>,
+);
+const BENCH_PARTS: [BenchPart; 12] = [
     // First, because `clone` copies the page tables: memory left behind by other parts would slow it down.
     ("commands", commands::measure),
     ("files", files::measure),
     ("scale", scale::measure),
-    ("cold", cold::measure),
+    ("cold", cold_start::measure),
     ("commits", commits::measure),
     ("pgbench", pgbench::measure),
     ("claims", claims::measure),
@@ -43,11 +47,11 @@ const PARTS: [Part; 12] = [
     ("mcp", mcp::measure),
     ("http", http::measure),
     ("society", society::measure),
-    ("web", web::measure),
+    ("web", web_and_tui::measure),
 ];
 
 fn main() -> ExitCode {
-    match run(std::env::args().skip(1).collect()) {
+    match run_benchmarks(std::env::args().skip(1).collect()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {
@@ -57,27 +61,27 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the named parts, or all. Only a complete run without `--quick` updates `docs/benchmarks.md`. Returns whether
-/// all targets were met.
-fn run(arguments: Vec<String>) -> Fallible<bool> {
+/// Runs the named parts, or all. Only a complete run without `--quick` updates `docs/benchmarks.md`. Returns
+/// whether all targets were met.
+fn run_benchmarks(arguments: Vec<String>) -> BenchResult<bool> {
     if let Some((part, rest)) = arguments.split_first()
         && let Some(part) = part.strip_prefix("child:")
     {
-        return society::child(part, rest).map(|()| true);
+        return society::run_child_process(part, rest).map(|()| true);
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let named: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
-    let scene = Scene::set(quick)?;
-    let mut report = Report::default();
-    for (name, measure) in PARTS {
+    let env = BenchEnv::new(quick)?;
+    let mut report = BenchReport::default();
+    for (name, measure) in BENCH_PARTS {
         if named.is_empty() || named.iter().any(|n| *n == name) {
-            scene.settle()?;
-            measure(&scene, &mut report)?;
+            env.sync_disk()?;
+            measure(&env, &mut report)?;
         }
     }
-    println!("{}", report.table());
+    println!("{}", report.render_table());
     if !quick && named.is_empty() {
-        std::fs::write("docs/benchmarks.md", report.document())?;
+        std::fs::write("docs/benchmarks.md", report.render_document())?;
     }
-    Ok(report.all_met())
+    Ok(report.all_targets_met())
 }

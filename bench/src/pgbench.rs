@@ -1,4 +1,5 @@
-//! Commit throughput on PostgreSQL, compared with `pgbench` executing the bare statements of one commit.
+//! Commit throughput on PostgreSQL, compared with `pgbench` executing the bare statements of one commit. Left
+//! out if `POLIS_BENCH_PG_URL` is not set.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -6,28 +7,28 @@ use std::time::Duration;
 
 use polis_store::PostgresStore;
 
-use crate::commits::{rate, runtime, tasks};
-use crate::ground::ground;
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, median};
+use crate::bench_env::{BenchEnv, BenchResult, median};
+use crate::commits::{commit_rate, create_tasks, new_runtime};
+use crate::polis_setup::new_app;
+use crate::report::BenchReport;
 
 /// Number of pgbench clients, and of polis updaters.
-const CLIENTS: usize = 64;
+const CLIENT_COUNT: usize = 64;
 
 /// Measures updates of 64 different tasks.
 #[expect(
     clippy::disallowed_methods,
-    reason = "bench/run hands the server over in the environment"
+    reason = "bench/run passes the server in the environment"
 )]
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
     let Ok(url) = std::env::var("POLIS_BENCH_PG_URL") else {
         eprintln!("- PostgreSQL is left out: start the benchmarks with bench/run");
         return Ok(());
     };
     let programs = std::env::var("POLIS_BENCH_PG_BIN")?;
-    let script = scene.place("commit.sql");
-    // The minimum work of committing one update: the task and its event, durably. Each client has its own task. The
-    // event's number comes from a sequence, which is cheaper than the gap-free order of polis.
+    let script = env.path_of("commit.sql");
+    // The minimum work of committing one update: the task and its event, durably. Each client has its own
+    // task. The event's number comes from a sequence, which is cheaper than the gap-free order of polis.
     std::fs::write(
         &script,
         "BEGIN;\n\
@@ -39,10 +40,10 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
          '{\"version\":2,\"changes\":{\"activeForm\":\"step\"}}');\n\
          COMMIT;\n",
     )?;
-    runtime()?.block_on(async {
+    new_runtime()?.block_on(async {
         let store = PostgresStore::connect(&url, Duration::from_secs(30)).await?;
-        let polis = ground(Arc::new(store));
-        let ids = tasks(&polis, CLIENTS).await?;
+        let app = new_app(Arc::new(store));
+        let ids = create_tasks(&app, CLIENT_COUNT).await?;
         let psql = Command::new(format!("{programs}/psql"))
             .args([
                 &url,
@@ -55,33 +56,38 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
         }
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            ours.push(rate(&polis, &ids, scene.spell()).await?);
-            theirs.push(pgbench(&programs, &url, &script, scene.spell())?);
+            ours.push(commit_rate(&app, &ids, env.throughput_duration()).await?);
+            theirs.push(run_pgbench(&programs, &url, &script, env.throughput_duration())?);
         }
         let (ours, theirs) = (median(&mut ours), median(&mut theirs));
-        let how = format!("{ours:.0} commits/s, grouped, beside {theirs:.0} of `pgbench -c {CLIENTS}`, a transaction each");
-        report.at_least(
+        let detail = format!("{ours:.0} commits/s, grouped, vs {theirs:.0} of `pgbench -c {CLIENT_COUNT}`, a transaction each");
+        report.add_at_least(
             "64 updaters on PostgreSQL / pgbench",
             ours / theirs,
             0.8,
-            &how,
+            &detail,
         );
         Ok(())
     })
 }
 
-fn pgbench(programs: &str, url: &str, script: &std::path::Path, spell: Duration) -> Fallible<f64> {
+fn run_pgbench(
+    programs: &str,
+    url: &str,
+    script: &std::path::Path,
+    duration: Duration,
+) -> BenchResult<f64> {
     let output = Command::new(format!("{programs}/pgbench"))
         .args([
             "-n",
             "-M",
             "prepared",
             "-c",
-            &CLIENTS.to_string(),
+            &CLIENT_COUNT.to_string(),
             "-j",
             "2",
         ])
-        .args(["-T", &spell.as_secs().max(1).to_string(), "-f"])
+        .args(["-T", &duration.as_secs().max(1).to_string(), "-f"])
         .arg(script)
         .arg(url)
         .output()?;

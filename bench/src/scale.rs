@@ -3,36 +3,39 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, median, run};
+use crate::bench_env::{BenchEnv, BenchResult, median, run_timed};
+use crate::report::BenchReport;
 
-const SMALL: u64 = 1_000;
-const LARGE: u64 = 100_000;
+const SMALL_TASK_COUNT: u64 = 1_000;
+const LARGE_TASK_COUNT: u64 = 100_000;
 
-/// Creates the boards `small` and `large`, which later benchmarks use, and measures them.
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    for (name, count) in [("small", SMALL), ("large", LARGE)] {
-        let files = scene.task_files(&format!("{name}-files"), count)?;
-        let board = scene.board(name)?;
+/// Creates the projects `small` and `large`, which later benchmarks use, and measures them.
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    for (name, count) in [("small", SMALL_TASK_COUNT), ("large", LARGE_TASK_COUNT)] {
+        let files = env.write_task_files(&format!("{name}-files"), count)?;
+        let board = env.create_project(name)?;
         let import = ["task", "import", &files.display().to_string(), "--json"].map(str::to_owned);
         let args: Vec<&str> = import.iter().map(String::as_str).collect();
-        let (took, peak) = with_peak(scene.polis(&board, &args))?;
-        if count == LARGE {
+        let (elapsed, peak) = run_with_peak_memory(env.polis_command(&board, &args))?;
+        if count == LARGE_TASK_COUNT {
             #[expect(clippy::cast_precision_loss, reason = "a count of tasks")]
-            let rate = count as f64 / took.as_secs_f64();
-            report.add(
+            let rate = count as f64 / elapsed.as_secs_f64();
+            report.add_figure(
                 "import of 100,000 tasks",
                 format!("{rate:.0}/s"),
                 "≥ 20000/s".to_owned(),
                 rate >= 20_000.0,
-                &format!("{:.1} s, one atomic commit", took.as_secs_f64()),
+                &format!("{:.1} s, one atomic commit", elapsed.as_secs_f64()),
             );
-            memory(report, "import", peak);
+            add_peak_memory(report, "import", peak);
         }
     }
     let lists: [(&str, &[&str]); 5] = [
         ("by role", &["--role-filter", "test-leader"]),
-        ("by a role nobody has", &["--role-filter", "devops-leader"]),
+        (
+            "by a role without tasks",
+            &["--role-filter", "devops-leader"],
+        ),
         ("by status", &["--status", "completed"]),
         ("ready", &["--ready"]),
         (
@@ -53,29 +56,36 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
             .copied()
             .collect();
         let (mut small, mut large, mut peak) = (Vec::new(), Vec::new(), 0);
-        for _ in 0..scene.times(50) {
-            small.push(run(scene.polis(&scene.place("small"), &args))?.as_secs_f64() * 1e3);
-            large.push(run(scene.polis(&scene.place("large"), &args))?.as_secs_f64() * 1e3);
+        for _ in 0..env.repetitions(50) {
+            small.push(
+                run_timed(env.polis_command(&env.path_of("small"), &args))?.as_secs_f64() * 1e3,
+            );
+            large.push(
+                run_timed(env.polis_command(&env.path_of("large"), &args))?.as_secs_f64() * 1e3,
+            );
         }
         for _ in 0..3 {
-            peak = peak.max(with_peak(scene.polis(&scene.place("large"), &args))?.1);
+            peak =
+                peak.max(run_with_peak_memory(env.polis_command(&env.path_of("large"), &args))?.1);
         }
         let (small, large) = (median(&mut small), median(&mut large));
-        let how = format!("{large:.2} ms beside {small:.2} ms on 1,000 tasks; peak {peak} KB");
-        report.at_most(
+        let detail = format!("{large:.2} ms vs {small:.2} ms on 1,000 tasks; peak {peak} KB");
+        report.add_at_most(
             &format!("`task list` {what}, 100,000 / 1,000 tasks"),
             large / small,
             10.0,
-            &how,
+            &detail,
         );
     }
-    let (_, peak) = with_peak(scene.polis(&scene.place("large"), &["task", "list", "--json"]))?;
-    memory(report, "`task list` of all 100,000", peak);
+    let (_, peak) = run_with_peak_memory(
+        env.polis_command(&env.path_of("large"), &["task", "list", "--json"]),
+    )?;
+    add_peak_memory(report, "`task list` of all 100,000", peak);
     Ok(())
 }
 
-fn memory(report: &mut Report, what: &str, peak_kb: u64) {
-    report.add(
+fn add_peak_memory(report: &mut BenchReport, what: &str, peak_kb: u64) {
+    report.add_figure(
         &format!("peak memory, {what}"),
         format!("{} MB", peak_kb / 1_024),
         "< 40 MB".to_owned(),
@@ -85,8 +95,8 @@ fn memory(report: &mut Report, what: &str, peak_kb: u64) {
 }
 
 /// Runs a command. Returns its time and the high-water mark of its resident set in KB.
-fn with_peak(mut command: Command) -> Fallible<(Duration, u64)> {
-    let begun = Instant::now();
+fn run_with_peak_memory(mut command: Command) -> BenchResult<(Duration, u64)> {
+    let started = Instant::now();
     let mut child = command.stdout(Stdio::null()).spawn()?;
     let file = format!("/proc/{}/status", child.id());
     let mut peak = 0;
@@ -103,9 +113,9 @@ fn with_peak(mut command: Command) -> Fallible<(Duration, u64)> {
         }
         std::thread::sleep(Duration::from_micros(500));
     };
-    let took = begun.elapsed();
+    let elapsed = started.elapsed();
     if status.success() {
-        Ok((took, peak))
+        Ok((elapsed, peak))
     } else {
         Err(format!("{command:?}: {status}").into())
     }

@@ -1,14 +1,15 @@
-//! The floor: the same requests in a bare loop of tokio and reqwest, nothing kept, tools that do nothing.
+//! Baseline of the society benchmark: the same requests in a bare tokio and reqwest loop, without persistence
+//! and with tools that do nothing.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-type Fallible<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type LoopResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// `bare-loop BASE FIRST-REQUEST AGENTS`: lets so many agents loop until the model calls no tool any more. The first
-/// request is one of the society's: what comes before the conversation, and the tools, are taken from it.
-fn main() -> Fallible<()> {
+/// `bare-loop BASE FIRST-REQUEST AGENTS`: runs AGENTS agents in a loop until the model calls no more tools.
+/// The first request is one that the society sent: the system message and the tools are taken from it.
+fn main() -> LoopResult<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [base, first, agents] = arguments.as_slice() else {
         return Err("bare-loop BASE FIRST-REQUEST AGENTS".into());
@@ -18,36 +19,36 @@ fn main() -> Fallible<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    let (client, begun, cpu) = (reqwest::Client::builder().build()?, Instant::now(), spent());
+    let (client, begun, cpu) = (reqwest::Client::builder().build()?, Instant::now(), cpu_seconds());
     let turns = runtime.block_on(async {
         let loops: Vec<_> = (0..agents)
-            .map(|n| tokio::spawn(one(client.clone(), base.clone(), first.clone(), n)))
+            .map(|n| tokio::spawn(run_agent_loop(client.clone(), base.clone(), first.clone(), n)))
             .collect();
         let mut turns = 0;
         for done in loops {
             turns += done.await??;
         }
-        Fallible::Ok(turns)
+        LoopResult::Ok(turns)
     })?;
     let figures = json!({
         "turns": turns,
         "wall": begun.elapsed().as_secs_f64(),
-        "cpu": spent() - cpu,
+        "cpu": cpu_seconds() - cpu,
     });
     println!("{figures}");
     Ok(())
 }
 
-/// Processor seconds of this process so far.
-fn spent() -> f64 {
+/// Returns the CPU time of this process so far, in seconds.
+fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-async fn one(client: reqwest::Client, base: String, mut body: Value, n: usize) -> Fallible<u64> {
+async fn run_agent_loop(client: reqwest::Client, base: String, mut body: Value, n: usize) -> LoopResult<u64> {
     let address = format!("{base}/chat/completions");
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    // The last message tells the state of things anew at every step, as the society's does.
+    // The last message is the status message. It is sent at the end of every request, as in the society.
     let mut before = messages;
     let after = before.pop().unwrap_or_default();
     let mut conversation = Vec::new();

@@ -1,15 +1,15 @@
-//! Cold start of a single command: `polis task get`, `list` and `update` compared with the `sqlite3` program on the
-//! same database file.
+//! Cold start of a single command: `polis task get`, `list` and `update` compared with the `sqlite3` program
+//! on the same database file. Needs the project `large`, which the part `scale` creates.
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::report::Report;
-use crate::scene::{Fallible, Scene, median, run};
+use crate::bench_env::{BenchEnv, BenchResult, median, run_timed};
+use crate::report::BenchReport;
 
 /// Measures get, list and update.
-pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
-    let board = scene.place("large");
+pub(crate) fn measure(env: &BenchEnv, report: &mut BenchReport) -> BenchResult<()> {
+    let board = env.path_of("large");
     let file = board.join(".agent-workspace/polis.db");
     let pairs: [(&str, &[&str], &str); 3] = [
         (
@@ -31,31 +31,31 @@ pub(crate) fn measure(scene: &Scene, report: &mut Report) -> Fallible<()> {
     for (what, args, sql) in pairs {
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         // In blocks, so that each program finds the file in the state it left itself.
-        for _ in 0..scene.times(20) {
-            ours.extend(block(|| scene.polis(&board, args))?);
-            theirs.extend(block(|| sqlite3(&file, sql))?);
+        for _ in 0..env.repetitions(20) {
+            ours.extend(time_ten_runs(|| env.polis_command(&board, args))?);
+            theirs.extend(time_ten_runs(|| sqlite3_command(&file, sql))?);
         }
         let (ours, theirs) = (median(&mut ours), median(&mut theirs));
-        let how = format!("{ours:.2} ms beside {theirs:.2} ms of `sqlite3`, medians");
-        report.at_most(
+        let detail = format!("{ours:.2} ms vs {theirs:.2} ms of `sqlite3`, medians");
+        report.add_at_most(
             &format!("cold `{what}` / sqlite3"),
             ours / theirs,
             2.0,
-            &how,
+            &detail,
         );
     }
     Ok(())
 }
 
 /// Returns the times of ten runs in milliseconds, after one warm-up run.
-fn block(command: impl Fn() -> Command) -> Fallible<Vec<f64>> {
-    run(command())?;
+fn time_ten_runs(command: impl Fn() -> Command) -> BenchResult<Vec<f64>> {
+    run_timed(command())?;
     (0..10)
-        .map(|_| Ok(run(command())?.as_secs_f64() * 1e3))
+        .map(|_| Ok(run_timed(command())?.as_secs_f64() * 1e3))
         .collect()
 }
 
-fn sqlite3(file: &Path, sql: &str) -> Command {
+fn sqlite3_command(file: &Path, sql: &str) -> Command {
     let mut command = Command::new("sqlite3");
     command.arg(file).arg(sql);
     command
