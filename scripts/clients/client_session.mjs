@@ -1,5 +1,5 @@
-// One run of a client: a fresh project and home, polis in its configuration, the client started without a person
-// against a scripted model, and everything removed afterwards.
+// One run of a client: creates a project and a home directory, configures polis in the client, runs the client
+// non-interactively with a scripted model, and removes everything afterwards.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,16 +12,16 @@ import { GUIDE_PROJECT, GUIDE_URL } from './clients.mjs';
 import { ModelServer } from './model_server.mjs';
 import { BOARD, OTHER_AGENT, TASKS } from './scenario.mjs';
 
-/** How long a client may take. The slowest needs some ten seconds on two busy cores. */
+/** Time limit of a client run. The slowest client needs about ten seconds on two busy cores. */
 const CLIENT_TIMEOUT_MS = 120_000;
-/** How long a command, or the end of a process, may take. */
+/** Time limit of a command, and of waiting for a process to exit. */
 const PROCESS_TIMEOUT_MS = 20_000;
 
 const PROMPT = 'Work on the next task of the team with the tools of polis.';
 
 export class ClientSession {
   checks = 0;
-  /** What the client and `polis serve` wrote, both streams together. */
+  /** Output of the client and of `polis serve`, stdout and stderr combined. */
   output = '';
   serverOutput = '';
   model = undefined;
@@ -33,42 +33,42 @@ export class ClientSession {
   #allowsAll = false;
 
   /**
-   * @param clientName the client as `polis mcp install` calls it; its agent has the same name
-   * @param client its row of `clients.mjs`
+   * @param clientName the name of the client for `polis mcp install`, and of its agent
+   * @param client its entry in `clients.mjs`
    * @param program the polis binary
    */
   constructor(clientName, client, program) {
     Object.assign(this, { agent: clientName, client, program });
     this.home = path.join(this.#directory, 'home');
-    // With a blank, because configurations and command lines have to quote it.
+    // The space tests quoting in configurations and command lines.
     this.project = path.join(this.#directory, 'a project');
     for (const directory of [this.home, this.project, path.join(this.home, 'tmp')]) mkdirSync(directory);
     const { PATH, LANG } = process.env;
     this.environment = { PATH, ...(LANG && { LANG }), HOME: this.home, TMPDIR: path.join(this.home, 'tmp') };
   }
 
-  /** Fails if something does not hold; `what` says what is wrong. */
-  check(truth, ...what) {
+  /** Throws an error with this message if the condition is false. */
+  check(condition, ...message) {
     this.checks += 1;
-    if (!truth) throw new Error(what.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join(' '));
+    if (!condition) throw new Error(message.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join(' '));
   }
 
-  checkEqual(actual, expected, what) {
-    this.check(isDeepStrictEqual(actual, expected), `${what}:`, actual, 'instead of', expected);
+  checkEqual(actual, expected, message) {
+    this.check(isDeepStrictEqual(actual, expected), `${message}:`, actual, 'instead of', expected);
   }
 
-  /** Returns whether the client lets its model use a tool. */
+  /** Returns whether the client allows its model to use a tool. */
   allows(tool) {
     const { hidden, refused } = this.client;
     return !hidden.includes(tool) && (this.#allowsAll || !refused.includes(tool));
   }
 
-  /** Runs polis in the project; returns its JSON document. */
+  /** Runs polis in the project; returns its parsed JSON output. */
   polis(...args) {
     return JSON.parse(this.#run(this.program, ['--json', ...args]));
   }
 
-  /** Returns the events of polis's log. */
+  /** Returns the events of the polis log. */
   log() {
     return this.#run(this.program, ['--json', 'log'])
       .trim()
@@ -76,7 +76,7 @@ export class ClientSession {
       .map((line) => JSON.parse(line));
   }
 
-  /** Makes a git repository with a team: two tasks, a board, and an agent beside the client's. */
+  /** Creates a git repository with a polis project: two tasks, a board, and an agent in addition to the client's. */
   prepare() {
     writeFileSync(path.join(this.project, 'README.md'), '# A project\n');
     const author = ['-c', 'user.name=Tests', '-c', 'user.email=tests@localhost'];
@@ -89,14 +89,14 @@ export class ClientSession {
     this.polis('--as', OTHER_AGENT, 'board', 'append', BOARD, '--content', 'The team begins.');
   }
 
-  /** Connects the client over standard input and output, by the command of the guide. */
+  /** Connects the client over stdio, with the command from the guide. */
   install(...flags) {
     const [, ...args] = [...this.client.headless.install.split(' '), ...flags];
     this.#allowsAll = args.includes('--allow-tools');
     this.polis(...args);
   }
 
-  /** Connects the client with a running `polis serve`, by the entry of the guide and a token. */
+  /** Starts `polis serve` and connects the client to it, with the configuration from the guide and a token. */
   async connectOverHttp() {
     this.polis('agent', 'add', this.agent, '--role', 'backend-leader');
     this.#token = this.polis('agent', 'token', 'issue', this.agent).token;
@@ -108,25 +108,25 @@ export class ClientSession {
         line += part;
         if (line.includes('\n')) resolve(JSON.parse(line).listening);
       });
-      this.#server.once('exit', (status) => reject(new Error(`polis serve ended with ${status} before it listened`)));
+      this.#server.once('exit', (status) => reject(new Error(`polis serve exited with ${status} before it was listening`)));
     });
     const { file, text } = this.client.http;
     this.#append(file, text.replace(GUIDE_URL, url));
   }
 
-  /** Ends `polis serve`, if it runs. */
+  /** Stops `polis serve`, if it is running. */
   async stopServer() {
     if (!this.#server) return;
     const ended = new Promise((resolve) => this.#server.once('exit', resolve));
     this.#server.kill('SIGTERM');
     const timeout = delay(PROCESS_TIMEOUT_MS, 'a timeout', { ref: false });
-    this.checkEqual(await Promise.race([ended, timeout]), 0, 'polis serve ended with');
+    this.checkEqual(await Promise.race([ended, timeout]), 0, 'exit status of polis serve');
   }
 
   /**
-   * Runs the client until it has answered the prompt; the scripted model plays `script`.
+   * Runs the client with the prompt until it exits; the scripted model follows `script`.
    *
-   * @param command the client's program, with an interpreter if it needs one
+   * @param command the client's executable, preceded by an interpreter if it needs one
    */
   async converse(script, command) {
     const { api, toolName, headless, modelFiles, modelEnvironment } = this.client;
@@ -146,8 +146,8 @@ export class ClientSession {
       ...Object.fromEntries(variables),
       ...token,
     };
-    const [program, ...before] = command;
-    const child = this.#spawn(program, [...before, ...args], environment);
+    const [program, ...interpreterArgs] = command;
+    const child = this.#spawn(program, [...interpreterArgs, ...args], environment);
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (this.output += part));
 
     let timedOut = false;
@@ -155,18 +155,18 @@ export class ClientSession {
       timedOut = true;
       killGroup(child);
     }, CLIENT_TIMEOUT_MS);
-    // `close` comes when the output has been read to its end, unlike `exit`.
+    // `close`, unlike `exit`, is emitted after all output has been read.
     const status = await new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => resolve(code ?? signal));
     });
     clearTimeout(timer);
     if (this.model.failure) throw this.model.failure;
-    this.check(!timedOut, 'the client, or a process that has its output open, ran still after', CLIENT_TIMEOUT_MS / 1000, 's');
-    this.checkEqual(status, 0, 'the client ended with');
+    this.check(!timedOut, 'the client, or a process that holds its output open, was still running after', CLIENT_TIMEOUT_MS / 1000, 's');
+    this.checkEqual(status, 0, 'exit status of the client');
   }
 
-  /** Waits until the client's processes have ended; returns the command lines of those that have not. */
+  /** Waits until the client's processes have exited; returns the command lines of those that have not. */
   async remainingProcesses() {
     const own = new Set(this.#children.map((child) => child.pid));
     const deadline = Date.now() + PROCESS_TIMEOUT_MS;
@@ -177,17 +177,17 @@ export class ClientSession {
     }
   }
 
-  /** Ends what runs still and removes the directory. */
+  /** Kills remaining processes and removes the directory. */
   close() {
     this.model?.close();
     for (const child of this.#children) killGroup(child);
     for (const { pid } of this.#processes()) kill(pid);
-    // Recorded for the user, not in the home of this session: some clients start servers without the environment.
+    // The project may be in the user's own list of trusted projects: some clients start servers without the environment.
     spawnSync(this.program, ['trust', '--remove', this.project], { env: this.environment, stdio: 'ignore' });
     rmSync(this.#directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
 
-  /** Returns the processes of this session, which are those with its home. */
+  /** Returns the processes of this session, identified by their `HOME`. */
   #processes() {
     const found = [];
     for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -196,22 +196,22 @@ export class ClientSession {
         if (!environment.split('\0').includes(`HOME=${this.home}`)) continue;
         found.push({ pid: Number(pid), line: line.replaceAll('\0', ' ').trim() });
       } catch {
-        // It has ended, or belongs to another user.
+        // The process has exited, or belongs to another user.
       }
     }
     return found;
   }
 
-  /** Runs a program that has to succeed; returns its output. */
+  /** Runs a program, which must succeed; returns its output. */
   #run(program, args) {
     const options = { cwd: this.project, env: this.environment, encoding: 'utf8', timeout: PROCESS_TIMEOUT_MS };
     const { status, stdout, stderr, error } = spawnSync(program, args, options);
     if (error) throw error;
-    if (status !== 0) throw new Error(`${path.basename(program)} ${args.join(' ')} ended with ${status}: ${stderr}`);
+    if (status !== 0) throw new Error(`${path.basename(program)} ${args.join(' ')} exited with ${status}: ${stderr}`);
     return stdout;
   }
 
-  /** Starts a program in a process group of its own, so that all it starts can be ended. */
+  /** Starts a program in a new process group, so that its child processes can be killed with it. */
   #spawn(program, args, environment) {
     const options = { cwd: this.project, env: environment, stdio: ['ignore', 'pipe', 'pipe'], detached: true };
     const child = spawn(program, args, options);
@@ -219,7 +219,7 @@ export class ClientSession {
     return child;
   }
 
-  /** Adds to a file of the project, or of the home if its name begins with `~`. */
+  /** Appends to a file in the project, or in the home directory if its name starts with `~/`. */
   #append(file, text) {
     const target = file.startsWith('~/') ? path.join(this.home, file.slice(2)) : path.join(this.project, file);
     mkdirSync(path.dirname(target), { recursive: true });
@@ -227,7 +227,7 @@ export class ClientSession {
   }
 }
 
-/** Returns variables by which every request that is not for loopback goes to this address, which refuses it. */
+/** Returns proxy variables that send every request except those to loopback to this address, which refuses them. */
 function refusingProxy(url) {
   const variables = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '127.0.0.1,localhost' };
   const lowercase = Object.entries(variables).map(([name, value]) => [name.toLowerCase(), value]);
@@ -242,6 +242,6 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended.
+    // The process has exited.
   }
 }

@@ -1,15 +1,15 @@
-// The clients: how each is installed, configured and started without a person, and what it calls the tools of polis.
+// The clients: how each is installed, configured and run non-interactively, and how it names the tools of polis.
 //
-// `headless` and `http` are what docs/guide/agents.md tells a user to do, in its words; a run fails if the guide says
-// something else. `modelFiles` and `modelEnvironment` are for the test alone: the address of the scripted model, and the
-// settings by which a client makes no other requests.
+// `headless` and `http` repeat the instructions in docs/guide/agents.md verbatim; a run fails if the guide differs.
+// `modelFiles` and `modelEnvironment` are used only by the tests: they set the address of the scripted model and disable
+// all other requests of the client.
 
 import { anthropicMessages } from './api/anthropic_messages.mjs';
 import { geminiGenerate } from './api/gemini_generate.mjs';
 import { openaiChat } from './api/openai_chat.mjs';
 import { openaiResponses } from './api/openai_responses.mjs';
 
-/** What stands in the guide for the project, and for the address of `polis serve`. */
+/** Placeholders in the guide for the project directory and for the address of `polis serve`. */
 export const GUIDE_PROJECT = '/path/to/project';
 export const GUIDE_URL = 'http://127.0.0.1:7707';
 
@@ -38,7 +38,7 @@ export const CLIENTS = {
       ANTHROPIC_API_KEY: 'scripted',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', // Telemetry, updates, error reports.
     }),
-    /** Tools of MCP servers are announced by name, and loaded with a tool of its own. */
+    /** Claude Code announces MCP tools by name only; the model loads them with the built-in tool ToolSearch. */
     *prelude(tools) {
       yield { ownTool: 'ToolSearch', arguments: { query: `select:${tools.map(this.toolName).join(',')}`, max_results: tools.length } };
     },
@@ -51,7 +51,7 @@ export const CLIENTS = {
     api: openaiResponses,
     toolName: (tool) => `mcp__polis/${tool}`,
     hidden: [],
-    /** Tools that may lose something, unless they are allowed with `--allow-tools`. */
+    /** Destructive tools, unless they are allowed with `--allow-tools`. */
     refused: ['run_command', 'write_file'],
     headless: {
       install: 'polis mcp install codex',
@@ -77,7 +77,7 @@ wire_api = "responses"
 [analytics]
 enabled = false
 
-# Both load lists from the network at the start.
+# Both download lists at startup.
 [features]
 plugins = false
 apps = false
@@ -89,7 +89,7 @@ apps = false
 
   opencode: {
     title: 'opencode',
-    /** npm has no program of the pinned version for arm64. */
+    /** npm has no arm64 executable of the pinned version. */
     architectures: ['x64'],
     package: (arch) => `opencode-linux-${arch}`,
     command: (directory) => [`${directory}/bin/opencode`],
@@ -121,7 +121,7 @@ apps = false
       OPENCODE_DISABLE_MODELS_FETCH: '1',
       OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
       OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
-      npm_config_offline: 'true', // It installs a package in the background, and has no setting for that.
+      npm_config_offline: 'true', // opencode installs a package in the background; no setting disables that.
     }),
   },
 
@@ -131,10 +131,10 @@ apps = false
     command: (directory) => [process.execPath, `${directory}/bundle/gemini.js`],
     api: geminiGenerate,
     toolName: (tool) => `mcp_polis_${tool}`,
-    /** Its rule against its own `write_file` in runs without a person covers every tool of that name. */
+    /** In non-interactive runs it disables its own `write_file`, and with it every tool of that name. */
     hidden: ['write_file'],
     refused: [],
-    /** It adds this parameter to every tool, and its system prompt tells the model to use it. */
+    /** It adds this parameter to every tool, and its system prompt instructs the model to use it. */
     extraArguments: { wait_for_previous: true },
     headless: {
       install: 'polis mcp install gemini --allow-tools',
@@ -149,16 +149,16 @@ apps = false
         general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
         privacy: { usageStatisticsEnabled: false },
         security: { auth: { selectedType: 'gemini-api-key' } },
-        model: { name: 'gemini-2.5-flash' }, // Otherwise a model is asked which model to use.
+        model: { name: 'gemini-2.5-flash' }, // Otherwise it sends a request to a model to select the model.
       }),
     }),
     modelEnvironment: (url) => ({ GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: 'scripted' }),
   },
 };
 
-/** Returns what in the guide differs from what is tested; nothing if it agrees. */
-export function guideFaults(client, version, guide) {
-  const words = (text) => text.replace(/\s+/g, ' ').trim();
+/** Returns the tested instructions that are missing from the guide. */
+export function missingFromGuide(client, version, guide) {
+  const normalize = (text) => text.replace(/\s+/g, ' ').trim();
   const { headless, http } = client;
   const expected = [
     `| ${client.title} | ${version} |`,
@@ -169,5 +169,5 @@ export function guideFaults(client, version, guide) {
     http.file,
     http.text,
   ];
-  return expected.filter((text) => text && !words(guide).includes(words(text)));
+  return expected.filter((text) => text && !normalize(guide).includes(normalize(text)));
 }

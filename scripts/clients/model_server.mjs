@@ -1,21 +1,21 @@
-// A scripted model: an HTTP server on loopback that speaks the model API of a client and plays a script.
+// A scripted model: an HTTP server on loopback that implements the model API of a client and follows a script.
 //
-// It is the client's HTTP proxy too, which refuses everything: a client that tries to reach another host is recorded.
+// It is also the client's HTTP proxy. The proxy refuses and records every request to another host.
 
 import http from 'node:http';
 
-/** What the scripted model says when its script has ended. */
-export const LAST_WORDS = 'All steps of the script are done.';
+/** Text of the scripted model after the last step of its script. */
+export const FINAL_TEXT = 'All steps of the script are done.';
 
 export class ModelServer {
-  /** Requests of the conversation, as the API module reads them: tools, texts and results. */
+  /** Requests of the conversation, as parsed by the API module: tools, texts and results. */
   turns = [];
-  /** The calls that the model made: tool, arguments, and what it saw as the result. */
+  /** Tool calls of the model: tool, arguments, and the result as shown to the model. */
   steps = [];
-  /** Requests for hosts other than this one, and requests that the API does not have. */
+  /** Requests to other hosts, and requests that the API module does not support. */
   outside = [];
   unknown = [];
-  /** What ended the script early. */
+  /** The error that stopped the script. */
   failure = undefined;
 
   #api;
@@ -27,10 +27,10 @@ export class ModelServer {
   #server = http.createServer((request, response) => this.#handle(request, response));
 
   /**
-   * @param api how requests and responses look, one of `api/*.mjs`
-   * @param script an async generator that yields calls and receives the text the model saw
+   * @param api the model API, one of `api/*.mjs`
+   * @param script an async generator that yields tool calls and receives the results as shown to the model
    * @param toolName the client's name for a tool of polis
-   * @param prompt the text by which requests of the conversation are told from others, such as those for a title
+   * @param prompt the text that distinguishes requests of the conversation from others, such as title generation
    */
   constructor({ api, script, toolName, prompt }) {
     this.#api = api;
@@ -39,12 +39,12 @@ export class ModelServer {
     this.#prompt = prompt;
     this.#server.on('connect', (request, socket) => {
       this.outside.push(request.url);
-      socket.on('error', () => {}); // The client may be gone already.
+      socket.on('error', () => {}); // The client may have disconnected.
       socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     });
   }
 
-  /** Listens on a free port of loopback; returns its address. */
+  /** Listens on a free loopback port; returns the URL. */
   async listen() {
     await new Promise((resolve, reject) => this.#server.once('error', reject).listen(0, '127.0.0.1', resolve));
     return `http://127.0.0.1:${this.#server.address().port}`;
@@ -59,11 +59,11 @@ export class ModelServer {
     const parts = [];
     request.on('data', (part) => parts.push(part));
     request.on('end', () => {
-      // One at a time: a script has one next step.
+      // Requests are handled one at a time, because the script is sequential.
       this.#queue = this.#queue
-        .then(() => this.#answer(request, Buffer.concat(parts).toString(), response))
+        .then(() => this.#respond(request, Buffer.concat(parts).toString(), response))
         .catch((error) => {
-          // A request that the API module cannot read.
+          // The API module could not parse the request.
           this.failure ??= error;
           response.destroy();
         });
@@ -71,7 +71,7 @@ export class ModelServer {
     request.on('error', () => response.destroy());
   }
 
-  async #answer(request, received, response) {
+  async #respond(request, received, response) {
     const path = request.url.split('?')[0];
     const auxiliary = this.#api.auxiliary(path);
     if (request.url.startsWith('http:')) {
@@ -89,24 +89,24 @@ export class ModelServer {
     response.end(JSON.stringify({ error: { message: 'not scripted' } }));
   }
 
-  /** Returns what the model does next: a call, or a text at the end. */
+  /** Returns the next output of the model: a tool call, or the final text. */
   async #next(turn) {
     if (turn.tools.length === 0 || !turn.texts.some((text) => text.includes(this.#prompt))) return { text: 'Scripted' };
     this.turns.push(turn);
     const answered = turn.results.length;
-    // A repeated request gets the same answer.
+    // A retried request gets the same response.
     if (answered < this.#outputs.length) return this.#outputs[answered];
     if (answered > 0) this.steps[answered - 1].seen = turn.results[answered - 1];
-    const output = await this.#play(turn.results[answered - 1]);
+    const output = await this.#runStep(turn.results[answered - 1]);
     this.#outputs.push(output);
     return output;
   }
 
-  async #play(seen) {
-    if (this.failure) return { text: LAST_WORDS };
+  async #runStep(seen) {
+    if (this.failure) return { text: FINAL_TEXT };
     try {
       const { done, value: call } = await this.#script.next(seen);
-      if (done) return { text: LAST_WORDS };
+      if (done) return { text: FINAL_TEXT };
       this.steps.push({ ...call });
       const name = call.ownTool ?? this.#toolName(call.tool);
       return { call: { id: `call_${this.steps.length}`, name, arguments: call.arguments } };

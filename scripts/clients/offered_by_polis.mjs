@@ -1,9 +1,9 @@
-// What polis offers to an agent over MCP, asked with the official SDK: the tools and the instructions.
+// Reads the tools and instructions that polis offers to an agent over MCP, with the official SDK.
 
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-/** Returns the names of the tools in the list, and the instructions. */
+/** Returns the names of the listed tools, and the instructions. */
 export async function offeredByPolis(modules, { program, agent, project, environment }) {
   const require = createRequire(`${modules}/`);
   const load = (name) => import(pathToFileURL(require.resolve(name)));

@@ -1,14 +1,14 @@
-// What the scripted model does with the tools of polis, and what it has to see in return. The same for all clients.
+// The scenario of the scripted model: its tool calls, and the results that it must receive. All clients use the same.
 //
-// A script is an async generator: it yields calls, and receives the text that the client showed to the model as the
-// result. Arguments of later calls are taken from these texts, as a model would.
+// A script is an async generator: it yields tool calls and receives each result as the text that the client showed to
+// the model. Like a model, it takes arguments of later calls from these texts.
 
 export const BOARD = 'mid/backend-leader';
 export const TASKS = ['Write the parser', 'Test the parser'];
-/** The agent that changes the board while the model works, and what it adds. */
+/** The agent that changes the board concurrently, and the line that it adds. */
 export const OTHER_AGENT = 'reviewer';
 export const OTHER_LINE = 'Tabs are an error.';
-/** What the model writes on the board with a version that is no longer current. */
+/** The content of the write with a stale version, which must be refused. */
 const STALE_LINE = 'Overwritten.';
 const FILE = 'parser.txt';
 
@@ -25,7 +25,7 @@ export const TOOLS = [
   'write_file',
 ];
 
-/** A task from the list to its completion, with a stale edit on the way. */
+/** Lists, claims and completes a task, with a version conflict in between. */
 export async function* workThroughTask(session) {
   const { agent } = session;
   const list = yield* expectSuccess(session, 'TaskList', { ready: true }, new RegExp(TASKS.join('[^]*')));
@@ -40,7 +40,7 @@ export async function* workThroughTask(session) {
   const refusal = yield call(session, 'whiteboard_write', stale);
   checkConflict(session, refusal, current);
 
-  // The refusal has all that is needed for a second attempt.
+  // The refusal contains everything that is needed to retry.
   const merged = {
     board: BOARD,
     content: `# Parser\n\n## Notes\n\n${OTHER_LINE}\n`,
@@ -56,7 +56,7 @@ export async function* workThroughTask(session) {
   yield* expectSuccess(session, 'TaskUpdate', { taskId, status: 'completed' }, /Task \d+ completed|"status":"completed"/);
 }
 
-/** Checks that polis shows what the script did, under the client's agent. */
+/** Checks the effects of the script in polis, and that they are attributed to the client's agent. */
 export function checkTraces(session) {
   const { agent } = session;
   const commands = session.allows('run_command') ? [`command.run workspace/${agent}`] : [];
@@ -72,27 +72,27 @@ export function checkTraces(session) {
     'task.completed task/1',
   ];
   const log = session.log();
-  const did = (actor) => log.filter((event) => event.actor === actor).map((event) => `${event.kind} ${event.subject}`);
-  session.checkEqual(did(agent), expected, "the log has other events of the client's agent");
-  session.checkEqual(did(OTHER_AGENT), Array(2).fill(`board.appended ${board}`), 'the log has other events of the other agent');
+  const eventsOf = (actor) => log.filter((event) => event.actor === actor).map((event) => `${event.kind} ${event.subject}`);
+  session.checkEqual(eventsOf(agent), expected, "unexpected events of the client's agent in the log");
+  session.checkEqual(eventsOf(OTHER_AGENT), Array(2).fill(`board.appended ${board}`), 'unexpected events of the other agent in the log');
   const actors = [...new Set(log.map((event) => event.actor))].sort();
-  session.checkEqual(actors, [agent, OTHER_AGENT, 'user'].sort(), 'the log has other actors');
+  session.checkEqual(actors, [agent, OTHER_AGENT, 'user'].sort(), 'unexpected actors in the log');
 
   const [first, second] = ['1', '2'].map((id) => session.polis('task', 'get', id));
-  session.checkEqual([first.status, first.owner], ['completed', agent], 'the first task is not completed by the agent');
-  session.checkEqual([second.status, second.owner], ['pending', ''], 'the second task was touched');
+  session.checkEqual([first.status, first.owner], ['completed', agent], 'status and owner of the first task');
+  session.checkEqual([second.status, second.owner], ['pending', ''], 'status and owner of the second task, which must be unchanged');
   const { content } = session.polis('board', 'read', BOARD);
-  session.check(content.includes(OTHER_LINE) && content.includes(agreement(agent)), 'the board has lost something:', content);
+  session.check(content.includes(OTHER_LINE) && content.includes(agreement(agent)), 'an edit is missing from the board:', content);
   session.check(!content.includes(STALE_LINE), 'the stale edit is on the board:', content);
   if (files.length > 0)
-    session.checkEqual(session.polis('ws', 'cat', FILE, '--of', agent).content, fileContent(agent), 'the file has another content');
+    session.checkEqual(session.polis('ws', 'cat', FILE, '--of', agent).content, fileContent(agent), 'content of the file');
 }
 
 const beginning = (agent) => `${agent} begins.`;
 const agreement = (agent) => `${agent} agrees.`;
 const fileContent = (agent) => `By ${agent}.\n`;
 
-/** Checks that the model sees a conflict whole, in the words of tools. */
+/** Checks that the model sees all details of a conflict, with tool names and without CLI syntax. */
 function checkConflict(session, seen, currentVersion) {
   const parts = [
     'version_conflict',
@@ -103,16 +103,16 @@ function checkConflict(session, seen, currentVersion) {
     'whiteboard_read',
     'expectedVersion',
   ];
-  for (const part of parts) session.check(seen.includes(part), 'the conflict does not say', part);
-  session.check(!/MCP error/.test(seen), 'the client shows an error of its own instead of the conflict');
-  session.check(!/`polis |--[a-z]/.test(seen), 'the conflict names commands or options of the command line');
+  for (const part of parts) session.check(seen.includes(part), 'the conflict does not contain', part);
+  session.check(!/MCP error/.test(seen), 'the client replaces the conflict with its own error');
+  session.check(!/`polis |--[a-z]/.test(seen), 'the conflict contains CLI commands or options');
 }
 
 function call(session, tool, args) {
   return { tool, arguments: { ...args, ...session.client.extraArguments } };
 }
 
-/** Calls a tool that has to succeed; returns what the model saw. */
+/** Calls a tool, which must succeed; returns the result as shown to the model. */
 async function* expectSuccess(session, tool, args, expected) {
   const seen = yield call(session, tool, args);
   session.check(!/Next: |MCP error/.test(seen), tool, 'was refused');
@@ -123,7 +123,7 @@ async function* expectSuccess(session, tool, args, expected) {
   return seen;
 }
 
-/** Calls a tool that some clients do not offer, or refuse where they cannot ask a person. */
+/** Calls a tool that some clients do not offer, or refuse in non-interactive runs. */
 async function* useIfAllowed(session, tool, args, expected) {
   if (session.allows(tool)) {
     yield* expectSuccess(session, tool, args, expected);
@@ -135,14 +135,14 @@ async function* useIfAllowed(session, tool, args, expected) {
 
 /** Returns the number after a name, in JSON (`"version":3`) and in text (`version 3`, `currentVersion: 3`). */
 function numberAfter(name, seen) {
-  const found = new RegExp(`${name}"?:? ?(\\d+)`).exec(seen);
-  if (!found) throw new Error(`the model does not see a ${name}`);
-  return Number(found[1]);
+  const match = new RegExp(`${name}"?:? ?(\\d+)`).exec(seen);
+  if (!match) throw new Error(`the result contains no ${name}`);
+  return Number(match[1]);
 }
 
-/** Returns the number of a task, from a list in JSON or in text (`1 pending: Write the parser`). */
+/** Returns the number of a task, from a list in JSON or in text (`1 pending, version 1: Write the parser`). */
 function taskNumber(subject, seen) {
-  const found = new RegExp(`"id":"(\\d+)","subject":"${subject}"|(\\d+) pending: ${subject}`).exec(seen);
-  if (!found) throw new Error(`the model does not see the number of the task ${subject}`);
-  return found[1] ?? found[2];
+  const match = new RegExp(`"id":"(\\d+)","subject":"${subject}"|(\\d+) pending, version \\d+: ${subject}`).exec(seen);
+  if (!match) throw new Error(`the result does not contain the number of the task ${subject}`);
+  return match[1] ?? match[2];
 }

@@ -1,15 +1,15 @@
-// Runs the sessions of one client: connected by `polis mcp install`, and over HTTP with a token. Prints a line for each,
-// and on failure what the model saw and what the client wrote.
+// Runs the sessions of one client: connected with `polis mcp install`, and over HTTP with a token. Prints one line per
+// session; on failure also the tool calls, their results and the output of the client.
 //
 //   sessions.mjs CLIENT POLIS CLIENT_MODULES PEER_MODULES
 //
-// With POLIS_CLIENTS_RECORD=DIR everything that the model was shown is written there.
+// With POLIS_CLIENTS_RECORD=DIR, writes everything that the model was shown to that directory.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 import { ClientSession } from './client_session.mjs';
-import { CLIENTS, guideFaults } from './clients.mjs';
-import { LAST_WORDS } from './model_server.mjs';
+import { CLIENTS, missingFromGuide } from './clients.mjs';
+import { FINAL_TEXT } from './model_server.mjs';
 import { offeredByPolis } from './offered_by_polis.mjs';
 import { checkTraces, TOOLS, workThroughTask } from './scenario.mjs';
 
@@ -19,7 +19,7 @@ const directory = `${clientModules}/${client.package(process.arch)}`;
 const command = client.command(directory, process.arch);
 const GUIDE = new URL('../../docs/guide/agents.md', import.meta.url);
 
-/** How polis is connected: what is printed, and how it is done. */
+/** Ways to connect polis: the printed title and the function that connects. */
 const CONNECTIONS = [
   { title: 'stdio', connect: (session) => session.install() },
   ...(client.refused.length > 0 ? [{ title: 'stdio --allow-tools', connect: (session) => session.install('--allow-tools') }] : []),
@@ -27,7 +27,7 @@ const CONNECTIONS = [
 ];
 
 function version() {
-  // Codex names its platform in the version: 0.1.0-linux-x64.
+  // The version of Codex includes the platform: 0.1.0-linux-x64.
   return JSON.parse(readFileSync(`${directory}/package.json`, 'utf8')).version.split('-')[0];
 }
 
@@ -42,7 +42,7 @@ async function run(session, { connect }) {
   const offered = await offeredByPolis(peerModules, session);
   await session.converse(script(session), command);
 
-  session.check(session.output.includes(LAST_WORDS), 'the client does not show the last words of the model');
+  session.check(session.output.includes(FINAL_TEXT), 'the client does not show the final text of the model');
   const [first] = session.model.turns;
   for (const tool of offered.tools) {
     const isOffered = first.tools.includes(client.toolName(tool));
@@ -53,27 +53,27 @@ async function run(session, { connect }) {
     'the model does not see the instructions of polis:',
     offered.instructions,
   );
-  session.checkEqual(session.model.outside, [], 'the client asks other hosts');
-  session.checkEqual(session.model.unknown, [], 'the client makes requests that are not scripted');
-  session.checkEqual(await session.remainingProcesses(), [], 'processes run still after the client has ended');
+  session.checkEqual(session.model.outside, [], 'the client sends requests to other hosts');
+  session.checkEqual(session.model.unknown, [], 'the client sends unsupported requests to the model API');
+  session.checkEqual(await session.remainingProcesses(), [], 'processes are still running after the client has exited');
   checkTraces(session);
   await session.stopServer();
   session.check(!/ (ERROR|WARN) /.test(session.serverOutput), 'polis serve logs errors or warnings');
 }
 
-/** Returns the end of a text, so that what matters is not lost between screens of it. */
-function cut(text, length) {
+/** Returns the last `length` characters of a text, marked as shortened if it is longer. */
+function tail(text, length) {
   return text.length > length ? `… ${text.slice(-length)}` : text;
 }
 
 function report(session, error) {
   console.error(`\n${client.title}: ${error.message}`);
-  console.error('\nWhat the model did and saw:');
+  console.error('\nTool calls of the model and their results:');
   for (const { tool, ownTool, arguments: args, seen } of session.model?.steps ?? []) {
-    console.error(`> ${ownTool ?? tool} ${JSON.stringify(args)}\n${cut(seen ?? '(no result)', 1500).replace(/^/gm, '  ')}`);
+    console.error(`> ${ownTool ?? tool} ${JSON.stringify(args)}\n${tail(seen ?? '(no result)', 1500).replace(/^/gm, '  ')}`);
   }
-  console.error(`\nThe end of what the client wrote:\n${cut(session.output, 4000)}`);
-  if (session.serverOutput) console.error(`\nThe end of what polis serve wrote:\n${cut(session.serverOutput, 2000)}`);
+  console.error(`\nEnd of the client output:\n${tail(session.output, 4000)}`);
+  if (session.serverOutput) console.error(`\nEnd of the polis serve output:\n${tail(session.serverOutput, 2000)}`);
 }
 
 function record(session, title) {
@@ -85,19 +85,19 @@ function record(session, title) {
 }
 
 if (client.architectures && !client.architectures.includes(process.arch)) {
-  console.log(`  ${client.title}: not run, there is no program of the pinned version for ${process.arch}`);
+  console.log(`  ${client.title}: skipped, the pinned version has no executable for ${process.arch}`);
   process.exit(0);
 }
-// npm does not fail if a program could not be downloaded: those for other machines are optional too.
+// npm does not fail if an executable could not be downloaded, because the packages of all platforms are optional.
 if (!existsSync(command.at(-1))) {
   console.error(
     `${client.title} is not installed for ${process.platform} on ${process.arch}. Remove target/peers/clients and run this again.`,
   );
   process.exit(1);
 }
-const faults = guideFaults(client, version(), readFileSync(GUIDE, 'utf8'));
-if (faults.length > 0) {
-  console.error(`docs/guide/agents.md does not say what is tested with ${client.title}:\n${faults.join('\n')}`);
+const missing = missingFromGuide(client, version(), readFileSync(GUIDE, 'utf8'));
+if (missing.length > 0) {
+  console.error(`docs/guide/agents.md lacks instructions that are tested with ${client.title}:\n${missing.join('\n')}`);
   process.exit(1);
 }
 let current;
@@ -108,12 +108,12 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 for (const connection of CONNECTIONS) {
-  const begun = performance.now();
+  const started = performance.now();
   const name = `${client.title} ${version()}, ${connection.title}`;
   current = new ClientSession(clientName, client, polis);
   try {
     await run(current, connection);
-    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
     console.log(`  ${name}: ${current.model.steps.length} calls, ${current.checks} checks, ${seconds} s`);
   } catch (error) {
     console.log(`  ${name}: FAILED`);

@@ -1,41 +1,42 @@
-# Sourced after need.sh: brings the outside programs that polis is held against (the MCP conformance suite,
-# the official SDKs, schemathesis, the memory server of the benchmarks, coding agents) into target/peers, at the
-# versions pinned in scripts/peers and scripts/clients, and starts a polis server for them. Nothing is installed globally.
+# Sourced after need.sh: installs the third-party programs that polis is tested with (the MCP conformance suite, the
+# official SDKs, schemathesis, the memory server of the benchmarks, coding agents) into target/peers, at the versions
+# pinned in scripts/peers and scripts/clients, and starts a polis server for them. Nothing is installed globally.
 
 PEERS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/../peers" && pwd)
 CLIENTS_HOME=$(cd "$(dirname "${BASH_SOURCE[0]}")/../clients" && pwd)
 
-# peers_dir: where the programs are kept; `cargo clean` removes them.
+# peers_dir: prints the directory into which the programs are installed; `cargo clean` removes it.
 peers_dir() {
   echo "${POLIS_PEERS_DIR:-${CARGO_TARGET_DIR:-$PEERS_HOME/../../target}/peers}"
 }
 
-# install_npm_packages NAME SOURCE: installs what SOURCE/package-lock.json pins into the directory NAME, unless it is there.
+# install_npm_packages NAME SOURCE: installs the packages of SOURCE/package-lock.json into the directory NAME, unless they
+# are up to date.
 install_npm_packages() {
   local dir stamp log
   dir=$(peers_dir)/$1
   stamp=$(sha256sum "$2/package-lock.json" | cut -c1-64)
   [ "$(cat "$dir/.stamp" 2>/dev/null)" != "$stamp" ] || return 0
   need npm npm
-  echo "Installing npm's packages into $dir ..." >&2
+  echo "Installing npm packages into $dir ..." >&2
   mkdir -p "$dir" && rm -f "$dir/.stamp"
   cp "$2/package.json" "$2/package-lock.json" "$dir/"
   log=$dir/install.log
-  # Install scripts stay off: none of these packages needs one.
+  # Install scripts are disabled; none of these packages needs one.
   (cd "$dir" && npm ci --ignore-scripts --no-audit --no-fund) >"$log" 2>&1 || {
     cat "$log" >&2
-    echo "npm could not install the packages. Is the network there?" >&2
+    echo "npm could not install the packages. Check the network connection." >&2
     exit 1
   }
   echo "$stamp" >"$dir/.stamp"
 }
 
-# need_node_peers: sets PEER_NODE (Node 22 or newer) and PEER_MODULES (npm's packages).
+# need_node_peers: sets PEER_NODE (Node 22 or newer) and PEER_MODULES (the directory of the npm packages).
 need_node_peers() {
   install_npm_packages node "$PEERS_HOME"
   PEER_MODULES=$(cd "$(peers_dir)/node/node_modules" && pwd)
   local node
-  # The packaged Node first: it is the pinned one. Elsewhere than Linux the system's has to do.
+  # Prefer the Node from npm, whose version is pinned. It exists only for Linux; other systems use the installed one.
   for node in "$PEER_MODULES"/node-*/bin/node "$(command -v node || true)"; do
     if [ -x "$node" ] && [ "$("$node" -p 'parseInt(process.versions.node)')" -ge 22 ]; then
       PEER_NODE=$node
@@ -46,15 +47,15 @@ need_node_peers() {
   exit 1
 }
 
-# need_clients: sets CLIENT_MODULES, npm's packages of the coding agents that polis is tested with: some 420 MB to
-# download and 1.1 GB on disk, nearly all of it the programs for this machine.
+# need_clients: sets CLIENT_MODULES, the directory of the npm packages of the coding agents that polis is tested with:
+# about 420 MB to download and 1.1 GB on disk, nearly all of it executables.
 need_clients() {
   install_npm_packages clients "$CLIENTS_HOME"
   CLIENT_MODULES=$(cd "$(peers_dir)/clients/node_modules" && pwd)
 }
 
-# need_python_packages NAME REQUIREMENTS: sets PEER_PYTHON, a Python with these packages (a file), in an environment
-# of that name.
+# need_python_packages NAME REQUIREMENTS: creates the virtual environment NAME with the packages of the requirements file
+# and sets PEER_PYTHON to its interpreter.
 need_python_packages() {
   local dir stamp log
   dir=$(peers_dir)/$1
@@ -66,12 +67,12 @@ need_python_packages() {
       exit 1
     }
     python3 -c 'import ensurepip, venv' 2>/dev/null || install_package python3-venv
-    echo "Installing Python's packages into $dir ..." >&2
+    echo "Installing Python packages into $dir ..." >&2
     rm -rf "$dir" && mkdir -p "$dir"
     log=$dir.log
     { python3 -m venv "$dir" && "$dir/bin/pip" install --quiet -r "$2"; } >"$log" 2>&1 || {
       cat "$log" >&2
-      echo "pip could not install the packages. Is the network there?" >&2
+      echo "pip could not install the packages. Check the network connection." >&2
       exit 1
     }
     echo "$stamp" >"$dir/.stamp"
@@ -79,12 +80,12 @@ need_python_packages() {
   PEER_PYTHON=$(cd "$dir/bin" && pwd)/python
 }
 
-# need_python_peers: sets PEER_PYTHON, a Python with the packages of requirements.txt.
+# need_python_peers: sets PEER_PYTHON to an interpreter with the packages of scripts/peers/requirements.txt.
 need_python_peers() {
   need_python_packages python "$PEERS_HOME/requirements.txt"
 }
 
-# need_browser: a browser without a window and its driver, and what looks at accessibility, for tests and pictures.
+# need_browser: headless Chromium, its WebDriver and the accessibility checker axe, for tests and screenshots.
 need_browser() {
   need chromium chromium
   need chromedriver chromium-driver
@@ -92,8 +93,8 @@ need_browser() {
   export POLIS_TEST_AXE=$PEER_MODULES/axe-core/axe.min.js
 }
 
-# new_polis POLIS: makes a fresh polis directory with the agents of the tests; sets POLIS_HOME. It and the
-# servers end with the script.
+# new_polis POLIS: creates a polis directory with the agents of the tests and sets POLIS_HOME. The directory is removed and
+# the servers are stopped when the script exits.
 new_polis() {
   POLIS=$1
   POLIS_HOME=$(mktemp -d /tmp/polis-peers-XXXXXX)
@@ -104,7 +105,7 @@ new_polis() {
   "$POLIS" --dir "$POLIS_HOME" --json agent add bob --role backend-leader --layer mid --supervisor alice >/dev/null
 }
 
-# issue_token AGENT: prints a new token of an agent.
+# issue_token AGENT: issues a token for an agent and prints it.
 issue_token() {
   "$POLIS" --dir "$POLIS_HOME" --json agent token issue "$1" | sed -n 's/.*"token": *"\([^"]*\)".*/\1/p'
 }
@@ -124,7 +125,7 @@ serve_polis() {
   }
 }
 
-# wait_for_port PORT PID: until somebody listens there, or the process ended, or ten seconds passed.
+# wait_for_port PORT PID: waits until the port accepts connections. Fails if the process exits or after ten seconds.
 wait_for_port() {
   local _
   for _ in $(seq 200); do
@@ -135,17 +136,18 @@ wait_for_port() {
   return 1
 }
 
-# end_polis: ends the servers and clears up. A server that ended by itself, or not in good order, fails the run.
+# end_polis: stops the servers and cleans up. The run fails if a server exited early or with an error.
 end_polis() {
   local status=$? server
   for server in "${POLIS_SERVERS[@]}"; do
     if ! kill "$server" 2>/dev/null || ! wait "$server"; then
       cat "$POLIS_SERVER_LOG" >&2
-      echo "A server did not end in good order." >&2
+      echo "A server exited early or did not shut down cleanly." >&2
       status=1
     fi
   done
-  # Recorded for the user: SDKs start servers without the environment, so it cannot be recorded elsewhere.
+  # The project was added to the user's own list of trusted projects: SDKs start servers without the environment, so
+  # POLIS_STATE_DIR cannot redirect it.
   "$POLIS" trust --remove "$POLIS_HOME" >/dev/null
   rm -rf "$POLIS_HOME" "$POLIS_HOME.serve.log"
   exit "$status"

@@ -1,7 +1,7 @@
-// Counts the scenarios of a conformance run, and fails if one is not as its baseline says.
+// Counts the scenarios of a conformance run, and fails if a result differs from the baseline.
 //
-// A scenario counts as passed only without a failure and without a warning: the suite prints a warned one like one
-// that passed. One with listed checks only is counted by itself.
+// A scenario passes only without failures and warnings; the suite itself reports a scenario with warnings as passed.
+// A scenario whose only failures are individually listed checks is counted separately.
 //
 //   conformance_results.mjs RESULTS BASELINE
 
@@ -35,7 +35,7 @@ for (const directory of readdirSync(results).sort()) {
 }
 for (const entry of unused) {
   faults += 1;
-  console.error(`${entry} is listed in ${baselineFile} and does not fail: take it out.`);
+  console.error(`${entry} is listed in ${baselineFile} but does not fail. Remove it from the list.`);
 }
 const partly = count.partly > 0 ? `, ${count.partly} in part` : '';
 console.log(`${count.passed} scenarios passed${partly}, ${count.excluded} do not apply`);

@@ -1,4 +1,4 @@
-"""What schemathesis is told about the HTTP API: what it may not leave to chance, and a check of our own."""
+"""Hooks of schemathesis for the HTTP API: adjusts generated requests and adds a check of error responses."""
 
 import itertools
 import os
@@ -7,41 +7,41 @@ import re
 
 import schemathesis
 
-FRESH = itertools.count()
-CODES = set(re.findall(r"^\| `(\w+)` \|", pathlib.Path(__file__).parents[2].joinpath("docs/reference/errors.md").read_text(), re.M))
-HIDDEN = [os.environ["POLIS_HOME"], os.environ["POLIS_TOKEN"].rsplit("_", 1)[-1]]
+UNIQUE = itertools.count()
+ERROR_CODES = set(re.findall(r"^\| `(\w+)` \|", pathlib.Path(__file__).parents[2].joinpath("docs/reference/errors.md").read_text(), re.M))
+SECRETS = [os.environ["POLIS_HOME"], os.environ["POLIS_TOKEN"].rsplit("_", 1)[-1]]
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    # A request that is broken on purpose stays as it is: it is refused before any of this matters.
+    # Deliberately invalid requests are not adjusted: they are rejected before these values matter.
     if case.meta is None or case.meta.generation.mode.is_negative:
         return
-    # Keys are drawn from few values, and a key that comes again with another request is rightly refused.
+    # schemathesis generates few distinct keys, and polis correctly refuses to reuse a key for a different request.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
-        case.headers["Idempotency-Key"] = f"key-{next(FRESH)}"
-    # Tasks that are named beside the one in the address are drawn from nowhere, and a 404 for one of them would be
-    # taken for one of the task that was just made.
+        case.headers["Idempotency-Key"] = f"key-{next(UNIQUE)}"
+    # Other task ids in the body are random. schemathesis would attribute a 404 for one of them to the task in the path,
+    # which it has just created.
     if isinstance(case.body, dict) and "taskId" in (case.path_parameters or {}):
         for edges in ("addBlocks", "addBlockedBy", "removeBlocks", "removeBlockedBy"):
             if isinstance(case.body.get(edges), list):
                 case.body[edges] = []
-    # Nobody writes while a request waits, so it would wait its whole time.
+    # No other client writes in the meantime, so the request would always wait until its timeout.
     if isinstance(case.body, dict) and isinstance(case.body.get("waitMs"), int) and case.body["waitMs"] > 50:
         case.body["waitMs"] = 50
 
 
 @schemathesis.check
 def every_refusal_says_why(context, response, case):
-    """Code, sentence and next step, and nothing that is only the host's to know."""
-    for secret in HIDDEN:
-        assert secret not in response.text, "the answer shows a path of the host, or a token"
+    """An error response has a code, a message and a hint. No response reveals host paths or tokens."""
+    for secret in SECRETS:
+        assert secret not in response.text, "the response contains a host path or a token"
     if response.status_code < 400:
         return
     assert response.headers["content-type"] == ["application/problem+json"], response.headers["content-type"]
     problem = response.json()
     assert problem["status"] == response.status_code, problem
-    assert problem["code"] in CODES, f"docs/reference/errors.md does not know {problem['code']!r}"
+    assert problem["code"] in ERROR_CODES, f"docs/reference/errors.md does not list {problem['code']!r}"
     for part in ("type", "title", "detail", "hint"):
         assert problem[part], f"{part} is empty"

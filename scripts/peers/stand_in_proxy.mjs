@@ -1,13 +1,13 @@
-// A loopback proxy between the MCP conformance suite and `polis serve`, because the suite
-// (1) cannot send a token: the proxy adds one, and
-// (2) asks for tools, prompts and resources that only test servers have: the proxy lets real ones stand in
-//     for them (stand_ins.json), so that real answers are held against the specification, and
-// (3) wants a tool that closes its own stream half-way, to see a client resume it: for a stand-in that `disconnects`
-//     the proxy loses the connection to polis after the first event, and the suite's once the command has ended, so
-//     that the answer became ready while the client was away.
-// Everything else passes unchanged both ways, `Host` and `Origin` included: those are for polis to refuse.
+// A loopback proxy between the MCP conformance suite and `polis serve`. It works around three properties of the suite:
+// (1) The suite cannot send a token. The proxy adds one.
+// (2) The suite uses tools, prompts and resources that only test servers have. The proxy replaces their names with real
+//     ones (stand_ins.json), so that the suite checks real responses against the specification.
+// (3) The suite requires a tool that closes its own stream before the result, to test resumption. For a stand-in with
+//     `disconnects`, the proxy closes the connection to polis after the first event, and the connection to the suite
+//     after the command has ended, so that the result becomes available while the client is disconnected.
+// All other traffic passes unchanged, including `Host` and `Origin`, which polis itself must check.
 //
-//   stand_in_proxy.mjs PORT TARGET STAND_INS     token in POLIS_TOKEN
+//   stand_in_proxy.mjs PORT TARGET STAND_INS     the token is in POLIS_TOKEN
 
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
@@ -18,13 +18,13 @@ const { hostname, port: targetPort } = new URL(target);
 const standIns = JSON.parse(readFileSync(standInsFile, 'utf8'));
 const token = process.env.POLIS_TOKEN;
 
-/** The command whose connection is lost on the way, if this request is to lose it. */
-function disconnects(message) {
+/** Returns the command of a request whose stream is to be interrupted, otherwise undefined. */
+function commandToInterrupt(message) {
   const standIn = message?.method === 'tools/call' ? standIns.tools[message.params?.name] : undefined;
   return standIn?.disconnects ? standIn.arguments.command : undefined;
 }
 
-/** The request with our names instead of the suite's, and the `Mcp-Name` header that goes with it. */
+/** Replaces the suite's names in a request, and in its `Mcp-Name` header, with those of polis; returns the request. */
 function withStandIns(message, headers) {
   const params = message?.params;
   const named = (name) => {
@@ -63,40 +63,40 @@ function withStandIns(message, headers) {
   return message;
 }
 
-function parsed(body) {
+function parseJson(body) {
   try {
     return JSON.parse(body);
   } catch {
-    return undefined; // Broken on purpose, for polis to refuse.
+    return undefined; // Deliberately malformed; polis must reject it.
   }
 }
 
-/** Waits until a command has run and ended, at most a minute. */
-async function commandEnded(line) {
+/** Waits until a command has ended, for at most a minute. */
+async function waitForCommandEnd(line) {
   const headers = { authorization: `Bearer ${token}` };
   for (let tries = 0; tries < 600; tries++) {
     const { commands } = await (await fetch(`${target}/v1/commands`, { headers })).json();
-    if (commands?.some((one) => one.command === line && !one.running)) return;
+    if (commands?.some(({ command, running }) => command === line && !running)) return;
     await setTimeout(100);
   }
   throw new Error(`The command did not end: ${line}`);
 }
 
-/** Passes on the first event of a stream, then loses the connections. */
-function lose(line, answer, upstream, response) {
-  let passed = '';
+/** Forwards the first event of a stream, then closes both connections. */
+function interruptStream(line, answer, upstream, response) {
+  let received = '';
   answer.setEncoding('utf8');
   answer.on('data', (part) => {
-    passed += part;
-    const end = passed.indexOf('\n\n');
+    received += part;
+    const end = received.indexOf('\n\n');
     if (end < 0 || upstream.destroyed) return;
     upstream.destroy();
-    commandEnded(line).then(
-      () => response.end(passed.slice(0, end + 2)),
+    waitForCommandEnd(line).then(
+      () => response.end(received.slice(0, end + 2)),
       () => response.destroy(),
     );
   });
-  answer.on('error', () => {}); // It was lost on purpose.
+  answer.on('error', () => {}); // The connection was closed on purpose.
 }
 
 http
@@ -107,25 +107,25 @@ http
       const headers = { ...request.headers, authorization: `Bearer ${token}` };
       delete headers['transfer-encoding'];
       const received = Buffer.concat(parts);
-      const message = parsed(received);
-      const lost = disconnects(message);
+      const message = parseJson(received);
+      const interrupted = commandToInterrupt(message);
       const body = message === undefined ? received : Buffer.from(JSON.stringify(withStandIns(message, headers)));
       if (body.length > 0) headers['content-length'] = body.length;
       const upstream = http.request(
         { host: hostname, port: targetPort, method: request.method, path: request.url, headers },
         (answer) => {
           response.writeHead(answer.statusCode, answer.headers);
-          if (lost) lose(lost, answer, upstream, response);
+          if (interrupted) interruptStream(interrupted, answer, upstream, response);
           else answer.pipe(response);
         },
       );
       upstream.on('error', () => response.destroy());
-      // A client that leaves, leaves polis too: that is how stateless calls are cancelled.
+      // Forward a disconnect of the client, because it cancels a stateless call.
       response.on('close', () => upstream.destroy());
       upstream.end(body);
     });
   })
   .listen(Number(port), '127.0.0.1');
 
-// Asked to end, it ends in good order.
+// Exit with status 0 on SIGTERM; the calling script treats any other status as a failure.
 process.on('SIGTERM', () => process.exit(0));

@@ -6,7 +6,7 @@ export const anthropicMessages = {
   /** Returns whether a request asks the model for its next message. */
   isTurn: (path) => path === '/v1/messages',
 
-  /** Returns the answer to a small request beside the conversation, if it is one. */
+  /** Returns the response to a request outside the conversation, or undefined if the path is none of these. */
   auxiliary: (path) => (path === '/v1/messages/count_tokens' ? { input_tokens: 1000 } : undefined),
 
   /** Returns the tools that a request offers, its texts, and the results of all calls so far, in order. */
@@ -25,7 +25,7 @@ export const anthropicMessages = {
     };
   },
 
-  /** Writes a response that calls a tool, or says a text. */
+  /** Writes a response with a tool call or a text. */
   respond(response, _request, body, { call, text }) {
     const block = call ? { type: 'tool_use', id: call.id, name: call.name, input: {} } : { type: 'text', text: '' };
     const json = call && JSON.stringify(call.arguments);
@@ -58,7 +58,7 @@ function blocks(content) {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
 }
 
-/** Returns the names of tools that are announced in a message and not sent with their schemas until they are searched for. */
+/** Returns the names of deferred tools: a message lists them, and their schemas follow only after a tool search. */
 function deferredTools(message) {
   const announcements = blocks(message.content).filter((block) => block.text?.includes('deferred tools are now available'));
   return announcements.flatMap((block) => block.text.match(/^mcp__\w+$/gm) ?? []);

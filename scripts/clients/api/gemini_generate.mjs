@@ -3,11 +3,11 @@
 import { sendEvents } from './server_sent_events.mjs';
 
 const STREAM = /^\/v1beta\/models\/[^/:]+:streamGenerateContent$/;
-const WHOLE = /^\/v1beta\/models\/[^/:]+:generateContent$/;
+const GENERATE = /^\/v1beta\/models\/[^/:]+:generateContent$/;
 const COUNT = /^\/v1beta\/models\/[^/:]+:countTokens$/;
 
 export const geminiGenerate = {
-  isTurn: (path) => STREAM.test(path) || WHOLE.test(path),
+  isTurn: (path) => STREAM.test(path) || GENERATE.test(path),
 
   auxiliary: (path) => (COUNT.test(path) ? { totalTokens: 1000 } : undefined),
 

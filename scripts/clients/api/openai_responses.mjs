@@ -7,7 +7,7 @@ export const openaiResponses = {
 
   auxiliary: (path) => (path === '/v1/models' ? { object: 'list', data: [], models: [] } : undefined),
 
-  /** Tools of an MCP server are in a namespace of that server's name: `mcp__polis/TaskList`. */
+  /** The tools of an MCP server are in a namespace named after the server: `mcp__polis/TaskList`. */
   read(body) {
     const tools = (body.tools ?? []).flatMap((tool) =>
       tool.type === 'namespace' ? tool.tools.map((inner) => `${tool.name}/${inner.name}`) : [tool.name ?? tool.type],
@@ -48,12 +48,12 @@ export const openaiResponses = {
       output_tokens_details: { reasoning_tokens: 0 },
       total_tokens: 1010,
     };
-    const begun = { id: 'resp_scripted', object: 'response', status: 'in_progress', output: [] };
+    const created = { id: 'resp_scripted', object: 'response', status: 'in_progress', output: [] };
     const events = [
-      { type: 'response.created', response: begun },
+      { type: 'response.created', response: created },
       { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress' } },
       { type: 'response.output_item.done', output_index: 0, item },
-      { type: 'response.completed', response: { ...begun, status: 'completed', output: [item], usage } },
+      { type: 'response.completed', response: { ...created, status: 'completed', output: [item], usage } },
     ];
     sendEvents(response, events.map(named));
   },

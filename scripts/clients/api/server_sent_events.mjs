@@ -1,4 +1,4 @@
-// Server-sent events: the framing that all four model APIs stream in.
+// Server-sent events, the streaming format of all four model APIs.
 
 /** Writes events as one response and ends it. */
 export function sendEvents(response, events) {
@@ -10,7 +10,7 @@ export function sendEvents(response, events) {
   response.end();
 }
 
-/** Returns data as an event that is named after its type. */
+/** Returns data as an event named after its type. */
 export function named(data) {
   return { event: data.type, data };
 }
