@@ -3,6 +3,7 @@
 //!
 //! [`field_names`] returns the names that a parameter type accepts, with aliases, which its schema lacks.
 
+use polis_core::society::run_id_json::{RUN_ID, TASK_ID};
 use polis_core::{Refusal, refusal_serde};
 use serde::Deserializer;
 use serde::de::value::Error as StopError;
@@ -14,10 +15,14 @@ use serde_path_to_error::{Path, Segment};
 use super::parameter_problem::parse_problem;
 use crate::refusal_tables::ToolRefusal;
 
-/// Deserializes a tool's parameters.
+/// Deserializes a tool's parameters. A run may be named by `runId`, `taskId` or both, because results contain
+/// both; `runId` takes precedence.
 pub(super) fn deserialize_params<T: DeserializeOwned>(
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
 ) -> Result<T, Refusal> {
+    if arguments.contains_key(RUN_ID) && field_names::<T>().contains(&RUN_ID) {
+        arguments.remove(TASK_ID);
+    }
     let mut arguments = Value::Object(arguments);
     loop {
         let (path, message) = match serde_path_to_error::deserialize(&arguments) {

@@ -720,6 +720,22 @@ async fn run_is_named_run_id_and_task_id_is_still_accepted() {
         let approvals = format!("/v1/society/approvals?{field}={run}");
         server.get(&token, &approvals).await.expect_json(200);
     }
+    // Results contain both names, so requests may: `runId` takes precedence, wherever it is.
+    let both = json!({"requirement": "a shop", "runId": "news", "taskId": "other"});
+    let started = server.post(&token, "/v1/society/runs", both).await;
+    assert_eq!(started.expect_json(201)["runId"], "news");
+    let query = "/v1/society/approvals?taskId=other&runId=news";
+    server.get(&token, query).await.expect_json(200);
+    let pause = json!({"taskId": "news"});
+    let paused = server
+        .post(&token, "/v1/society/runs/news/pause", pause)
+        .await;
+    paused.expect_json(200);
+    let twice = "/v1/society/approvals?taskId=shop&taskId=blog";
+    server
+        .get(&token, twice)
+        .await
+        .expect_problem(400, "invalid_input");
     // On routes of tasks the name keeps its meaning.
     server
         .get(&token, "/v1/tasks?runId=1")

@@ -98,8 +98,13 @@ impl RouteParams {
         params: &mut Map<String, Value>,
         query: &str,
     ) -> Result<(), Refusal> {
-        for pair in url_encoding::parse_query_pairs(query) {
-            let (name, text) = pair?;
+        let pairs: Vec<(String, String)> =
+            url_encoding::parse_query_pairs(query).collect::<Result<_, _>>()?;
+        let names_run = params.contains_key(RUN_ID) || pairs.iter().any(|(name, _)| name == RUN_ID);
+        for (name, text) in pairs {
+            if names_run && self.is_run_alias(&name) {
+                continue;
+            }
             let name = self.canonical_name(name);
             let Some(param) = self.query.iter().find(|param| param.name == name) else {
                 return Err(self.unknown_param(&name));
@@ -136,7 +141,12 @@ impl RouteParams {
             serde_json::from_slice(bytes).map_err(|error| HttpRefusal::BodyNotAnObject {
                 error: error.to_string(),
             })?;
+        let names_run =
+            params.contains_key(RUN_ID) || fields.iter().any(|(name, _)| name == RUN_ID);
         for (name, value) in fields {
+            if names_run && self.is_run_alias(&name) {
+                continue;
+            }
             let name = self.canonical_name(name);
             // A body cannot override path or query parameters.
             if !self.body.contains(&name) {
@@ -152,9 +162,18 @@ impl RouteParams {
         Ok(())
     }
 
-    /// Returns the name under which a parameter is known: `taskId`, as founding requirement 001 calls a run,
-    /// is an alias of `runId` on routes that have no parameter of that name.
+    /// Returns the name under which a parameter is known: an alias of `runId` as `runId`.
     fn canonical_name(&self, name: String) -> String {
+        if self.is_run_alias(&name) {
+            RUN_ID.to_owned()
+        } else {
+            name
+        }
+    }
+
+    /// Returns whether a parameter is `taskId`, as founding requirement 001 calls a run, on a route that has no
+    /// parameter of that name. It is ignored beside `runId`, because results contain both.
+    fn is_run_alias(&self, name: &str) -> bool {
         let is_known = |candidate: &str| {
             let in_url = self.path.iter().chain(&self.query);
             in_url
@@ -162,11 +181,7 @@ impl RouteParams {
                 .chain(&self.body)
                 .any(|known| known == candidate)
         };
-        if name == TASK_ID && !is_known(TASK_ID) && is_known(RUN_ID) {
-            RUN_ID.to_owned()
-        } else {
-            name
-        }
+        name == TASK_ID && !is_known(TASK_ID) && is_known(RUN_ID)
     }
 
     fn unknown_param(&self, name: &str) -> Refusal {
