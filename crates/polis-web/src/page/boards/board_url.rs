@@ -6,6 +6,7 @@
 //! `bottom/AGENT`), so `mid/history` is a board, and a blackboard file ends with `.md`.
 
 use polis_core::board::{BlackboardPath, BoardName};
+use polis_core::token::AccessLevel;
 use polis_core::{EventSubject, Refusal};
 
 use crate::url;
@@ -39,6 +40,23 @@ pub(super) enum BoardViewKind {
     Decide,
     /// Add or complete a milestone.
     Milestone,
+}
+
+impl BoardViewKind {
+    /// Returns the access to boards that a GET of this view needs: `None` if the view is an action and has no page.
+    /// A view that exists only to change the board needs write access. `is_veto` distinguishes the form of a veto
+    /// from the page of a decision.
+    pub(super) fn page_access(self, is_veto: bool) -> Option<AccessLevel> {
+        match self {
+            Self::Show | Self::Text | Self::Part | Self::About | Self::History => {
+                Some(AccessLevel::Read)
+            }
+            Self::Decide if is_veto => Some(AccessLevel::Write),
+            Self::Decide => Some(AccessLevel::Read),
+            Self::Edit | Self::Restore => Some(AccessLevel::Write),
+            Self::Preview | Self::Append | Self::Lock | Self::Unlock | Self::Milestone => None,
+        }
+    }
 }
 
 const VIEW_SEGMENTS: [(&str, BoardViewKind); 12] = [

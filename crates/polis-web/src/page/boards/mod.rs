@@ -165,15 +165,10 @@ async fn show_board_view(
         context,
         board,
     };
-    let is_action = match view {
-        BoardViewKind::Edit | BoardViewKind::Restore => true,
-        BoardViewKind::Decide => query.act == "veto",
-        _ => false,
+    let Some(needed) = view.page_access(query.act == "veto") else {
+        return Err(page_not_found(call.context).await);
     };
-    if is_action {
-        call.context
-            .check_access(OperationArea::Boards, AccessLevel::Write)?;
-    }
+    call.context.check_access(OperationArea::Boards, needed)?;
     match view {
         BoardViewKind::Show => board_page::show_board(&call, &query).await,
         BoardViewKind::Text => board_page::refresh_board_text(&call, &query).await,
