@@ -3,8 +3,12 @@
 use polis_core::Timestamp;
 use serde_json::{Map, Value};
 
-/// Returns why an instance does not match a schema, or `None` if it does.
-pub(crate) fn find_violation(schema: &Value, instance: &Value) -> Option<String> {
+/// Returns why an instance does not match a schema, or `None` if it does. References are resolved in the schema.
+pub fn find_violation(schema: &Value, instance: &Value) -> Option<String> {
+    check_schema(schema, schema, instance)
+}
+
+fn check_schema(root: &Value, schema: &Value, instance: &Value) -> Option<String> {
     let schema = match schema {
         Value::Bool(true) => return None,
         Value::Bool(false) => return Some("nothing is allowed here".to_owned()),
@@ -13,23 +17,31 @@ pub(crate) fn find_violation(schema: &Value, instance: &Value) -> Option<String>
     };
     schema
         .iter()
-        .find_map(|(keyword, wanted)| check_keyword(schema, keyword, wanted, instance))
+        .find_map(|(keyword, wanted)| check_keyword(root, schema, keyword, wanted, instance))
 }
 
 /// Returns whether an instance matches a schema.
-pub(crate) fn is_valid(schema: &Value, instance: &Value) -> bool {
+pub fn is_valid(schema: &Value, instance: &Value) -> bool {
     find_violation(schema, instance).is_none()
 }
 
 fn check_keyword(
+    root: &Value,
     schema: &Map<String, Value>,
     keyword: &str,
     wanted: &Value,
     instance: &Value,
 ) -> Option<String> {
+    let matches = |schema: &Value| check_schema(root, schema, instance).is_none();
     let unless = |matches: bool| (!matches).then(|| format!("{keyword} {wanted}: {instance}"));
     match keyword {
-        "title" | "description" | "default" => None,
+        "$schema" | "$defs" | "title" | "description" | "default" => None,
+        "$ref" => {
+            let pointer = wanted.as_str().unwrap().trim_start_matches('#');
+            let target = root.pointer(pointer).expect("a definition in the schema");
+            check_schema(root, target, instance)
+        }
+        "not" => unless(!matches(wanted)),
         "type" => match wanted {
             Value::Array(types) => unless(types.iter().any(|t| has_type(instance, t))),
             one => unless(has_type(instance, one)),
@@ -38,11 +50,11 @@ fn check_keyword(
         "enum" => unless(wanted.as_array().unwrap().contains(instance)),
         "anyOf" => {
             let choices = wanted.as_array().unwrap();
-            unless(choices.iter().any(|choice| is_valid(choice, instance)))
+            unless(choices.iter().any(matches))
         }
         "oneOf" => {
             let choices = wanted.as_array().unwrap();
-            let matching = choices.iter().filter(|choice| is_valid(choice, instance));
+            let matching = choices.iter().filter(|choice| matches(choice));
             unless(matching.count() == 1)
         }
         "minimum" | "maximum" => {
@@ -82,7 +94,7 @@ fn check_keyword(
             let members = instance.as_object()?;
             let known = wanted.as_object().unwrap();
             known.iter().find_map(|(name, schema)| {
-                let found = find_violation(schema, members.get(name)?)?;
+                let found = check_schema(root, schema, members.get(name)?)?;
                 Some(format!("{name}: {found}"))
             })
         }
@@ -94,13 +106,13 @@ fn check_keyword(
                 .iter()
                 .filter(|(name, _)| !known(name))
                 .find_map(|(name, value)| {
-                    Some(format!("{name}: {}", find_violation(wanted, value)?))
+                    Some(format!("{name}: {}", check_schema(root, wanted, value)?))
                 })
         }
         "items" => instance
             .as_array()?
             .iter()
-            .find_map(|one| find_violation(wanted, one)),
+            .find_map(|one| check_schema(root, wanted, one)),
         other => panic!("a keyword this checker does not know: {other}"),
     }
 }

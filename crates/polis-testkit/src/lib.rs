@@ -19,6 +19,7 @@
 
 pub mod clock;
 pub mod conformance;
+pub mod json_schema_validator;
 pub mod linearizability;
 pub mod memory;
 mod memory_boards;

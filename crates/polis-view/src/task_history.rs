@@ -44,7 +44,55 @@ pub fn describe_history_entry(entry: &TaskHistoryEntry, lang: UiLanguage) -> Str
         Some(EventKind::TaskCommented) => msg::task_history_commented(lang),
         Some(EventKind::TaskHeartbeat) => msg::task_history_lease_renewed(lang),
         Some(EventKind::TaskRefused) => return describe_refused_attempt(entry, lang),
-        _ => &entry.kind,
+        Some(
+            EventKind::BoardWritten
+            | EventKind::BoardAppended
+            | EventKind::BoardEdited
+            | EventKind::BoardRestored
+            | EventKind::BoardEditedExternally
+            | EventKind::BoardLocked
+            | EventKind::BoardRenewed
+            | EventKind::BoardUnlocked
+            | EventKind::DecisionProposed
+            | EventKind::DecisionSigned
+            | EventKind::DecisionVetoed
+            | EventKind::DecisionAppealed
+            | EventKind::MilestoneAdded
+            | EventKind::MilestoneDone
+            | EventKind::AgentAdded
+            | EventKind::AgentRetired
+            | EventKind::SocietyStarted
+            | EventKind::SocietyPaused
+            | EventKind::SocietyResumed
+            | EventKind::SocietyFinished
+            | EventKind::SocietyStopped
+            | EventKind::SocietyHired
+            | EventKind::SocietyDismissed
+            | EventKind::SocietyStatusChanged
+            | EventKind::SocietyApprovalRequested
+            | EventKind::SocietyApprovalDecided
+            | EventKind::SocietyBudgetChanged
+            | EventKind::MessageSent
+            | EventKind::MessageRead
+            | EventKind::CommandStarted
+            | EventKind::CommandRun
+            | EventKind::CommandRefused
+            | EventKind::BoardFileRestored
+            | EventKind::FileDirectoryMade
+            | EventKind::FileWritten
+            | EventKind::FileEdited
+            | EventKind::FileDeleted
+            | EventKind::FileMoved
+            | EventKind::FileRefused
+            | EventKind::WorkspaceAssigned
+            | EventKind::WorkspaceBound
+            | EventKind::ArtifactPut
+            | EventKind::TokenIssued
+            | EventKind::TokenRevoked
+            | EventKind::WebhookAdded
+            | EventKind::WebhookRemoved,
+        )
+        | None => &entry.kind,
     };
     text.to_owned()
 }

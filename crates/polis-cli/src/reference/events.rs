@@ -34,7 +34,7 @@ pub(super) fn events_page() -> String {
                 "| `{}` | {} | {} | {} |",
                 kind.as_str(),
                 kind.description(),
-                field_names(&kind.payload_schema(&mut generator)),
+                field_names(kind.payload_schema(&mut generator).as_value(), &generator),
                 visibility_rule(*kind).description()
             );
         }
@@ -42,9 +42,14 @@ pub(super) fn events_page() -> String {
     page
 }
 
-/// Returns the names of the fields of a payload.
-fn field_names(schema: &Schema) -> String {
-    let schema = schema.as_value();
+/// Returns the names of the fields of a payload. A payload type that contains a shared type flattened is a reference to
+/// its definition.
+fn field_names(schema: &Value, generator: &SchemaGenerator) -> String {
+    let reference = schema["$ref"].as_str();
+    let definition = reference.and_then(|path| path.strip_prefix("#/$defs/"));
+    if let Some(definition) = definition.and_then(|name| generator.definitions().get(name)) {
+        return field_names(definition, generator);
+    }
     let required = schema["required"].as_array();
     let is_required =
         |name: &str| required.is_some_and(|all| all.iter().any(|field| field == name));
@@ -62,6 +67,7 @@ pub(super) fn event_data_schema() -> String {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut kinds = Map::new();
     let mut choices = Vec::new();
+    let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
     for kind in EventKind::ALL {
         let mut payload = kind.payload_schema(&mut generator);
         join_description_lines(&mut payload);
@@ -74,6 +80,10 @@ pub(super) fn event_data_schema() -> String {
             },
         }));
     }
+    choices.push(json!({
+        "description": "An event of a kind that this version does not know.",
+        "properties": { "kind": { "not": { "enum": names } } },
+    }));
     for (name, mut definition) in generator.take_definitions(true) {
         if let Ok(schema) = <&mut Schema>::try_from(&mut definition) {
             join_description_lines(schema);
@@ -83,7 +93,7 @@ pub(super) fn event_data_schema() -> String {
     let document = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Events by kind",
-        "description": "An event of a known kind. A reader must accept other kinds: newer versions add some.",
+        "description": "An event. The last choice is for kinds that newer versions add: readers must accept them.",
         "type": "object",
         "properties": { "kind": { "type": "string" }, "data": {} },
         "required": ["kind", "data"],

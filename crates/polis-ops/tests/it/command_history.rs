@@ -11,7 +11,7 @@ use polis_core::workspace::command_outcome::{CommandEnding, CommandOutcome, Outp
 use polis_core::workspace::command_policy::SandboxTier;
 use polis_core::{AgentId, RefusalCode};
 use polis_ops::op::{
-    self, CommandEntry, CommandView, DashboardParams, ListCommandsParams, ShowCommandParams,
+    self, CommandEntry, CommandView, ListCommandsParams, OverviewParams, ShowCommandParams,
 };
 use polis_ops::port::{
     Clock, CommitOutcome, OutputWatcher, SandboxReport, SandboxedTerminal, WorkspaceLocation,
@@ -199,7 +199,7 @@ fn long_command_is_visible_while_it_runs() {
         assert_eq!(seen.output, "one\ntwo\nthree\n", "as it came");
         assert_eq!((&seen.entry.outcome, seen.entry.output_bytes), (&None, 14));
         let user = AgentId::user();
-        let now = op::get_dashboard(&world.app.request(&user), &DashboardParams {})
+        let now = op::load_overview(&world.app.request(&user), &OverviewParams {})
             .await
             .unwrap();
         assert_eq!(now.commands[0].id, seen.entry.id);

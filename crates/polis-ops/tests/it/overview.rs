@@ -1,4 +1,4 @@
-//! Tests for the dashboard operation: who works on what, what needs a person's attention, and the latest
+//! Tests for the overview operation: who works on what, what needs a person's attention, and the latest
 //! events.
 
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use polis_core::society::member::MemberStatus;
 use polis_core::{AgentId, RefusalCode, TaskType};
 use polis_ops::op::{
-    self, DashboardParams, DashboardSnapshot, MarkMailReadParams, PersonMailParams, StatsPeriod,
+    self, MarkMailReadParams, OverviewParams, OverviewSnapshot, PersonMailParams, StatsPeriod,
     TaskStatsCache, TaskStatsParams,
 };
 use polis_ops::{App, InstallationSettings};
@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use crate::test_installation::TestInstallation;
 
 impl TestInstallation {
-    async fn get_dashboard(&self, by: &str) -> DashboardSnapshot {
-        op::get_dashboard(&self.app.request(&parse_agent_id(by)), &DashboardParams {})
+    async fn load_overview(&self, by: &str) -> OverviewSnapshot {
+        op::load_overview(&self.app.request(&parse_agent_id(by)), &OverviewParams {})
             .await
             .unwrap()
     }
@@ -78,7 +78,7 @@ fn agent_with_task_in_progress_is_working_and_listed_first() {
         world
             .call_tool("lead", "TaskClaim", json!({ "taskId": id }))
             .await;
-        let now = world.get_dashboard("user").await;
+        let now = world.load_overview("user").await;
         let standing: Vec<_> = now
             .agents
             .iter()
@@ -116,7 +116,7 @@ fn agent_with_old_task_in_progress_is_working() {
                 .call_tool("lead", "TaskClaim", json!({ "taskId": id }))
                 .await;
         }
-        let now = world.get_dashboard("user").await;
+        let now = world.load_overview("user").await;
         let dev = now.agents.iter().find(|one| one.id.as_str() == "dev");
         let dev = dev.unwrap();
         assert_eq!(dev.status, MemberStatus::Working);
@@ -130,7 +130,7 @@ fn member_with_unread_mail_is_working() {
         let world = TestInstallation::new().await;
         let start = json!({ "requirement": "build it", "taskId": "r" });
         world.call_tool("user", "start_run", start).await;
-        let now = world.get_dashboard("user").await;
+        let now = world.load_overview("user").await;
         let root = now.agents.iter().find(|a| a.id.is_root()).unwrap();
         assert_eq!(root.status, MemberStatus::Working);
         assert_eq!(root.run.as_ref().unwrap().as_str(), "r");
@@ -153,7 +153,7 @@ fn member_with_unread_mail_is_working() {
         world
             .call_tool("user", "pause_society", json!({ "taskId": "r" }))
             .await;
-        let now = world.get_dashboard("user").await;
+        let now = world.load_overview("user").await;
         let root = now.agents.iter().find(|a| a.id.is_root()).unwrap();
         assert_eq!(
             root.status,
@@ -177,7 +177,7 @@ fn paused_member_is_listed_despite_many_done_runs() {
         world.call_tool("user", "start_run", start).await;
         let pause = json!({ "taskId": "held", "agentId": "root" });
         world.call_tool("user", "pause_society", pause).await;
-        let held = world.get_dashboard("user").await.attention.blocked_members;
+        let held = world.load_overview("user").await.attention.blocked_members;
         let runs: Vec<_> = held.iter().filter_map(|one| one.run.as_ref()).collect();
         assert_eq!(runs, [&"held".parse().unwrap()]);
     });
@@ -237,9 +237,9 @@ fn task_with_expired_lease_needs_attention() {
         let id = world.create_task(json!({ "subject": "one" })).await;
         let claim = json!({ "taskId": id, "leaseMs": 1000 });
         world.call_tool("dev", "TaskClaim", claim).await;
-        assert_eq!(world.get_dashboard("user").await.attention.stale_tasks, []);
+        assert_eq!(world.load_overview("user").await.attention.stale_tasks, []);
         clock.advance_millis(2_000);
-        let now = world.get_dashboard("user").await;
+        let now = world.load_overview("user").await;
         assert_eq!(now.attention.stale_tasks.len(), 1);
         assert_eq!(
             now.agents[0].status,
@@ -260,7 +260,7 @@ fn task_needs_approval_once_its_completion_was_attempted() {
             .call_tool("dev", "TaskClaim", json!({ "taskId": id }))
             .await;
         assert_eq!(
-            world.get_dashboard("user").await.attention.tasks_to_approve,
+            world.load_overview("user").await.attention.tasks_to_approve,
             [],
             "it has begun"
         );
@@ -270,7 +270,7 @@ fn task_needs_approval_once_its_completion_was_attempted() {
         world.call_tool("dev", "TaskComment", comment).await;
         assert_eq!(
             world
-                .get_dashboard("user")
+                .load_overview("user")
                 .await
                 .attention
                 .tasks_to_approve
@@ -281,7 +281,7 @@ fn task_needs_approval_once_its_completion_was_attempted() {
             .call_tool("user", "TaskApprove", json!({ "taskId": id }))
             .await;
         assert_eq!(
-            world.get_dashboard("user").await.attention.tasks_to_approve,
+            world.load_overview("user").await.attention.tasks_to_approve,
             []
         );
     });
@@ -301,7 +301,7 @@ fn question_is_open_until_answered_or_dismissed() {
             world.call_tool(from, "send_message", message).await;
         }
         let open = async || -> Vec<u64> {
-            let waiting = world.get_dashboard("user").await.attention;
+            let waiting = world.load_overview("user").await.attention;
             waiting.questions.iter().map(|message| message.id).collect()
         };
         assert_eq!(open().await, [4, 2, 1]);
@@ -327,7 +327,7 @@ fn question_is_open_until_answered_or_dismissed() {
         let others = MarkMailReadParams { ids: vec![3] };
         let refused = op::mark_mail_read(&world.app.request(&user), &others).await;
         assert_eq!(refused.unwrap_err().code(), RefusalCode::MessageNotFound);
-        assert_eq!(world.get_dashboard("dev").await.attention.questions, []);
+        assert_eq!(world.load_overview("dev").await.attention.questions, []);
     });
 }
 
@@ -353,7 +353,7 @@ fn question_of_a_dismissed_member_is_closed() {
             }
         }
         let open = async || {
-            let waiting = world.get_dashboard("user").await.attention.questions;
+            let waiting = world.load_overview("user").await.attention.questions;
             let listed: Vec<u64> = waiting.iter().map(|message| message.id).collect();
             let params = PersonMailParams {
                 open: true,
@@ -404,7 +404,7 @@ fn open_decisions_cache_follows_board_changes() {
     run_test(async {
         let world = TestInstallation::new().await;
         let open = async |by: &str| -> Vec<String> {
-            let decisions = world.get_dashboard(by).await.attention.decisions;
+            let decisions = world.load_overview(by).await.attention.decisions;
             let each = decisions.iter();
             each.map(|open| format!("{} {}", open.board, open.decision.content))
                 .collect()

@@ -7,8 +7,8 @@ use polis_ops::tool::{TOOLS, Tool};
 use polis_testkit::run_test;
 use serde_json::{Value, json};
 
-use crate::json_schema::find_violation;
 use crate::test_installation::{TestInstallation, schema_value};
+use polis_testkit::json_schema_validator::find_violation;
 
 /// A call: the caller, the tool, its parameters, and the expected beginning of the result's text.
 pub(crate) type ToolCallCase = (&'static str, &'static str, Value, &'static str);

@@ -13,9 +13,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Builder;
 
-use crate::json_schema::{find_violation, is_valid};
 use crate::refusal_text::find_cli_syntax;
 use crate::test_installation::{TestInstallation, schema_value};
+use polis_testkit::json_schema_validator::{find_violation, is_valid};
 
 /// A tool with its schemas and definition, built once.
 struct ToolSchemas {

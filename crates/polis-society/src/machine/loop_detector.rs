@@ -212,7 +212,14 @@ impl LoopDetector {
             Some(ToolExecution::External { .. }) if end == CallOutcome::Ok => {
                 PriorCallEffect::ExternalChange
             }
-            _ => PriorCallEffect::Unchanged(hash_parts(&[result])),
+            Some(
+                ToolExecution::Builtin(_)
+                | ToolExecution::ReadOnly
+                | ToolExecution::StoreCommit
+                | ToolExecution::MailboxCommit
+                | ToolExecution::External { .. },
+            )
+            | None => PriorCallEffect::Unchanged(hash_parts(&[result])),
         };
         let stopped = match effect {
             PriorCallEffect::SameResultWarning => {

@@ -1,12 +1,13 @@
 //! Tests with a store that an earlier version of polis wrote: this version reads all its events, shows them, and
 //! continues its run.
 //!
-//! `tests/fixtures/write_store.py` wrote the fixtures with the real program. They are never written again: a change
-//! of the stored format adds fixtures of the version before it.
+//! `tests/fixtures/write_store.py` wrote the fixtures with the real program, before event payloads were typed. They
+//! are never written again: a change of the stored format adds fixtures of the version before it.
 
 use std::collections::BTreeSet;
 
 use polis_core::{Event, EventKind};
+use polis_testkit::json_schema_validator::find_violation;
 use polis_testkit::scripted_model::{ModelHttpRequest, ScriptedModel, ScriptedReply};
 use polis_view::UiLanguage;
 use polis_view::event_sentence::format_event;
@@ -63,6 +64,10 @@ fn events_of_earlier_version_are_read_typed(project: &TestProject) {
         .collect();
     assert_eq!(found, expected);
     for event in &events {
+        assert_matches_published_schema(&serde_json::to_value(event).unwrap());
+    }
+    assert_matches_published_schema(&json!({ "kind": "task.teleported", "data": { "to": 7 } }));
+    for event in &events {
         let sentence = format_event(event, UiLanguage::En).text();
         assert!(!sentence.contains("triggered an event"), "{sentence}");
     }
@@ -73,6 +78,18 @@ fn events_of_earlier_version_are_read_typed(project: &TestProject) {
     assert!(seen.stdout.contains("\"task.claimed\""), "{seen:?}");
     assert!(!seen.stdout.contains("\"webhook.added\""), "{seen:?}");
     assert!(!seen.stdout.contains("\"society.hired\""), "{seen:?}");
+}
+
+/// Asserts that an event matches the schema in the reference.
+fn assert_matches_published_schema(event: &Value) {
+    const SCHEMA: &str = include_str!("../../../../../docs/reference/event-data.schema.json");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    assert_eq!(find_violation(&schema, event), None, "{event}");
+    let mut damaged = event.clone();
+    if event["kind"] == "task.claimed" {
+        damaged["data"] = json!({ "version": "two" });
+        assert!(find_violation(&schema, &damaged).is_some());
+    }
 }
 
 /// The script of the run that the earlier version began: its worker waits for the approval of a call.
