@@ -101,7 +101,7 @@ async fn measure_pages(
     );
     let floor = median_page_seconds(env, &mut connection, &cookie, "/healthz").await?;
     for (name, path) in [
-        ("first page (Now)", "/"),
+        ("first page (Overview)", "/"),
         ("tasks", "/tasks"),
         ("a task", "/tasks/5000"),
         ("boards", "/boards"),

@@ -1,4 +1,4 @@
-//! SHA-256 in hexadecimal, used wherever a hash must resist forgery (artifact ids, token secrets,
+//! SHA-256 in hexadecimal, used where a hash must resist forgery (artifact ids, token secrets,
 //! idempotency).
 
 use std::fmt::Write as _;

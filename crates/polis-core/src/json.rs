@@ -259,7 +259,8 @@ impl Serialize for RawObject {
 }
 
 impl RawObject {
-    /// Parses an object and returns it with the keys that occurred more than once.
+    /// Parses an object and returns it with the keys that occurred more than once. Fails with the parser's
+    /// error if the text is not a JSON object.
     pub fn parse_with_duplicates(text: &str) -> Result<(Self, Vec<String>), serde_json::Error> {
         let mut reader = serde_json::Deserializer::from_str(text);
         let read = reader.deserialize_map(RawObjectVisitor)?;

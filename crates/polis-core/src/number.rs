@@ -1,7 +1,8 @@
 //! Saturating integer conversion, and the text form of counts and amounts of money.
 //!
-//! In a conversion, a value out of range becomes the maximum of the target type. Counts, sizes and durations are measured in one integer type and stored or shown in another. They never
-//! come near a limit in practice; where one would, the largest value is the harmless answer.
+//! In a conversion, a value out of range becomes the maximum of the target type. Counts, sizes and durations
+//! are measured in one integer type and stored or shown in another. They never come near a limit in practice;
+//! where one would, the largest value is the harmless answer.
 
 /// An integer type with a maximum.
 pub trait MaxValue {

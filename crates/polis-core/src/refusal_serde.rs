@@ -56,21 +56,23 @@ pub(crate) fn deserialize_from_text<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// Deserializes a JSON object. Unlike serde's derive, it does not accept an array instead.
+/// Deserializes a JSON object. Unlike serde's derive, it does not accept an array instead. Fails on any other
+/// value, and if the object is not a valid `T`.
 pub fn deserialize_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
     deserializer.deserialize_map(ObjectVisitor(PhantomData))
 }
 
-/// Deserializes an optional JSON object; see [`deserialize_object`].
+/// Deserializes an optional JSON object; see [`deserialize_object`]. Fails on any other value except null.
 pub fn deserialize_optional_object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     Ok(Option::<StrictObject<T>>::deserialize(deserializer)?.map(|object| object.0))
 }
 
-/// Deserializes a list of JSON objects; see [`deserialize_object`].
+/// Deserializes a list of JSON objects; see [`deserialize_object`]. Fails if the value is not a list, or one of
+/// its entries is not such an object.
 pub fn deserialize_object_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {

@@ -109,7 +109,8 @@ impl HttpClient {
     }
 
     /// Posts a JSON document with these headers in addition to those of the target. Returns the response as soon as
-    /// its head has arrived, whatever its status.
+    /// its head has arrived, whatever its status. Fails with `FirstByteTimeout` if the head does not arrive in
+    /// time, and with another [`RequestError`] if the connection fails.
     pub async fn post(
         &self,
         target: &PostTarget,

@@ -18,15 +18,15 @@
 //! A request ends when its future or its response is dropped: that closes an HTTP/1.1 connection, and resets the
 //! stream of an HTTP/2 connection.
 
-mod client;
 mod connector;
+mod http_client;
 mod post_response;
 mod post_target;
 mod proxy_settings;
 mod request_error;
 mod tls_roots;
 
-pub use client::{HttpClient, HttpClientSettings, RequestTimeouts};
+pub use http_client::{HttpClient, HttpClientSettings, RequestTimeouts};
 pub use post_response::{PostResponse, ReceivedBody};
 pub use post_target::{InvalidUrlError, PostTarget};
 pub use proxy_settings::ProxySettings;

@@ -75,7 +75,8 @@ impl PostResponse {
         self.head.version
     }
 
-    /// Returns the next chunk of the body; `None` at its end.
+    /// Returns the next chunk of the body; `None` at its end. Fails with `ChunkTimeout` if it does not arrive in
+    /// time, and with `ConnectionClosed` or `InvalidResponse` if the response is incomplete or not valid HTTP.
     pub async fn next_chunk(&mut self) -> Result<Option<Bytes>, RequestError> {
         let frame = complete_before(self.timer.as_mut(), self.body.frame())
             .await
@@ -96,7 +97,7 @@ impl PostResponse {
         }
     }
 
-    /// Reads the body up to `limit` bytes.
+    /// Reads the body up to `limit` bytes. Fails like [`Self::next_chunk`].
     pub async fn read_body(&mut self, limit: usize) -> Result<ReceivedBody, RequestError> {
         let mut body = ReceivedBody::default();
         while let Some(bytes) = self.next_chunk().await? {

@@ -6,6 +6,8 @@
 //! response after it. A request that was interrupted in between is not repeated: its caller gets
 //! `OutcomeUnknown`, because the server cannot know how far the request got. Responses are kept for one day.
 //! The same key with another request is refused.
+//!
+//! The HTTP API calls this for the header `Idempotency-Key`, web pages for their forms. Keys are per agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,7 +116,9 @@ fn record_body(request: &str, until: i64, response: Option<&str>) -> String {
     to_json_text(&record)
 }
 
-/// Calls a tool, or returns the stored response if a request with this key was answered before.
+/// Calls a tool, or returns the stored response if a request with this key was answered before. Fails with
+/// `invalid_input` if the key is invalid, with `idempotency_key_reused` if it was used for another request,
+/// with `outcome_unknown` if the outcome of an earlier request is not known, and like the tool.
 pub async fn call_idempotent(
     request: &Request,
     tool: &'static Tool,
@@ -135,7 +139,9 @@ pub async fn call_idempotent(
 
 /// Runs an operation that makes one commit, or returns the stored response if a request with this key was
 /// answered before. For callers that have an operation but no tool for it. `request_parts` must contain
-/// everything that identifies the request.
+/// everything that identifies the request. Fails with `invalid_input` if the key is invalid, with
+/// `idempotency_key_reused` if it was used for another request, with `outcome_unknown` if the outcome of an
+/// earlier request is not known, and like the operation.
 pub async fn run_idempotent<V, F>(
     request: &Request,
     key: &str,
@@ -305,7 +311,7 @@ async fn look_up_record(
     }))
 }
 
-/// Deletes expired responses. A server calls this periodically.
+/// Deletes expired responses. A server calls this periodically. Fails only if the store does.
 pub async fn delete_expired_responses(app: &App) -> Result<(), OpError> {
     let caller = app.person_request().resolve_caller().await?;
     let forget = StoreWrite::DeleteExpiredRecords {

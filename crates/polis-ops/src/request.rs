@@ -158,7 +158,8 @@ impl Request {
         load_registry_entry(&self.app, id).await
     }
 
-    /// Returns the caller with its role, layer and run. Fails if it may not act.
+    /// Returns the caller with its role, kind and run. Fails with `permission_denied` if it may not act: it is
+    /// retired, or is not registered and only registered agents may act.
     pub async fn resolve_caller(&self) -> Result<Caller, OpError> {
         let entry = self.caller_entry().await?;
         resolve_agent(

@@ -82,7 +82,7 @@ pub struct RunLease {
 
 impl RunLease {
     /// Takes the lease of a run for `for_ms` milliseconds; returns `None` if another worker holds it. Worker
-    /// names must be unique within a store.
+    /// names must be unique within a store. Fails only if the store does.
     pub async fn acquire(
         app: &App,
         worker: &str,
@@ -124,7 +124,7 @@ impl RunLease {
     }
 
     /// Renews the lease. Returns whether the worker still holds it; an expired lease is lost, and may be
-    /// taken again.
+    /// taken again. Fails only if the store does.
     pub async fn renew(&mut self, app: &App, for_ms: u64) -> Result<bool, OpError> {
         let mut one = vec![self.clone()];
         let lost_runs = renew_all(app, &mut one, for_ms).await?;
@@ -134,13 +134,14 @@ impl RunLease {
         Ok(lost_runs.is_empty())
     }
 
-    /// Releases the lease, so that others can take the run at once.
+    /// Releases the lease, so that others can take the run at once. Fails only if the store does.
     pub async fn release(self, app: &App) -> Result<(), OpError> {
         release_all(app, vec![self]).await
     }
 }
 
-/// Returns the worker that holds the lease of a run; `None` if the lease is free or expired.
+/// Returns the worker that holds the lease of a run; `None` if the lease is free or expired. Fails only if
+/// the store does.
 pub async fn current_holder(app: &App, run: &RunId) -> Result<Option<LeaseHolder>, OpError> {
     let now = app.clock.now_millis();
     let found = load_lease(app, run).await?.map(|found| found.value);
@@ -196,7 +197,7 @@ pub async fn renew_all(
 }
 
 /// Releases all these leases in one commit. If some were lost already, they are skipped and the rest is
-/// committed again.
+/// committed again. Fails only if the store does.
 pub async fn release_all(app: &App, mut leases: Vec<RunLease>) -> Result<(), OpError> {
     while !leases.is_empty() {
         let free = |lease: &RunLease| LeaseHolder {

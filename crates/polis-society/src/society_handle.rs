@@ -131,7 +131,7 @@ impl Society {
     }
 
     /// Marks a run as done if nothing is left to do in it, unless an outside agent heads it. Returns whether
-    /// nothing is left to do.
+    /// nothing is left to do. Fails only if the store does.
     pub async fn finish_if_done(&self, run: &RunId) -> Result<bool, OpError> {
         Ok(finish_if_done(&self.app, run).await? == RunCheck::Done)
     }

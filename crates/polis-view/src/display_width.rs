@@ -1,4 +1,5 @@
-//! Truncation and padding of text by display width, in which Chinese characters take two columns.
+//! Truncation and padding of text by display width, in which Chinese characters take two columns. Used for
+//! terminal output and, to shorten texts, in the web interface.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 

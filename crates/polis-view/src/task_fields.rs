@@ -1,5 +1,6 @@
-//! The fields of a task as labelled texts: the one place that decides what a field is called and how its
-//! value is written. The command line and the terminal UI print the list; the web page adds links to it.
+//! The fields of a task as labelled texts. The command line and the terminal UI print the list, without number,
+//! subject and description; the web page takes single values and renders owner, times and metadata itself.
+//! Names of fields are in `labels`.
 
 use polis_core::number::saturating_cast;
 use polis_core::task::{Task, TaskField};

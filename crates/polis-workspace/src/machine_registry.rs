@@ -6,8 +6,9 @@
 //! agent, and is the directory of a workspace still the one that was bound. It is a directory of small files,
 //! one per entry, named by a hash of the path, so that the frequent questions are one lookup each.
 //!
-//! Commands and file tools of agents cannot reach it: it is outside of every workspace, and a directory that
-//! contains it cannot be bound.
+//! It also locks a workspace's entry while a command runs in it. It is outside of every workspace, and a
+//! directory that contains it cannot be bound. So agents cannot reach it, except by commands in tier T2,
+//! or if the configuration grants the path.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -158,7 +159,7 @@ impl MachineRegistry {
     }
 
     /// Records the configuration fingerprint of a trusted project and the state of git's index. Does nothing
-    /// if the project is no longer trusted.
+    /// if the project is no longer trusted. Fails if the registry cannot be written.
     pub fn record_project(&self, data: &Path, project: &TrustedProject) -> io::Result<()> {
         let lock = self.open_lock(PROJECTS_DIR, data)?;
         lock.lock()?;
@@ -180,7 +181,7 @@ impl MachineRegistry {
     }
 
     /// Trusts the project of a data directory (canonical), which has to exist. Writes a random id to it if it
-    /// has none.
+    /// has none. Fails if the registry or the id cannot be written.
     pub fn trust_project(&self, data: &Path) -> io::Result<()> {
         // One process at a time: otherwise each would write its own id and revoke the trust that another has
         // just recorded.
@@ -201,7 +202,7 @@ impl MachineRegistry {
         }
     }
 
-    /// Revokes trust in a project.
+    /// Revokes trust in a project. Fails if the registry cannot be changed.
     pub fn distrust_project(&self, data: &Path) -> io::Result<()> {
         let lock = self.open_lock(PROJECTS_DIR, data)?;
         lock.lock()?;
@@ -285,7 +286,8 @@ impl MachineRegistry {
         Ok(())
     }
 
-    /// Records a directory that the person binds, replacing an earlier entry.
+    /// Records a directory that the person binds, replacing an earlier entry. Fails if the registry cannot be
+    /// written.
     pub fn bind_workspace(
         &self,
         directory: &Path,

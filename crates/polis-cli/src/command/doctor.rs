@@ -206,7 +206,7 @@ impl SandboxWeakness {
 
 /// Counts the tasks, agents and events of the store.
 fn count_content(context: &CommandContext, lang: UiLanguage) -> Result<String, CliError> {
-    let found = context.block_on(op::get_overview(&context.request()))?;
+    let found = context.block_on(op::count_overview(&context.request()))?;
     let tasks = found.pending + found.in_progress + found.completed;
     Ok(msg::cli_project_store_content(
         lang,

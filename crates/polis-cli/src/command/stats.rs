@@ -11,7 +11,7 @@ use crate::output::CliOutput;
 /// Prints the counts of tasks, agents and events.
 pub(crate) fn print_stats(globals: &GlobalArgs, out: &CliOutput) -> Result<(), CliError> {
     let context = CommandContext::open(globals)?;
-    let overview = context.block_on(op::get_overview(&context.request()))?;
+    let overview = context.block_on(op::count_overview(&context.request()))?;
     out.print_result(&overview, |o| {
         let lang = out.lang();
         format!(

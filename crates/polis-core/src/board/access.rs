@@ -1,10 +1,10 @@
 //! Access control (permissions) of boards: which agents may read, write and append to which board.
 //!
 //! [`check_access`] refuses what [`judge_access`] does not allow. The person may do everything. For
-//! whiteboards, an agent's rights are derived from the registry: its layer, its role and the agents above it.
-//! The matrix is interpreted strictly (a middle-layer agent reads the bottom boards of the agents below it);
-//! the setting `mid_reads_all_bottom` lets the middle layer read all bottom boards. All agents read the
-//! blackboard; `[blackboard.writers]` in the configuration lists who may write which paths.
+//! whiteboards, an agent's rights are derived from the registry: its layer, its role and the agents above it; an
+//! unregistered agent only reads the global and the top board. A middle-layer agent reads the bottom boards of
+//! the agents below it; the setting `mid_reads_all_bottom` lets the middle layer read all of them. All agents
+//! read the blackboard; `[blackboard.writers]` in the configuration lists who may write which paths.
 
 use std::collections::BTreeMap;
 

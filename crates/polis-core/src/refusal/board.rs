@@ -1,4 +1,5 @@
-//! Refusals about boards: names, access, leases, versions and size.
+//! Tables of the refusals about boards (names, access, leases, versions and size), of the rules for blackboard
+//! paths, and of the reasons why access to a board is allowed or denied. Data only: the rules in `board` decide.
 
 use super::Reason;
 use crate::AgentId;

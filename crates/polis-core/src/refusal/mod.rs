@@ -180,7 +180,7 @@ codes! {
     CommandBlocked = "command_blocked", Forbidden;
     /// This system cannot provide the required sandbox tier.
     SandboxUnavailable = "sandbox_unavailable", Forbidden;
-    /// The project was not created by this user on this machine, or lies in an agent's workspace.
+    /// The project was not created by this user on this machine, or is inside an agent's workspace.
     NotTrusted = "not_trusted", Forbidden;
     /// The new owner's role is not the required one.
     RoleMismatch = "role_mismatch", Forbidden;

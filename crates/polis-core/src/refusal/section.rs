@@ -1,4 +1,4 @@
-//! Refusals about sections of boards.
+//! Refusals about sections of boards: invalid titles or contents, sections that are not found or ambiguous.
 
 crate::refusal_table! {
     /// Refusals about sections of boards.

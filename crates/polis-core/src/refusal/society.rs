@@ -1,4 +1,5 @@
-//! Refusals about runs, members, hiring and roles of a run.
+//! Refusals of the rules in [`crate::society`]: runs, members, hiring, briefs, roles and approvals of tool
+//! calls. Only codes and message ids; the texts are in the message catalogue.
 
 use super::reason::ListArg;
 use crate::AgentId;

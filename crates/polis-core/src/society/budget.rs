@@ -81,7 +81,7 @@ pub enum BudgetResource {
     Tokens,
     /// Money.
     Micros,
-    /// Answers of a model.
+    /// Responses of a model.
     Turns,
     /// Commands.
     Commands,

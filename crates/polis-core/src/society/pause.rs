@@ -1,8 +1,9 @@
 //! Status changes of a run and its members: pausing, resuming, finishing and reopening runs, pausing and
-//! resuming members. Also changes a member's budget limits.
+//! resuming members. Also changes a member's budget limits. Who may request this is checked by the operations.
 //!
-//! The person pauses or resumes a whole run (the members' states do not change) or chosen members. A run is
-//! finished and reopened by the runtime, in the name of the run's head.
+//! Pausing or resuming a run does not change its members' states; resuming a done run reopens it. The runtime
+//! finishes a run that has nothing left to do and reopens it when a member has mail, in the name of the run's
+//! head.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

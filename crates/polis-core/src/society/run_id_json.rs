@@ -47,7 +47,7 @@ pub struct OptionalRunIdFields<R> {
     task_id: Option<R>,
 }
 
-/// Serializes a run under both names.
+/// Serializes a run under both names. Fails only if the serializer does.
 pub fn serialize<S: Serializer>(run: &RunId, serializer: S) -> Result<S::Ok, S::Error> {
     RunIdFields {
         run_id: run,
@@ -66,7 +66,7 @@ pub mod optional {
     use super::{Deserialize as _, OptionalRunIdFields, RunId};
     use serde::{Deserializer, Serialize, Serializer};
 
-    /// Serializes a run under both names, or nothing.
+    /// Serializes a run under both names, or nothing. Fails only if the serializer does.
     pub fn serialize<R: Serialize, S: Serializer>(
         run: &Option<R>,
         serializer: S,
@@ -78,7 +78,7 @@ pub mod optional {
         .serialize(serializer)
     }
 
-    /// Deserializes a run from either name; `None` if both are missing.
+    /// Deserializes a run from either name; `None` if both are missing. Fails if a given id is invalid.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<RunId>, D::Error> {

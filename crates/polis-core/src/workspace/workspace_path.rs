@@ -82,7 +82,8 @@ impl WorkspacePath {
         })
     }
 
-    /// Parses the path of a directory; none or an empty text is the workspace itself.
+    /// Parses the path of a directory; none or an empty text is the workspace itself. Fails like
+    /// [`Self::parse`].
     pub fn parse_directory(text: Option<&str>) -> Result<Self, Refusal> {
         match text {
             None | Some("") => Ok(Self::root()),

@@ -102,7 +102,7 @@ task-history-created = created it
 task-history-imported = imported it
 task-history-updated = changed it
 task-history-linked = changed its dependencies
-task-history-owner-changed = gave it an owner
+task-history-owner-changed = assigned it
 task-history-started = started it
 task-history-released = released it
 task-history-completed = completed it
@@ -111,7 +111,7 @@ task-history-approved = approved it
 task-history-commented = commented on it
 task-history-lease-renewed = renewed the lease
 task-history-claimed = claimed it
-task-history-given-to = gave it to { $owner }
+task-history-given-to = assigned it to { $owner }
 
 # $op, $code
 task-history-operation-refused = was refused an operation: { $op } ({ $code })

@@ -3,10 +3,10 @@
 project-not-created-here = The polis project in { $project } was not created by this user on this machine, or was moved.
     .hint = review its { $project_data_dir }/polis.toml; if it is yours, run `polis trust { $project }`
 
-project-in-other-project-data = { $project } lies in the data of another polis project, where agents have their workspaces.
+project-in-other-project-data = { $project } is inside the data of another polis project, where agents have their workspaces.
     .hint = use the project above it, or a directory elsewhere
 
-project-in-agent-workspace = { $project } lies in the workspace of an agent of the project in { $owner }, so an agent may have created it.
+project-in-agent-workspace = { $project } is inside the workspace of an agent of the project in { $owner }, so an agent may have created it.
     .hint = use that project (--dir { $owner }); if no agent works there now, run `polis trust --release { $workspace }`
 
 project-git-unreadable = git cannot read the repository around { $project }, so a pull may have replaced files of the project.

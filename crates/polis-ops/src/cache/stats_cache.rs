@@ -19,7 +19,7 @@ const PAGE_SIZE: u32 = 1_000;
 /// Maximum number of periods cached per length; older ones are dropped.
 const MAX_PERIODS: usize = 1_000;
 
-/// Cached fold of the event log, for callers that request the statistics repeatedly, such as a dashboard.
+/// Cached fold of the event log, for callers that request the statistics repeatedly, such as the overview.
 #[derive(Debug, Default)]
 pub struct TaskStatsCache(Mutex<StatsFold>);
 
@@ -60,7 +60,7 @@ impl StatsFold {
 
 impl TaskStatsCache {
     /// Returns the total figures, and the figures by period if requested: the newest 1,000 periods with any
-    /// activity.
+    /// activity. Fails only if the store does.
     pub async fn load_stats(
         &self,
         app: &App,

@@ -1,6 +1,6 @@
 //! Shared implementation of operations that change one task and need only that task to decide (heartbeat,
-//! release, approve): load, decide, commit with retries, and log a refusal. Claim, update and completion need
-//! more data and load it themselves.
+//! release, approve): load, decide, commit with retries, and log a refusal. Claim, update (which also
+//! completes a task) and comment need more and do not use it.
 
 use polis_core::task::task_decision::TaskDecision;
 use polis_core::{Caller, Refusal, TaskId, TaskRecord, Timestamp};

@@ -50,8 +50,9 @@ pub(crate) fn truncate_for_log(text: &str, max_bytes: usize) -> &str {
         .unwrap_or(text)
 }
 
-/// Resolves the caller and a workspace, or fails: that of `owner`, or the one that the caller works in. Only the
-/// person may name a workspace that it does not work in. `op` and `path` are used to log a refusal.
+/// Resolves the caller and a workspace: that of `owner`, or the one that the caller works in. Fails with
+/// `workspace_not_assigned` if there is none, and with `permission_denied` if a caller other than the person
+/// names a workspace that it does not work in. `op` and `path` are used to log a refusal.
 pub(crate) async fn resolve_workspace(
     request: &Request,
     owner: Option<&AgentId>,

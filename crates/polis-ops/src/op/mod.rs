@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) mod agent;
 pub(crate) mod board;
-pub(crate) mod dashboard;
 pub(crate) mod event;
 pub(crate) mod message;
 pub(crate) mod overview;
+pub(crate) mod overview_counts;
 pub(crate) mod society;
 pub(crate) mod task;
 pub(crate) mod token;
@@ -20,12 +20,12 @@ pub(crate) mod workspace;
 
 pub use agent::*;
 pub use board::*;
-pub use dashboard::{
-    AgentActivity, AttentionItems, DashboardParams, DashboardSnapshot, get_dashboard,
-};
 pub use event::*;
 pub use message::*;
-pub use overview::{OverviewCounts, get_overview};
+pub use overview::{
+    AgentActivity, AttentionItems, OverviewParams, OverviewSnapshot, load_overview,
+};
+pub use overview_counts::{OverviewCounts, count_overview};
 pub use society::{
     ApprovalList, ConversationPage, DecideApprovalParams, FindRoleParams, FindRoleResult,
     GetOrgParams, ListApprovalsParams, ListMembersParams, ListRolesParams, ListRunsParams,

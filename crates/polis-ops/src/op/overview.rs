@@ -1,4 +1,4 @@
-//! Dashboard snapshot: counts, agents with their status, tasks in progress, running commands, items that need
+//! Overview: counts, agents with their status, tasks in progress, running commands, items that need
 //! attention, and the latest events.
 //!
 //! All callers see the counts, agents and tasks; the rest is filtered by visibility. Call approvals, blocked
@@ -28,7 +28,7 @@ use crate::cache::open_decisions_cache::OpenDecision;
 use crate::cache::open_decisions_cache::list_open_decisions;
 use crate::error::OpError;
 use crate::op::board::board_decisions::may_sign;
-use crate::op::overview::{OverviewCounts, get_overview};
+use crate::op::overview_counts::{OverviewCounts, count_overview};
 use crate::op::society::org::load_unread_mailboxes;
 use crate::op::society::{
     ListApprovalsParams, ListRunsParams, UnreadMailboxes, list_approvals, list_open_mail, list_runs,
@@ -55,16 +55,16 @@ const MAX_RUNS_READ: usize = 50;
 /// Number of a task's latest events that are searched for an attempt to complete it.
 const MAX_TASK_EVENTS_READ: u32 = 20;
 
-/// Parameters of the dashboard snapshot: none.
+/// Parameters of the overview: none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DashboardParams {}
+pub struct OverviewParams {}
 
-/// Dashboard snapshot: counts, agents, tasks in progress, running commands, items that need attention, latest
+/// Overview: counts, agents, tasks in progress, running commands, items that need attention, latest
 /// events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DashboardSnapshot {
+pub struct OverviewSnapshot {
     /// Time of the snapshot.
     pub at: Timestamp,
     /// Counts of tasks, agents and events.
@@ -142,14 +142,14 @@ pub struct AttentionItems {
     pub decisions: Vec<OpenDecision>,
 }
 
-/// Returns the dashboard snapshot. Agents and tasks are visible to all callers; everything else is filtered
-/// by the caller's visibility.
-pub async fn get_dashboard(
+/// Returns the overview. Agents and tasks are visible to all callers; everything else is filtered
+/// by the caller's visibility. Fails with `permission_denied` if the caller may not act.
+pub async fn load_overview(
     request: &Request,
-    _: &DashboardParams,
-) -> Result<DashboardSnapshot, OpError> {
+    _: &OverviewParams,
+) -> Result<OverviewSnapshot, OpError> {
     let visibility = load_event_visibility(request).await?;
-    let counts = get_overview(request).await?;
+    let counts = count_overview(request).await?;
     let params = TaskListParams {
         status: Some(TaskStatus::InProgress),
         newest: true,
@@ -173,7 +173,7 @@ pub async fn get_dashboard(
             .collect();
     }
     agents.truncate(MAX_ROWS);
-    Ok(DashboardSnapshot {
+    Ok(OverviewSnapshot {
         at: request.app.now(),
         counts,
         agents,

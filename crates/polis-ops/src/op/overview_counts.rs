@@ -26,8 +26,8 @@ pub struct OverviewCounts {
     pub events: u64,
 }
 
-/// Counts tasks, agents and events.
-pub async fn get_overview(request: &Request) -> Result<OverviewCounts, OpError> {
+/// Counts tasks, agents and events. Fails only if the store does.
+pub async fn count_overview(request: &Request) -> Result<OverviewCounts, OpError> {
     let tasks = request.app.store.count_tasks_by_status().await?;
     let agents = request.app.store.agents().await?;
     let active = agents

@@ -21,7 +21,8 @@ pub struct WorkspaceLocation {
 /// Confined access to the files of a workspace.
 ///
 /// No path leads out of the workspace, regardless of its spelling and of any symbolic links. No error message
-/// contains an absolute path.
+/// contains an absolute path. A method fails with `path_traversal_blocked` if a path would lead out, and with
+/// `invalid_workspace` if a bound directory was replaced.
 pub trait WorkspaceFileAccess: Send + Sync + std::fmt::Debug {
     /// Returns a directory as [`bind`](Self::bind) would, without creating it; fails in the same cases.
     fn resolve<'a>(&'a self, directory: &'a str) -> PortFuture<'a, String>;
@@ -36,42 +37,50 @@ pub trait WorkspaceFileAccess: Send + Sync + std::fmt::Debug {
     /// Returns the absolute location of the workspace, for people who own the machine.
     fn location(&self, location: &WorkspaceLocation) -> String;
 
-    /// Returns a file's content.
+    /// Returns a file's content. Fails with `file_not_found` if it does not exist, and with `file_too_large`
+    /// or `not_text` if it cannot be returned as requested.
     fn read<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
         params: &'a ReadFileParams,
     ) -> PortFuture<'a, FileContent>;
 
-    /// Writes a file atomically and durably; creates missing parent directories.
+    /// Writes a file atomically and durably; creates missing parent directories. Fails with `file_exists`,
+    /// `hash_mismatch` or `quota_exceeded` if a condition of the request or the quota is not met.
     fn write<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
         params: &'a WriteFileParams,
     ) -> PortFuture<'a, WriteFileResult>;
 
-    /// Replaces text in a file, with the guarantees of `write`.
+    /// Replaces text in a file, with the guarantees of `write`. Fails with `file_not_found`,
+    /// `text_not_found`, `text_not_unique` or `hash_mismatch` if the file is not as the request expects.
     fn edit<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
         params: &'a EditFileParams,
     ) -> PortFuture<'a, EditFileResult>;
 
-    /// Deletes a file or directory; a symbolic link is deleted, never its target.
+    /// Deletes a file or directory; a symbolic link is deleted, never its target. Fails with `file_not_found`
+    /// if it does not exist, and with `directory_not_empty` if it has contents and `recursive` is not set.
     fn delete<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
         params: &'a DeleteFileParams,
     ) -> PortFuture<'a, FileOperationResult>;
 
-    /// Moves a file or directory within the workspace.
+    /// Moves a file or directory within the workspace. Fails with `file_not_found` if the source does not
+    /// exist, with `file_exists` if the target exists and `overwrite` is not set, with `directory_not_empty`,
+    /// `is_a_directory` or `not_a_directory` if it cannot be replaced, and with `invalid_input` if a
+    /// directory would be moved into itself.
     fn rename<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
         params: &'a MoveFileParams,
     ) -> PortFuture<'a, FileOperationResult>;
 
-    /// Creates a directory and its missing parents; succeeds if it exists.
+    /// Creates a directory and its missing parents; succeeds if it exists. Fails with `not_a_directory` if a
+    /// part of the path is something else.
     fn make_dir<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
@@ -80,7 +89,7 @@ pub trait WorkspaceFileAccess: Send + Sync + std::fmt::Debug {
 
     /// Lists a directory's entries by name, starting after a cursor, at most as many as the request's limit.
     /// Response and memory use are bounded regardless of the size of the tree. A workspace that was never
-    /// written to is empty.
+    /// written to is empty. Fails with `file_not_found` or `not_a_directory` if there is no such directory.
     fn list<'a>(
         &'a self,
         location: &'a WorkspaceLocation,
@@ -90,7 +99,8 @@ pub trait WorkspaceFileAccess: Send + Sync + std::fmt::Debug {
     /// Returns a summary of the workspace's contents.
     fn info<'a>(&'a self, location: &'a WorkspaceLocation) -> PortFuture<'a, WorkspaceInfo>;
 
-    /// Returns the matching lines of files.
+    /// Returns the matching lines of files. Fails with `invalid_pattern` if the pattern or a glob is invalid,
+    /// and with `file_not_found` if the path does not exist.
     fn search<'a>(
         &'a self,
         location: &'a WorkspaceLocation,

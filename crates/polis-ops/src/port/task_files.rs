@@ -17,7 +17,7 @@ pub struct TaskFile {
 
 /// A directory of task files.
 pub trait TaskFiles: Send + Sync {
-    /// Returns the files, ordered by number.
+    /// Returns the files, ordered by number. Fails if the directory cannot be read.
     fn list(&self) -> Result<Vec<TaskFile>, PortError>;
 
     /// Returns a file's text; the inner error is the reason why this file cannot be read.
@@ -29,9 +29,10 @@ pub trait TaskFiles: Send + Sync {
 
 /// Target of an export.
 pub trait TaskFileSink: Send {
-    /// Writes a task's file atomically.
+    /// Writes a task's file atomically. Fails if the directory cannot be written.
     fn write(&mut self, id: TaskId, json: &str) -> Result<(), PortError>;
 
-    /// Records the highest assigned number, and makes everything durable.
+    /// Records the highest assigned number, and makes everything durable. Fails if the directory cannot
+    /// be written.
     fn finish(&mut self, highest: u64) -> Result<(), PortError>;
 }

@@ -140,7 +140,8 @@ pub struct SandboxReport {
 /// If the available sandbox is weaker than the policy's minimum, the command is refused and never run.
 pub trait SandboxedTerminal: Send + Sync + std::fmt::Debug {
     /// Runs a command in a workspace and waits until it ends. The watcher receives its output. Dropping the
-    /// future kills the command.
+    /// future kills the command. Fails with `sandbox_unavailable` if the sandbox is weaker than the policy
+    /// requires, and with `command_failed` if the command cannot be started.
     fn run<'a>(
         &'a self,
         location: &'a WorkspaceLocation,

@@ -114,7 +114,7 @@ impl Tool {
         }
     }
 
-    /// Calls the tool.
+    /// Calls the tool. Fails with `invalid_input` if the parameters are invalid, and like the operation.
     pub fn call<'a>(&self, request: &'a Request, call: ToolRequest) -> ToolFuture<'a> {
         let tool = *self;
         let calling = (tool.call)(request, call);

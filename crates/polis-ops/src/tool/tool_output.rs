@@ -20,9 +20,9 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// Describes a refused or failed request: the error document, with a hint that names tools, and a text with everything in the document: code, message, next step and details. MCP
-    /// sends only the text, because an error document does not match the tool's output schema. Long details
-    /// are truncated if `brief` is set.
+    /// Describes a refused or failed request: the error document, with a hint that names tools, and a text with
+    /// everything in the document: code, message, next step and details. MCP sends only the text, because an
+    /// error document does not match the tool's output schema. Long details are truncated if `brief` is set.
     pub fn from_error(error: &OpError, lang: UiLanguage, brief: bool) -> Self {
         let document = error.error_document(Surface::Tool, lang);
         let hint = &document.error.hint;

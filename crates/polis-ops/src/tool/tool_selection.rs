@@ -30,7 +30,7 @@ pub fn tool_groups() -> Vec<&'static str> {
 }
 
 /// Returns the tools of these groups without duplicates, in the table's order; the default group if none is
-/// named.
+/// named. Fails with `invalid_input` if a name is not a group.
 pub fn select_tools(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Refusal> {
     let groups = tool_groups();
     for name in names.iter().map(AsRef::as_ref) {

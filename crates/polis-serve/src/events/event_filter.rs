@@ -1,4 +1,5 @@
-//! Event filter of a reader: by kind, subject and actor.
+//! Event filter of a request to `GET /v1/events`: by kind, subject and actor. Webhooks have their own
+//! (`polis_core::webhook`).
 //!
 //! A filter expresses what the reader asked for. What the reader is allowed to see (visibility) is checked
 //! separately.

@@ -114,7 +114,7 @@ impl Hub {
         }
     }
 
-    /// Returns the newest sequence number in the store.
+    /// Returns the newest sequence number in the store. Fails only if the store does.
     pub async fn last_sequence(&self) -> Result<u64, OpError> {
         Ok(self.shared.log.last_sequence().await?)
     }

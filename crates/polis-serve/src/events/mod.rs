@@ -1,7 +1,9 @@
 //! Live events: the hub (one subscriber to the event log for all readers of a process), `GET /v1/events` as
 //! server-sent events, and webhooks.
 //!
-//! Authentication happens before a request reaches this module. Visibility is decided by the operations.
+//! MCP subscriptions and the live updates of web pages use the hub too. Requests arrive authenticated; open
+//! streams check periodically that access is still valid, and omit events that the reader may not see.
+//! Webhooks apply only their filter of kinds.
 
 mod batch;
 mod event_filter;

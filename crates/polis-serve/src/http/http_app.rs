@@ -53,13 +53,14 @@ pub struct HttpApp {
 }
 
 impl HttpApp {
-    /// Creates the API over a store, without additional routes.
+    /// Creates the API over a store, without additional routes. Fails with `tool_not_found` if the tool of a
+    /// route does not exist.
     pub fn new(app: App, options: ServerOptions) -> Result<Self, Refusal> {
         Self::with_routes(app, options, |router, _| router)
     }
 
     /// Like `new`, with additional routes. They are behind the same admission checks and find the
-    /// authenticated caller in the request's extensions ([`crate::CallerIdentity`]).
+    /// authenticated caller in the request's extensions ([`crate::CallerIdentity`]). Fails like `new`.
     pub fn with_routes(
         app: App,
         options: ServerOptions,

@@ -7,8 +7,8 @@
 //! server mounts live events and MCP.
 
 mod admission;
-mod app;
 mod builtin_routes;
+mod http_app;
 pub mod openapi;
 mod options;
 pub mod problem;
@@ -21,7 +21,7 @@ mod server;
 mod server_state;
 
 pub use admission::{ConnectionPeer, host_allow_list, is_web_page_path, rate_limit};
-pub use app::HttpApp;
+pub use http_app::HttpApp;
 pub use options::ServerOptions;
 pub use request::body;
 pub use server::background_services::BackgroundServices;

@@ -1,4 +1,4 @@
-//! Budget of a driver session: before a model request or a command, checks the deadline and draws budget from
+//! Budget of a member's run loop: before a model request or a command, checks the deadline and draws budget from
 //! the agents above the member, several times the amount needed. If a limit or the deadline is reached, the
 //! state machine gets `BudgetExhausted` and pauses the member.
 
@@ -8,13 +8,13 @@ use polis_i18n::{Surface, msg, render_reason};
 use polis_ops::{OpError, op};
 
 use super::member_loading;
-use super::member_session::MemberSession;
+use super::member_run_loop::MemberRunLoop;
 use crate::machine::{BudgetCost, MachineEvent};
 
 /// How many times the needed amount is drawn at once.
 const DRAW_MULTIPLE: u64 = 8;
 
-impl MemberSession<'_> {
+impl MemberRunLoop<'_> {
     /// Ensures that the member has budget for this cost. Returns `BudgetAvailable` or `BudgetExhausted`, or
     /// `None` if the member's state changed and it has to be reloaded.
     pub(super) async fn ensure_budget(

@@ -170,7 +170,7 @@ pub(super) async fn load_turns(
         let Some(last) = page.last() else { break };
         from = last.turn + 1;
         for stored in page {
-            // Turns added after the state was read belong to another session.
+            // Turns added after the state was read belong to another driver.
             if stored.turn >= state.next_turn {
                 break;
             }

@@ -1,4 +1,4 @@
-//! A member's driver session: loads the member from the store and performs the effects of its state machine
+//! A member's run loop: loads the member from the store and performs the effects of its state machine
 //! one by one (mailbox reads, budget draws, model requests, tool calls, commits) until the member sleeps, is
 //! stopped or has to be reloaded.
 
@@ -35,9 +35,9 @@ use crate::prompt;
 /// Context limit for a model that does not report one, in tokens.
 const DEFAULT_CONTEXT_LIMIT: u64 = 128_000;
 
-/// A driver session: a member in memory, from loading it until it sleeps or has to be reloaded.
+/// The run loop of a member in memory, from loading it until it sleeps or has to be reloaded.
 #[derive(Debug)]
-pub(super) struct MemberSession<'a> {
+pub(super) struct MemberRunLoop<'a> {
     pub(super) shared: &'a Arc<SocietyState>,
     pub(super) active: &'a ActiveMember,
     /// Its registry entry, as the last call left it; `None` until a call needs it, and after it was written.
@@ -55,7 +55,7 @@ pub(super) struct MemberSession<'a> {
     loaded_revision: u64,
 }
 
-impl<'a> MemberSession<'a> {
+impl<'a> MemberRunLoop<'a> {
     /// Returns the language of tools, results and refusals: that of the runtime's messages.
     pub(super) fn lang(&self) -> UiLanguage {
         self.shared.runtime_messages.0
@@ -72,7 +72,7 @@ impl<'a> MemberSession<'a> {
     }
 
     /// Loads a member from the store; returns `None` if it has nothing to do.
-    pub(super) async fn load_session(
+    pub(super) async fn load_run_loop(
         shared: &'a Arc<SocietyState>,
         active: &'a ActiveMember,
     ) -> Result<Option<Self>, OpError> {
@@ -144,7 +144,7 @@ impl<'a> MemberSession<'a> {
         }))
     }
 
-    /// Returns whether anything was committed for the member in this session.
+    /// Returns whether anything was committed for the member in this run of the loop.
     pub(super) fn has_committed(&self) -> bool {
         self.machine.revision() != self.loaded_revision
     }

@@ -2,13 +2,13 @@
 //! tools, commits), and retries with backoff when the store fails.
 //!
 //! [`drive_member`] is the task of one member, from the moment it has work until it sleeps; a member has one
-//! task at a time. A store failure ends its session. After the backoff the next session starts from the
+//! task at a time. A store failure ends its run loop. After the backoff the next one starts from the
 //! stored state, and the interrupted step is decided again. When a member has work is decided by the
 //! [scheduler](crate::scheduler).
 
 mod budget;
 mod member_loading;
-mod member_session;
+mod member_run_loop;
 mod progress_observer;
 mod turn_commit;
 mod turn_commit_hook;
@@ -31,13 +31,13 @@ use crate::progress_event::{ProgressEvent, ProgressStep};
 use crate::refusal_tables::MemberRefusal;
 use crate::runtime_messages::RuntimeMessages;
 use crate::toolbox::Toolbox;
-use member_session::MemberSession;
+use member_run_loop::MemberRunLoop;
 
 /// Backoff after a store failure: initial and maximum.
 const STORE_RETRY_BACKOFF: (Duration, Duration) =
     (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How many sessions without a commit may follow each other before the backoff applies.
+/// How many run loops without a commit may follow each other before the backoff applies.
 const MAX_SESSIONS_WITHOUT_COMMIT: u32 = 3;
 
 /// State shared by all members of this process.
@@ -134,14 +134,14 @@ impl ActiveMember {
     }
 }
 
-/// Why a session ended.
+/// Why a run loop ended.
 #[derive(Debug)]
 enum SessionEnd {
     /// Nothing to do until the next event.
     Idle,
     /// The state in memory is out of date; reload it.
     Reload,
-    /// The session was cancelled.
+    /// The run loop was cancelled.
     Stopped,
 }
 
@@ -150,7 +150,7 @@ pub(crate) async fn drive_member(shared: Arc<SocietyState>, active: Arc<ActiveMe
     let mut backoff = STORE_RETRY_BACKOFF.0;
     let mut failures = 0_u32;
     while !active.pause.is_cancelled() {
-        match MemberSession::load_session(&shared, &active).await {
+        match MemberRunLoop::load_run_loop(&shared, &active).await {
             Ok(Some(mut life)) => match life.run_until_idle().await {
                 Ok(SessionEnd::Idle | SessionEnd::Stopped) => return,
                 Ok(SessionEnd::Reload) => {

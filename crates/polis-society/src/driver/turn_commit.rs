@@ -1,4 +1,4 @@
-//! Commits of a driver session: turns a draft of the state machine into a changeset (state, turn, read
+//! Commits of a member's run loop: turns a draft of the state machine into a changeset (state, turn, read
 //! messages, approval request, notice to the supervisor, events), and reports the result as progress. A draft
 //! that joins the commit of an operation is handled by `turn_commit_hook` instead.
 
@@ -16,14 +16,14 @@ use polis_ops::OpError;
 use polis_ops::port::CommitOutcome;
 use serde::Deserialize;
 
-use super::member_session::MemberSession;
+use super::member_run_loop::MemberRunLoop;
 use super::turn_commit_hook;
 use crate::chat_message;
 use crate::machine::{CallResult, CommitDraft, MachineEvent};
 use crate::model::{EndpointPermit, ToolCall};
 use crate::progress_event::ProgressStep;
 
-impl MemberSession<'_> {
+impl MemberRunLoop<'_> {
     /// Commits a draft. Returns `Committed`, `StateChanged` if another writer changed the member state, or
     /// `None` if the member has to be reloaded.
     pub(super) async fn commit_draft(
@@ -78,7 +78,7 @@ impl MemberSession<'_> {
             {
                 match conflict {
                     RecordKey::Record(_) => self.load_changed_state().await,
-                    // The turn or the read mark exists already: another session wrote it.
+                    // The turn or the read mark exists already: another driver wrote it.
                     _ => Ok(None),
                 }
             }

@@ -17,10 +17,10 @@ mod external_change;
 mod loop_detector;
 mod machine_event;
 mod machine_state;
+mod machine_transition;
 mod model_request;
 mod restore;
 mod tool_calls;
-mod transition;
 mod turn_draft;
 
 #[cfg(test)]

@@ -92,7 +92,8 @@ pub struct RecordingModel {
 
 impl RecordingModel {
     /// Creates a recorder that appends the responses of this model to a file, which is created if it does not
-    /// exist. An incomplete last line, left by a crash, is removed first.
+    /// exist. An incomplete last line, left by a crash, is removed first. Fails if the file cannot be opened,
+    /// read or written.
     pub fn new(model: Arc<dyn LanguageModel>, path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new()
             .read(true)

@@ -134,7 +134,7 @@ impl EmbeddedStore {
     }
 
     /// Compares every board's file with the log byte by byte and returns the names of those that differ.
-    /// Ordinary reads compare only size and mtime, because they are frequent.
+    /// Ordinary reads compare only size and mtime, because they are frequent. Fails only if the store does.
     pub async fn check_boards(&self) -> Result<Vec<String>, PortError> {
         let mut faults = Vec::new();
         for head in self.list_boards().await? {

@@ -156,7 +156,8 @@ impl EmbeddedStore {
     }
 
     /// Like [`EmbeddedStore::create`], with the blackboard's files in `blackboard/` next to the directory,
-    /// unless it already contains some. The location is stored, so later opens find the files there.
+    /// unless it already contains some. The location is stored, so later opens find the files there. Fails
+    /// in the same cases.
     pub fn create_with_adjacent_blackboard(
         directory: &Path,
         usage: StoreMode,
@@ -215,7 +216,7 @@ impl EmbeddedStore {
     }
 
     /// Checks the integrity of the database file. Returns the problems found: at most 20, none if it is
-    /// intact.
+    /// intact. Fails if the database cannot be read.
     pub fn check_integrity(&self) -> Result<Vec<String>, PortError> {
         self.shared.read_inline(read_queries::quick_check)
     }

@@ -85,7 +85,8 @@ impl PostgresStore {
     }
 
     /// Returns the server's time, in milliseconds since 1970. Many machines share one store, and leases must
-    /// expire for all of them at the same moment, so lease decisions use the server's clock.
+    /// expire for all of them at the same moment, so lease decisions use the server's clock. Fails with
+    /// `store_unavailable` if the server cannot be reached.
     pub async fn server_millis(&self) -> Result<i64, PortError> {
         read_queries::server_millis(&self.pool).await
     }

@@ -1,9 +1,9 @@
 //! Store conformance suite: one test function per guarantee of the store ports, run over every store (SQLite,
-//! PostgreSQL and in memory).
+//! PostgreSQL and in memory). One file per group of guarantees.
 //!
 //! Each function takes an empty store through a [`StoreFactory`](crate::StoreFactory) and panics if the guarantee is
-//! violated. [`conformance_tests!`](crate::conformance_tests) generates one test per function; a test of this
-//! crate checks that the macro lists all of them.
+//! violated. [`conformance_tests!`](crate::conformance_tests) (in `suites`) generates one test per function; a test
+//! of this crate checks that the macro lists all of them.
 
 mod agents;
 mod blockers;

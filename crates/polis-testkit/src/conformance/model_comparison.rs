@@ -1,5 +1,6 @@
-//! Model-based test: random changesets are committed to the store under test and to the in-memory store,
-//! which is the model, and the outcomes and contents are compared.
+//! Model-based test: random changesets (records, messages, turns, new tasks) are committed to the store under
+//! test, as a stream or several pending at once, and to the in-memory store, which is the model; the outcomes
+//! and contents are compared. Changesets pending together must take effect in the order of submission.
 
 use std::future::poll_fn;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::ScriptedModelState;
+use super::model_http_request::ModelHttpRequest;
 use super::reply::{ReplyFault, ReplyKind, ScriptedReply};
-use super::request::ModelHttpRequest;
 
 /// Serves the requests of one connection until it closes.
 pub(super) async fn serve_connection(mut stream: TcpStream, state: &ScriptedModelState) {

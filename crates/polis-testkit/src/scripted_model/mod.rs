@@ -4,12 +4,12 @@
 //! time from the client's. It implements HTTP itself, because its main purpose is to produce faulty HTTP.
 
 mod http_connection;
+mod model_http_request;
 mod reply;
-mod request;
 
+pub use model_http_request::ModelHttpRequest;
 use parking_lot::{Condvar, Mutex};
 pub use reply::{ReplyFault, ScriptedReply, ScriptedToolCall};
-pub use request::ModelHttpRequest;
 
 use std::fmt;
 use std::sync::Arc;

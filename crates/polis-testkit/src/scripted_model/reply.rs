@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::request::ModelHttpRequest;
+use super::model_http_request::ModelHttpRequest;
 
 /// A tool call in a reply.
 #[derive(Debug, Clone)]

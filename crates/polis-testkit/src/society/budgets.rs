@@ -1,6 +1,6 @@
 //! Test suite for the budgets of runs and their members: concurrent draws never exceed a budget, the unspent
 //! draw of a dismissed member is refunded, and a budget that is set later counts earlier spending. The tests
-//! call the operations and are run over every store.
+//! draw with the operations, commit the spending themselves as the runtime does, and are run over every store.
 //!
 //! A member draws (reserves) an amount from the accounts above it and later spends part of it.
 

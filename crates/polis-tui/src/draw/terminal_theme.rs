@@ -1,5 +1,6 @@
-//! Maps styles to terminal attributes. Uses the terminal's own colour palette, so that light and dark follow
-//! the settings of the terminal. Without colours the same information is conveyed by the text.
+//! Translates the text styles of `polis-view` (bold, dim, green) to ratatui styles, and defines those of fixed
+//! elements such as the title and the selected row. Colours are from the terminal's own palette, so that light
+//! and dark follow its settings. Without colours only the colours are dropped: attributes such as bold remain.
 
 use polis_view::style::{StyleSet, TextStyle};
 use ratatui_core::style::{Color, Modifier, Style};

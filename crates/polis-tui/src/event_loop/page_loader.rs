@@ -45,7 +45,7 @@ pub async fn load_page(
 async fn load_route(screen: &TuiConfig, request: &LoadRequest) -> Result<PageData, OpError> {
     match &request.route {
         Route::Overview => {
-            let now = op::get_dashboard(&screen.request(), &op::DashboardParams {}).await?;
+            let now = op::load_overview(&screen.request(), &op::OverviewParams {}).await?;
             Ok(PageData::Overview(Box::new(OverviewData {
                 now,
                 stats: None,

@@ -1,5 +1,5 @@
-//! Renders the boards tab of the terminal UI: the list, one board, its versions, the diff of a version, and
-//! its decisions and milestones.
+//! Converts the loaded data of the boards tab to list rows (boards, versions, decisions and milestones) or
+//! text lines (one board, the diff of a version). A board's Markdown is rendered earlier, when it is loaded.
 
 use polis_core::board::{BoardDecision, BoardName, DecisionStatus, Milestone, VersionEntry};
 use polis_i18n::msg;

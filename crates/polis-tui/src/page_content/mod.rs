@@ -1,6 +1,6 @@
 //! Page content: the loaded data of each page ([`PageData`]), and its conversion to list rows or text lines
-//! in a language, at a point in time and for a screen width ([`PageData::render`]). A row names the item that commands act on and
-//! the page that it opens.
+//! in a language, at a point in time and for a screen width ([`PageData::render`]). A row names the item that
+//! commands act on and the page that it opens.
 //!
 //! Text from other sources is sanitized, so that it cannot inject terminal escape sequences: here, or before,
 //! for data that is loaded as rendered lines (files, boards).

@@ -6,7 +6,7 @@ use polis_core::society::call_approval::CallApproval;
 use polis_core::society::member::MemberStatus;
 use polis_core::task::TaskSummary;
 use polis_i18n::msg;
-use polis_ops::op::{AgentActivity, DashboardSnapshot, OpenDecision, TaskStats};
+use polis_ops::op::{AgentActivity, OpenDecision, OverviewSnapshot, TaskStats};
 use polis_view::labels;
 use polis_view::style::TextStyle;
 
@@ -25,7 +25,7 @@ const BAR_CHARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '
 #[derive(Debug)]
 pub struct OverviewData {
     /// Current activity, and items that need attention.
-    pub now: DashboardSnapshot,
+    pub now: OverviewSnapshot,
     /// Success figures in total and by day, once computed.
     pub stats: Option<TaskStats>,
 }

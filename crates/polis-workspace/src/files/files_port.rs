@@ -93,7 +93,9 @@ impl WorkspaceFiles {
     }
 
     /// Creates the directory of a default workspace if it does not exist, because a command needs a directory
-    /// to run in. A bound directory is never created. Returns its path and its identity.
+    /// to run in. A bound directory is never created. Returns its path and its identity. Fails with
+    /// `file_not_found` if a bound directory does not exist, and with `invalid_workspace` or
+    /// `workspace_overlaps` if it was replaced or may not be bound.
     pub fn prepare_directory(
         &self,
         site: &WorkspaceLocation,

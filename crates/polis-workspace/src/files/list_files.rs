@@ -34,7 +34,9 @@ const MAX_LISTED_BYTES: usize = 8 * 1024 * 1024;
 const MAX_LISTING_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 impl WorkspaceDir {
-    /// Lists a directory, sorted by name. Invalid UTF-8 in names is replaced.
+    /// Lists a directory, sorted by name. Invalid UTF-8 in names is replaced. Fails with
+    /// `path_traversal_blocked` if the path leads out of the workspace, and with `file_not_found` or
+    /// `not_a_directory` if there is no such directory.
     pub fn list(&self, params: &ListFilesParams) -> Result<FileList, PortError> {
         let path = WorkspacePath::parse_directory(params.path.as_deref())?;
         let failed = FileAccess::Reading.errno_mapper(&path);
@@ -69,7 +71,8 @@ impl WorkspaceDir {
     }
 
     /// Returns the number and total size of the files in the workspace. Directories that may not be read
-    /// count without their contents.
+    /// count without their contents. Fails with `permission_denied` or `read_failed` if the workspace itself
+    /// cannot be read.
     pub fn info(&self) -> Result<WorkspaceInfo, PortError> {
         self.compute_info(&WalkMemory::for_request())
     }

@@ -116,7 +116,8 @@ impl WorkspaceDir {
         })
     }
 
-    /// Returns the identity (device and inode) of the directory.
+    /// Returns the identity (device and inode) of the directory. Fails with `read_failed` if the system does
+    /// not provide it.
     pub fn identity(&self) -> Result<DirectoryIdentity, PortError> {
         let failed = FileAccess::Reading.errno_mapper(&WorkspacePath::root());
         DirectoryIdentity::from_fd(self.root.as_fd()).map_err(failed)

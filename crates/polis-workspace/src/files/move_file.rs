@@ -22,7 +22,9 @@ use super::file_lock::{LockPurpose, LockedFile};
 use crate::refusal_tables::FileRefusal;
 
 impl WorkspaceDir {
-    /// Creates a directory and its missing parents, durably. Succeeds if it already exists.
+    /// Creates a directory and its missing parents, durably. Succeeds if it already exists. Fails with
+    /// `path_traversal_blocked` if the path leads out of the workspace, and with `not_a_directory` if a part
+    /// of it is something else.
     pub fn make_dir(&self, params: &MakeDirParams) -> Result<FileOperationResult, PortError> {
         let path = WorkspacePath::parse_directory(Some(&params.path))?;
         let mut created = CreatedDirectories::default();
@@ -40,7 +42,10 @@ impl WorkspaceDir {
     }
 
     /// Moves a file, a link or a directory, durably; creates missing parent directories. Replaces an existing
-    /// target only with `overwrite`, and a directory only by a directory and only if it is empty.
+    /// target only with `overwrite`, and a directory only by a directory and only if it is empty. Fails with
+    /// `file_not_found` if the source does not exist, with `file_exists` if the target exists and `overwrite`
+    /// is not set, with `directory_not_empty`, `is_a_directory` or `not_a_directory` if it cannot be
+    /// replaced, and with `invalid_input` if a directory would be moved into itself.
     pub fn rename(&self, params: &MoveFileParams) -> Result<FileOperationResult, PortError> {
         let from = WorkspacePath::parse(&params.from)?;
         let to = WorkspacePath::parse(&params.to)?;

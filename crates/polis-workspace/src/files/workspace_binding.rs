@@ -79,7 +79,7 @@ pub fn bind_directory(
     Ok(target.text)
 }
 
-/// Like [`bind_directory`], with the same refusals, but creates nothing.
+/// Like [`bind_directory`], but creates nothing. Fails in the same cases.
 pub fn resolve_directory(
     directory: &Path,
     data_dir: &Path,

@@ -58,7 +58,7 @@ impl<'a> SandboxContext<'a> {
 pub struct CancelHandle(OwnedFd);
 
 impl CancelHandle {
-    /// Creates a handle that is not triggered.
+    /// Creates a handle that is not triggered. Fails if the system cannot create an eventfd.
     pub fn new() -> std::io::Result<Self> {
         let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
         Ok(Self(rustix::event::eventfd(0, flags)?))

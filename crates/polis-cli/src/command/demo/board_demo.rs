@@ -476,7 +476,7 @@ fn run_worker_loop(context: &CommandContext, lang: UiLanguage) -> Result<(), Cli
         match context.block_on(op::claim_task(&app.request(&context.agent), &claim)) {
             Ok(view) => work_on_task(context, view.task.id, lang)?,
             Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::NothingToClaim => {
-                let left = context.block_on(op::get_overview(&app.person_request()))?;
+                let left = context.block_on(op::count_overview(&app.person_request()))?;
                 if left.pending + left.in_progress == 0 {
                     return Ok(());
                 }

@@ -122,6 +122,28 @@ fn unsafe_blocks_are_limited_to_the_kernel_module() {
     }
 }
 
+#[test]
+fn app_and_request_have_methods_only_in_their_files() {
+    let root = workspace_root().join("crates");
+    let mut files = Vec::new();
+    collect_rust_files(&root, &mut files);
+    for (name, home) in [
+        ("App", "polis-ops/src/app.rs"),
+        ("Request", "polis-ops/src/request.rs"),
+    ] {
+        let header = format!("impl {name} {{");
+        let holders: Vec<String> = files
+            .iter()
+            .filter(|path| {
+                let text = std::fs::read_to_string(path).unwrap();
+                text.lines().any(|line| line.trim_start() == header)
+            })
+            .map(|path| path.strip_prefix(&root).unwrap().display().to_string())
+            .collect();
+        assert_eq!(holders, [home], "methods of {name}");
+    }
+}
+
 /// Returns whether a word is written like the name of a test: lower case, with at least three underscores.
 fn looks_like_a_test_name(word: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -102,7 +102,8 @@ pub fn propose_decision(
 }
 
 /// Signs a decision. The signature that completes the quorum approves it. In an appeal the earlier signatures
-/// still count, and signing withdraws the signer's veto. Signing twice changes nothing.
+/// still count, and signing withdraws the signer's veto. Signing twice changes nothing. Fails with
+/// `not_a_signer` if the voter is not a signer, and with `decision_closed` if the vote has ended.
 pub fn sign_decision(
     decision: &BoardDecision,
     voter: Voter<'_>,
@@ -129,7 +130,8 @@ pub fn sign_decision(
 
 /// Vetoes a decision. A pending one is rejected at once; an appealed one is rejected when its approval has
 /// become impossible, or at once by the person's veto. A veto withdraws the voter's signature. The reason may
-/// be empty. Vetoing twice changes nothing.
+/// be empty. Vetoing twice changes nothing. Fails with `not_a_signer` if the voter is not a signer, with
+/// `invalid_text` if the reason is invalid, and with `decision_closed` if the vote has ended.
 pub fn veto_decision(
     decision: &BoardDecision,
     voter: Voter<'_>,
@@ -165,6 +167,7 @@ pub fn veto_decision(
 }
 
 /// Appeals a rejected decision, for a second vote. Only the person, the proposer and the signers may appeal.
+/// Fails with `not_a_signer` for other voters, and with `decision_closed` if the decision is not rejected.
 pub fn appeal_decision(
     decision: &BoardDecision,
     voter: Voter<'_>,

@@ -1,8 +1,9 @@
 //! Agent sessions: opens, renews and closes them, records which session claims a task, and refuses a claim on
 //! a task that another live session of the same agent holds.
 //!
-//! The servers and the command line open sessions ([`OpenSession`]) for their own connections. No agent asks
-//! for that, so no caller is checked.
+//! Only MCP opens sessions ([`OpenSession`]): a `polis mcp` process at its start, a connection over HTTP at
+//! its first claim. Other requests have none and are not checked. An update that makes the caller the
+//! owner counts as a claim. No agent asks for a session, so no caller is checked.
 
 use polis_core::agent_session::{self, AgentSession, ProcessState, TaskClaimant};
 use polis_core::changeset::{StoreWrite, WritePrecondition};
@@ -36,7 +37,8 @@ impl OpenSession {
         &self.id
     }
 
-    /// Opens a session for a process. Returns `None` if another live process holds it.
+    /// Opens a session for a process. Returns `None` if another live process holds it. Fails only if the
+    /// store does.
     pub async fn open(
         app: &App,
         id: String,
@@ -47,7 +49,8 @@ impl OpenSession {
     }
 
     /// Like [`Self::open`], under a name that polis generated for an additional session of an agent. This is
-    /// recorded, to distinguish the name from one that a team gave to an agent of its own.
+    /// recorded, to distinguish the name from one that a team gave to an agent of its own. Fails only if the
+    /// store does.
     pub async fn open_numbered(
         app: &App,
         id: String,
@@ -88,14 +91,14 @@ impl OpenSession {
         Ok(None)
     }
 
-    /// Extends the session. Returns whether this process still holds it.
+    /// Extends the session. Returns whether this process still holds it. Fails only if the store does.
     pub async fn renew(&mut self, app: &App) -> Result<bool, OpError> {
         let until = app.clock.now_millis() + SESSION_TTL_MS;
         self.write_expiry(app, until).await
     }
 
     /// Closes the session, so that another process can open it at once. Removes its record, unless the record
-    /// stores which agent the name was generated for.
+    /// stores which agent the name was generated for. Fails only if the store does.
     pub async fn close(mut self, app: &App) -> Result<(), OpError> {
         let agent = self.record.value.agent.clone();
         let remove = StoreWrite::DeleteRecord {
@@ -148,7 +151,8 @@ async fn try_commit(app: &App, agent: &AgentId, write: StoreWrite) -> Result<boo
     Ok(matches!(outcome, CommitOutcome::Committed(_)))
 }
 
-/// Returns the agent whose additional sessions act under a name, if polis generated the name for them.
+/// Returns the agent whose additional sessions act under a name, if polis generated the name for them. Fails
+/// only if the store does.
 pub async fn agent_of_numbered_session(
     app: &App,
     name: &AgentId,
@@ -158,8 +162,8 @@ pub async fn agent_of_numbered_session(
     Ok(found.and_then(|found| found.value.numbered_for))
 }
 
-/// Refuses to claim a task for a session if another live session of the same agent holds it. Outside of a
-/// session, nothing is checked.
+/// Checks whether a session may claim a task. Fails with `held_by_other_session` if another live session of
+/// the same agent holds it. Outside of a session, nothing is checked.
 pub(crate) async fn check_claiming_session(request: &Request, task: &Task) -> Result<(), OpError> {
     let now = request.app.clock.now_millis();
     // Once the lease has expired, any agent may take the task.
@@ -189,7 +193,8 @@ pub(crate) async fn check_claiming_session(request: &Request, task: &Task) -> Re
     Ok(())
 }
 
-/// Returns the write that records which session claims a task, or `None` outside a session.
+/// Returns the write that records which session claims a task, or `None` outside a session. Fails only if the
+/// store does.
 pub(crate) async fn claimant_write(
     request: &Request,
     task: &Task,

@@ -31,7 +31,7 @@ pub struct AgentList {
     pub next: Option<AgentId>,
 }
 
-/// Lists the agents, ordered by id.
+/// Lists the agents, ordered by id. Fails only if the store does.
 pub async fn list_agents(
     request: &Request,
     params: &ListAgentsParams,

@@ -49,7 +49,8 @@ pub async fn retire_agent(request: &Request, id: &AgentId) -> Result<Agent, OpEr
     request.retry_on_conflict(decide, |agent, _| agent).await
 }
 
-/// Returns whether the caller may register and retire agents.
+/// Returns whether the caller may register and retire agents. Fails with `permission_denied` if the
+/// caller may not act.
 pub async fn may_manage_agents(request: &Request) -> Result<bool, OpError> {
     let caller = request.resolve_caller().await?;
     let policy = &request.app.settings.policy;

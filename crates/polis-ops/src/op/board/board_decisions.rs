@@ -201,7 +201,7 @@ pub struct MilestoneView {
     pub milestone: Milestone,
 }
 
-/// Returns the decisions on a board.
+/// Returns the decisions on a board. Fails with `permission_denied` if the caller may not read the board.
 pub async fn list_decisions(
     request: &Request,
     params: &BoardNameParams,
@@ -212,7 +212,7 @@ pub async fn list_decisions(
     })
 }
 
-/// Returns the milestones on a board.
+/// Returns the milestones on a board. Fails with `permission_denied` if the caller may not read the board.
 pub async fn list_milestones(
     request: &Request,
     params: &BoardNameParams,
@@ -231,7 +231,10 @@ async fn load_readable_board(request: &Request, board: &BoardName) -> Result<Loa
 /// Proposes, signs, vetoes or appeals a decision, and returns it with the board's new version.
 ///
 /// Proposing requires append permission on the board. The other actions require only read permission: the
-/// list of signers decides, regardless of write permission.
+/// list of signers decides, regardless of write permission. Fails with `permission_denied` without that
+/// permission, with `decision_not_found` if the board has no such decision, with `not_a_signer` or
+/// `decision_closed` if the caller may not vote on it, with `invalid_text` or `invalid_subject` if a text is
+/// invalid, and with `board_locked` while another agent holds the lock of the board.
 pub async fn change_decision(
     request: &Request,
     params: &DecisionChange,
@@ -263,7 +266,8 @@ pub async fn change_decision(
     request.retry_on_conflict(attempt, view).await
 }
 
-/// Returns whether the caller's signature counts, on any board that it may read.
+/// Returns whether the caller's signature counts, on any board that it may read. Fails with
+/// `permission_denied` if the caller may not act.
 pub async fn may_sign(request: &Request) -> Result<bool, OpError> {
     if request.resolve_caller().await?.kind == CallerKind::Person {
         return Ok(true);
@@ -377,7 +381,10 @@ fn with_decision_event(
     changes
 }
 
-/// Adds a milestone, or marks one as done. Requires write permission on the board.
+/// Adds a milestone, or marks one as done. Requires write permission on the board. Fails with
+/// `permission_denied` without it, with `milestone_exists` or `milestone_not_found` if the title is taken or
+/// unknown, with `invalid_subject` if a text is invalid, and with `board_locked` while another agent holds
+/// the lock of the board.
 pub async fn change_milestone(
     request: &Request,
     params: &MilestoneChangeParams,

@@ -123,7 +123,8 @@ pub struct BoardVersionDiff {
     pub diff: String,
 }
 
-/// Lists a board's versions, newest first.
+/// Lists a board's versions, newest first. Fails with `permission_denied` if the caller may not read the
+/// board.
 pub async fn list_board_versions(
     request: &Request,
     params: &BoardHistoryParams,

@@ -123,6 +123,8 @@ fn startable_board(agent: &Agent) -> Option<BoardName> {
 }
 
 /// Lists the boards that the caller may read: those that exist, and those that registered agents may start.
+/// Fails with `permission_denied` if the caller may not act, and with `invalid_input` if the cursor is not
+/// a board's name.
 pub async fn list_boards(
     request: &Request,
     params: &ListBoardsParams,
@@ -169,7 +171,7 @@ pub async fn list_boards(
     Ok(BoardList { boards, next })
 }
 
-/// Explains what the caller may do to a board.
+/// Explains what the caller may do to a board. Fails with `permission_denied` if the caller may not act.
 pub async fn explain_board_rights(
     request: &Request,
     params: &BoardNameParams,

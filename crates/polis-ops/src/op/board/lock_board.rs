@@ -96,7 +96,9 @@ pub async fn lock_board(
         .await
 }
 
-/// Releases the lock of a board. Without a token, only the person may do that.
+/// Releases the lock of a board. Without a token, only the person may do that. Fails with
+/// `permission_denied` for other callers and for those that may not append to the board, and with
+/// `lock_lost` if the token is not the current one.
 pub async fn unlock_board(
     request: &Request,
     params: &BoardUnlockParams,

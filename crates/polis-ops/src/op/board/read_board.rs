@@ -120,7 +120,9 @@ impl From<BoardFileChange> for BoardFileNotice {
     }
 }
 
-/// Reads a board. The content is omitted if the caller already has the current version (`if_newer_than`).
+/// Reads a board. The content is omitted if the caller already has the current version (`if_newer_than`). Fails
+/// with `permission_denied` if the caller may not read the board, and with `section_not_found` or
+/// `ambiguous_section` if no section or several match.
 pub async fn read_board(request: &Request, params: &BoardReadParams) -> Result<BoardView, OpError> {
     let board = &params.board;
     check_board_access(request, BoardAccess::Read, board).await?;

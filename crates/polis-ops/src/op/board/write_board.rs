@@ -165,7 +165,10 @@ pub(crate) async fn decide_replace(
 /// Appends an entry to a board.
 ///
 /// Commits first and reads the board only after a conflict: an append is valid for any version, so usually
-/// nothing has to be read, regardless of the board's size.
+/// nothing has to be read, regardless of the board's size. Fails with `permission_denied` if the caller may
+/// not append to the board, with `invalid_input` if the entry is empty, with `invalid_section` if it begins
+/// sections of its own and the caller may not write the board, with `board_too_large`, and with
+/// `board_locked` while another agent holds the lock of the board.
 pub async fn append_board(
     request: &Request,
     params: &BoardAppendParams,
@@ -199,7 +202,8 @@ pub async fn append_board(
 }
 
 /// Appends a text to a board; a board that was never written starts with its template. `view` builds the
-/// response from the new version.
+/// response from the new version. Fails with `invalid_text` or `board_too_large` if the board cannot hold the
+/// text, and with `board_locked` while another agent holds the lock of the board.
 pub(crate) async fn append_text<V: Serialize>(
     request: &Request,
     caller: &Caller,

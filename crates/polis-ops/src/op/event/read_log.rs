@@ -83,7 +83,7 @@ pub struct LogPage {
 }
 
 /// Returns the events after or before a position in the log, in commit order. Events that are not visible to
-/// the caller are omitted.
+/// the caller are omitted. Fails with `permission_denied` if the caller may not act.
 pub async fn read_log(request: &Request, params: &LogReadParams) -> Result<LogPage, OpError> {
     let visibility = load_event_visibility(request).await?;
     let limit = params
@@ -154,7 +154,8 @@ fn build_log_page(
     }
 }
 
-/// Returns the current event visibility of a caller.
+/// Returns the current event visibility of a caller. Fails with `permission_denied` if the caller may not
+/// act.
 pub async fn load_event_visibility(request: &Request) -> Result<EventVisibility, OpError> {
     let caller = request.resolve_caller().await?;
     let mut visibility = EventVisibility {

@@ -71,7 +71,8 @@ impl PutArtifactResult {
     }
 }
 
-/// Stores an artifact; storing the same artifact again has no effect and returns `existed`.
+/// Stores an artifact; storing the same artifact again has no effect and returns `existed`. Fails with
+/// `invalid_artifact` if its type, meta, size or nesting is invalid.
 pub async fn put_artifact(
     request: &Request,
     params: &PutArtifactParams,

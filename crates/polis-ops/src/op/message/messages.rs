@@ -66,7 +66,10 @@ pub struct SentMessage {
     pub to: AgentId,
 }
 
-/// Sends a message atomically: it is delivered to every recipient's mailbox, or to none.
+/// Sends a message atomically: it is delivered to every recipient's mailbox, or to none. Fails with
+/// `recipient_not_found` if the caller can reach no such recipient, with `message_not_found` if it neither
+/// sent nor received the message to reply to, and with `invalid_message` if the payload, the delay or the
+/// number of recipients is invalid.
 pub async fn send_message(
     request: &Request,
     params: &SendMessageParams,
@@ -131,7 +134,8 @@ async fn load_recipients(
 
 /// Returns the caller's unread messages and marks them as read in the same commit: of two concurrent callers,
 /// each message goes to one. The messages stay in the mailbox and can be read again (`since`). If there is no
-/// unread message, waits for one as long as requested.
+/// unread message, waits for one as long as requested. Fails with `permission_denied` if the caller may not
+/// act.
 pub async fn check_messages(
     request: &Request,
     params: &CheckMessagesParams,

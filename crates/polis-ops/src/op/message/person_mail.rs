@@ -66,7 +66,7 @@ pub struct MarkMailReadResult {
 }
 
 /// Returns the messages to and from the person, starting with the newest page. Does not mark messages as
-/// read.
+/// read. Fails with `permission_denied` if the caller is not the person.
 pub async fn list_person_mail(
     request: &Request,
     params: &PersonMailParams,

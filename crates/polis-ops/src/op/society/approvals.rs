@@ -63,6 +63,7 @@ pub struct DecideApprovalParams {
 
 /// Returns the pending approvals, with `all` also the decided ones, of one run or, for the person, of all
 /// runs. Without `all` stopped runs are not read unless one is named, so that old approvals cost nothing.
+/// Fails with `run_not_found` if the run does not exist or the caller may not see it.
 pub async fn list_approvals(
     request: &Request,
     params: &ListApprovalsParams,

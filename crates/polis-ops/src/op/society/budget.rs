@@ -61,7 +61,9 @@ pub struct MemberBudget {
 }
 
 /// Sets the limits of a member, or of a run. A member that was paused because its budget was used up
-/// continues only when it is resumed.
+/// continues only when it is resumed. Fails with `run_not_found` or `agent_not_found` if there is no such
+/// run or member, with `wrong_state` if the run is stopped, and with `not_descendant` if the caller may not
+/// steer the member.
 pub async fn set_budget(
     request: &Request,
     params: &SetBudgetParams,

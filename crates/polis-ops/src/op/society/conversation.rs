@@ -230,7 +230,8 @@ fn turn_entry(entry: ConversationEntry) -> TurnEntry {
 }
 
 /// Returns a page of a member's conversation. Readable by the member itself, the person, the agent that
-/// started the run, and the members above it.
+/// started the run, and the members above it. Fails with `not_descendant` or `run_not_found` for other
+/// callers, and with `agent_not_found` if there is no such member.
 pub async fn read_conversation(
     request: &Request,
     params: &ReadConversationParams,

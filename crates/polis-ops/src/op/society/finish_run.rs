@@ -14,7 +14,8 @@ use crate::op::society::load_run;
 use crate::request::AttemptFuture;
 
 /// Marks an active run as done, unless its record has changed since `revision`: the writer of that change may
-/// have given its members new work. Returns whether the run is done.
+/// have given its members new work. Returns whether the run is done. Fails with `run_not_found` if the run
+/// does not exist.
 pub async fn finish_run(app: &App, id: &RunId, revision: u64) -> Result<bool, OpError> {
     let decide = || -> AttemptFuture<'_, Run> {
         Box::pin(async move {
@@ -29,7 +30,8 @@ pub async fn finish_run(app: &App, id: &RunId, revision: u64) -> Result<bool, Op
     Ok(run.status == RunStatus::Done)
 }
 
-/// Makes a done run active again. Returns the run as it is afterwards.
+/// Makes a done run active again. Returns the run as it is afterwards. Fails with `run_not_found` if the run
+/// does not exist.
 pub async fn reopen_run(app: &App, id: &RunId) -> Result<Run, OpError> {
     let decide = || -> AttemptFuture<'_, Run> {
         Box::pin(async move {

@@ -72,7 +72,8 @@ fn parse_record<T: DeserializeOwned>(
     })
 }
 
-/// Returns a record of the society with its revision, if it exists.
+/// Returns a record of the society with its revision, if it exists. Fails with `store_corrupt` if it cannot
+/// be parsed.
 pub(crate) async fn load_record<T: DeserializeOwned>(
     app: &App,
     name: &RecordName,

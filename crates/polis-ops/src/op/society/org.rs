@@ -136,7 +136,7 @@ impl OrgMember {
 }
 
 /// Returns the tree of a run: its members, each after its parent, with what they and all members below them
-/// have spent.
+/// have spent. Fails with `run_not_found` if the run does not exist or the caller may not see it.
 pub async fn get_org(request: &Request, params: &GetOrgParams) -> Result<OrgChart, OpError> {
     let caller = request.resolve_caller().await?;
     let run = resolve_run(request, &caller, params.run_id.as_ref())
@@ -166,7 +166,8 @@ pub async fn get_org(request: &Request, params: &GetOrgParams) -> Result<OrgChar
 }
 
 /// Returns one member of a run, which may be a dismissed one. The total spent below it is left out: it would
-/// require reading all members.
+/// require reading all members. Fails with `run_not_found` if the run does not exist or the caller may not see
+/// it, and with `agent_not_found` if it has no such member.
 pub async fn show_member(
     request: &Request,
     run: &RunId,
@@ -230,7 +231,7 @@ impl UnreadMailboxes {
     }
 }
 
-/// Returns all mailboxes with unread mail.
+/// Returns all mailboxes with unread mail. Fails only if the store does.
 pub(crate) async fn load_unread_mailboxes(app: &App) -> Result<UnreadMailboxes, OpError> {
     let now = app.clock.now_millis();
     let mut found = BTreeSet::new();
@@ -331,6 +332,7 @@ pub struct MemberList {
 }
 
 /// Returns a page of members. The person may list the members of all runs, other callers those of one run.
+/// Fails with `run_not_found` if the run does not exist or the caller may not see it.
 pub async fn list_members(
     request: &Request,
     params: &ListMembersParams,

@@ -26,7 +26,7 @@ const MAX_PAGES_READ: usize = 20;
 
 /// Returns the open questions of a run's members to the person, oldest first. Reading a question does not
 /// answer it. The questions of a dismissed member are closed: it no longer receives messages, so they could
-/// never be answered.
+/// never be answered. Fails only if the store does.
 pub async fn open_questions(request: &Request, run: &RunId) -> Result<Vec<Message>, OpError> {
     let mut open = Vec::new();
     let mut query = mailbox_query(&request.app, AgentId::user(), run, 0);
@@ -47,7 +47,7 @@ pub async fn open_questions(request: &Request, run: &RunId) -> Result<Vec<Messag
 }
 
 /// Returns whether a question of a run's member still needs an answer: the person has not answered it, and
-/// the member was not dismissed.
+/// the member was not dismissed. Fails only if the store does.
 pub async fn is_open_question(request: &Request, question: &Message) -> Result<bool, OpError> {
     Ok(!is_asker_dismissed(&request.app, question).await?
         && !is_answered(&request.app, question).await?)
@@ -55,7 +55,7 @@ pub async fn is_open_question(request: &Request, question: &Message) -> Result<b
 
 /// Returns the open messages to the person, newest first: those it has neither read nor answered, without the
 /// questions of dismissed members. Other messages of a dismissed member can still be read, so they are
-/// included.
+/// included. Fails only if the store does.
 pub(crate) async fn list_open_mail(
     app: &App,
     mut query: PersonMailQuery,

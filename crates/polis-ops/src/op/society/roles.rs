@@ -48,7 +48,7 @@ pub struct RoleList {
     pub roles: Vec<SocietyRole>,
 }
 
-/// Returns the role of a run with this id or name, if it exists.
+/// Returns the role of a run with this id or name, if it exists. Fails only if the store does.
 pub(super) async fn find_role(
     app: &App,
     run: &RunId,
@@ -113,7 +113,8 @@ pub async fn create_role(
     request.retry_on_conflict(decide, |result, _| result).await
 }
 
-/// Returns the role with this name in the caller's run, if it exists.
+/// Returns the role with this name in the caller's run, if it exists. Fails with `permission_denied` if
+/// the caller may not act.
 pub async fn find_role_by_name(
     request: &Request,
     params: &FindRoleParams,
@@ -125,7 +126,8 @@ pub async fn find_role_by_name(
     Ok(FindRoleResult { role })
 }
 
-/// Returns the roles of a run.
+/// Returns the roles of a run. Fails with `run_not_found` if the run does not exist or the caller may not
+/// see it.
 pub async fn list_roles(request: &Request, params: &ListRolesParams) -> Result<RoleList, OpError> {
     let caller = request.resolve_caller().await?;
     let run = resolve_run(request, &caller, params.run_id.as_ref()).await?;

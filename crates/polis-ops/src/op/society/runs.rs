@@ -50,7 +50,8 @@ pub struct RunList {
     pub next: Option<RunId>,
 }
 
-/// Returns a page of the runs that the caller may see.
+/// Returns a page of the runs that the caller may see. Fails with `permission_denied` if the caller may not
+/// act.
 pub async fn list_runs(request: &Request, params: &ListRunsParams) -> Result<RunList, OpError> {
     let caller = request.resolve_caller().await?;
     let mut runs = Vec::new();

@@ -21,7 +21,10 @@ use crate::tool::check_tool_names;
 const RANDOM_NAME_CHARS: usize = 8;
 
 /// Starts a run. The requirement, or the message of the request, is delivered to the mailbox of its `root`,
-/// and a worker that drives runs wakes it.
+/// and a worker that drives runs wakes it. Fails with `permission_denied` if the caller may not manage agents
+/// or is a member of a run, with `invalid_brief` if the requirement or a role is invalid, with
+/// `invalid_input` if the name is taken or a tool does not exist, and with `invalid_workspace` or
+/// `workspace_overlaps` if the directory cannot be bound.
 pub async fn start_run(request: &Request, params: &StartRunParams) -> Result<Run, OpError> {
     let caller = &request.resolve_caller().await?;
     check_tool_names(&params.approve, false)?;
@@ -100,7 +103,8 @@ pub(super) async fn check_run_directory(
 }
 
 /// Returns the binding of a run's directory for its first hire. Like [`check_run_directory`], but the run's
-/// own claim on the directory is left out, and the caller's rule checks for overlaps.
+/// own claim on the directory is left out, and the caller's rule checks for overlaps. Fails only if the store
+/// does.
 pub(super) async fn load_run_binding(
     app: &App,
     directory: String,
@@ -145,7 +149,7 @@ async fn list_reserved_directories(app: &App) -> Result<Vec<Workspace>, OpError>
 
 /// Returns the binding of a workspace to a directory, together with the workspaces of active teams. A
 /// workspace is left out if its owner was a member of a run and is retired: dismissing the owner
-/// dismissed its whole team.
+/// dismissed its whole team. Fails only if the store does.
 pub(super) async fn load_active_binding(
     app: &App,
     directory: String,

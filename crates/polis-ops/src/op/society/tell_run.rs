@@ -30,6 +30,8 @@ pub struct TellRunParams {
 }
 
 /// Sends a message into a run. The recipients `root` and `role:ROLE` are resolved within that run.
+/// Fails with `run_not_found` if the run does not exist or the caller may not see it, and like
+/// [`send_message`].
 pub async fn tell_run(
     request: &Request,
     params: &TellRunParams,

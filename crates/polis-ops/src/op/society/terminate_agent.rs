@@ -68,7 +68,8 @@ pub async fn terminate_agent(
 }
 
 /// Stops a run: dismisses all its members. The run of an agent outside of any run is not ended: the agents it
-/// hired are dismissed, and it may hire again.
+/// hired are dismissed, and it may hire again. Fails with `run_not_found` if the run does not exist or the
+/// caller may not see it, and with `not_descendant` if the caller may not steer it.
 pub async fn stop_run(
     request: &Request,
     params: &RunIdParams,

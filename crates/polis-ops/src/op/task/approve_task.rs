@@ -25,7 +25,9 @@ pub struct TaskApproveParams {
     pub expected_version: Option<u64>,
 }
 
-/// Approves the completion of a task.
+/// Approves the completion of a task. Fails with `permission_denied` if the caller may not approve tasks,
+/// with `task_not_found` if the task does not exist or is deleted, with `wrong_state` if it is pending,
+/// and with `version_mismatch` if it is not at the expected version.
 pub async fn approve_task(
     request: &Request,
     params: &TaskApproveParams,

@@ -37,7 +37,10 @@ pub struct CommentView {
     pub comment: Comment,
 }
 
-/// Adds a comment to a task; the task's version does not change.
+/// Adds a comment to a task; the task's version does not change. Fails with `task_not_found` if the
+/// task does not exist or is deleted, with `permission_denied` if the caller may not comment on it,
+/// with `invalid_text` if the text is empty or invalid, and with `comment_not_found` if there is no
+/// comment to reply to.
 pub async fn comment_task(
     request: &Request,
     params: &TaskCommentParams,
@@ -139,7 +142,8 @@ pub struct CommentPage {
     pub earlier: Option<u64>,
 }
 
-/// Returns a task's comments: all, or a page from either end.
+/// Returns a task's comments: all, or a page from either end. Fails with `task_not_found` if the task
+/// does not exist.
 pub async fn list_task_comments(
     request: &Request,
     params: &TaskCommentsParams,
@@ -175,7 +179,8 @@ pub async fn list_task_comments(
     })
 }
 
-/// Returns one comment of a task, untruncated.
+/// Returns one comment of a task, untruncated. Fails with `task_not_found` or `comment_not_found` if
+/// there is no such task or comment.
 pub async fn get_task_comment(
     request: &Request,
     id: TaskId,

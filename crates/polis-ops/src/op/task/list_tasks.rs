@@ -78,13 +78,15 @@ fn build_task_query(params: &TaskListParams, now: i64) -> Result<TaskQuery, Refu
     })
 }
 
-/// Returns the number of tasks in a list over all of its pages.
+/// Returns the number of tasks in a list over all of its pages. Fails with `invalid_input` if the search
+/// text is too long or contains NUL.
 pub async fn count_tasks(request: &Request, params: &TaskListParams) -> Result<u64, OpError> {
     let query = build_task_query(params, request.app.clock.now_millis())?;
     Ok(request.app.store.count_matching_tasks(&query).await?)
 }
 
 /// Returns the number of unfinished tasks per owner, by name. Agents without such tasks are not included.
+/// Fails only if the store does.
 pub async fn count_tasks_by_owner(request: &Request) -> Result<BTreeMap<String, u64>, OpError> {
     Ok(request
         .app
@@ -95,7 +97,8 @@ pub async fn count_tasks_by_owner(request: &Request) -> Result<BTreeMap<String, 
         .collect())
 }
 
-/// Lists a page of tasks. Deleted tasks are never included.
+/// Lists a page of tasks. Deleted tasks are never included. Fails with `invalid_input` if the search text is
+/// too long or contains NUL.
 pub async fn list_tasks(request: &Request, params: &TaskListParams) -> Result<TaskPage, OpError> {
     let now = request.app.clock.now_millis();
     let limit = params
@@ -118,7 +121,7 @@ pub async fn list_tasks(request: &Request, params: &TaskListParams) -> Result<Ta
     Ok(TaskPage { tasks, next })
 }
 
-/// Returns the priorities of those tasks whose metadata sets one.
+/// Returns the priorities of those tasks whose metadata sets one. Fails only if the store does.
 pub async fn list_task_priorities(
     request: &Request,
     ids: &[TaskId],

@@ -41,7 +41,7 @@ pub struct RecommendationList {
     pub recommendations: Vec<TaskRecommendation>,
 }
 
-/// Ranks the tasks that the caller could claim.
+/// Ranks the tasks that the caller could claim. Fails with `permission_denied` if the caller may not act.
 pub async fn recommend_tasks(
     request: &Request,
     params: &TaskRecommendParams,
@@ -58,7 +58,7 @@ pub async fn recommend_tasks(
 }
 
 /// Returns the first `limit` entries of the ranking with their records; unclaimed tasks in `skip` are
-/// ignored.
+/// ignored. Fails only if the store does.
 pub(crate) async fn rank_candidates(
     app: &App,
     caller: &Caller,

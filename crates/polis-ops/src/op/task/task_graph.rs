@@ -13,7 +13,8 @@ use crate::request::Request;
 
 const PAGE_SIZE: u32 = 1_000;
 
-/// Returns the graph of all tasks that have dependencies, or of the tasks connected with `center`.
+/// Returns the graph of all tasks that have dependencies, or of the tasks connected with `center`. Fails
+/// with `task_not_found` if `center` does not exist.
 pub async fn task_graph(
     request: &Request,
     center: Option<TaskId>,
@@ -34,7 +35,7 @@ pub struct TaskNeighbourhood {
 }
 
 /// Returns the part of the graph around a task, at most `limit` tasks. Only those tasks are read, regardless
-/// of the size of the graph.
+/// of the size of the graph. Fails with `task_not_found` if the task does not exist.
 pub async fn task_neighbourhood(
     request: &Request,
     id: TaskId,

@@ -52,7 +52,7 @@ pub struct NewestTaskHistory {
     pub has_earlier: bool,
 }
 
-/// Returns a task's history, oldest first.
+/// Returns a task's history, oldest first. Fails with `task_not_found` if the task does not exist.
 pub async fn task_history(
     request: &Request,
     params: &TaskHistoryParams,
@@ -95,7 +95,7 @@ async fn for_each_task_event(
 }
 
 /// Returns the newest entries of a task's history, at most `limit`. Reads backwards, so the cost does not
-/// grow with the age of the task.
+/// grow with the age of the task. Fails with `task_not_found` if the task does not exist.
 pub async fn newest_task_history(
     request: &Request,
     id: TaskId,

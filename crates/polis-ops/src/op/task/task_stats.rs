@@ -79,7 +79,7 @@ pub struct TaskStats {
     pub periods: Option<Vec<StatisticsPeriod>>,
 }
 
-/// Computes the figures from the event log.
+/// Computes the figures from the event log. Fails only if the store does.
 pub async fn task_stats(request: &Request, query: &TaskStatsParams) -> Result<TaskStats, OpError> {
     let millis = |timestamp: &Option<Timestamp>| timestamp.as_ref().and_then(Timestamp::millis);
     let (since, until) = (millis(&query.since), millis(&query.until));

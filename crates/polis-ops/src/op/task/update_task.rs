@@ -12,7 +12,11 @@ use crate::op::task::get_task::{TaskView, load_task};
 use crate::port::Receipt;
 use crate::request::{AttemptFuture, Request, check_registered};
 
-/// Changes a task atomically: all of the requested changes are applied, or none.
+/// Changes a task atomically: all of the requested changes are applied, or none. Fails with
+/// `task_not_found` if the task does not exist, with `version_mismatch` if it is not at the expected
+/// version, with `permission_denied`, `not_owner` or `already_claimed` if the caller may not make the
+/// change, with `invalid_transition`, `task_blocked` or `approval_required` if the status cannot change
+/// so, and with `dependency_cycle` if a new dependency would close a cycle.
 pub async fn update_task(
     request: &Request,
     params: &TaskUpdateParams,

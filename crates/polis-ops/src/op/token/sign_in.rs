@@ -31,7 +31,8 @@ pub enum LoginCredential<'a> {
     Token(&'a str),
 }
 
-/// Creates a one-time key that starts one session of the person.
+/// Creates a one-time key that starts one session of the person. Fails with `permission_denied` if the caller
+/// is not the person.
 pub async fn issue_sign_in_key(request: &Request) -> Result<IssuedSignInKey, OpError> {
     let caller = &request.resolve_caller().await?;
     let key = &new_secret(&request.app)?;

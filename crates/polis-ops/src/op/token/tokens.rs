@@ -82,7 +82,7 @@ pub(crate) async fn find_valid_token(app: &App, bearer: &str) -> Result<ApiToken
     Ok(token)
 }
 
-/// Returns whether the token with this id is still valid.
+/// Returns whether the token with this id is still valid. Fails only if the store does.
 pub async fn is_token_valid(app: &App, id: &str) -> Result<bool, OpError> {
     let Some((token, _)) = load_token(app, id).await? else {
         return Ok(false);
@@ -91,7 +91,7 @@ pub async fn is_token_valid(app: &App, id: &str) -> Result<bool, OpError> {
     Ok(token.status(now) == TokenStatus::Active && is_parent_token_valid(app, &token).await?)
 }
 
-/// Returns when a token expires (milliseconds), if it does.
+/// Returns when a token expires (milliseconds), if it does. Fails only if the store does.
 pub async fn token_expiry(app: &App, id: &str) -> Result<Option<i64>, OpError> {
     let token = load_token(app, id).await?.map(|(token, _)| token);
     Ok(token.and_then(|token| token.expires_at?.millis()))
@@ -108,14 +108,14 @@ async fn is_parent_token_valid(app: &App, token: &ApiToken) -> Result<bool, OpEr
     Ok(parent.is_some_and(|(parent, _)| parent.status(now) == TokenStatus::Active))
 }
 
-/// Returns a token by its id, with its revision.
+/// Returns a token by its id, with its revision. Fails with `store_corrupt` if it cannot be parsed.
 pub(crate) async fn load_token(app: &App, id: &str) -> Result<Option<(ApiToken, u64)>, OpError> {
     let name = RecordName::new(RecordKind::Token, id);
     let stored = app.store.record(&name).await?;
     stored.as_ref().map(parse_token).transpose()
 }
 
-/// Creates a random secret for a token.
+/// Creates a random secret for a token. Fails with `internal` if the random source returns too little.
 pub(crate) fn new_secret(app: &App) -> Result<TokenSecret, OpError> {
     let digits: String = (0..3).map(|_| app.random.random_token()).collect();
     let secret = TokenSecret::from_random(&digits);

@@ -78,7 +78,7 @@ pub async fn bind_workspace(
     Ok(workspace_entry(&request.app, workspace, caller.kind == CallerKind::Person).await)
 }
 
-/// Returns a directory to bind, together with all existing workspaces.
+/// Returns a directory to bind, together with all existing workspaces. Fails only if the store does.
 pub(crate) async fn load_binding(
     app: &App,
     directory: String,

@@ -51,7 +51,8 @@ pub struct WorkspaceList {
     pub workspaces: Vec<WorkspaceEntry>,
 }
 
-/// Returns a summary of the contents of a workspace.
+/// Returns a summary of the contents of a workspace. Fails with `workspace_not_assigned` if the agent has
+/// none, and with `permission_denied` if the caller may not use it.
 pub async fn get_workspace_info(
     request: &Request,
     owner: Option<&AgentId>,
@@ -66,7 +67,8 @@ pub async fn get_workspace_info(
     })
 }
 
-/// Returns all workspaces, ordered by agent. Only the person sees their directories.
+/// Returns all workspaces, ordered by agent. Only the person sees their directories. Fails with
+/// `permission_denied` if the caller may not act.
 pub async fn list_workspaces(request: &Request) -> Result<WorkspaceList, OpError> {
     let caller = request.resolve_caller().await?;
     let show_location = caller.kind == CallerKind::Person;

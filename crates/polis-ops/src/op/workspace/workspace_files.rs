@@ -3,6 +3,9 @@
 //!
 //! Every change is logged as an event without the content, and so is every refused attempt to leave the workspace.
 //! A change stands even if logging it fails; its result then has `logged: false`.
+//!
+//! All operations fail with `workspace_not_assigned` if there is no workspace, with `permission_denied` if the caller
+//! may not use the one of `owner`, and with `path_traversal_blocked` if a path leads out of the workspace.
 
 use polis_core::EventPayload;
 use polis_core::event::{
@@ -23,7 +26,8 @@ use crate::loading::workspace_resolution::log_escape_attempt;
 use crate::loading::workspace_resolution::resolve_workspace;
 use crate::request::Request;
 
-/// Returns a file's content.
+/// Returns a file's content. Fails with `file_not_found` if it does not exist, and with `file_too_large` or
+/// `not_text` if it cannot be returned as requested.
 pub async fn read_file(
     request: &Request,
     owner: Option<&AgentId>,
@@ -36,7 +40,8 @@ pub async fn read_file(
     log_escape_attempt(&request.app, &actor, OP, path, result).await
 }
 
-/// Writes a file atomically.
+/// Writes a file atomically. Fails with `file_exists` if only a new file may be created, with `hash_mismatch` if
+/// the file does not have the expected content, and with `quota_exceeded`.
 pub async fn write_file(
     request: &Request,
     owner: Option<&AgentId>,
@@ -57,7 +62,9 @@ pub async fn write_file(
     Ok(LoggedResult { result, logged })
 }
 
-/// Replaces text in a file.
+/// Replaces text in a file. Fails with `file_not_found` if it does not exist, with `text_not_found` if the text
+/// does not occur, with `text_not_unique` if it occurs several times and not all are to be replaced, and with
+/// `hash_mismatch` if the file does not have the expected content.
 pub async fn edit_file(
     request: &Request,
     owner: Option<&AgentId>,
@@ -78,7 +85,8 @@ pub async fn edit_file(
     Ok(LoggedResult { result, logged })
 }
 
-/// Deletes a file or directory.
+/// Deletes a file or directory. Fails with `file_not_found` if it does not exist, and with `directory_not_empty`
+/// if it has contents and `recursive` is not set.
 pub async fn delete_file(
     request: &Request,
     owner: Option<&AgentId>,
@@ -97,7 +105,10 @@ pub async fn delete_file(
     Ok(LoggedResult { result, logged })
 }
 
-/// Moves or renames a file or directory.
+/// Moves or renames a file or directory. Fails with `file_not_found` if the source does not exist, with
+/// `file_exists` if the target exists and `overwrite` is not set, with `directory_not_empty`, `is_a_directory` or
+/// `not_a_directory` if it cannot be replaced, and with `invalid_input` if a directory would be moved into
+/// itself.
 pub async fn move_file(
     request: &Request,
     owner: Option<&AgentId>,
@@ -116,7 +127,8 @@ pub async fn move_file(
     Ok(LoggedResult { result, logged })
 }
 
-/// Creates a directory and its missing parents.
+/// Creates a directory and its missing parents. Fails with `not_a_directory` if a part of the path is something
+/// else.
 pub async fn make_dir(
     request: &Request,
     owner: Option<&AgentId>,
@@ -134,7 +146,7 @@ pub async fn make_dir(
     Ok(LoggedResult { result, logged })
 }
 
-/// Lists a directory's entries.
+/// Lists a directory's entries. Fails with `file_not_found` or `not_a_directory` if there is no such directory.
 pub async fn list_files(
     request: &Request,
     owner: Option<&AgentId>,
@@ -147,7 +159,8 @@ pub async fn list_files(
     log_escape_attempt(&request.app, &actor, OP, path, result).await
 }
 
-/// Returns the matching lines of files.
+/// Returns the matching lines of files. Fails with `invalid_pattern` if the pattern or a glob is invalid, with
+/// `invalid_input` if the limit is out of range, and with `file_not_found` if the path does not exist.
 pub async fn search_files(
     request: &Request,
     owner: Option<&AgentId>,

@@ -41,7 +41,8 @@ pub type BoardFileGuard = Box<dyn Send + Sync>;
 /// Read access to boards.
 pub trait BoardReader {
     /// Returns the state of a board, or `None` if it was never written or locked. A store that also keeps
-    /// boards as files checks the file first, so that changes made there are included.
+    /// boards as files checks the file first, so that changes made there are included. Fails with
+    /// `not_utf8`, `board_too_large` or `not_a_file` if that file cannot be a board.
     fn board<'a>(&'a self, name: &'a BoardName) -> PortFuture<'a, Option<BoardState>>;
 
     /// Returns every board that was written or locked, ordered by name.

@@ -31,11 +31,12 @@ pub trait Ledger {
     ///
     /// All its writes and events become visible together, or none does. Of two changesets that expect the
     /// same revision of a record, at most one is committed. Once `Committed` is returned, no crash can undo
-    /// the commit.
+    /// the commit. Fails with `board_locked` if another program has locked the file of a board, with
+    /// `commit_unknown` if the connection broke and the outcome is unknown, and if the store fails.
     fn commit(&self, changes: Changeset) -> PortFuture<'_, CommitOutcome>;
 
     /// Commits many changesets as one: all or none. May block the calling thread until it is done; a server
-    /// must call it on a separate thread.
+    /// must call it on a separate thread. Fails if the source or the store does.
     fn commit_stream<'a>(
         &'a self,
         source: &'a mut dyn ChangesetSource,

@@ -1,4 +1,7 @@
 //! Ports of the store: the ledger, which is the only write port, and a read port for each kind of data.
+//!
+//! A method of a read port fails only if the store does, for example with `store_unavailable` or `store_corrupt`;
+//! [`BoardReader::board`] also fails if the file of a board is unusable.
 
 mod agents;
 mod boards;

@@ -1,4 +1,5 @@
-//! Store port [`TaskReader`]: reads tasks, their comments and their dependencies.
+//! Store port [`TaskReader`]: reads tasks (by number, as filtered pages, as candidates for claiming), counts
+//! them, and reads their comments and the tasks that wait for them.
 
 use std::collections::BTreeSet;
 

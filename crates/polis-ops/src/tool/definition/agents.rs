@@ -1,4 +1,4 @@
-//! Tools for the agent registry: definitions and text rendering.
+//! Tools for the agent registry: definitions, and handlers that call the operation and render its result as text.
 
 use polis_core::agent::{Agent, AgentAddParams, AgentStatus};
 

@@ -1,4 +1,5 @@
-//! Tools for the blackboard's files: definitions and text rendering.
+//! Tools for the blackboard's files: definitions, and handlers that call the operation and render its result as
+//! text.
 
 use polis_i18n::msg;
 

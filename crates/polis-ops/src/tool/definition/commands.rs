@@ -1,5 +1,5 @@
-//! Tools for commands: running one in the sandbox, and reading the command history. Definitions and text
-//! rendering.
+//! Tools for commands (running one in the sandbox, and reading the command history): definitions, and handlers
+//! that call the operation, shorten its result for a model and render it as text.
 
 use polis_core::workspace::command::RunCommandParams;
 use polis_core::workspace::command_outcome::CommandEnding;

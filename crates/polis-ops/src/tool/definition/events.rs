@@ -58,7 +58,7 @@ async fn read_log(call: ToolContext<'_>, mut params: LogReadParams) -> ToolResul
 }
 
 async fn get_overview(call: ToolContext<'_>, _: NoParams) -> ToolResult<OverviewCounts> {
-    let all = op::get_overview(call.request).await?;
+    let all = op::count_overview(call.request).await?;
     let text = msg::tool_event_overview(
         call.lang,
         all.pending,

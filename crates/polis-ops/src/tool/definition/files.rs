@@ -1,4 +1,5 @@
-//! Tools for a workspace's files: definitions and text rendering.
+//! Tools for a workspace's files: definitions, and handlers that call the operation, shorten its result for a
+//! model and render it as text.
 
 use polis_core::workspace::file_tools::{
     DeleteFileParams, EditFileParams, EditFileResult, FileContent, FileEncoding, FileEntryType,

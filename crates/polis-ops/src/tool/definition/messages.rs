@@ -1,4 +1,5 @@
-//! Tools for messages and artifacts, by which agents exchange data: definitions and text rendering.
+//! Tools for messages and artifacts, by which agents exchange data: definitions, and handlers that call the
+//! operation and render its result as text.
 
 use polis_core::RawJson;
 use polis_core::artifact::PutArtifactParams;

@@ -1,5 +1,5 @@
-//! Tools for the society: members hire and dismiss agents, and programs monitor and control runs. Definitions
-//! and text rendering.
+//! Tools for the society, with which members hire and dismiss agents, and programs monitor and control runs:
+//! definitions, and handlers that call the operation and render its result as text.
 
 use polis_core::number::format_money;
 use polis_core::society::budget::{BudgetAmount, BudgetLimits, BudgetResource};

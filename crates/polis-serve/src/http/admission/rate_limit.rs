@@ -66,7 +66,7 @@ impl<K: Eq + Hash> KeyedRateLimiter<K> {
         }
     }
 
-    /// Takes one request for a key at time `now` (nanoseconds), or returns how long to wait.
+    /// Takes one request for a key at time `now` (nanoseconds). Fails with the time to wait if none is left.
     pub fn try_acquire<Q>(&self, key: &Q, now: u64) -> Result<(), Duration>
     where
         K: Borrow<Q>,

@@ -25,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use super::admission::ConnectionPeer;
-use super::app::HttpApp;
+use super::http_app::HttpApp;
 use crate::metrics::GaugeGuard;
 use background_services::BackgroundServices;
 use listen::BoundListener;

@@ -134,12 +134,12 @@ impl SubscriptionStart {
         state: &McpState,
         identity: &CallerIdentity,
     ) -> Result<Self, OpError> {
-        let (app, agent) = (&state.app, &identity.agent);
-        let listed = op::list_boards(&app.request(agent), &ListBoardsParams::default()).await?;
+        let request = state.app.request(&identity.agent);
+        let listed = op::list_boards(&request, &ListBoardsParams::default()).await?;
         Ok(Self {
             boards: listed.boards.into_iter().map(|entry| entry.board).collect(),
             log_position: state.hub.last_sequence().await?,
-            visibility: op::load_event_visibility(&app.request(agent)).await?,
+            visibility: op::load_event_visibility(&request).await?,
         })
     }
 }

@@ -27,7 +27,9 @@ use stdin::StdinReader;
 use stdout::StdoutWriter;
 use transport::StdioTransport;
 
-/// Serves the client on standard input and output until it closes them or `stop` is cancelled.
+/// Serves the client on standard input and output until it closes them or `stop` is cancelled. Fails if
+/// standard input or output cannot be opened, the client does not initialize the session as the protocol
+/// requires, or the server's task panics.
 pub async fn serve_stdio(
     app: App,
     identity: CallerIdentity,

@@ -25,7 +25,7 @@ pub struct Toolset {
 
 impl Toolset {
     /// Creates a selection from groups such as `tasks` and `boards`. Without groups, the default tools are
-    /// listed and every tool may be called.
+    /// listed and every tool may be called. Fails with `invalid_input` if a group does not exist.
     pub fn from_groups<'a>(groups: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
         let groups: Vec<&str> = groups
             .into_iter()

@@ -644,12 +644,14 @@ fn full_context_is_summarised_without_separating_calls_and_results() {
         store.send_message(&format!("{n} {long}"));
         let mut machine = store.load_machine(small.clone());
         let arguments = format!("{{\"n\":{n}}}");
-        let mut model = |prompt: &str| match prompt.contains("Your context is nearly full") {
-            true => model_response("all was well", &[]),
-            false if prompt.contains(&format!("did {{\\\"n\\\":{n}")) => {
+        let mut model = |prompt: &str| {
+            if prompt.contains("Your context is nearly full") {
+                model_response("all was well", &[])
+            } else if prompt.contains(&format!("did {{\\\"n\\\":{n}")) {
                 model_response("done", &[])
+            } else {
+                model_response("", &[("1", "look", arguments.as_str())])
             }
-            false => model_response("", &[("1", "look", arguments.as_str())]),
         };
         let mut effect = machine.next_effect();
         loop {

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use polis_core::society::member::MemberStatus;
 use polis_i18n::msg;
-use polis_ops::op::{AgentActivity, DashboardSnapshot, OverviewCounts};
+use polis_ops::op::{AgentActivity, OverviewCounts, OverviewSnapshot};
 use polis_view::labels;
 
 use crate::component::time_ago::render_time_ago;
@@ -55,7 +55,7 @@ pub(super) fn render_counts(context: &RequestContext, counts: &OverviewCounts) -
 }
 
 /// Renders the tasks in progress.
-pub(super) fn render_active_tasks(context: &RequestContext, now: &DashboardSnapshot) -> Markup {
+pub(super) fn render_active_tasks(context: &RequestContext, now: &OverviewSnapshot) -> Markup {
     html! {
         section.card aria-labelledby="tasks-title" {
             h2 #tasks-title { (msg::overview_tasks_in_progress(context.lang())) span.count { (now.counts.in_progress) } }
@@ -85,7 +85,7 @@ pub(super) fn render_active_tasks(context: &RequestContext, now: &DashboardSnaps
 }
 
 /// Renders the agents: busy ones with what they do, then the names of idle ones.
-pub(super) fn render_agents(context: &RequestContext, now: &DashboardSnapshot) -> Markup {
+pub(super) fn render_agents(context: &RequestContext, now: &OverviewSnapshot) -> Markup {
     let (idle, busy): (Vec<&AgentActivity>, Vec<&AgentActivity>) = now
         .agents
         .iter()

@@ -21,7 +21,7 @@ use maud::{Markup, html};
 use polis_core::Event;
 use polis_core::token::{AccessLevel, OperationArea};
 use polis_i18n::msg;
-use polis_ops::op::{self, DashboardParams, DashboardSnapshot};
+use polis_ops::op::{self, OverviewParams, OverviewSnapshot};
 
 use crate::component::timeline;
 use crate::error_page::{OrPageError as _, PageError};
@@ -137,12 +137,12 @@ async fn refresh_overview(context: RequestContext) -> Result<Response, PageError
     }))
 }
 
-async fn load_overview(context: &RequestContext) -> Result<DashboardSnapshot, PageError> {
+async fn load_overview(context: &RequestContext) -> Result<OverviewSnapshot, PageError> {
     // The overview is also part of the responses to its actions, whose routes declare only the action's scope.
     for (area, level) in tab::OVERVIEW_SCOPES {
         context.check_access(area, level)?;
     }
-    let result = op::get_dashboard(&context.request, &DashboardParams {}).await;
+    let result = op::load_overview(&context.request, &OverviewParams {}).await;
     let mut now = result.or_page_error(context)?;
     // Removes what the session may not see; `attention_cards` omits the actions that it may not perform.
     if !context.may_access(OperationArea::Society, AccessLevel::Read) {
@@ -156,7 +156,7 @@ async fn load_overview(context: &RequestContext) -> Result<DashboardSnapshot, Pa
 }
 
 /// Renders the agents and the tasks in progress.
-fn render_current_work(context: &RequestContext, now: &DashboardSnapshot) -> Markup {
+fn render_current_work(context: &RequestContext, now: &OverviewSnapshot) -> Markup {
     html! {
         div #moving hx-get="/overview/refresh" hx-trigger="polis:event from:body, every 60s" hx-swap="morph:outerHTML" {
             (current_work::render_counts(context, &now.counts))

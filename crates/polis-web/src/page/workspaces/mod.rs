@@ -1,5 +1,5 @@
-//! Workspaces tab: the list of workspaces with their sizes, their files as a tree, the page of a file, and
-//! the commands that ran there.
+//! Workspaces tab: its routes, all read-only, with the access that each needs. The submodules render the
+//! list of workspaces, the file tree, the page of a file with its download, and the commands that ran there.
 
 mod command_log;
 mod file_page;

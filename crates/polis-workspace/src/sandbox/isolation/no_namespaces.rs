@@ -1,7 +1,7 @@
 //! Support for sandboxes without namespaces (tiers T1 and T2): a private scratch directory instead of `/tmp`,
 //! and counts of the user's processes and queued signals, which the kernel adds to a command's.
 //!
-//! If polis runs as root, workspace and output directory are given to the commands' user, and polis's own
+//! If polis runs as root, a default workspace and the output directory are given to the commands' user, and polis's own
 //! directories above them are made traversable for it; other directories are never changed.
 
 use std::fs;

@@ -1,5 +1,6 @@
-//! System call wrappers for Landlock (path rules only) and seccomp filters. The callers decide what is allowed,
-//! and must have set `no_new_privs` before (`prctl` in `process_attributes`).
+//! System call wrappers for Landlock and seccomp filters. The callers decide what is allowed. Rules can be
+//! added for paths only; network accesses and scopes that a ruleset handles are denied entirely. Only enforcing
+//! (`landlock_restrict_self`, `seccomp_set_mode_filter`) needs `no_new_privs` (`prctl` in `process_attributes`).
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::client::ClientProfile;
+use super::client_table::ClientProfile;
 
 /// Whose configuration is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,7 +95,7 @@ pub(super) fn candidate_files(
 
 #[cfg(test)]
 mod tests {
-    use super::super::client::McpClient;
+    use super::super::client_table::McpClient;
     use super::*;
 
     fn user_files_of(client: McpClient, set: &[(&str, &str)]) -> Vec<(String, String)> {

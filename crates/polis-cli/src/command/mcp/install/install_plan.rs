@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use polis_core::Refusal;
 use serde_json::Value;
 
-use super::client::{ClientProfile, SERVER_NAME};
+use super::client_table::{ClientProfile, SERVER_NAME};
 use super::config_location::{self, ConfigFile, ConfigScope};
 use super::entry_edit::{self, EditError, EntryField};
 use super::server_launch::ServerLaunch;

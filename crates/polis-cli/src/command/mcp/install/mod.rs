@@ -6,7 +6,7 @@
 //! agent stays registered, and the command can be repeated.
 
 mod agent_registration;
-mod client;
+mod client_table;
 mod config_file;
 mod config_location;
 mod entry_edit;
@@ -27,7 +27,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use agent_registration::register_agent;
-use client::{ClientProfile, McpClient, ToolPermission};
+use client_table::{ClientProfile, McpClient, ToolPermission};
 use config_file::ReplaceOutcome;
 use config_location::{ConfigFile, ConfigScope};
 use entry_edit::EntryField;
@@ -338,7 +338,7 @@ fn render_install_result(
     } else {
         msg::cli_mcp_agent_known(lang, agent, role)
     });
-    if client::is_entry_disabled(&answer.entry) {
+    if client_table::is_entry_disabled(&answer.entry) {
         lines.push(msg::cli_mcp_entry_disabled(lang).to_owned());
     }
     lines.push(String::new());

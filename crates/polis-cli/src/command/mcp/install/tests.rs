@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::client::{ClientProfile, McpClient, SERVER_NAME};
+use super::client_table::{ClientProfile, McpClient, SERVER_NAME};
 use super::config_location::ConfigFile;
 use super::entry_edit::{ConfigFormat, find_entry};
 use super::install_plan::{plan_install, plan_uninstall};

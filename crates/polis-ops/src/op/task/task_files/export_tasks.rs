@@ -19,7 +19,7 @@ pub struct TaskExportResult {
 }
 
 /// Exports every task, including deleted ones, each with its comments. `report_progress` is called with the
-/// number of tasks exported so far.
+/// number of tasks exported so far. Fails if the store or the sink does.
 pub async fn export_tasks(
     request: &Request,
     sink: &mut dyn TaskFileSink,

@@ -112,7 +112,9 @@ pub struct CommandView {
     pub omitted: u64,
 }
 
-/// Returns the commands visible to the caller, newest first.
+/// Returns the commands visible to the caller, newest first. Fails with `workspace_not_assigned` if an agent
+/// has no workspace, with `permission_denied` if the caller may not use the given one, and with
+/// `command_not_found` if `before` is not a command's id.
 pub async fn list_commands(
     request: &Request,
     params: &ListCommandsParams,
@@ -206,7 +208,7 @@ pub async fn show_command(
     Err(command_not_found(id).into())
 }
 
-/// Returns the running and the interrupted commands.
+/// Returns the running and the interrupted commands. Fails only if the store does.
 pub(crate) async fn list_running_commands(app: &App) -> Result<Vec<CommandEntry>, OpError> {
     let kind = RecordKind::RunningCommand;
     let found = app.store.records(kind, None, MAX_RUNNING_READ).await?;
