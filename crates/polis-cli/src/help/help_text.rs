@@ -140,11 +140,10 @@ pub(super) fn is_added_by_clap(argument: &Arg) -> bool {
     )
 }
 
-/// Returns the heading of a group of options.
-pub(super) fn heading(english: &str, lang: UiLanguage) -> String {
+/// Returns the heading of a group of options; `None` if the catalogue lacks it.
+pub(super) fn heading(english: &str, lang: UiLanguage) -> Option<&'static str> {
     let name = english.to_lowercase().replace(' ', "-");
-    let text = definition_text(DefinitionTable::Help, lang, HEADINGS, Some(&name));
-    text.unwrap_or(english).to_owned()
+    definition_text(DefinitionTable::Help, lang, HEADINGS, Some(&name))
 }
 
 /// Translates the names of values in usage lines: `<TASK>`, `[OPTIONS]`, `[TASK]...`.

@@ -3,10 +3,11 @@
 //!
 //! The English texts are the documentation comments of the arguments. The Chinese ones are in
 //! `definitions/zh/help.ftl` of `polis-i18n` ([`help_text`]). Lines are wrapped by the rules of Chinese, which clap
-//! does not know.
+//! does not know. Completions and man pages are generated from a translated tree ([`translate_tree`]).
 
 mod help_request;
 mod help_text;
+mod translated_tree;
 
 use clap::builder::{PossibleValue, Styles};
 use clap::{Arg, Command};
@@ -17,6 +18,7 @@ use unicode_width::UnicodeWidthStr as _;
 pub(crate) use help_request::HelpRequest;
 use help_text::CommandTexts;
 pub(crate) use help_text::translate_value_names;
+pub(crate) use translated_tree::translate_tree;
 
 /// Columns before the help of a command or argument, and between its name and its help.
 const GAP: usize = 2;
@@ -129,7 +131,7 @@ impl HelpPage<'_> {
             }
         }
         for heading in headings {
-            let title = msg::help_group(lang, help_text::heading(heading, lang));
+            let title = msg::help_group(lang, help_text::heading(heading, lang).unwrap_or(heading));
             self.push_arguments(&title, &of_heading(Some(heading)), &mut page);
         }
         if let Some(after) = self.texts.after_help(self.command) {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::harness::english_text::english_sentences;
 use crate::harness::test_project::{TestProject, on_both_stores, polis_command};
 
 #[test]
@@ -46,6 +47,58 @@ fn man_pages_exist_for_every_command() {
         let page = std::fs::read_to_string(pages.join(name)).unwrap();
         assert!(page.contains(".TH") && page.contains(".SH NAME"), "{name}");
     }
+}
+
+#[test]
+fn completions_are_in_the_language_of_the_reader() {
+    let project = TestProject::uninitialized();
+    let script = |lang: &str, shell: &str| {
+        let arguments = ["--lang", lang, "completions", shell];
+        let output = polis_command(project.path()).args(arguments).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    // The scripts of bash have no descriptions.
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let (english, chinese) = (script("en", shell), script("zh", shell));
+        // A command, an argument, a value of an argument, and what clap adds.
+        for (in_english, in_chinese) in [
+            ("Claim a task", "认领任务"),
+            ("Version you have read", "您读取的版本"),
+            ("Print help", "显示帮助"),
+            ("Print this message", "或某个子命令的帮助"),
+        ] {
+            let is_in = |script: &str, text: &str| script.contains(text);
+            assert!(is_in(&english, in_english), "{shell}: {in_english}");
+            assert!(!is_in(&english, in_chinese), "{shell}: {in_chinese}");
+            assert!(is_in(&chinese, in_chinese), "{shell}: {in_chinese}");
+            assert!(!is_in(&chinese, in_english), "{shell}: {in_english}");
+        }
+    }
+    assert!(script("zh", "fish").contains("每行一个 JSON 文档"));
+}
+
+#[test]
+fn man_pages_are_in_the_language_of_the_reader() {
+    let project = TestProject::uninitialized();
+    let pages = project.project_path("man/man1");
+    let written = project.run_text("user", &["--lang", "zh", "man", pages.to_str().unwrap()]);
+    assert!(written.contains("手册页"), "{written}");
+    let mut count = 0;
+    for entry in std::fs::read_dir(&pages).unwrap() {
+        let path = entry.unwrap().path();
+        let page = std::fs::read_to_string(&path).unwrap();
+        // The names of sections are those by which programs find them.
+        let body = page.lines().filter(|line| !line.starts_with(".SH "));
+        let body = body.collect::<Vec<_>>().join("\n");
+        assert_eq!(english_sentences(&body), Vec::<String>::new(), "{path:?}");
+        count += 1;
+    }
+    assert!(count > 100, "{count}");
+    let page = std::fs::read_to_string(pages.join("polis-task-claim.1")).unwrap();
+    for text in ["认领任务", "显示帮助", "编号"] {
+        assert!(page.contains(text), "{page}");
+    }
+    assert!(!pages.join("polis-help.1").exists());
 }
 
 #[test]
