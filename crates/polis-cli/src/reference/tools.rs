@@ -10,7 +10,8 @@ use serde_json::Value;
 /// Returns the reference page of the tools, by area.
 pub(super) fn tools_page() -> String {
     let mut page = "# Tools\n\nTools that agents call over MCP; the HTTP API has the same operations. `polis mcp --tools GROUP,...` \
-         selects the tools offered to a client: `usual` (the default), `all`, or groups by their names below. \
+         selects the tools listed for a client: `usual` (the default), `all` (every tool for agents), or groups by their \
+         names below. By default and with `all` a client may also call the tools that are *not listed over MCP*. \
          The caller is never a parameter. Long results are truncated or paged for a model, and name the call that returns the rest. \
          A parameter that is *not listed* is accepted, but left out of the definitions for models: results and refusals name it \
          when it is needed. \

@@ -29,7 +29,7 @@ pub use effect::ToolEffect;
 pub use installation_schema::ToolSchemaSettings;
 pub use schema::join_description_lines;
 pub use tool_output::ToolOutput;
-pub use tool_selection::{check_tool_names, select_tools, tool_groups};
+pub use tool_selection::{allows_every_tool, check_tool_names, select_tools, tool_groups};
 pub use unknown_arguments::IgnoredArguments;
 
 use crate::error::OpError;

@@ -1,4 +1,7 @@
 //! Selection of the tools that an agent is offered, by group.
+//!
+//! `all` lists every tool for agents. It does not list the tools for programs: the names, types and values of all
+//! tools alone take more of a model's context than the limit for all tools.
 
 use polis_core::token::OperationArea;
 use polis_core::{Refusal, id};
@@ -49,6 +52,12 @@ pub fn select_tools(names: &[impl AsRef<str>]) -> Result<Vec<&'static Tool>, Ref
                 || (tool.is_default && (names.is_empty() || is_named(DEFAULT_GROUP))))
     };
     Ok(TOOLS.iter().filter(is_selected).collect())
+}
+
+/// Returns whether a client that selects these groups may call tools that are not listed for it: without groups, and
+/// with `all`. Other groups restrict the client to their tools.
+pub fn allows_every_tool(names: &[impl AsRef<str>]) -> bool {
+    names.is_empty() || names.iter().any(|name| name.as_ref() == ALL_GROUP)
 }
 
 /// Fails if a name is neither a tool nor, with `grouped`, a group. Otherwise a misspelt name in the list of

@@ -26,7 +26,8 @@ pub(super) struct McpServeArgs {
     // The id is explicit, because `agent` is the id of the global flag `--as`.
     #[arg(id = "served_agent", long = "agent", value_name = "ID")]
     agent: Option<String>,
-    /// Tool groups offered to the client; default: usual
+    /// Tool groups listed for the client; default: usual. `all`: every tool for agents. By default and with `all`
+    /// the client may call every tool, otherwise only the listed ones
     #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
     tools: Vec<String>,
 }

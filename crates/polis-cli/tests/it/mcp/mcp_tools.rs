@@ -266,6 +266,9 @@ fn tools_flag_limits_listed_and_callable_tools() {
     }
     let found = all.call_tool("find_role_by_name", json!({"name": "nobody"}));
     assert!(found["role"].is_null(), "{found}");
+    // As without groups, tools that are not listed can be called.
+    assert!(!shown.contains(&"TaskStats".to_owned()), "{shown:?}");
+    all.call_tool("TaskStats", json!({}));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! definitions.
 //!
 //! The client selects groups, such as `tasks`, in the URL or on the command line; only their tools are listed
-//! and callable. Without groups, a default selection is listed and every tool is callable. Tools that the
-//! client's token does not allow are not listed.
+//! and callable. Without groups a default selection is listed, with `all` every tool for agents, and in both cases
+//! every tool is callable. Tools that the client's token does not allow are not listed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -24,8 +24,8 @@ pub struct Toolset {
 }
 
 impl Toolset {
-    /// Creates a selection from groups such as `tasks` and `boards`. Without groups, the default tools are
-    /// listed and every tool may be called. Fails with `invalid_input` if a group does not exist.
+    /// Creates a selection from groups such as `tasks` and `boards`. Without groups and with `all`, every tool may
+    /// be called. Fails with `invalid_input` if a group does not exist.
     pub fn from_groups<'a>(groups: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
         let groups: Vec<&str> = groups
             .into_iter()
@@ -34,7 +34,7 @@ impl Toolset {
             .collect();
         Ok(Self {
             listed: tool::select_tools(&groups)?.into(),
-            allows_unlisted: groups.is_empty(),
+            allows_unlisted: tool::allows_every_tool(&groups),
         })
     }
 
@@ -129,6 +129,17 @@ mod tests {
         assert_eq!(listed_names("", "all"), listed_names("usual", "all"));
         assert!(TOOLS.iter().all(|tool| set.find(tool.name).is_ok()));
         assert!(TOOLS.iter().any(|tool| !tool.is_default));
+    }
+
+    #[test]
+    fn toolset_with_all_lists_tools_for_agents_and_allows_all() {
+        for groups in [&["all"][..], &["tasks", "all"]] {
+            let set = Toolset::from_groups(groups.iter().copied()).unwrap();
+            assert!(TOOLS.iter().all(|tool| set.find(tool.name).is_ok()));
+            let offered = TOOLS.iter().filter(|tool| tool.is_offered_to_agents);
+            let offered: Vec<&str> = offered.map(|tool| tool.name).collect();
+            assert_eq!(listed_names(&groups.join(","), "all"), offered);
+        }
     }
 
     #[test]

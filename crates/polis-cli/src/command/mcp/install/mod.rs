@@ -56,7 +56,8 @@ pub(super) struct McpInstallArgs {
     /// Role of a new agent; default: by its name, or backend-leader
     #[arg(long)]
     role: Option<String>,
-    /// Tool groups offered to the client; default: usual
+    /// Tool groups listed for the client; default: usual. `all`: every tool for agents. By default and with `all`
+    /// the client may call every tool, otherwise only the listed ones
     #[arg(long, value_name = "GROUP,...", value_delimiter = ',')]
     tools: Vec<String>,
     /// Configuration to write; default: the project's, if the client has one
