@@ -64,7 +64,7 @@ pub struct SendMessageParams {
     /// Number of the message it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<u64>,
-    /// Delay of the delivery, in milliseconds.
+    /// Delay of the delivery, in milliseconds; at most 2592000000 (30 days).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
 }

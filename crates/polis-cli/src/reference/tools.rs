@@ -69,7 +69,7 @@ fn write_tool(page: &mut String, tool: &Tool) {
         let needed = required.is_some_and(|all| all.iter().any(|one| one == name));
         let needed = if needed {
             ", required"
-        } else if tool.is_offered_to_agents && tool.is_parameter_unlisted(name) {
+        } else if tool.is_parameter_unlisted(name) {
             ", not listed"
         } else {
             ""

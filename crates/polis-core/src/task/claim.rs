@@ -31,8 +31,8 @@ pub struct TaskClaimParams {
     /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
-    /// Duration of the claim's lease, in milliseconds; claiming again renews it. Without a lease the claim
-    /// holds until it is released.
+    /// Duration of the claim's lease, in milliseconds; at most 31622400000 (366 days). Claiming again renews it.
+    /// Without a lease the claim holds until it is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
     /// Claim across roles (team lead).

@@ -26,6 +26,8 @@ const MAX_COMPLETED_POINTS: i64 = 10;
 const POINTS_PER_WAITING: i64 = 4;
 const MAX_WAITING_POINTS: i64 = 20;
 
+/// The priorities that are offered to choose from, highest first.
+pub const PRIORITIES: [&str; 4] = ["critical", "high", "normal", "low"];
 /// Priorities: their names, including the numbers that some trackers use, and their points.
 const PRIORITY_POINTS: [(&[&str], i64); 5] = [
     (&["critical", "urgent", "highest", "p0", "0"], 40),

@@ -20,7 +20,8 @@ pub const MAX_COMMAND_BYTES: usize = 100_000;
 pub struct RunCommandParams {
     /// Shell command line to run.
     pub command: String,
-    /// Timeout in milliseconds; default: 60000.
+    /// Timeout in milliseconds; default: `sandbox.timeout` of the configuration (60000), at most
+    /// `sandbox.timeout_ceiling` (3600000).
     #[serde(default)]
     pub timeout_ms: Option<f64>,
 }
@@ -68,7 +69,7 @@ pub fn effective_timeout_ms(
 ) -> Result<u64, Refusal> {
     let ceiling = policy.timeout_ceiling_ms;
     let Some(requested) = requested else {
-        return Ok(policy.timeout_ms.min(ceiling));
+        return Ok(policy.default_timeout_ms());
     };
     #[expect(
         clippy::cast_precision_loss,

@@ -133,6 +133,13 @@ pub struct CommandPolicy {
     pub timeout_ceiling_ms: u64,
 }
 
+impl CommandPolicy {
+    /// Returns the timeout of a command that requests none, in milliseconds.
+    pub fn default_timeout_ms(&self) -> u64 {
+        self.timeout_ms.min(self.timeout_ceiling_ms)
+    }
+}
+
 impl Default for CommandPolicy {
     fn default() -> Self {
         Self {

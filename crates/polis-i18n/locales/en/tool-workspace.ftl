@@ -29,6 +29,8 @@ tool-workspace-info = Workspace of { $workspace }: { $files } files, { $director
 
 ## Commands
 
+# $text, $default, $maximum
+tool-workspace-timeout-limits = { $text } Default { $default }, max { $maximum }.
 tool-workspace-exit-code = exit code { $code }
 tool-workspace-signal = {" "}({ $signal })
 tool-workspace-out-of-memory = , killed: memory limit exceeded

@@ -20,6 +20,7 @@ tool-workspace-info = { $workspace } 的工作空间：{ $files } 个文件，{ 
 
 ## 命令
 
+tool-workspace-timeout-limits = { $text }；默认 { $default }，最多 { $maximum }
 tool-workspace-exit-code = 退出码 { $code }
 tool-workspace-signal = （{ $signal }）
 tool-workspace-out-of-memory = ，超出内存上限，已终止

@@ -134,7 +134,7 @@ mod tests {
         for tool in TOOLS {
             let hints = tool.annotations(ToolSchemaSettings {
                 has_network: true,
-                roles: None,
+                ..ToolSchemaSettings::default()
             });
             let grave = hints["destructiveHint"] == true || hints["openWorldHint"] == true;
             assert!(!grave || tool.effect_reason().is_some(), "{}", tool.name);

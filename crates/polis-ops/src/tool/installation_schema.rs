@@ -1,9 +1,12 @@
-//! Installation-specific parts of the tool descriptions: roles and task types, and whether commands have network
-//! access.
+//! Parts of the tool definitions that the operations' own schemas lack: the values that a model should use (roles,
+//! task types, priorities), and what the installation configures (timeouts, network access of commands).
 
 use polis_core::TaskType;
 use polis_core::role::RoleSet;
-use serde_json::Value;
+use polis_core::task::recommendation::PRIORITIES;
+use polis_core::workspace::command_policy::CommandPolicy;
+use polis_i18n::{UiLanguage, msg};
+use serde_json::{Map, Value, json};
 
 use super::Tool;
 use crate::app::InstallationSettings;
@@ -12,6 +15,8 @@ use crate::app::InstallationSettings;
 const TOOLS_WITH_LISTED_VALUES: [&str; 3] = ["TaskCreate", "TaskList", "TaskUpdate"];
 /// The tool in which an empty role or type removes the task's own.
 const TOOL_WITH_EMPTY_VALUE: &str = "TaskUpdate";
+/// The tool whose default and maximum timeout are configured.
+const TOOL_WITH_TIMEOUT: &str = "run_command";
 
 /// Settings of an installation that appear in its tool descriptions.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,42 +25,90 @@ pub struct ToolSchemaSettings<'a> {
     pub has_network: bool,
     /// The roles that a task may require; `None` lists neither roles nor task types.
     pub roles: Option<&'a RoleSet>,
+    /// The policy of the caller's commands; `None` states the built-in timeouts.
+    pub command_policy: Option<&'a CommandPolicy>,
 }
 
 impl<'a> ToolSchemaSettings<'a> {
-    /// Creates it from the settings.
+    /// Creates it from the settings, for a caller whose role has no command policy of its own.
     pub fn new(settings: &'a InstallationSettings) -> Self {
+        let policies = &settings.command_policies;
         Self {
-            has_network: settings.command_policies.any_has_network(),
+            has_network: policies.any_has_network(),
             roles: Some(&settings.roles),
+            command_policy: Some(&policies.default),
+        }
+    }
+
+    /// Creates it from the settings, for a caller with this role.
+    pub fn for_role(settings: &'a InstallationSettings, role: &str) -> Self {
+        Self {
+            command_policy: Some(settings.command_policies.for_role(role)),
+            ..Self::new(settings)
         }
     }
 
     /// Returns whether the tool's parameter schema depends on the installation.
     pub fn affects_schema_of(self, tool: &Tool) -> bool {
-        self.roles.is_some() && TOOLS_WITH_LISTED_VALUES.contains(&tool.name)
+        let lists_values = TOOLS_WITH_LISTED_VALUES.contains(&tool.name);
+        (self.roles.is_some() && lists_values)
+            || (self.command_policy.is_some() && tool.name == TOOL_WITH_TIMEOUT)
     }
 
-    /// Adds the allowed values of parameters that the tool's own schema does not list.
-    pub(super) fn add_allowed_values(self, tool: &Tool, schema: &mut Value) {
-        let Some(roles) = self.roles.filter(|_| self.affects_schema_of(tool)) else {
-            return;
-        };
-        let empty = (tool.name == TOOL_WITH_EMPTY_VALUE).then_some("");
-        let types = TaskType::ALL.iter().map(|kind| kind.as_str());
-        let types: Value = types.chain(empty).collect();
-        let roles: Value = roles.iter().chain(empty).collect();
-        let parameters = [
-            ("taskType", &types),
-            ("requiredRole", &roles),
-            ("roleFilter", &roles),
-        ];
-        for (name, values) in parameters {
-            let properties = schema.get_mut("properties");
-            let parameter = properties.and_then(|all| all.get_mut(name));
-            if let Some(Value::Object(parameter)) = parameter {
-                parameter.insert("enum".to_owned(), values.clone());
-            }
+    /// Completes the parameters of a tool: the values and limits that the tool's own schema lacks.
+    pub(super) fn complete_parameters(
+        self,
+        tool: &Tool,
+        lang: UiLanguage,
+        parameters: &mut Map<String, Value>,
+    ) {
+        add_priorities(parameters);
+        if tool.name == TOOL_WITH_TIMEOUT {
+            self.add_timeouts(lang, parameters);
+        }
+        let lists_values = TOOLS_WITH_LISTED_VALUES.contains(&tool.name);
+        if let Some(roles) = self.roles.filter(|_| lists_values) {
+            add_roles_and_types(tool, roles, parameters);
+        }
+    }
+
+    /// Appends the default and the maximum timeout to the description of `timeoutMs`.
+    fn add_timeouts(self, lang: UiLanguage, parameters: &mut Map<String, Value>) {
+        let built_in = CommandPolicy::default();
+        let policy = self.command_policy.unwrap_or(&built_in);
+        let description = parameters
+            .get_mut("timeoutMs")
+            .and_then(|parameter| parameter.get_mut("description"));
+        if let Some(Value::String(description)) = description {
+            let (default, maximum) = (policy.default_timeout_ms(), policy.timeout_ceiling_ms);
+            *description =
+                msg::tool_workspace_timeout_limits(lang, &*description, default, maximum);
+        }
+    }
+}
+
+/// Lists the priorities in the schema of `metadata`, which is any object otherwise. polis understands more names, such
+/// as those of other trackers, but a model should use these.
+fn add_priorities(parameters: &mut Map<String, Value>) {
+    if let Some(Value::Object(metadata)) = parameters.get_mut("metadata") {
+        let priority = json!({ "type": "string", "enum": PRIORITIES });
+        metadata.insert("properties".to_owned(), json!({ "priority": priority }));
+    }
+}
+
+/// Lists the installation's roles and the task types.
+fn add_roles_and_types(tool: &Tool, roles: &RoleSet, parameters: &mut Map<String, Value>) {
+    let empty = (tool.name == TOOL_WITH_EMPTY_VALUE).then_some("");
+    let types = TaskType::ALL.iter().map(|kind| kind.as_str());
+    let types: Value = types.chain(empty).collect();
+    let roles: Value = roles.iter().chain(empty).collect();
+    for (name, values) in [
+        ("taskType", &types),
+        ("requiredRole", &roles),
+        ("roleFilter", &roles),
+    ] {
+        if let Some(Value::Object(parameter)) = parameters.get_mut(name) {
+            parameter.insert("enum".to_owned(), values.clone());
         }
     }
 }

@@ -151,8 +151,8 @@ impl Tool {
         let mut small = schema::compact_input_schema(&(self.input_schema)());
         if let Some(Value::Object(properties)) = small.get_mut("properties") {
             parameter_text::apply_model_texts(self.name, lang, properties);
+            installation.complete_parameters(self, lang, properties);
         }
-        installation.add_allowed_values(self, &mut small);
         small
     }
 

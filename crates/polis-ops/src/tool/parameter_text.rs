@@ -30,6 +30,9 @@ const UNLISTED_PARAMETERS: &[(&str, &[&str])] = &[
     ("check_messages", &["offset"]),
     ("get_artifact", &["offset", "maxBytes"]),
     ("list_agents", &["cursor"]),
+    ("list_runs", &["cursor"]),
+    ("list_members", &["cursor"]),
+    ("list_approvals", &["cursor"]),
 ];
 
 /// Returns the parameters that are left out of a tool's definition for a model.
@@ -49,7 +52,7 @@ pub(super) fn tool_description(tool: &str, lang: UiLanguage) -> &'static str {
 }
 
 /// Replaces the descriptions of a tool's parameters with their texts for a model, and removes the parameters
-/// that are not listed. A tool that is not offered to agents keeps its descriptions.
+/// that are not listed.
 pub(super) fn apply_model_texts(tool: &str, lang: UiLanguage, properties: &mut Map<String, Value>) {
     properties.retain(|name, _| !is_unlisted(tool, name));
     let definition = find_definition(DefinitionTable::Tools, lang, tool);
@@ -95,7 +98,7 @@ mod tests {
             let texts = definition.attributes().iter();
             let texts: BTreeSet<String> = texts.map(|(name, _)| (*name).to_owned()).collect();
             let mut listed = parameter_names(tool);
-            listed.retain(|parameter| tool.is_offered_to_agents && !is_unlisted(name, parameter));
+            listed.retain(|parameter| !is_unlisted(name, parameter));
             assert_eq!(texts, listed, "{name}");
         }
     }
@@ -115,9 +118,8 @@ mod tests {
         }
         for (name, parameters) in UNLISTED_PARAMETERS {
             let tool = TOOLS.iter().find(|tool| tool.name == *name);
-            let tool = tool.filter(|tool| tool.is_offered_to_agents);
             let known = tool.map(parameter_names);
-            let known = known.unwrap_or_else(|| panic!("{name} is not offered to agents"));
+            let known = known.unwrap_or_else(|| panic!("{name} is no tool"));
             for parameter in *parameters {
                 assert!(known.contains(*parameter), "{name} {parameter}");
             }

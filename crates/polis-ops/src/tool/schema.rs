@@ -68,7 +68,8 @@ fn add_integer_bounds(schema: &mut Value) {
 }
 
 /// Reduces a schema of parameters to what a model needs. It accepts everything that the complete schema
-/// accepts and describes each parameter, but omits patterns, bounds and the rejection of unknown fields.
+/// accepts and describes each parameter, but omits patterns, bounds and the rejection of unknown fields. The values
+/// that a model should use are added by [`ToolSchemaSettings`](super::ToolSchemaSettings).
 pub(super) fn compact_input_schema(full_schema: &Map<String, Value>) -> Value {
     let mut small = Map::new();
     small.insert("type".to_owned(), "object".into());

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use polis_core::board::board_lease::{DEFAULT_BOARD_LEASE_MS, MAX_BOARD_LEASE_MS};
+use polis_core::message::MAX_DELAY_MS;
 use polis_core::role::RoleSet;
+use polis_core::task::claim::MAX_TASK_LEASE_MS;
 use polis_core::token::{AccessLevel, OperationArea};
+use polis_core::workspace::command_policy::CommandPolicy;
 use polis_core::{RefusalCode, TaskType};
 use polis_i18n::UiLanguage;
+use polis_ops::InstallationSettings;
 use polis_ops::tool::{self, TOOLS, Tool, ToolEffect, ToolSchemaSettings};
 use serde_json::json;
 
@@ -133,7 +138,7 @@ fn definition_is_a_valid_mcp_tool() {
         let open = tool.open_world || tool.name == "run_command";
         let network = ToolSchemaSettings {
             has_network: true,
-            roles: None,
+            ..ToolSchemaSettings::default()
         };
         let with_network = tool.mcp_definition(network, UiLanguage::En);
         assert_eq!(with_network["annotations"]["openWorldHint"], open);
@@ -186,37 +191,177 @@ fn every_parameter_has_a_description() {
                 "{} {name}: {about}",
                 tool.name
             );
+            let chinese =
+                parameter_description(tool.name, name, Default::default(), UiLanguage::Zh);
+            let has_chinese = chinese.contains(|c| matches!(c, '\u{4e00}'..='\u{9fff}'));
+            assert!(
+                has_chinese || chinese == "`artifact:ID`",
+                "{} {name}: {chinese}",
+                tool.name
+            );
             // Kept short, because they are part of every request to a model.
             assert!(about.len() <= 160, "{} {name}: {about}", tool.name);
         }
     }
 }
 
+/// Returns the description of a parameter in a tool's definition.
+fn parameter_description(
+    tool: &str,
+    parameter: &str,
+    installation: ToolSchemaSettings<'_>,
+    lang: UiLanguage,
+) -> String {
+    let schema = Tool::find(tool)
+        .unwrap()
+        .compact_input_schema(installation, lang);
+    let text = schema["properties"][parameter]["description"].as_str();
+    text.unwrap_or_else(|| panic!("{tool} {parameter}"))
+        .to_owned()
+}
+
 /// Limits and defaults of the parameters, which their descriptions state.
 #[test]
 fn descriptions_state_defaults_and_limits() {
-    for (tool, parameter, told) in [
-        ("TaskCreate", "subject", "1000 characters"),
+    let task_lease = MAX_TASK_LEASE_MS.to_string();
+    let board_lease = (DEFAULT_BOARD_LEASE_MS, MAX_BOARD_LEASE_MS);
+    let default_and_max = |default: u64, maximum: u64| {
+        [
+            format!("Default {default}, max {maximum}"),
+            format!("默认 {default}，最多 {maximum}"),
+        ]
+    };
+    let max = |maximum: &str| [format!("max {maximum}."), format!("最多 {maximum}")];
+    let texts = |english: &str, chinese: &str| [english.to_owned(), chinese.to_owned()];
+    for (tool, parameter, stated) in [
+        (
+            "TaskCreate",
+            "subject",
+            texts("max 1000 characters", "最多 1000 字符"),
+        ),
         (
             "TaskCreate",
             "metadata",
-            "critical, high, normal (default) or low",
+            texts("defaults to normal", "默认 normal"),
         ),
-        ("TaskList", "limit", "Default 50, at most 1000"),
-        ("TaskRecommend", "limit", "Default 5, at most 100"),
-        ("check_messages", "limit", "Default 20, at most 100"),
-        ("check_messages", "waitMs", "at most 60000"),
-        ("search_files", "limit", "Default 200, at most 10000"),
-        ("run_command", "timeoutMs", "Default 60000"),
-        ("whiteboard_lock", "ttlMs", "Default 5000"),
-        ("read_log", "limit", "Default 50, at most 1000"),
-        ("read_file", "path", "Relative to the workspace"),
+        ("TaskList", "limit", default_and_max(50, 1_000)),
+        ("TaskClaim", "leaseMs", max(&task_lease)),
+        ("TaskHeartbeat", "leaseMs", max(&task_lease)),
+        ("TaskRecommend", "limit", default_and_max(5, 100)),
+        ("send_message", "delayMs", max(&MAX_DELAY_MS.to_string())),
+        ("check_messages", "limit", default_and_max(20, 100)),
+        (
+            "check_messages",
+            "waitMs",
+            texts("max 60000", "最多等 60000"),
+        ),
+        ("search_files", "limit", default_and_max(200, 10_000)),
+        (
+            "run_command",
+            "timeoutMs",
+            default_and_max(60_000, 3_600_000),
+        ),
+        (
+            "whiteboard_lock",
+            "ttlMs",
+            default_and_max(board_lease.0, board_lease.1),
+        ),
+        ("read_log", "limit", default_and_max(50, 1_000)),
+        ("list_commands", "limit", default_and_max(50, 200)),
+        (
+            "read_file",
+            "path",
+            texts("Relative to the workspace", "相对工作空间"),
+        ),
     ] {
+        for (lang, stated) in [UiLanguage::En, UiLanguage::Zh].into_iter().zip(stated) {
+            let installation = ToolSchemaSettings::default();
+            let text = parameter_description(tool, parameter, installation, lang);
+            assert!(text.contains(&stated), "{tool} {parameter}: {text}");
+        }
+    }
+}
+
+#[test]
+fn command_timeout_is_that_of_the_callers_policy() {
+    let mut settings = InstallationSettings::default();
+    settings.command_policies.default.timeout_ms = 5_000;
+    settings.command_policies.roles.insert(
+        "test-leader".to_owned(),
+        CommandPolicy {
+            timeout_ms: 900_000,
+            timeout_ceiling_ms: 600_000,
+            ..CommandPolicy::default()
+        },
+    );
+    // A default above the maximum counts as the maximum.
+    for (role, english, chinese) in [
+        (
+            "architect",
+            "Default 5000, max 3600000.",
+            "默认 5000，最多 3600000",
+        ),
+        (
+            "test-leader",
+            "Default 600000, max 600000.",
+            "默认 600000，最多 600000",
+        ),
+    ] {
+        let installation = ToolSchemaSettings::for_role(&settings, role);
+        assert!(installation.affects_schema_of(Tool::find("run_command").unwrap()));
+        for (lang, stated) in [(UiLanguage::En, english), (UiLanguage::Zh, chinese)] {
+            let text = parameter_description("run_command", "timeoutMs", installation, lang);
+            assert!(text.ends_with(stated), "{role}: {text}");
+        }
+    }
+}
+
+#[test]
+fn metadata_schema_lists_priorities() {
+    for tool in ["TaskCreate", "TaskUpdate"] {
         let schema = Tool::find(tool)
             .unwrap()
             .compact_input_schema(ToolSchemaSettings::default(), UiLanguage::En);
-        let text = schema["properties"][parameter]["description"].as_str();
-        assert!(text.unwrap().contains(told), "{tool} {parameter}: {text:?}");
+        let metadata = &schema["properties"]["metadata"];
+        assert_eq!(metadata["type"], "object", "{tool}");
+        assert_eq!(
+            metadata["properties"],
+            json!({ "priority": { "type": "string", "enum": ["critical", "high", "normal", "low"] } }),
+            "{tool}"
+        );
+        // It stays any object.
+        assert!(
+            metadata.get("required").is_none() && metadata.get("additionalProperties").is_none()
+        );
+    }
+}
+
+/// Descriptions that only repeat the name of their parameter.
+#[test]
+fn no_description_only_repeats_the_name_of_its_parameter() {
+    // What such a description looks like in Chinese, by parameter.
+    let repeated = [
+        ("status", "状态"),
+        ("act", "操作"),
+        ("mode", "模式"),
+        ("owner", "负责人"),
+        ("taskType", "类型"),
+        ("version", "版本"),
+        ("reason", "原因"),
+    ];
+    for tool in TOOLS {
+        for lang in [UiLanguage::En, UiLanguage::Zh] {
+            let schema = tool.compact_input_schema(ToolSchemaSettings::default(), lang);
+            let parameters = schema["properties"].as_object();
+            for (name, parameter) in parameters.into_iter().flatten() {
+                let text = parameter["description"].as_str().unwrap();
+                let plain = text.trim_end_matches('.').to_lowercase();
+                let is_name = plain == name.to_lowercase()
+                    || (name == "act" && plain == "action")
+                    || repeated.contains(&(name.as_str(), text));
+                assert!(!is_name, "{} {name}: {text}", tool.name);
+            }
+        }
     }
 }
 
@@ -224,8 +369,8 @@ fn descriptions_state_defaults_and_limits() {
 fn task_schemas_list_roles_and_types() {
     let roles = RoleSet::with_additional(["qa".to_owned()]);
     let installation = ToolSchemaSettings {
-        has_network: false,
         roles: Some(&roles),
+        ..ToolSchemaSettings::default()
     };
     // In TaskUpdate, the empty text removes a role or type.
     for (tool, role_parameter, empty) in [

@@ -165,7 +165,18 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let identity = self.authenticated_caller(&context)?;
-        let installation = ToolSchemaSettings::new(&self.state.app.settings);
+        let app = &self.state.app;
+        let settings = &app.settings;
+        // The role is looked up only if it makes a difference.
+        let caller = if settings.command_policies.roles.is_empty() {
+            None
+        } else {
+            identity.request(app).resolve_caller().await.ok()
+        };
+        let installation = match &caller {
+            Some(caller) => ToolSchemaSettings::for_role(settings, &caller.role),
+            None => ToolSchemaSettings::new(settings),
+        };
         let tools = self.tools.definitions(identity, installation, self.lang());
         let mut result = ListToolsResult::with_all_items(tools);
         result.ttl_ms = Some(STATIC_TTL_MS);

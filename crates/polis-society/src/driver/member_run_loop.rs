@@ -110,7 +110,12 @@ impl<'a> MemberRunLoop<'a> {
             .context_limit(role.and_then(|role| role.model.as_ref()));
         let config = MemberConfig {
             key: key.clone(),
-            toolbox: shared.cached_toolbox(tools, approve, !key.agent.is_root()),
+            toolbox: shared.cached_toolbox(
+                &loaded.member.role,
+                tools,
+                approve,
+                !key.agent.is_root(),
+            ),
             context_limit: if limit == 0 {
                 DEFAULT_CONTEXT_LIMIT
             } else {

@@ -51,9 +51,17 @@ pub(crate) struct SocietyState {
     toolbox_cache: Mutex<HashMap<ToolboxKey, Arc<Toolbox>>>,
 }
 
-/// Cache key of a toolbox: the selected tools, the tools that need approval, and whether the member has a
-/// workspace.
-type ToolboxKey = (Option<Vec<String>>, Vec<String>, bool);
+/// Cache key of a toolbox.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ToolboxKey {
+    /// The selected tools.
+    tools: Option<Vec<String>>,
+    /// The tools that need approval.
+    approve: Vec<String>,
+    has_workspace: bool,
+    /// The role, if it has a command policy of its own.
+    policy_role: Option<String>,
+}
 
 impl SocietyState {
     pub(crate) fn new(
@@ -72,23 +80,31 @@ impl SocietyState {
         }
     }
 
-    /// Returns the toolbox of a selection from the cache, building it on first use.
+    /// Returns the toolbox of a selection for members with a role from the cache, building it on first use.
     fn cached_toolbox(
         &self,
+        role: &str,
         tools: Option<&[String]>,
         approve: Vec<String>,
         has_workspace: bool,
     ) -> Arc<Toolbox> {
-        let key = (tools.map(<[String]>::to_vec), approve, has_workspace);
+        let settings = &self.app.settings;
+        let has_policy = settings.command_policies.roles.contains_key(role);
+        let key = ToolboxKey {
+            tools: tools.map(<[String]>::to_vec),
+            approve,
+            has_workspace,
+            policy_role: has_policy.then(|| role.to_owned()),
+        };
         let mut cache = self.toolbox_cache.lock();
         if let Some(found) = cache.get(&key) {
             return Arc::clone(found);
         }
         let toolbox = Arc::new(Toolbox::from_selection(
             tools,
-            &key.1,
+            &key.approve,
             has_workspace,
-            ToolSchemaSettings::new(&self.app.settings),
+            ToolSchemaSettings::for_role(settings, role),
             self.runtime_messages.0,
         ));
         cache.insert(key, Arc::clone(&toolbox));

@@ -312,3 +312,33 @@ fn open_world_hint_follows_the_network_setting() {
         }
     }
 }
+
+#[test]
+fn command_timeouts_are_those_of_the_callers_role() {
+    for (configuration, stated) in [
+        ("", "Default 60000, max 3600000."),
+        (
+            "[sandbox]\ntimeout = \"5s\"\ntimeout_ceiling = \"10m\"\n",
+            "Default 5000, max 600000.",
+        ),
+        (
+            "[sandbox.roles.team-lead]\ntimeout = \"2m\"\n",
+            "Default 120000, max 3600000.",
+        ),
+        (
+            "[sandbox.roles.architect]\ntimeout = \"2m\"\n",
+            "Default 60000, max 3600000.",
+        ),
+    ] {
+        let project = TestProject::embedded();
+        register_ana(&project);
+        write_config(&project, configuration);
+        let mut client = TestMcpClient::connect(&project, "ana", SESSION_2025_11);
+        let answer = client.request("tools/list", json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        let command = tools.iter().find(|tool| tool["name"] == "run_command");
+        let timeout = &command.unwrap()["inputSchema"]["properties"]["timeoutMs"];
+        let text = timeout["description"].as_str().unwrap();
+        assert!(text.ends_with(stated), "{configuration}: {text}");
+    }
+}

@@ -18,7 +18,7 @@ use crate::request::{AttemptFuture, Request};
 pub struct BoardLockParams {
     /// The board: global, top, mid/ROLE or bottom/AGENT.
     pub board: BoardName,
-    /// Duration of the lock in milliseconds; default: 5000.
+    /// Duration of the lock in milliseconds; default: 5000, at most 3600000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
     /// Token of the lock to renew; default: acquire a lock, or renew your own.

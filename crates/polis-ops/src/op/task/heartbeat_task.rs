@@ -16,7 +16,7 @@ use crate::request::Request;
 pub struct TaskHeartbeatParams {
     /// The task's number.
     pub task_id: TaskId,
-    /// New lease duration in milliseconds; default: unchanged.
+    /// New lease duration in milliseconds, at most 31622400000 (366 days); default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ms: Option<u64>,
 }

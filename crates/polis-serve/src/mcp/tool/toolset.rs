@@ -143,6 +143,21 @@ mod tests {
     }
 
     #[test]
+    fn listed_definition_is_that_of_the_registry() {
+        let identity = CallerIdentity::from_trusted_agent("a".parse().unwrap());
+        let settings = polis_ops::InstallationSettings::default();
+        let set = Toolset::from_groups(["all"]).unwrap();
+        for lang in [UiLanguage::En, UiLanguage::Zh] {
+            let installation = ToolSchemaSettings::new(&settings);
+            for listed in set.definitions(&identity, installation, lang) {
+                let tool = Tool::find(&listed.name).unwrap();
+                let sent = serde_json::to_value(&listed).unwrap();
+                assert_eq!(sent, tool.mcp_definition(installation, lang));
+            }
+        }
+    }
+
+    #[test]
     fn toolset_with_groups_allows_only_listed_tools() {
         let set = Toolset::from_groups(["tasks"]).unwrap();
         for tool in TOOLS {
@@ -179,7 +194,7 @@ mod tests {
         {
             let installation = ToolSchemaSettings {
                 has_network: network,
-                roles: None,
+                ..ToolSchemaSettings::default()
             };
             for tool in set.definitions(&identity, installation, UiLanguage::En) {
                 let name = tool.name;
