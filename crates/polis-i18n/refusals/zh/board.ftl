@@ -4,8 +4,8 @@ board-access-denied = 没有权限：“{ $agent }”不能{ $access ->
        *[other] 追加
     } { $board }。{ $reason }
     .cli = 用 `polis board can { $board } --as AGENT` 查看谁有权限
-    .tool = 请找有权限的智能体或用户；`whiteboard_list` 列出您可读取的白板
-    .http = 请找有权限的智能体或用户；`GET /v1/boards` 列出您可读取的白板
+    .tool = 请找有权限的智能体或用户；`whiteboard_list` 列出你可读取的白板
+    .http = 请找有权限的智能体或用户；`GET /v1/boards` 列出你可读取的白板
     .screen = 请找有权限的人处理
 
 board-blackboard-access-denied = 没有权限：“{ $agent }”不能{ $access ->
@@ -43,13 +43,13 @@ board-has-nul = 白板不能含有 NUL 字符。
 board-too-large = 白板将达到 { $bytes } 字节，最多接受 { $max_board_bytes } 字节（10 MB）。未作任何更改。
     .hint = 请把较早的内容移到其他白板或文件，并在此引用
 
-board-version-required = 白板 { $board } 已有内容，由“{ $author }”于 { $at } 最后修改；整体替换需要您读取的版本。
+board-version-required = 白板 { $board } 已有内容，由“{ $author }”于 { $at } 最后修改；整体替换需要你读取的版本。
     .cli = 请读取白板并用 --expect V 给出其版本，或用 --force 无条件替换
     .tool = 用 `whiteboard_read` 读取，并把其版本作为 expectedVersion 传入；追加用 `whiteboard_append`，修改一部分用 `whiteboard_section`
     .http = 用 `GET /v1/boards/{"{"}board{"}"}` 读取，并把其版本作为 expectedVersion 传入；追加用 `POST /v1/boards/{"{"}board{"}"}/append`，修改一部分用 `POST /v1/boards/{"{"}board{"}"}/sections`
     .screen = 请重新加载，再次修改并保存
 
-board-entry-heading = 条目含有标题 { $title }，会另起章节；您可以向此白板追加，但不能改写它。
+board-entry-heading = 条目含有标题 { $title }，会另起章节；你可以向此白板追加，但不能改写它。
     .hint = 条目中请使用 4 级（####）或更深的标题
 
 board-version-conflict = 白板 { $board } 版本冲突：预期 { $expected }，当前 { $current }（由“{ $author }”于 { $at } 修改）。
@@ -67,13 +67,13 @@ board-version-conflict-unwritten = 白板 { $board } 版本冲突：预期 { $ex
 board-merge-conflict = 白板 { $board } 合并冲突：预期 { $expected }，当前 { $current }（由“{ $author }”于 { $at } 修改）。
     .hint = 请处理冲突标记，并以当前版本写入结果；未写入任何内容
 
-board-section-changed = 白板 { $board } 版本冲突：章节在您读取后已改变（其版本现为 { $digest }）。
+board-section-changed = 白板 { $board } 版本冲突：章节在你读取后已改变（其版本现为 { $digest }）。
     .cli = 请用 `--section` 重新读取该章节，在其上重做修改后重试
     .tool = 请用 `whiteboard_read` 和 section 重新读取该章节，在其上重做修改，并以其 sectionVersion 作为 expectedSection 重试
     .http = 请用 `GET /v1/boards/{"{"}board{"}"}` 和 section 重新读取该章节，在其上重做修改，并以其 sectionVersion 作为 expectedSection 重试
     .screen = 请重新加载，再次修改并保存
 
-board-section-removed = 白板 { $board } 版本冲突：章节在您读取后已改变（该章节已不存在）。
+board-section-removed = 白板 { $board } 版本冲突：章节在你读取后已改变（该章节已不存在）。
     .cli = 请用 `--section` 重新读取该章节，在其上重做修改后重试
     .tool = 请用 `whiteboard_read` 和 section 重新读取该章节，在其上重做修改，并以其 sectionVersion 作为 expectedSection 重试
     .http = 请用 `GET /v1/boards/{"{"}board{"}"}` 和 section 重新读取该章节，在其上重做修改，并以其 sectionVersion 作为 expectedSection 重试

@@ -6,12 +6,12 @@ command-content-not-utf8 = 内容不是 UTF-8。
 
 command-content-unreadable = 内容文件无法读取：{ $reason ->
         [missing] 它不存在
-        [denied] 您没有读取权限
+        [denied] 你没有读取权限
         [directory] 它是目录
         [no-file] 它不是可读的文件
        *[other] { $reason }
     }。
-    .hint = 请检查其名称以及您是否有权读取
+    .hint = 请检查其名称以及你是否有权读取
 
 command-not-json = 内容不是 JSON：{ $error }。
     .hint = 去掉 --as-json 即可发送文本
@@ -23,7 +23,7 @@ command-not-a-time = { $text } 不是时间。
     .hint = 请写成 2026-02-15T00:00:00Z，或用 7d 表示一周前
 
 command-man-pages-not-written = 手册页无法写到那里。
-    .hint = 请指定您有权写入的目录
+    .hint = 请指定你有权写入的目录
 
 command-lonely-tls-setting = serve.tls_cert 和 serve.tls_key 只设置了其中之一。
     .hint = 请两者都设置，或都不设置
@@ -56,7 +56,7 @@ command-demo-timeout = 团队没有在一分钟内完成。
     .hint = 请再运行一次
 
 command-demo-not-writable = 演示的目录无法在此创建。
-    .hint = 请切换到您有权写入的目录
+    .hint = 请切换到你有权写入的目录
 
 command-demo-unconfined = 这台机器无法限制命令，团队将无法测试其程序；演示没有启动。
     .hint = `polis doctor` 会显示缺少什么；`polis demo board` 不需要它

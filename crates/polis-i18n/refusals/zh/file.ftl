@@ -1,4 +1,4 @@
-file-hash-mismatch = { $path } 在您读取之后已被改动；未作任何更改。
+file-hash-mismatch = { $path } 在你读取之后已被改动；未作任何更改。
     .hint = 请重新读取文件，在其当前内容上重做修改
 
 file-invalid-hash = 预期的哈希不是 64 位十六进制的 SHA-256。

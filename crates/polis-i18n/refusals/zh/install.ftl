@@ -17,13 +17,13 @@ install-not-a-client-agent = “{ $agent }”不是客户端可以使用的智�
     .hint = 请用 --agent 选择其他名称
 
 install-no-project-scope = { $client } 没有项目配置。
-    .hint = 请写入您自己的配置：--scope user
+    .hint = 请写入你自己的配置：--scope user
 
 install-store-by-flag = 客户端不会知道 --store 或 POLIS_STORE 所指的存储。
     .hint = 请把它作为 `store` 写入 .agent-workspace/polis.toml，并去掉该选项和变量
 
 install-no-project-for-client = 这台机器上没有可供客户端使用的项目目录。
-    .hint = 请先在您的项目中运行 `polis init`
+    .hint = 请先在你的项目中运行 `polis init`
 
 install-no-allowed-tools = { $client } 的服务器条目没有允许的工具这一设置。
     .hint = 请去掉 --allow-tools（{ $alternative }）
@@ -38,7 +38,7 @@ install-session-names-taken = 其他在线会话正以“{ $agent }”的身份�
     .hint = 请结束其中之一，或用 --agent 使用其他名称
 
 install-file-unreadable = { $file } 无法读取。
-    .hint = 请检查您是否有权读取；--verbose 会显示原因
+    .hint = 请检查你是否有权读取；--verbose 会显示原因
 
 install-agent-retired = 智能体“{ $agent }”已停用，其名称不能再用。
     .hint = 请用 --agent 选择其他名称

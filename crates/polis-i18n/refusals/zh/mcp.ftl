@@ -1,4 +1,4 @@
-mcp-too-many-concurrent = 您已有 { $count } 个并发的{ $what ->
+mcp-too-many-concurrent = 你已有 { $count } 个并发的{ $what ->
         [tool-calls] 工具调用
         [commands] 命令
        *[other] 订阅流
@@ -39,11 +39,11 @@ mcp-binary-too-large = 文件有 { $size } 字节，且不是文本；二进制�
     .hint = 请用 run_command 读取一部分，或用 read_file 和 encoding=base64 读取
     .screen = 请更正输入的内容
 
-mcp-too-many-subscriptions = 您已订阅 { $max_subscriptions } 个资源。
+mcp-too-many-subscriptions = 你已订阅 { $max_subscriptions } 个资源。
     .hint = 请先退订其中一些
 
 mcp-files-not-watched = 工作空间的文件没有变更通知。
     .hint = 请订阅任务和白板；需要文件时再读取
 
 mcp-cannot-read-board = 没有权限：“{ $agent }”不能读取 { $board }。
-    .hint = 请列出资源，查看您可读取哪些
+    .hint = 请列出资源，查看你可读取哪些

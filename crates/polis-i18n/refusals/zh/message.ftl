@@ -1,4 +1,4 @@
-message-not-found = 消息 { $id } 既不在您的收件箱里，也不是您发出的。
+message-not-found = 消息 { $id } 既不在你的收件箱里，也不是你发出的。
     .hint = 请核对消息编号；只能回复收到或发出的消息
 
 message-delay-too-long = 消息最多延迟 30 天。

@@ -19,8 +19,8 @@ operation-board-version-not-found = 白板 { $board } 没有版本 { $version }�
     .screen = 请刷新页面：它可能已不存在
 
 operation-no-project-directory = 没有存放工作空间的项目目录。
-    .cli = 请在您的项目中运行 `polis init`，或用 --dir 指定其目录
-    .tool = 请让运行 polis 的人在您的项目中设置它
+    .cli = 请在你的项目中运行 `polis init`，或用 --dir 指定其目录
+    .tool = 请让运行 polis 的人在你的项目中设置它
     .screen = 请刷新页面：它可能已不存在
 
 operation-agent-not-registered = 智能体“{ $id }”未注册。
@@ -62,7 +62,7 @@ operation-artifact-damaged = 存储中的产物无法读取。
     .hint = 请以另一类型重新存储
 
 operation-person-mailbox = 只有用户可以读取此收件箱。
-    .hint = 用 check_messages 读取您自己的消息
+    .hint = 用 check_messages 读取你自己的消息
     .screen = 请找有权限的人处理
 
 operation-too-many-read = 一次最多把 { $max_page_size } 条消息标为已读。
@@ -77,7 +77,7 @@ operation-budget-exhausted = “{ $owner }”的预算已用完（上限：{ $am
        *[other] 条命令
     }）。
     .cli = 用 `polis society budget` 提高预算，然后用 `polis society resume` 继续
-    .tool = 请让用户提高预算并恢复您的运行
+    .tool = 请让用户提高预算并恢复你的运行
     .screen = 请提高预算，然后恢复
 
 operation-turn-damaged = 对话的一个回合无法读取。
@@ -156,7 +156,7 @@ operation-command-damaged = 一条命令的记录无法读取。
     .tool = 请告知运行 polis 的人：可能由更高版本写入
     .screen = 请重试；如仍失败，请查看服务器日志
 
-operation-command-not-found = 没有命令 { $id }，或您无权查看。
+operation-command-not-found = 没有命令 { $id }，或你无权查看。
     .cli = 用 `polis ws commands` 列出命令
     .tool = 用 `list_commands` 列出命令
     .http = 用 `GET /v1/commands` 列出命令

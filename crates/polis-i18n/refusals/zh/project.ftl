@@ -1,5 +1,5 @@
 project-not-created-here = { $project } 中的 polis 项目不是由当前用户在这台机器上创建的，或已被移动。
-    .hint = 请检查其 { $project_data_dir }/polis.toml；如果是您的项目，请运行 `polis trust { $project }`
+    .hint = 请检查其 { $project_data_dir }/polis.toml；如果是你的项目，请运行 `polis trust { $project }`
 
 project-in-other-project-data = { $project } 位于另一个 polis 项目的数据中，智能体的工作空间就在那里。
     .hint = 请使用其上层的项目，或别处的目录
@@ -14,10 +14,10 @@ project-changed-during-git = git 正在更新仓库时，{ $project } 中项目�
     .hint = 请在 git 完成后重试；如果它被中断，请删除其 index.lock
 
 project-tracked-and-changed = { $project } 中项目的配置由 git 跟踪，自被信任以来已改变。
-    .hint = 请检查 { $files }；如果符合您的意愿，请运行 `polis trust { $project }`
+    .hint = 请检查 { $files }；如果符合你的意愿，请运行 `polis trust { $project }`
 
 project-tracked-by-git = { $project } 中项目的 { $name } 由 git 跟踪，拉取可能会替换它。
-    .hint = 请在那里运行 `git rm -r --cached { $project_data_dir }`；之后，如果数据是您的，请运行 `polis trust { $project }`，否则请删除 { $project_data_dir }
+    .hint = 请在那里运行 `git rm -r --cached { $project_data_dir }`；之后，如果数据是你的，请运行 `polis trust { $project }`，否则请删除 { $project_data_dir }
 
 project-nothing-to-trust = 该目录中没有 polis 项目。
     .hint = 请指定包含 .agent-workspace 的项目目录
@@ -38,10 +38,10 @@ project-config-line = { $config_file } 第 { $line } 行：{ $reason }。
     .hint = 请修正该行并运行 `polis config check`；docs/reference/configuration.md 列出所有键
 
 project-config-unreadable = { $config_file } 无法读取。
-    .hint = 请确认它是 UTF-8 文本文件，且您有权读取
+    .hint = 请确认它是 UTF-8 文本文件，且你有权读取
 
 project-rbac-unreadable = { $rbac_file } 无法读取。
-    .hint = 请确认它是 UTF-8 文本文件，且您有权读取
+    .hint = 请确认它是 UTF-8 文本文件，且你有权读取
 
 project-rbac-line = { $rbac_file } 第 { $line } 行：{ $reason }。
     .hint = 请修正该行；`polis config check` 会检查该文件
@@ -95,28 +95,28 @@ project-sandbox-too-weak = 命令会被拒绝：本机的沙箱为 { $tier }，�
     .hint = 请启用下面所缺的部分，或在 polis.toml 中降低 `sandbox.weakest`
 
 project-not-found-here = 此目录及其上级目录中没有 polis 项目。
-    .hint = 请在您的项目中运行 `polis init`，或用 --dir 指定其目录
+    .hint = 请在你的项目中运行 `polis init`，或用 --dir 指定其目录
 
 project-not-found-there = 该目录中没有 polis 项目。
-    .hint = 请在您的项目中运行 `polis init`，或用 --dir 指定其目录
+    .hint = 请在你的项目中运行 `polis init`，或用 --dir 指定其目录
 
 project-no-project-or-blackboard = { $problem }
-    .hint = 请在您的项目中运行 `polis init`，用 --dir 指定其目录，或用 --root 或 CLAWOS_HOME 指定项目之外的黑板；如果 ~/clawos/blackboard 存在，则使用它
+    .hint = 请在你的项目中运行 `polis init`，用 --dir 指定其目录，或用 --root 或 CLAWOS_HOME 指定项目之外的黑板；如果 ~/clawos/blackboard 存在，则使用它
 
 project-create-denied = 该目录不可写。
-    .hint = 请用 --dir 指定您有权写入的目录
+    .hint = 请用 --dir 指定你有权写入的目录
 
 project-create-full = 磁盘已满。
-    .hint = 请用 --dir 指定您有权写入的目录
+    .hint = 请用 --dir 指定你有权写入的目录
 
 project-create-failed = 该目录无法创建。
-    .hint = 请用 --dir 指定您有权写入的目录
+    .hint = 请用 --dir 指定你有权写入的目录
 
 project-task-dir-full = 磁盘已满。
-    .hint = 请指定您有权写入的目录
+    .hint = 请指定你有权写入的目录
 
 project-task-dir-denied = 该目录不可写。
-    .hint = 请指定您有权写入的目录
+    .hint = 请指定你有权写入的目录
 
 project-task-dir-failed = 该目录无法创建或写入。
-    .hint = 请指定您有权写入的目录
+    .hint = 请指定你有权写入的目录

@@ -30,7 +30,7 @@ society-not-descendant = “{ $other }”不是“{ $caller }”的下级。
     .screen = 请找有权限的人处理
 
 society-dismissed-cannot-hire = “{ $agent }”已被解聘，不能招募。
-    .hint = 请停止调用工具；您已被解聘
+    .hint = 请停止调用工具；你已被解聘
 
 society-root-has-child = 根智能体在一次运行中最多有一个直接下级，且已招募“{ $child }”。
     .hint = 请给“{ $child }”发消息，让它去招募；或先用 `terminate_agent` 解聘它

@@ -71,12 +71,12 @@ task-owner-retired = 智能体“{ $owner }”已停用，不能持有任务。
     .screen = 请从智能体列表中选择
 
 task-role-mismatch =
-    角色不符。任务要求“{ $required }”，而您是“{ $role }”。用 TaskList({"{"} roleFilter: "{ $role }" {"}"}) 查找适合您角色的任务。
-    .text-cli = 角色不符。任务要求“{ $required }”，而您是“{ $role }”。
-    .text-screen = 角色不符。任务要求“{ $required }”，而您是“{ $role }”。
+    角色不符。任务要求“{ $required }”，而你是“{ $role }”。用 TaskList({"{"} roleFilter: "{ $role }" {"}"}) 查找适合你角色的任务。
+    .text-cli = 角色不符。任务要求“{ $required }”，而你是“{ $role }”。
+    .text-screen = 角色不符。任务要求“{ $required }”，而你是“{ $role }”。
     .cli = 运行 `polis task list --role-filter { $role }`；团队负责人和用户可以加上 --force-assign
-    .tool = 用 `TaskList` 和 roleFilter={ $role } 查看适合您角色的任务；团队负责人可以传入 forceAssign=true
-    .http = 用 `GET /v1/tasks` 和 roleFilter={ $role } 查看适合您角色的任务；团队负责人可以传入 forceAssign=true
+    .tool = 用 `TaskList` 和 roleFilter={ $role } 查看适合你角色的任务；团队负责人可以传入 forceAssign=true
+    .http = 用 `GET /v1/tasks` 和 roleFilter={ $role } 查看适合你角色的任务；团队负责人可以传入 forceAssign=true
     .screen = 请指派给具有该角色的智能体
 
 task-owner-role-mismatch = 角色不符。任务要求“{ $required }”，而“{ $owner }”是“{ $role }”。

@@ -141,3 +141,25 @@ fn screens_have_no_chinese_text_outside_the_catalogue() {
     assert!(outside.is_empty(), "move to the catalogue: {outside:#?}");
     assert!(unused_exceptions.is_empty(), "remove {unused_exceptions:?}");
 }
+
+/// Models and people read the same refusals, so these have one form of address, as the prompts of models do.
+#[test]
+fn refusals_and_texts_for_models_address_the_reader_informally() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let refusals = fs::read_dir(root.join("refusals/zh")).unwrap();
+    let mut files: Vec<PathBuf> = refusals.map(|entry| entry.unwrap().path()).collect();
+    files.push(root.join("definitions/zh/tools.ftl"));
+    for entry in fs::read_dir(root.join("locales/zh")).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let for_models = ["tool-", "prompt", "mcp", "society.", "command."];
+        if for_models.iter().any(|prefix| name.starts_with(prefix)) {
+            files.push(entry.path());
+        }
+    }
+    assert!(files.len() > 40, "too few files found");
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains('您'), "{}", file.display());
+    }
+}
