@@ -8,13 +8,15 @@ use polis_core::{RawJson, TaskId, Timestamp};
 use polis_i18n::msg;
 use polis_ops::op::TaskView;
 
-use crate::labels::{role_label, task_field_label, task_status_label, task_type_label};
+use crate::labels::{
+    role_label, task_field_label, task_status_label, task_status_value, task_type_label,
+};
 use crate::{UiLanguage, relative_time};
 
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskValueStyle {
-    /// As stored: names that commands accept, times as in ISO 8601.
+    /// As stored: names that commands accept, times as in ISO 8601. Statuses are translated.
     Stored,
     /// For people: translated names, times relative to `now`.
     Readable {
@@ -123,7 +125,7 @@ fn non_empty(text: &str) -> Option<String> {
 
 fn format_status(view: &TaskView, style: TaskValueStyle, lang: UiLanguage) -> String {
     let status = match style {
-        TaskValueStyle::Stored => view.task.status.as_str(),
+        TaskValueStyle::Stored => task_status_value(view.task.status, lang),
         TaskValueStyle::Readable { .. } => task_status_label(view.task.status, lang),
     };
     if view.stale {

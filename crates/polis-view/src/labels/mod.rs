@@ -18,7 +18,9 @@ pub use society::{
     agent_status_label, layer_label, member_status_label, role_label, run_duration_label,
     run_status_label,
 };
-pub use task::{task_field_label, task_field_name_label, task_status_label, task_type_label};
+pub use task::{
+    task_field_label, task_field_name_label, task_status_label, task_status_value, task_type_label,
+};
 
 /// Returns a label as it is written inside a sentence: with a lower-case first letter, except in an
 /// abbreviation (`API design`).

@@ -16,6 +16,15 @@ pub fn task_status_label(status: TaskStatus, lang: UiLanguage) -> &'static str {
     }
 }
 
+/// Returns the status of a task for output with stored values. English has the name that commands accept; other
+/// languages have the display name.
+pub fn task_status_value(status: TaskStatus, lang: UiLanguage) -> &'static str {
+    match lang {
+        UiLanguage::En => status.as_str(),
+        UiLanguage::Zh => task_status_label(status, lang),
+    }
+}
+
 /// Returns the display name of a task's type.
 pub fn task_type_label(kind: TaskType, lang: UiLanguage) -> &'static str {
     match kind {

@@ -4,6 +4,7 @@ use polis_core::task::TaskSummary;
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::TaskView;
 use polis_view::display_width::pad_to_width;
+use polis_view::labels::task_status_value;
 use polis_view::task_fields::{TaskValueStyle, join_task_ids, list_task_fields};
 
 use crate::output::{CliOutput, TextStyle, TextTable, sanitize_line, sanitize_lines};
@@ -65,7 +66,7 @@ pub(super) fn render_task_table(tasks: &[TaskSummary], first: bool, out: &CliOut
         let status = if task.stale {
             msg::task_stale_mark(out.lang()).to_owned()
         } else {
-            task.status.as_str().to_owned()
+            task_status_value(task.status, out.lang()).to_owned()
         };
         let blocked = if task.open_blockers == 0 {
             String::new()
