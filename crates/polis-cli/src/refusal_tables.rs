@@ -73,8 +73,8 @@ polis_core::refusal_table! {
         PersonIsNoAgent = "command-person-is-no-agent", AgentNotFound;
         ContentNotUtf8 = "command-content-not-utf8", NotUtf8;
         ContentUnreadable = "command-content-unreadable", InvalidInput { reason: String };
-        NotJson = "command-not-json", InvalidInput { error: String };
-        InvalidJson = "command-invalid-json", InvalidInput { error: String };
+        NotJson = "command-not-json", InvalidInput { error: Reason };
+        InvalidJson = "command-invalid-json", InvalidInput { error: Reason };
         NotATime = "command-not-a-time", InvalidInput { text: String };
         ManPagesNotWritten = "command-man-pages-not-written", InvalidInput;
         LonelyTlsSetting = "command-lonely-tls-setting", InvalidInput;
@@ -101,7 +101,7 @@ polis_core::refusal_table! {
         NoRunYet = "command-no-run-yet", RunNotFound;
         TextNotSendable = "command-text-not-sendable", InvalidText;
         SeveralActiveRuns = "command-several-active-runs", InvalidInput;
-        MetadataNotJson = "command-metadata-not-json", InvalidMetadata { error: String };
+        MetadataNotJson = "command-metadata-not-json", InvalidMetadata { error: Reason };
         DirectoryNameInvalid = "command-directory-name-invalid", InvalidWorkspace;
         OutputNotWritten = "command-output-not-written", Internal;
         BudgetWithoutPrice = "command-budget-without-price", InvalidInput;

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::refusal::{Reason, ReasonArg, Refusal};
+use crate::refusal::{NonStringValue, Reason, ReasonArg, Refusal};
 
 thread_local! {
     /// The refusal of the last value that a type of this crate did not accept.
@@ -108,17 +108,22 @@ struct ParsedTextVisitor<T> {
 }
 
 impl<T> ParsedTextVisitor<T> {
-    fn refuse_non_text<E: de::Error>(&self, found: &str) -> Result<T, E> {
+    fn refuse_non_text<E: de::Error>(&self, found: NonStringValue) -> Result<T, E> {
         // No `parse` function used here accepts the empty text, so this call yields its refusal code.
         Err(match (self.parse)("") {
             Err(refusal) => {
                 let reason = Reason::new("value-not-a-string")
-                    .with_arg("found", found)
+                    .with_arg("found", Reason::from(found))
                     .with_arg("next", ReasonArg::HintOf(Box::new(refusal.reason)));
                 refusal_error(Refusal::new(refusal.code, reason))
             }
             Ok(_) => E::custom("a JSON string is expected"),
         })
+    }
+
+    fn refuse_literal<E: de::Error>(&self, value: impl fmt::Display) -> Result<T, E> {
+        let text = value.to_string();
+        self.refuse_non_text(NonStringValue::Literal { text })
     }
 }
 
@@ -134,33 +139,33 @@ impl<'de, T> Visitor<'de> for ParsedTextVisitor<T> {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
-        self.refuse_non_text(&value.to_string())
+        self.refuse_literal(value)
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
-        self.refuse_non_text(&value.to_string())
+        self.refuse_literal(value)
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
-        self.refuse_non_text(&value.to_string())
+        self.refuse_literal(value)
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
-        self.refuse_non_text(&value.to_string())
+        self.refuse_literal(value)
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<T, E> {
-        self.refuse_non_text("null")
+        self.refuse_literal("null")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<T, A::Error> {
         while sequence.next_element::<IgnoredAny>()?.is_some() {}
-        self.refuse_non_text("a list")
+        self.refuse_non_text(NonStringValue::List)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        self.refuse_non_text("an object")
+        self.refuse_non_text(NonStringValue::Object)
     }
 }
 

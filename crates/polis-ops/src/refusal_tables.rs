@@ -89,6 +89,7 @@ polis_core::problem_table! {
         BriefExpected = "tool-brief-expected";
         RecipientExpected = "tool-recipient-expected";
         TextsExpected = "tool-texts-expected";
+        TimeExpected = "tool-time-expected";
         OneOf = "tool-one-of" { names: String };
         Either = "tool-either" { first: String, second: String };
         FoundKind = "tool-found-kind" { kind: String };
@@ -96,6 +97,34 @@ polis_core::problem_table! {
         ExpectedKind = "tool-expected-kind" { kind: String };
         ExpectedInteger = "tool-expected-integer" { name: String };
         Other = "tool-other-problem" { text: String };
+    }
+}
+
+polis_core::problem_table! {
+    /// Errors of the JSON reader about syntax.
+    pub enum JsonProblem {
+        At = "json-at" { problem: Reason, line: String, column: String };
+        ListUnclosed = "json-list-unclosed";
+        ObjectUnclosed = "json-object-unclosed";
+        StringUnclosed = "json-string-unclosed";
+        ValueMissing = "json-value-missing";
+        ColonExpected = "json-colon-expected";
+        ListEndExpected = "json-list-end-expected";
+        ObjectEndExpected = "json-object-end-expected";
+        WordExpected = "json-word-expected";
+        ValueExpected = "json-value-expected";
+        QuoteExpected = "json-quote-expected";
+        InvalidEscape = "json-invalid-escape";
+        InvalidNumber = "json-invalid-number";
+        NumberOutOfRange = "json-number-out-of-range";
+        InvalidCodePoint = "json-invalid-code-point";
+        ControlCharacter = "json-control-character";
+        KeyNotAString = "json-key-not-a-string";
+        LoneSurrogate = "json-lone-surrogate";
+        HexEscapeUnclosed = "json-hex-escape-unclosed";
+        TrailingComma = "json-trailing-comma";
+        TrailingCharacters = "json-trailing-characters";
+        TooDeep = "json-too-deep";
     }
 }
 

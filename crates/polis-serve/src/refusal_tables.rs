@@ -1,6 +1,7 @@
 //! Refusals of this crate: their messages, codes and arguments.
 
 use polis_core::AgentId;
+use polis_core::refusal::Reason;
 
 polis_core::refusal_table! {
     /// Refusals of HTTP requests before and around the operation.
@@ -31,7 +32,7 @@ polis_core::refusal_table! {
         NoParameters = "http-no-parameters", InvalidInput { name: String };
         QueryRepeated = "http-query-repeated", InvalidInput { name: String };
         BodyRepeated = "http-body-repeated", InvalidInput { name: String };
-        BodyNotAnObject = "http-body-not-an-object", InvalidInput { error: String };
+        BodyNotAnObject = "http-body-not-an-object", InvalidInput { error: Reason };
         WrongParameterType = "http-wrong-parameter-type", InvalidInput {
             name: String, expected: String,
         };

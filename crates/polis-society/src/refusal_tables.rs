@@ -1,5 +1,7 @@
 //! Refusals of this crate: their messages, codes and arguments.
 
+use polis_core::refusal::Reason;
+
 polis_core::refusal_table! {
     /// Refusals of members' calls, and failures while a member is driven.
     pub enum MemberRefusal {
@@ -7,7 +9,7 @@ polis_core::refusal_table! {
         ChangedByOther = "member-changed-by-other", OutcomeUnknown;
         CallDenied = "member-call-denied", CallDenied;
         CallDeniedWithNote = "member-call-denied-with-note", CallDenied { note: String };
-        ArgumentsNotAnObject = "member-arguments-not-an-object", InvalidInput { error: String };
+        ArgumentsNotAnObject = "member-arguments-not-an-object", InvalidInput { error: Reason };
         CallInterrupted = "member-call-interrupted", CallInterrupted;
         LeaseDamaged = "member-lease-damaged", StoreCorrupt;
     }

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use polis_core::RawJson;
 use polis_core::artifact::PutArtifactParams;
 use polis_ops::op::{self, GetArtifactParams};
+use polis_ops::tool::describe_json_error;
 
 use super::content::ContentArgs;
 use crate::context::CommandContext;
@@ -68,7 +69,11 @@ impl ArtifactCommand {
 impl ArtifactPutArgs {
     fn into_params(self) -> Result<PutArtifactParams, CliError> {
         let text = self.content.read_text()?;
-        let not_json = |error: String| CliError::from(CommandRefusal::InvalidJson { error });
+        let not_json = |error: String| {
+            CliError::from(CommandRefusal::InvalidJson {
+                error: describe_json_error(&error),
+            })
+        };
         Ok(PutArtifactParams {
             artifact_type: self.kind,
             content: if self.as_json {

@@ -5,6 +5,7 @@ use polis_core::RawJson;
 use polis_core::message::{Message, MessageRecipients, SendMessageParams, payload_text};
 use polis_i18n::msg;
 use polis_ops::op::{self, CheckMessagesParams};
+use polis_ops::tool::describe_json_error;
 use polis_store::embedded::StoreMode;
 
 use super::content::ContentArgs;
@@ -77,7 +78,11 @@ impl MessageSendArgs {
         } else {
             RawJson::from_value(&text)
         };
-        let payload = payload.map_err(|error| CliError::from(CommandRefusal::NotJson { error }))?;
+        let payload = payload.map_err(|error| {
+            CliError::from(CommandRefusal::NotJson {
+                error: describe_json_error(&error),
+            })
+        })?;
         let params = SendMessageParams {
             to: MessageRecipients::Several(self.to),
             payload,

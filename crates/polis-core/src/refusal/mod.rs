@@ -13,6 +13,7 @@ mod artifact;
 mod board;
 mod decision;
 mod message;
+mod non_string_value;
 mod reason;
 mod section;
 mod society;
@@ -31,6 +32,7 @@ pub use artifact::ArtifactRefusal;
 pub use board::{AccessReason, BlackboardRule, BoardRefusal};
 pub use decision::DecisionRefusal;
 pub use message::MessageRefusal;
+pub use non_string_value::NonStringValue;
 pub use reason::{ListArg, ListStyle, Reason, ReasonArg, ReasonSpec};
 pub use section::SectionRefusal;
 pub use society::{RoleDifference, SocietyRefusal};
@@ -437,6 +439,7 @@ pub const CORE_REASONS: &[&[ReasonSpec]] = &[
     DecisionRefusal::SPECS,
     crate::timestamp::DurationProblem::SPECS,
     MessageRefusal::SPECS,
+    NonStringValue::SPECS,
     RoleDifference::SPECS,
     SectionRefusal::SPECS,
     SocietyRefusal::SPECS,

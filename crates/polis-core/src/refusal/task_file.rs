@@ -11,7 +11,7 @@ crate::problem_table! {
         TooLarge = "task-file-too-large" { bytes: u64, max_bytes: u64 };
         NotUtf8 = "task-file-not-utf8";
         Unreadable = "task-file-unreadable" { error: String };
-        NotAnObject = "task-file-not-an-object" { error: String };
+        NotAnObject = "task-file-not-an-object" { error: Reason };
         NestedTooDeeply = "task-file-nested-too-deeply" { depth: usize, max_depth: usize };
         UnpairedSurrogate = "task-file-unpaired-surrogate";
         ContainsNul = "task-file-contains-nul";

@@ -25,6 +25,7 @@ tool-invalid-value = invalid value: { $found }, expected { $expected }
 tool-brief-expected = expected a brief: an object with objective, constraints, inputs, outputs, completionCriteria
 tool-recipient-expected = expected an agent's id, `user`, `role:ROLE`, or a list of these
 tool-texts-expected = expected a text or a list of texts
+tool-time-expected = not an ISO 8601 time
 tool-one-of = one of { $names }
 tool-either = { $first } or { $second }
 tool-found-kind = { $kind ->
@@ -43,7 +44,36 @@ tool-expected-kind = { $kind ->
         [boolean] a boolean
         [sequence] a sequence
         [map] a map
+        [name] string or map
+        [single-key-map] map with a single key
+        [json-string] a JSON string
+        [json-object] a JSON object
        *[other] an object
     }
 tool-expected-integer = { $name }
 tool-other-problem = { $text }
+
+## Errors of the JSON reader about syntax
+
+json-at = { $problem } at line { $line } column { $column }
+json-list-unclosed = EOF while parsing a list
+json-object-unclosed = EOF while parsing an object
+json-string-unclosed = EOF while parsing a string
+json-value-missing = EOF while parsing a value
+json-colon-expected = expected `:`
+json-list-end-expected = expected `,` or `]`
+json-object-end-expected = expected `,` or `{"}"}`
+json-word-expected = expected ident
+json-value-expected = expected value
+json-quote-expected = expected `"`
+json-invalid-escape = invalid escape
+json-invalid-number = invalid number
+json-number-out-of-range = number out of range
+json-invalid-code-point = invalid unicode code point
+json-control-character = control character (\u0000-\u001F) found while parsing a string
+json-key-not-a-string = key must be a string
+json-lone-surrogate = lone leading surrogate in hex escape
+json-hex-escape-unclosed = unexpected end of hex escape
+json-trailing-comma = trailing comma
+json-trailing-characters = trailing characters
+json-too-deep = recursion limit exceeded

@@ -27,6 +27,7 @@ use serde_json::{Map, Value, json};
 pub use definition::{TOOLS, format_budget_amount};
 pub use effect::ToolEffect;
 pub use installation_schema::ToolSchemaSettings;
+pub use parameter_problem::describe_json_error;
 pub use schema::join_description_lines;
 pub use tool_output::ToolOutput;
 pub use tool_selection::{allows_every_tool, check_tool_names, select_tools, tool_groups};

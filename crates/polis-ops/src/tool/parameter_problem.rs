@@ -1,14 +1,15 @@
-//! Parser of serde's errors about parameters: turns their English sentences into `ParameterProblem`s.
+//! Parser of the errors of serde and serde_json: turns their English sentences into `ParameterProblem`s and
+//! `JsonProblem`s.
 //!
 //! The problems and the ids of their messages are in `refusal_tables`. An error in an unknown form keeps its
 //! text.
 
 use polis_core::refusal::Reason;
 
-use crate::refusal_tables::ParameterProblem;
+use crate::refusal_tables::{JsonProblem, ParameterProblem};
 
-/// Errors of types that accept several forms (`expecting` of serde): the message of each.
-const EXPECTED_FORMS: [(&str, ParameterProblem); 3] = [
+/// Errors of types that accept several forms (`expecting` of serde), and of times: the message of each.
+const EXPECTED_FORMS: [(&str, ParameterProblem); 4] = [
     (
         "expected a brief: an object with objective, constraints, inputs, outputs, completionCriteria",
         ParameterProblem::BriefExpected,
@@ -21,10 +22,69 @@ const EXPECTED_FORMS: [(&str, ParameterProblem); 3] = [
         "expected a text or a list of texts",
         ParameterProblem::TextsExpected,
     ),
+    ("not an ISO 8601 time", ParameterProblem::TimeExpected),
 ];
+
+/// Errors of serde_json about syntax: the problem of each.
+const SYNTAX_ERRORS: [(&str, JsonProblem); 21] = [
+    ("EOF while parsing a list", JsonProblem::ListUnclosed),
+    ("EOF while parsing an object", JsonProblem::ObjectUnclosed),
+    ("EOF while parsing a string", JsonProblem::StringUnclosed),
+    ("EOF while parsing a value", JsonProblem::ValueMissing),
+    ("expected `:`", JsonProblem::ColonExpected),
+    ("expected `,` or `]`", JsonProblem::ListEndExpected),
+    ("expected `,` or `}`", JsonProblem::ObjectEndExpected),
+    ("expected ident", JsonProblem::WordExpected),
+    ("expected value", JsonProblem::ValueExpected),
+    ("expected `\"`", JsonProblem::QuoteExpected),
+    ("invalid escape", JsonProblem::InvalidEscape),
+    ("invalid number", JsonProblem::InvalidNumber),
+    ("number out of range", JsonProblem::NumberOutOfRange),
+    ("invalid unicode code point", JsonProblem::InvalidCodePoint),
+    (
+        "control character (\\u0000-\\u001F) found while parsing a string",
+        JsonProblem::ControlCharacter,
+    ),
+    ("key must be a string", JsonProblem::KeyNotAString),
+    (
+        "lone leading surrogate in hex escape",
+        JsonProblem::LoneSurrogate,
+    ),
+    (
+        "unexpected end of hex escape",
+        JsonProblem::HexEscapeUnclosed,
+    ),
+    ("trailing comma", JsonProblem::TrailingComma),
+    ("trailing characters", JsonProblem::TrailingCharacters),
+    ("recursion limit exceeded", JsonProblem::TooDeep),
+];
+
+/// Returns the problem that an error of serde_json describes, with its position.
+pub fn describe_json_error(error: &str) -> Reason {
+    let Some((error, line, column)) = split_position(error) else {
+        return parse_problem(error);
+    };
+    JsonProblem::At {
+        problem: parse_problem(error),
+        line: line.to_owned(),
+        column: column.to_owned(),
+    }
+    .into()
+}
+
+/// Splits an error of serde_json into its text, line and column.
+fn split_position(error: &str) -> Option<(&str, &str, &str)> {
+    let (text, position) = error.rsplit_once(" at line ")?;
+    let (line, column) = position.split_once(" column ")?;
+    let is_number = |text: &str| text.parse::<usize>().is_ok();
+    (is_number(line) && is_number(column)).then_some((text, line, column))
+}
 
 /// Returns the problem that an error of serde describes.
 pub(super) fn parse_problem(error: &str) -> Reason {
+    if let Some((_, problem)) = SYNTAX_ERRORS.iter().find(|(text, _)| *text == error) {
+        return problem.clone().into();
+    }
     let form = EXPECTED_FORMS.iter().find(|(text, _)| *text == error);
     let problem = form
         .map(|(_, problem)| problem.clone())
@@ -112,6 +172,10 @@ fn parse_expected(expected: &str) -> Reason {
         ("a sequence", "sequence"),
         ("a map", "map"),
         ("an object", "object"),
+        ("string or map", "name"),
+        ("map with a single key", "single-key-map"),
+        ("a JSON object", "json-object"),
+        ("a JSON string", "json-string"),
     ];
     if let Some((_, kind)) = kinds.iter().find(|(text, _)| *text == expected) {
         let kind = (*kind).to_owned();
@@ -127,6 +191,8 @@ fn parse_expected(expected: &str) -> Reason {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use polis_i18n::{Surface, UiLanguage, render_reason};
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
@@ -214,6 +280,77 @@ mod tests {
             let text = |lang| render_reason(&problem, Surface::Tool, lang).message;
             assert_eq!(text(UiLanguage::En), error);
             assert!(text(UiLanguage::Zh).starts_with("应为"), "{error}");
+        }
+    }
+
+    #[test]
+    fn json_error_is_the_same_in_english_and_translated_to_chinese() {
+        use polis_core::RawObject;
+        for (text, chinese) in [
+            ("[1]", "类型无效：数组，应为 JSON 对象（第 1 行第 0 列）"),
+            ("5", "类型无效：整数 `5`，应为 JSON 对象（第 1 行第 1 列）"),
+            ("", "文本在值之前结束（第 1 行第 0 列）"),
+            ("{", "对象没有结束（第 1 行第 1 列）"),
+            ("{\"a\":[1", "数组没有结束（第 1 行第 7 列）"),
+            ("{a}", "键应为字符串（第 1 行第 2 列）"),
+            ("{\"a\" 1}", "应为 `:`（第 1 行第 6 列）"),
+            ("{\"a\":1 2}", "应为 `,` 或 `}`（第 1 行第 8 列）"),
+            (
+                "{\"a\":tru}",
+                "应为 `true`、`false` 或 `null`（第 1 行第 9 列）",
+            ),
+            ("{\"a\":x}", "应为一个值（第 1 行第 6 列）"),
+            ("{\"a\":1,}", "末尾多出逗号（第 1 行第 8 列）"),
+            ("{}\n1", "值之后还有其他字符（第 2 行第 1 列）"),
+            (
+                "{\"a\n\":1}",
+                "字符串含有控制字符（\\u0000-\\u001F）（第 2 行第 0 列）",
+            ),
+        ] {
+            let error = serde_json::from_str::<RawObject>(text)
+                .unwrap_err()
+                .to_string();
+            let problem = describe_json_error(&error);
+            let text = |lang| render_reason(&problem, Surface::Cli, lang).message;
+            assert_eq!(text(UiLanguage::En), error);
+            assert_eq!(text(UiLanguage::Zh), chinese, "{error}");
+        }
+    }
+
+    /// Returns the texts of all `expecting` methods in a directory of source code.
+    fn expecting_texts(directory: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                expecting_texts(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = std::fs::read_to_string(&path).unwrap();
+                for method in source.split("fn expecting(&self").skip(1) {
+                    let text = method.split('"').nth(1).unwrap();
+                    found.push(text.to_owned());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn expectation_of_every_visitor_of_the_workspace_is_known() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(crates).unwrap() {
+            let sources = entry.unwrap().path().join("src");
+            // The text above is not a method.
+            if sources.is_dir() && !sources.starts_with(env!("CARGO_MANIFEST_DIR")) {
+                expecting_texts(&sources, &mut found);
+            }
+        }
+        assert!(found.len() >= 6, "{found:?}");
+        for text in found {
+            let problem = parse_expected(&text);
+            assert_ne!(problem.id(), "tool-other-problem", "{text}");
+            let render = |lang| render_reason(&problem, Surface::Tool, lang).message;
+            assert_eq!(render(UiLanguage::En), text);
+            assert_ne!(render(UiLanguage::Zh), text);
         }
     }
 

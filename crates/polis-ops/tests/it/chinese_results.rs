@@ -8,7 +8,7 @@ use polis_testkit::run_test;
 use polis_testkit::store_factory::parse_agent_id;
 use serde_json::{Value, json};
 
-use crate::test_installation::TestInstallation;
+use crate::test_installation::{TestInstallation, schema_value};
 use crate::tool_results::{all_calls, store_pending_approval};
 
 /// Tools whose results may be only stored content, names and numbers.
@@ -33,6 +33,12 @@ fn is_chinese(character: char) -> bool {
 const ENGLISH_WORDS: [&str; 22] = [
     "added", "and", "at", "by", "bytes", "for", "from", "in", "is", "layer", "no", "not", "of",
     "role", "shown", "the", "there", "to", "until", "version", "with", "your",
+];
+
+/// Further words of errors about malformed arguments.
+const ERROR_WORDS: [&str; 15] = [
+    "a", "an", "array", "enum", "expected", "field", "invalid", "list", "map", "missing", "object",
+    "sequence", "string", "struct", "tuple",
 ];
 
 /// Returns an English word of a text that is part of a sentence.
@@ -84,6 +90,55 @@ fn every_tool_has_a_chinese_result() {
         }
         let all: BTreeSet<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         assert_eq!(called, all);
+    });
+}
+
+#[test]
+fn refusals_of_malformed_arguments_are_chinese() {
+    run_test(async {
+        let world = TestInstallation::in_language(UiLanguage::Zh).await;
+        let lead = parse_agent_id("lead");
+        let malformed = [
+            json!(true),
+            json!(-1),
+            json!(1.5),
+            json!("!"),
+            json!({}),
+            json!([[]]),
+            json!([5]),
+            json!([{ "x": {} }]),
+            json!({ "x": {} }),
+        ];
+        let (mut refused, mut english_texts) = (0, Vec::new());
+        for tool in TOOLS {
+            let schema = schema_value((tool.input_schema)());
+            let names = schema["properties"].as_object().into_iter().flatten();
+            for (name, value) in
+                names.flat_map(|(name, _)| malformed.iter().map(move |v| (name, v)))
+            {
+                let arguments = json!({ name: value });
+                let Err(error) = world.call_as(&lead, tool.name, arguments, true).await else {
+                    continue;
+                };
+                let text = ToolOutput::from_error(&error, UiLanguage::Zh, true).text;
+                let shown = format!("{} {name}={value}: {text}", tool.name);
+                // Names and values are quoted.
+                let outside: String = text.split(['`', '"']).step_by(2).collect();
+                // The code of the refusal is before the text.
+                let (_, sentence) = outside.split_once(": ").unwrap();
+                let mut words = sentence.split(|c: char| !c.is_ascii_alphabetic());
+                let has_error_word = words.any(|word| ERROR_WORDS.contains(&word));
+                if !sentence.contains(is_chinese)
+                    || find_english(sentence).is_some()
+                    || has_error_word
+                {
+                    english_texts.push(shown);
+                }
+                refused += 1;
+            }
+        }
+        assert!(english_texts.is_empty(), "{}", english_texts.join("\n"));
+        assert!(refused > 500, "{refused}");
     });
 }
 

@@ -251,7 +251,7 @@ pub(crate) fn parse_arguments(arguments: &str) -> Result<Map<String, Value>, Ref
     }
     serde_json::from_str(arguments).map_err(|error| {
         Refusal::from(MemberRefusal::ArgumentsNotAnObject {
-            error: error.to_string(),
+            error: tool::describe_json_error(&error.to_string()),
         })
     })
 }

@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for LenientTextVisitor {
     type Value = Cow<'de, str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
+        f.write_str("a string")
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for FirstChoiceVisitor {
     type Value = Option<ResponseChoice<'de>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of choices")
+        f.write_str("a sequence")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut choices: A) -> Result<Self::Value, A::Error> {

@@ -16,6 +16,7 @@ mod update;
 
 use clap::Subcommand;
 use polis_core::{RawObject, Refusal, TaskId};
+use polis_ops::tool::describe_json_error;
 
 use crate::cli::GlobalArgs;
 use crate::context::CommandContext;
@@ -96,7 +97,7 @@ fn parse_metadata(text: Option<String>) -> Result<Option<RawObject>, CliError> {
     let text = super::read_text_arg(text)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
         Refusal::from(CommandRefusal::MetadataNotJson {
-            error: error.to_string(),
+            error: describe_json_error(&error.to_string()),
         })
         .into()
     })

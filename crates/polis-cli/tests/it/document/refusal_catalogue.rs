@@ -37,7 +37,7 @@ const AGENT_MESSAGES: [&str; 10] = [
 
 /// Returns the messages that all crates declare.
 fn declared_messages() -> Vec<&'static ReasonSpec> {
-    let other_crates: [&[ReasonSpec]; 27] = [
+    let other_crates: [&[ReasonSpec]; 28] = [
         polis_cli::refusal_tables::ClientFileProblem::SPECS,
         polis_cli::refusal_tables::CommandRefusal::SPECS,
         polis_cli::refusal_tables::ConfigProblem::SPECS,
@@ -47,6 +47,7 @@ fn declared_messages() -> Vec<&'static ReasonSpec> {
         polis_cli::refusal_tables::RbacProblem::SPECS,
         polis_cli::refusal_tables::TomlType::SPECS,
         polis_cli::refusal_tables::YamlProblem::SPECS,
+        polis_ops::refusal_tables::JsonProblem::SPECS,
         polis_ops::refusal_tables::OperationRefusal::SPECS,
         polis_ops::refusal_tables::ParameterProblem::SPECS,
         polis_ops::refusal_tables::PortFailure::SPECS,

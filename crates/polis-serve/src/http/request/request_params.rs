@@ -8,6 +8,7 @@ use std::fmt;
 
 use polis_core::Refusal;
 use polis_core::society::run_id_json::{RUN_ID, TASK_ID};
+use polis_ops::tool::describe_json_error;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
@@ -139,7 +140,7 @@ impl RouteParams {
     ) -> Result<(), Refusal> {
         let JsonObjectFields(fields) =
             serde_json::from_slice(bytes).map_err(|error| HttpRefusal::BodyNotAnObject {
-                error: error.to_string(),
+                error: describe_json_error(&error.to_string()),
             })?;
         let names_run =
             params.contains_key(RUN_ID) || fields.iter().any(|(name, _)| name == RUN_ID);

@@ -27,6 +27,7 @@ use crate::error::OpError;
 use crate::port::{ChangesetSource, CommitOutcome, PortError, TaskFile, TaskFiles};
 use crate::refusal_tables::OperationRefusal;
 use crate::request::Request;
+use crate::tool::describe_json_error;
 
 /// Number of tasks per changeset of the stream.
 const TASKS_PER_CHANGESET: usize = 256;
@@ -249,7 +250,7 @@ fn read_task_file(
     let (fields, repeats) = match RawObject::parse_with_duplicates(&text) {
         Ok(parsed) => parsed,
         Err(error) => {
-            let error = error.to_string();
+            let error = describe_json_error(&error.to_string());
             return Ok(Err(TaskFileProblem::NotAnObject { error }));
         }
     };
