@@ -356,15 +356,13 @@ impl SandboxedTerminal for MemoryWorkspaces {
         let output = |text: &str| StreamOutput {
             text: text.to_owned(),
             bytes: text.len() as u64,
-            omitted: 0,
+            ..StreamOutput::default()
         };
+        let tier = (ending != CommandEnding::Cancelled).then_some(SandboxTier::Full);
         let run = CommandOutcome {
-            ending,
             stdout: output(&format!("ran {}\n", request.command)),
             stderr: output(""),
-            duration_ms: 3,
-            tier: (ending != CommandEnding::Cancelled).then_some(SandboxTier::Full),
-            spool: None,
+            ..CommandOutcome::without_output(ending, 3, tier)
         };
         Box::pin(std::future::ready(Ok(run)))
     }

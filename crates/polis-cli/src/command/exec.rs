@@ -17,7 +17,7 @@ use polis_core::number::saturating_cast;
 use polis_core::workspace::command::{RunCommandParams, effective_timeout_ms};
 use polis_core::workspace::command_outcome::OutputStream;
 use polis_core::{Refusal, RefusalCode};
-use polis_i18n::msg;
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, CommandObservers};
 use polis_ops::port::OutputWatcher;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -76,6 +76,7 @@ impl ExecArgs {
                 owner,
                 &params,
                 observers,
+                UiLanguage::En,
             ));
             check_signal(&stopped)?;
             return out.print_json(&answer?);
@@ -95,6 +96,7 @@ impl ExecArgs {
             owner,
             &params,
             observers,
+            out.lang(),
         ));
         check_signal(&stopped)?;
         let result = match answer {

@@ -22,12 +22,14 @@ pub enum OutputStream {
 /// Captured output of one stream: its beginning and, if it was long, its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamOutput {
-    /// The captured text; bytes that are not UTF-8 are replaced. A line marks where the middle was omitted.
+    /// The captured text; bytes that are not UTF-8 are replaced.
     pub text: String,
     /// Number of bytes that the command wrote.
     pub bytes: u64,
     /// Number of bytes that were omitted.
     pub omitted: u64,
+    /// Position in `text` at which they were omitted.
+    pub omitted_at: usize,
 }
 
 /// How a command ended.
@@ -147,6 +149,12 @@ pub struct CommandOutcome {
     /// The file with its complete output, by its name in the workspace's data area, if output was omitted.
     #[serde(skip)]
     pub spool: Option<String>,
+    /// The size of that file in bytes, if it has only the beginning of the output.
+    #[serde(skip)]
+    pub spool_limit: Option<u64>,
+    /// New names of entries that had the reserved name in the workspace.
+    #[serde(skip)]
+    pub renamed_entries: Vec<String>,
 }
 
 impl CommandOutcome {
@@ -163,6 +171,8 @@ impl CommandOutcome {
             stdout: StreamOutput::default(),
             stderr: StreamOutput::default(),
             spool: None,
+            spool_limit: None,
+            renamed_entries: Vec::new(),
         }
     }
 

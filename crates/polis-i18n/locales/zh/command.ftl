@@ -18,3 +18,16 @@ command-earlier = 更早的命令……
 command-command-column = 命令
 command-output-omitted = 前 { $size } 未显示。
 command-no-output = 没有输出。
+
+## polis 在命令输出中的说明
+
+command-bytes-omitted = { $count ->
+   *[other] … 省略 { $bytes } 字节 …
+}
+command-bytes-omitted-spooled = { $count ->
+   *[other] … 省略 { $bytes } 字节；完整输出在 $POLIS_OUTPUT/{ $file }，供后续命令读取 …
+}
+command-bytes-omitted-spool-limited = { $count ->
+   *[other] … 省略 { $bytes } 字节；输出的前 { $limit } 字节在 $POLIS_OUTPUT/{ $file }，供后续命令读取 …
+}
+command-reserved-name-renamed = polis：名称 { $name } 是保留名，已改名为 { $renamed }

@@ -104,6 +104,7 @@ impl TestWorkspace {
             None,
             &ask,
             CommandObservers::default(),
+            UiLanguage::En,
         )
         .await;
         done.map(|noted| {

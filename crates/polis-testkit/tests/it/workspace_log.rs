@@ -9,6 +9,7 @@ use polis_core::workspace::file_tools::{
     ReadFileParams, SearchFilesParams, WriteFileParams,
 };
 use polis_core::{RefusalCode, RefusalDetails};
+use polis_i18n::UiLanguage;
 use polis_ops::op::{self, CommandObservers};
 use polis_testkit::run_test;
 use polis_testkit::store_factory::parse_agent_id;
@@ -251,7 +252,14 @@ fn cancelled_command_is_ended_and_logged() {
             timeout_ms: None,
         };
         let ada = parse_agent_id("ada");
-        let done = op::run_command(&harness.app.request(&ada), None, &ask, follow).await;
+        let done = op::run_command(
+            &harness.app.request(&ada),
+            None,
+            &ask,
+            follow,
+            UiLanguage::En,
+        )
+        .await;
         assert_eq!(refusal_code(done), RefusalCode::CommandFailed);
         let told = event_data(&harness.read_log().await.pop().unwrap());
         assert_eq!(

@@ -368,7 +368,10 @@ impl Sandbox {
             stderr: captured.stderr,
             duration_ms: saturating_cast::<u64>(duration.as_millis()),
             tier: Some(tier),
+            spool_limit: (captured.spooled.as_ref())
+                .and_then(|spooled| spooled.is_truncated.then_some(spooled.bytes)),
             spool: captured.spooled.map(|spooled| spooled.name),
+            renamed_entries: Vec::new(),
         })
     }
 

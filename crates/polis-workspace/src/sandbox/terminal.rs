@@ -104,16 +104,6 @@ fn rename_reserved_entry(workspace: &OwnedFd) -> Option<String> {
     renamed.and_then(|(name, done)| done.is_ok().then_some(name))
 }
 
-/// Appends a notice about the rename to a command's stderr.
-fn append_rename_notice(run: &mut CommandOutcome, name: &str) {
-    if !run.stderr.text.is_empty() && !run.stderr.text.ends_with('\n') {
-        run.stderr.text.push('\n');
-    }
-    run.stderr.text.push_str(&format!(
-        "polis: the name {PROJECT_DATA_DIR} is reserved; it was renamed to {name}\n"
-    ));
-}
-
 /// Cancels the command when its future is dropped.
 struct CancelOnDrop(Arc<CancelHandle>);
 
@@ -166,9 +156,7 @@ impl SandboxedTerminal for SandboxTerminal {
                 let mut run = sandbox.run(&request, &context);
                 let planted = reserved.and_then(|reserved| reserved.rename_if_new());
                 if let Ok(run) = &mut run {
-                    for name in [leftover, planted].iter().flatten() {
-                        append_rename_notice(run, name);
-                    }
+                    run.renamed_entries = [leftover, planted].into_iter().flatten().collect();
                 }
                 drop(in_use);
                 // The receiver may be gone.

@@ -181,9 +181,10 @@ fn run_delivered_test(
     out: &CliOutput,
 ) -> Result<(), CliError> {
     let head: AgentId = "architect".parse()?;
-    let test = context.block_on(run_in_workspace(context, &head, TEST_COMMAND))?;
-    let example = context.block_on(run_in_workspace(context, &head, "sh calc.sh '2 * (3 + 4)'"))?;
     let lang = out.lang();
+    let test = context.block_on(run_in_workspace(context, &head, TEST_COMMAND, lang))?;
+    let example = "sh calc.sh '2 * (3 + 4)'";
+    let example = context.block_on(run_in_workspace(context, &head, example, lang))?;
     let passed = test.exit_code == 0;
     let answer = json!({
         "kind": "test", "command": TEST_COMMAND, "exitCode": test.exit_code, "stdout": test.stdout,
@@ -231,6 +232,7 @@ async fn run_in_workspace(
     context: &CommandContext,
     owner: &AgentId,
     command: &str,
+    lang: UiLanguage,
 ) -> Result<op::CommandResult, OpError> {
     let params = RunCommandParams {
         command: command.to_owned(),
@@ -241,6 +243,7 @@ async fn run_in_workspace(
         Some(owner),
         &params,
         CommandObservers::default(),
+        lang,
     )
     .await?;
     Ok(run.result)

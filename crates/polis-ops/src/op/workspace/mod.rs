@@ -1,6 +1,7 @@
 //! Operations on workspaces: their directories, files and commands.
 
 pub(crate) mod bind_workspace;
+mod command_notices;
 pub(crate) mod commands;
 pub(crate) mod list_workspaces;
 pub(crate) mod run_command;

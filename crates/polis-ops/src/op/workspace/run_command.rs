@@ -14,7 +14,7 @@ use polis_core::workspace::command_policy::SandboxTier;
 use polis_core::{
     AgentId, EventPayload, NewEvent, Refusal, RefusalCode, RefusalDetails, Timestamp,
 };
-use polis_i18n::{Surface, render_reason};
+use polis_i18n::{Surface, UiLanguage, render_reason};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ use crate::error::OpError;
 use crate::loading::workspace_resolution::log_action;
 use crate::loading::workspace_resolution::resolve_workspace;
 use crate::loading::workspace_resolution::{LoggedResult, WorkspaceActor, truncate_for_log};
+use crate::op::workspace::command_notices::insert_notices;
 use crate::op::workspace::commands::CommandRecorder;
 use crate::port::{OutputWatcher, PortError, SandboxReport};
 use crate::refusal_tables::OperationRefusal;
@@ -101,7 +102,8 @@ fn is_zero(number: &u64) -> bool {
 /// Runs a command and waits until it ends.
 ///
 /// A timeout is an error that includes the output so far; any other ending is a successful result, regardless
-/// of the exit code. Every command is logged, including refused ones. Fails with `workspace_not_assigned` or
+/// of the exit code. Every command is logged, including refused ones. Notices of
+/// polis in the output are in `lang`. Fails with `workspace_not_assigned` or
 /// `permission_denied` if there is no workspace or the caller may not use it, with `invalid_command` or
 /// `invalid_timeout` if the request is invalid, with `command_blocked` if the command is on the block list,
 /// with `sandbox_unavailable` if the sandbox is too weak, with `command_timeout`, and with `command_failed`
@@ -111,6 +113,7 @@ pub async fn run_command(
     owner: Option<&AgentId>,
     params: &RunCommandParams,
     follow: CommandObservers,
+    lang: UiLanguage,
 ) -> Result<LoggedResult<CommandResult>, OpError> {
     let actor = resolve_workspace(request, owner, "run_command", None).await?;
     let command = params.command.as_str();
@@ -147,7 +150,7 @@ pub async fn run_command(
         .terminal
         .run(&actor.location, command_request, watcher);
     let recording = recorder.record_while_running();
-    let outcome = match run_until_cancelled(running, follow.cancel, recording).await {
+    let mut outcome = match run_until_cancelled(running, follow.cancel, recording).await {
         Some(Ok(outcome)) => outcome,
         Some(Err(error)) => {
             let lang = request.app.settings.boards.language.into();
@@ -162,6 +165,7 @@ pub async fn run_command(
             CommandOutcome::without_output(CommandEnding::Cancelled, duration.unsigned_abs(), None)
         }
     };
+    insert_notices(&mut outcome, lang);
     let started_at = Timestamp::from_millis(started);
     let logged = record_outcome(&recorder, &actor, command, &started_at, &outcome).await;
     Ok(LoggedResult {

@@ -30,7 +30,8 @@ async fn run_command(
     call: ToolContext<'_>,
     params: RunCommandParams,
 ) -> ToolResult<LoggedResult<CommandResult>> {
-    let mut logged_result = op::run_command(call.request, None, &params, call.observers).await?;
+    let mut logged_result =
+        op::run_command(call.request, None, &params, call.observers, call.lang).await?;
     if call.for_model {
         truncate_output(call.lang, &mut logged_result.result);
     }

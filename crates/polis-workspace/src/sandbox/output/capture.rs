@@ -1,5 +1,5 @@
-//! Capture of a command's output in bounded memory: the head and the tail of each stream are kept, and a line with
-//! the number of omitted bytes replaces the middle.
+//! Capture of a command's output in bounded memory: the head and the tail of each stream are kept, and the position
+//! and the number of the bytes omitted between them. The operation inserts a line there, in the caller's language.
 //!
 //! All output is also passed to [`crate::sandbox::output::spool`], which writes it to a file once a stream is
 //! truncated. The caller reads the pipes.
@@ -59,8 +59,8 @@ impl OutputCapture {
     pub(crate) fn finish(self) -> CapturedOutput {
         let spooled = self.spool.and_then(OutputSpool::finish);
         CapturedOutput {
-            stdout: self.stdout.finish(spooled.as_ref()),
-            stderr: self.stderr.finish(spooled.as_ref()),
+            stdout: self.stdout.finish(),
+            stderr: self.stderr.finish(),
             spooled,
         }
     }
@@ -103,9 +103,8 @@ impl StreamCapture {
         self.bytes > as_u64(self.head.len() + self.tail.kept_bytes())
     }
 
-    /// Returns the captured text. A line in place of the omitted middle names the spool file, if there is
-    /// one.
-    pub(crate) fn finish(self, spooled: Option<&SpoolFile>) -> StreamOutput {
+    /// Returns the captured text.
+    pub(crate) fn finish(self) -> StreamOutput {
         let overflows = self.is_truncated();
         let mut buffer = self.head;
         let mut tail = self.tail;
@@ -115,7 +114,7 @@ impl StreamCapture {
             return StreamOutput {
                 text: into_lossy_string(buffer),
                 bytes: self.bytes,
-                omitted: 0,
+                ..StreamOutput::default()
             };
         }
         buffer.truncate(buffer.len() - incomplete_char_at_end(&buffer));
@@ -124,54 +123,15 @@ impl StreamCapture {
             .saturating_sub(as_u64(buffer.len()))
             .saturating_sub(as_u64(tail.len()));
         let mut text = into_lossy_string(buffer);
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
-        text.push_str(&omission_line(omitted, spooled));
+        let omitted_at = text.len();
         text.push_str(&String::from_utf8_lossy(tail));
         StreamOutput {
             text,
             bytes: self.bytes,
             omitted,
+            omitted_at,
         }
     }
-}
-
-/// Returns the line in place of the omitted bytes.
-fn omission_line(omitted: u64, spooled: Option<&SpoolFile>) -> String {
-    let plural = if omitted == 1 { "" } else { "s" };
-    let left_out = format!("{} byte{plural} omitted", group_thousands(omitted));
-    match spooled {
-        None => format!("… {left_out} …\n"),
-        Some(SpoolFile {
-            name,
-            bytes,
-            is_truncated: cut,
-        }) => {
-            let part = if *cut {
-                format!(
-                    "the first {} bytes of the output are",
-                    group_thousands(*bytes)
-                )
-            } else {
-                "the whole output is".into()
-            };
-            format!("… {left_out}; {part} in $POLIS_OUTPUT/{name}, for the next command …\n")
-        }
-    }
-}
-
-/// Formats a number with commas between thousands.
-fn group_thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Converts to text; without copying if the bytes are UTF-8, which is the usual case.

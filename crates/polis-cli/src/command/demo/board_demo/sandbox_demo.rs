@@ -4,7 +4,7 @@
 use polis_core::workspace::command::RunCommandParams;
 use polis_core::workspace::file_tools::WriteFileParams;
 use polis_core::{AgentId, RefusalCode};
-use polis_i18n::msg;
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, CommandObservers, CommandResult};
 use polis_ops::{OpError, Request};
 
@@ -30,14 +30,14 @@ pub(super) fn run_sandbox_demo(context: &CommandContext, out: &CliOutput) -> Res
     };
     let request = context.app.request(&tester);
     context.block_on(op::write_file(&request, None, &write))?;
-    let checked = match context.block_on(run_in_sandbox(&request, "sh check.sh")) {
+    let checked = match context.block_on(run_in_sandbox(&request, "sh check.sh", lang)) {
         Ok(result) => result,
         Err(error) if error.code() == RefusalCode::SandboxUnavailable => {
             return print_unless_json(out, msg::cli_demo_sandbox_missing(lang));
         }
         Err(error) => return Err(error.into()),
     };
-    let peeked = context.block_on(run_in_sandbox(&request, "cat /etc/shadow"))?;
+    let peeked = context.block_on(run_in_sandbox(&request, "cat /etc/shadow", lang))?;
     print_unless_json(
         out,
         &msg::cli_demo_sandbox_result(
@@ -50,11 +50,15 @@ pub(super) fn run_sandbox_demo(context: &CommandContext, out: &CliOutput) -> Res
     )
 }
 
-async fn run_in_sandbox(request: &Request, command: &str) -> Result<CommandResult, OpError> {
+async fn run_in_sandbox(
+    request: &Request,
+    command: &str,
+    lang: UiLanguage,
+) -> Result<CommandResult, OpError> {
     let params = RunCommandParams {
         command: command.to_owned(),
         timeout_ms: None,
     };
-    let run = op::run_command(request, None, &params, CommandObservers::default()).await?;
+    let run = op::run_command(request, None, &params, CommandObservers::default(), lang).await?;
     Ok(run.result)
 }
