@@ -14,7 +14,7 @@ use crate::event::{Event, EventPayload, EventSubject, NewEvent, WebhookEvent};
 use crate::id::{AgentId, quote_untrusted};
 use crate::json::to_json_text;
 use crate::record::{RecordBody, RecordKind, RecordName};
-use crate::refusal::{Refusal, WebhookRefusal};
+use crate::refusal::{Reason, Refusal, WebhookRefusal};
 use crate::timestamp::Timestamp;
 
 /// Maximum length of a URL, in bytes.
@@ -45,9 +45,12 @@ pub struct Webhook {
     /// When to retry after a failure (milliseconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
-    /// Error of the last failed delivery, until one succeeds.
+    /// Error of the last failed delivery, until one succeeds: an English sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// The same error as data, which earlier versions do not store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<Reason>,
     /// The server that holds the delivery lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender: Option<String>,
@@ -77,6 +80,9 @@ pub struct WebhookView {
     /// Error of the last failed delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// The same error as data, for surfaces in other languages.
+    #[serde(skip)]
+    pub last_failure: Option<Reason>,
 }
 
 /// Parameters for registering a webhook.
@@ -116,6 +122,7 @@ impl Webhook {
             delivered: self.delivered,
             failures: self.failures,
             last_error: self.last_error,
+            last_failure: self.last_failure,
         }
     }
 
@@ -173,6 +180,7 @@ pub fn decide_add_webhook(
         failures: 0,
         retry_at: None,
         last_error: None,
+        last_failure: None,
         sender: None,
         sender_until: 0,
     };

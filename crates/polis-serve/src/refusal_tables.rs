@@ -95,3 +95,32 @@ polis_core::refusal_table! {
         };
     }
 }
+
+polis_core::problem_table! {
+    /// Problems of webhook deliveries. They are stored, so ids and arguments stay.
+    pub enum DeliveryProblem {
+        InvalidUrl = "delivery-invalid-url";
+        Answered = "delivery-answered" { status: String };
+        Redirected = "delivery-redirected" { status: String };
+        NoConnection = "delivery-no-connection" { cause: Reason };
+        TlsHandshakeFailed = "delivery-tls-handshake-failed" { detail: String };
+        ResponseTimeout = "delivery-response-timeout" { seconds: String };
+        InvalidResponse = "delivery-invalid-response";
+        ConnectionClosed = "delivery-connection-closed";
+    }
+}
+
+polis_core::problem_table! {
+    /// Reasons why there is no connection to the receiver of a webhook.
+    pub enum ConnectionProblem {
+        Refused = "connection-refused";
+        Reset = "connection-reset";
+        HostUnreachable = "connection-host-unreachable";
+        NetworkUnreachable = "connection-network-unreachable";
+        TimedOut = "connection-timed-out";
+        ConnectTimeout = "connection-timeout";
+        ProxyUnreachable = "connection-proxy-unreachable";
+        TunnelRefused = "connection-tunnel-refused";
+        Other = "connection-other" { detail: String };
+    }
+}

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use polis_core::webhook::{WebhookAddParams, WebhookView};
-use polis_i18n::msg;
+use polis_i18n::{Surface, UiLanguage, msg, render_reason};
 use polis_ops::op::{self, WebhookRemoveParams};
 
 use crate::context::CommandContext;
@@ -89,8 +89,45 @@ fn render_webhook_table(webhooks: &[WebhookView], out: &CliOutput) -> String {
             kinds,
             hook.delivered.to_string(),
             hook.failures.to_string(),
-            hook.last_error.clone().unwrap_or_else(|| "-".to_owned()),
+            render_last_error(hook, lang),
         ]);
     }
     table.render(out)
+}
+
+/// Renders the error of the last failed delivery. An earlier version stored only an English sentence.
+fn render_last_error(hook: &WebhookView, lang: UiLanguage) -> String {
+    let failure = hook.last_failure.as_ref();
+    failure
+        .map(|problem| render_reason(problem, Surface::Cli, lang).message)
+        .or_else(|| hook.last_error.clone())
+        .unwrap_or_else(|| "-".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use polis_core::webhook::Webhook;
+    use polis_serve::refusal_tables::DeliveryProblem;
+
+    use super::*;
+
+    #[test]
+    fn error_of_an_earlier_version_is_shown_as_stored() {
+        let stored = r#"{"id":"w1","url":"https://example.org","secret":"s","createdBy":"user",
+            "createdAt":"2026-01-01T00:00:00.000Z","delivered":3,"failures":1,"lastError":"The receiver answered 500."}"#;
+        let mut hook: Webhook = serde_json::from_str(stored).unwrap();
+        for lang in [UiLanguage::En, UiLanguage::Zh] {
+            let shown = render_last_error(&hook.clone().into_view(), lang);
+            assert_eq!(shown, "The receiver answered 500.");
+        }
+        let status = "500".to_owned();
+        hook.last_failure = Some(DeliveryProblem::Answered { status }.into());
+        let stored = serde_json::to_string(&hook).unwrap();
+        assert_eq!(serde_json::from_str::<Webhook>(&stored).unwrap(), hook);
+        let view = hook.into_view();
+        assert_eq!(render_last_error(&view, UiLanguage::Zh), "接收方应答 500。");
+        let json = serde_json::to_value(&view).unwrap();
+        assert_eq!(json["lastError"], "The receiver answered 500.");
+        assert!(json.get("lastFailure").is_none());
+    }
 }

@@ -23,3 +23,24 @@ webhook-too-many = The maximum number of webhooks is reached.
 
 webhook-invalid-url = The webhook's address is not an http:// or https:// URL.
     .hint = give one such as https://example.org/polis
+
+## Problems of deliveries
+
+delivery-invalid-url = The webhook's URL is not valid.
+delivery-answered = The receiver answered { $status }.
+delivery-redirected = The receiver answered { $status } (redirects are not followed).
+delivery-no-connection = No connection: { $cause }.
+delivery-tls-handshake-failed = TLS handshake failed: { $detail }.
+delivery-response-timeout = No response within { $seconds } s.
+delivery-invalid-response = No response: the response is not valid HTTP.
+delivery-connection-closed = No response: the connection was closed.
+
+connection-refused = connection refused
+connection-reset = connection reset
+connection-host-unreachable = host unreachable
+connection-network-unreachable = network unreachable
+connection-timed-out = timed out
+connection-timeout = the connection timed out
+connection-proxy-unreachable = its proxy cannot be reached
+connection-tunnel-refused = its proxy refused the tunnel
+connection-other = { $detail }

@@ -21,3 +21,24 @@ webhook-too-many = Webhook 数量已达上限。
 
 webhook-invalid-url = Webhook 的地址不是 http:// 或 https:// 网址。
     .hint = 请给出如 https://example.org/polis 的网址
+
+## 投递的问题
+
+delivery-invalid-url = Webhook 的网址无效。
+delivery-answered = 接收方应答 { $status }。
+delivery-redirected = 接收方应答 { $status }（不跟随重定向）。
+delivery-no-connection = 无法连接：{ $cause }。
+delivery-tls-handshake-failed = TLS 握手失败：{ $detail }。
+delivery-response-timeout = { $seconds } 秒内没有响应。
+delivery-invalid-response = 没有响应：应答不是有效的 HTTP。
+delivery-connection-closed = 没有响应：连接已关闭。
+
+connection-refused = 连接被拒绝
+connection-reset = 连接被重置
+connection-host-unreachable = 主机不可达
+connection-network-unreachable = 网络不可达
+connection-timed-out = 超时
+connection-timeout = 连接超时
+connection-proxy-unreachable = 无法连接代理
+connection-tunnel-refused = 代理拒绝了隧道
+connection-other = 其他错误（{ $detail }）

@@ -8,6 +8,7 @@ use std::time::Duration;
 use polis_core::AgentId;
 use polis_core::record::{RecordKind, RecordName};
 use polis_core::webhook::{Webhook, WebhookAddParams};
+use polis_i18n::{Surface, UiLanguage, render_reason};
 use polis_ops::op::{self, WebhookRemoveParams};
 use polis_ops::{App, Store};
 use polis_serve::events::{Hub, WebhookSender, WebhookSettings};
@@ -319,6 +320,15 @@ fn delivery_error_is_recorded() {
             assert_eq!(hook.sender, None, "the lease is released for other servers");
             let said = hook.last_error.unwrap();
             assert!(said.starts_with(error), "{said}");
+            let stored = hook.last_failure.unwrap();
+            let render = |lang| render_reason(&stored, Surface::Cli, lang).message;
+            assert_eq!(render(UiLanguage::En), said);
+            let chinese = render(UiLanguage::Zh);
+            let starts = ["接收方应答 ", "0.05 秒内", "无法连接："];
+            assert!(
+                starts.iter().any(|start| chinese.starts_with(start)),
+                "{chinese}"
+            );
             assert!(!said.contains("secret"));
         }
         assert!(elsewhere.requests().is_empty(), "a redirect was followed");

@@ -37,7 +37,7 @@ const AGENT_MESSAGES: [&str; 10] = [
 
 /// Returns the messages that all crates declare.
 fn declared_messages() -> Vec<&'static ReasonSpec> {
-    let other_crates: [&[ReasonSpec]; 28] = [
+    let other_crates: [&[ReasonSpec]; 30] = [
         polis_cli::refusal_tables::ClientFileProblem::SPECS,
         polis_cli::refusal_tables::CommandRefusal::SPECS,
         polis_cli::refusal_tables::ConfigProblem::SPECS,
@@ -52,6 +52,8 @@ fn declared_messages() -> Vec<&'static ReasonSpec> {
         polis_ops::refusal_tables::ParameterProblem::SPECS,
         polis_ops::refusal_tables::PortFailure::SPECS,
         polis_ops::refusal_tables::ToolRefusal::SPECS,
+        polis_serve::refusal_tables::ConnectionProblem::SPECS,
+        polis_serve::refusal_tables::DeliveryProblem::SPECS,
         polis_serve::refusal_tables::EventRefusal::SPECS,
         polis_serve::refusal_tables::HttpRefusal::SPECS,
         polis_serve::refusal_tables::ListenRefusal::SPECS,

@@ -16,6 +16,7 @@ use polis_core::Event;
 use polis_core::number::saturating_cast;
 use polis_core::webhook::Webhook;
 use polis_http_client::PostTarget;
+use polis_i18n::{Surface, UiLanguage, render_reason};
 use polis_ops::{App, PortError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -26,6 +27,7 @@ use super::webhook_record::{WebhookRecord, WebhookSaveResult};
 use super::{WebhookSettings, delivery_backoff, signature};
 use crate::events::follower::LogFollower;
 use crate::events::hub::Hub;
+use crate::refusal_tables::DeliveryProblem;
 
 /// Maximum number of deliveries not yet saved, which are repeated after a crash.
 const MAX_UNSAVED_DELIVERIES: usize = 16;
@@ -300,9 +302,7 @@ impl Courier {
         let body = serde_json::to_vec(event).unwrap_or_default();
         let headers = signed_headers(hook, event.seq, self.now_millis() / 1_000, &body);
         let Some(target) = &self.target else {
-            return Err(DeliveryError::without_response(
-                "The webhook's URL is not valid.",
-            ));
+            return Err(DeliveryError::without_response(DeliveryProblem::InvalidUrl));
         };
         let client = &self.context.client;
         client.post(target, headers, Bytes::from(body)).await
@@ -340,18 +340,21 @@ impl Courier {
         if failed.is_gone {
             wait = wait.max(delivery_backoff::gone_backoff());
         }
+        let problem = failed.problem.clone();
+        // Records and logs have English sentences.
+        let message = render_reason(&problem, Surface::Http, UiLanguage::En).message;
         tracing::warn!(
             webhook = self.record.webhook.id,
             failures,
             again_in_ms = duration_millis(wait),
-            "webhook delivery failed: {}",
-            failed.message
+            "webhook delivery failed: {message}"
         );
-        let (message, me) = (failed.message.clone(), self.context.server_id.clone());
+        let me = self.context.server_id.clone();
         self.save_position(move |hook| {
             hook.failures = failures;
             hook.retry_at = Some(now.saturating_add(duration_millis(wait)));
             hook.last_error = Some(message);
+            hook.last_failure = Some(problem);
             delivery_lease::release_lease(hook, &me);
         })
         .await
@@ -382,7 +385,8 @@ impl Courier {
         hook.delivered = hook.delivered.max(self.position);
         let delivered = self.unsaved > 0;
         if delivered {
-            (hook.failures, hook.retry_at, hook.last_error) = (0, None, None);
+            (hook.failures, hook.retry_at) = (0, None);
+            (hook.last_error, hook.last_failure) = (None, None);
         }
         let until = self
             .now_millis()

@@ -3,16 +3,19 @@
 //! Redirects are not followed, proxies are never used, and a response body is read only as far as keeping the
 //! connection is worth it. The courier decides when to send and when to retry.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
+use polis_core::refusal::Reason;
 use polis_http_client::{
     HttpClient, HttpClientSettings, PostTarget, RequestError, RequestTimeouts, TlsRoots,
 };
 
 use super::WebhookSettings;
+use crate::refusal_tables::{ConnectionProblem, DeliveryProblem};
 
 /// Timeout for reading the response body; the status is known before.
 const RESPONSE_BODY_TIMEOUT: Duration = Duration::from_secs(1);
@@ -20,8 +23,8 @@ const RESPONSE_BODY_TIMEOUT: Duration = Duration::from_secs(1);
 /// Error of a failed delivery.
 #[derive(Debug)]
 pub(super) struct DeliveryError {
-    /// Message for the user, without the URL, which may contain a password.
-    pub(super) message: String,
+    /// The problem, without the URL, which may contain a password.
+    pub(super) problem: Reason,
     /// The receiver's `Retry-After` header.
     pub(super) retry_after: Option<String>,
     /// Whether the receiver answered 410 Gone.
@@ -30,9 +33,9 @@ pub(super) struct DeliveryError {
 
 impl DeliveryError {
     /// Creates an error without a response of the receiver.
-    pub(super) fn without_response(message: impl Into<String>) -> Self {
+    pub(super) fn without_response(problem: DeliveryProblem) -> Self {
         Self {
-            message: message.into(),
+            problem: problem.into(),
             retry_after: None,
             is_gone: false,
         }
@@ -82,36 +85,55 @@ impl DeliveryClient {
         if status.is_success() {
             return Ok(());
         }
-        let note = if status.is_redirection() {
-            " (redirects are not followed)"
+        let answer = status.to_string();
+        let problem = if status.is_redirection() {
+            DeliveryProblem::Redirected { status: answer }
         } else {
-            ""
+            DeliveryProblem::Answered { status: answer }
         };
         Err(DeliveryError {
-            message: format!("The receiver answered {status}{note}."),
+            problem: problem.into(),
             retry_after,
             is_gone: status == StatusCode::GONE,
         })
     }
 
-    /// Describes why there is no response.
-    fn describe_error(&self, error: RequestError) -> String {
-        match error {
-            RequestError::Unreachable(kind) => format!("No connection: {kind}."),
+    /// Returns why there is no response.
+    fn describe_error(&self, error: RequestError) -> DeliveryProblem {
+        let cause = match error {
+            RequestError::Unreachable(kind) => connection_problem(kind),
             RequestError::UntrustedCertificate(detail) | RequestError::TlsHandshake(detail) => {
-                format!("TLS handshake failed: {detail}.")
+                return DeliveryProblem::TlsHandshakeFailed { detail };
             }
             RequestError::FirstByteTimeout | RequestError::ChunkTimeout => {
-                format!("No response within {} s.", self.timeout.as_secs_f32())
+                let seconds = self.timeout.as_secs_f32().to_string();
+                return DeliveryProblem::ResponseTimeout { seconds };
             }
-            RequestError::InvalidResponse => {
-                "No response: the response is not valid HTTP.".to_owned()
-            }
-            RequestError::ConnectionClosed => "No response: the connection was closed.".to_owned(),
-            RequestError::ConnectTimeout
-            | RequestError::TlsUnavailable(_)
-            | RequestError::ProxyUnreachable
-            | RequestError::TunnelRefused => format!("No connection: {error}."),
+            RequestError::InvalidResponse => return DeliveryProblem::InvalidResponse,
+            RequestError::ConnectionClosed => return DeliveryProblem::ConnectionClosed,
+            RequestError::ConnectTimeout => ConnectionProblem::ConnectTimeout,
+            RequestError::ProxyUnreachable => ConnectionProblem::ProxyUnreachable,
+            RequestError::TunnelRefused => ConnectionProblem::TunnelRefused,
+            RequestError::TlsUnavailable(detail) => ConnectionProblem::Other {
+                detail: detail.to_owned(),
+            },
+        };
+        DeliveryProblem::NoConnection {
+            cause: cause.into(),
         }
+    }
+}
+
+/// Returns why an address cannot be reached.
+fn connection_problem(kind: ErrorKind) -> ConnectionProblem {
+    match kind {
+        ErrorKind::ConnectionRefused => ConnectionProblem::Refused,
+        ErrorKind::ConnectionReset => ConnectionProblem::Reset,
+        ErrorKind::HostUnreachable => ConnectionProblem::HostUnreachable,
+        ErrorKind::NetworkUnreachable => ConnectionProblem::NetworkUnreachable,
+        ErrorKind::TimedOut => ConnectionProblem::TimedOut,
+        other => ConnectionProblem::Other {
+            detail: other.to_string(),
+        },
     }
 }
