@@ -1,11 +1,28 @@
 //! Finds English sentences in output for a Chinese reader.
 
-/// Finds English sentences in a text for a Chinese reader: runs of four or more words of ASCII letters outside
-/// of backticks. A word with another character (a path, an option, a command with arguments) ends a run.
+/// Words that only sentences have: with one of them, two words are English.
+const SENTENCE_WORDS: [&str; 9] = [
+    "a", "an", "the", "expected", "invalid", "missing", "omitted", "no", "renamed",
+];
+
+/// Finds English sentences in a text for a Chinese reader: runs of words of ASCII letters outside of backticks, of
+/// four or more words, or with one of [`SENTENCE_WORDS`]. A word with another character (a path, an option, a
+/// command with arguments) ends a run.
 pub(crate) fn english_sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
         for outside in line.split('`').step_by(2) {
+            // A Chinese character ends a run, also without a space.
+            let outside: String = outside
+                .chars()
+                .map(|c| {
+                    if c.is_ascii() {
+                        c.to_string()
+                    } else {
+                        " 。 ".to_owned()
+                    }
+                })
+                .collect();
             let mut words: Vec<&str> = Vec::new();
             // The empty word at the end ends the last run.
             for word in outside.split_whitespace().chain([""]) {
@@ -17,7 +34,8 @@ pub(crate) fn english_sentences(text: &str) -> Vec<String> {
                     words.push(word);
                     continue;
                 }
-                if words.len() >= 4 && !is_list_of_names(&words) {
+                let is_sentence = words.len() >= 4 || words.len() >= 2 && has_sentence_word(&words);
+                if is_sentence && !is_list_of_names(&words) {
                     found.push(words.join(" "));
                 }
                 words.clear();
@@ -25,6 +43,10 @@ pub(crate) fn english_sentences(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+fn has_sentence_word(words: &[&str]) -> bool {
+    words.iter().any(|word| SENTENCE_WORDS.contains(word))
 }
 
 /// Returns whether words are a list such as "claude, codex, gemini", and not a sentence.
@@ -39,6 +61,17 @@ fn english_sentences_are_found_outside_of_commands() {
         english_sentences("运行 root said: all of it is done.\n→ run_command sh tests/run.sh"),
         ["root said: all of it is done."]
     );
+    for (text, english) in [
+        ("应为a JSON object", "a JSON object"),
+        ("应为 JSON 字符串，而不是 a list。", "a list"),
+        (
+            "元数据无效：invalid type: sequence",
+            "invalid type: sequence",
+        ),
+        ("… 12,345 bytes omitted …", "bytes omitted"),
+    ] {
+        assert_eq!(english_sentences(text), [english]);
+    }
     let fine = "可选值：[claude, codex, gemini, cursor, vscode]\n用 `polis society send root TEXT` 写消息\n计算 2 * (3 + 4)，只用 POSIX sh。\nsh a.sh and b";
     assert_eq!(english_sentences(fine), Vec::<String>::new());
 }
