@@ -93,7 +93,6 @@ async fn find_completions(
     kind: CompletionKind,
     typed: &str,
 ) -> Result<Vec<String>, OpError> {
-    let agent = &identity.agent;
     let typed = typed.trim();
     let has_prefix = |name: &String| name.to_lowercase().starts_with(&typed.to_lowercase());
     match kind {
@@ -112,7 +111,7 @@ async fn find_completions(
         }
         CompletionKind::Task => complete_tasks(app, typed).await,
         CompletionKind::Whiteboard | CompletionKind::Blackboard => {
-            let all = op::list_boards(&app.request(agent), &ListBoardsParams::default()).await?;
+            let all = op::list_boards(&identity.request(app), &ListBoardsParams::default()).await?;
             let names = all.boards.iter().filter_map(|entry| {
                 match (BoardName::from_stored(&entry.board)?, kind) {
                     (BoardName::Blackboard(path), CompletionKind::Blackboard) => {

@@ -238,6 +238,7 @@ impl TestTui {
                 None,
                 &order,
                 op::CommandObservers::default(),
+                UiLanguage::En,
             ));
             // A cancelled command returns no result, but is recorded.
             assert!(ran.is_ok() || command == "sleep 600", "{ran:?}");

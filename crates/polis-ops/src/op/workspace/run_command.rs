@@ -102,12 +102,13 @@ fn is_zero(number: &u64) -> bool {
 /// Runs a command and waits until it ends.
 ///
 /// A timeout is an error that includes the output so far; any other ending is a successful result, regardless
-/// of the exit code. Every command is logged, including refused ones. Notices of
-/// polis in the output are in `lang`. Fails with `workspace_not_assigned` or
-/// `permission_denied` if there is no workspace or the caller may not use it, with `invalid_command` or
-/// `invalid_timeout` if the request is invalid, with `command_blocked` if the command is on the block list,
-/// with `sandbox_unavailable` if the sandbox is too weak, with `command_timeout`, and with `command_failed`
-/// if the command is cancelled or cannot be started.
+/// of the exit code. Every command is logged, including refused ones. Notices of polis in the output are in
+/// `lang`.
+///
+/// Fails with `workspace_not_assigned` or `permission_denied` if there is no workspace or the caller may not use
+/// it, with `invalid_command` or `invalid_timeout` if the request is invalid, with `command_blocked` if the
+/// command is on the block list, with `sandbox_unavailable` if the sandbox is too weak, with `command_timeout`,
+/// and with `command_failed` if the command is cancelled or cannot be started.
 pub async fn run_command(
     request: &Request,
     owner: Option<&AgentId>,

@@ -117,7 +117,7 @@ impl<C: SseContent> SseStream<C> {
         mut content: C,
         start: impl FnOnce(&mut C, u64) -> Result<u64, Refusal>,
     ) -> Result<Self, OpError> {
-        let visibility = op::load_event_visibility(&source.app.request(&identity.agent)).await?;
+        let visibility = op::load_event_visibility(&identity.request(&source.app)).await?;
         let position = start(&mut content, source.hub.last_sequence().await?)?;
         let interval = source.heartbeat_interval;
         let mut heartbeats = interval_at(Instant::now() + interval, interval);

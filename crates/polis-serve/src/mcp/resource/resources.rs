@@ -228,7 +228,6 @@ pub(crate) async fn read_resource(
 ) -> Result<ResourceContents, OpError> {
     let resource: ResourceUri = uri.parse()?;
     identity.check_scope(resource.area(), AccessLevel::Read)?;
-    let agent = &identity.agent;
     match resource {
         ResourceUri::Tasks => {
             let params = TaskListParams {
@@ -247,7 +246,7 @@ pub(crate) async fn read_resource(
                 max_bytes: Some(MAX_TEXT_BYTES),
                 ..BlackboardReadParams::default()
             };
-            let file = op::read_blackboard(&app.request(agent), &params).await?;
+            let file = op::read_blackboard(&identity.request(app), &params).await?;
             let rest = msg::mcp_call_with(lang, "blackboard_read", format!("path={path}"));
             Ok(markdown_resource(uri, &file.content, file.version)
                 .with_truncation_note(lang, file.next_offset, file.size, &rest)
@@ -258,7 +257,7 @@ pub(crate) async fn read_resource(
                 max_bytes: Some(MAX_TEXT_BYTES),
                 ..BoardReadParams::for_board(board)
             };
-            let view = op::read_board(&app.request(agent), &params).await?;
+            let view = op::read_board(&identity.request(app), &params).await?;
             let board = format!("board={}", view.board);
             let rest = msg::mcp_call_with(lang, "whiteboard_read", board);
             let text = view.content.unwrap_or_default();

@@ -134,7 +134,7 @@ impl SubscriptionStart {
         state: &McpState,
         identity: &CallerIdentity,
     ) -> Result<Self, OpError> {
-        let request = state.app.request(&identity.agent);
+        let request = identity.request(&state.app);
         let listed = op::list_boards(&request, &ListBoardsParams::default()).await?;
         Ok(Self {
             boards: listed.boards.into_iter().map(|entry| entry.board).collect(),
