@@ -49,6 +49,9 @@ pub struct MemberState {
     /// Reason, if it is paused, parked or waits for an approval.
     #[serde(default, rename = "why", skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The agent or person that paused it. Surfaces render it if no reason was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_by: Option<AgentId>,
     /// The number of the next turn of its conversation; the first is 0.
     pub next_turn: u64,
     /// The first turn that is still in its context.
@@ -86,6 +89,7 @@ impl MemberState {
         Self {
             status: MemberStatus::Idle,
             reason: None,
+            paused_by: None,
             next_turn: 0,
             first_context_turn: 0,
             received_messages: 0,
@@ -98,7 +102,32 @@ impl MemberState {
             worker: None,
         }
     }
+
+    /// Returns the reason as text, without the sentence that earlier versions stored for a pause without a
+    /// reason.
+    pub fn given_reason(&self) -> Option<&str> {
+        let reason = self.reason.as_deref()?;
+        Some(reason).filter(|_| self.legacy_paused_by().is_none())
+    }
+
+    /// Returns the agent or person that paused it. Also reads the sentence that earlier versions stored.
+    pub fn paused_by(&self) -> Option<AgentId> {
+        let paused_by = self.paused_by.clone();
+        let paused_by = paused_by.filter(|_| self.status == MemberStatus::Paused);
+        paused_by.or_else(|| self.legacy_paused_by())
+    }
+
+    fn legacy_paused_by(&self) -> Option<AgentId> {
+        let reason = self.reason.as_deref()?;
+        let agent = reason.strip_prefix(LEGACY_PAUSE_REASON)?;
+        let is_paused = self.status == MemberStatus::Paused;
+        agent.parse().ok().filter(|_| is_paused)
+    }
 }
+
+/// Beginning of the reason that earlier versions stored in English if no reason was given. The id of the agent
+/// followed.
+const LEGACY_PAUSE_REASON: &str = "paused by ";
 
 /// Status of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -142,4 +171,28 @@ pub fn member_record_name(member: &MemberKey) -> RecordName {
 /// Returns the record name of a member's state.
 pub fn member_state_record_name(member: &MemberKey) -> RecordName {
     RecordName::new(RecordKind::MemberState, member.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pause_reason_of_earlier_versions_names_who_paused() {
+        let stored = |status: &str, why: &str| -> MemberState {
+            let text = format!(r#"{{"status":"{status}","why":"{why}","nextTurn":0}}"#);
+            serde_json::from_str(&text).unwrap()
+        };
+        let paused = stored("paused", "paused by user");
+        assert_eq!(paused.given_reason(), None);
+        assert_eq!(paused.paused_by(), Some(AgentId::user()));
+
+        let with_reason = stored("paused", "the database is being moved");
+        assert_eq!(with_reason.given_reason(), with_reason.reason.as_deref());
+        assert_eq!(with_reason.paused_by(), None);
+
+        let idle = stored("idle", "paused by user");
+        assert_eq!(idle.given_reason(), Some("paused by user"));
+        assert_eq!(idle.paused_by(), None);
+    }
 }

@@ -137,12 +137,13 @@ pub fn pause_or_resume_members(
                 MemberStatus::Idle | MemberStatus::Working | MemberStatus::AwaitingApproval,
             ) => {
                 state.status = MemberStatus::Paused;
-                let default_reason = || format!("paused by {}", caller.id);
-                state.reason = Some(reason.map_or_else(default_reason, ToOwned::to_owned));
+                state.reason = reason.map(ToOwned::to_owned);
+                state.paused_by = Some(caller.id.clone());
             }
             (PauseOrResume::Resume, MemberStatus::Paused | MemberStatus::Parked) => {
                 state.status = MemberStatus::Working;
                 state.reason = None;
+                state.paused_by = None;
             }
             _ => continue,
         }

@@ -53,4 +53,5 @@ society-incomplete-responses-reason = the model's answers are repeatedly truncat
 society-incomplete-responses = its answers are repeatedly truncated, blocked or incomplete
 society-context-too-small = the context limit is too small for the role and the brief
 society-loop-reason = { $tool } was called repeatedly with the same arguments
+society-paused-by = paused by { $agent }
 society-time-budget-used = The time budget is used up.

@@ -44,4 +44,5 @@ society-incomplete-responses-reason = 模型的回答反复被截断、拦截或
 society-incomplete-responses = 其回答反复被截断、拦截或不完整
 society-context-too-small = 上下文上限太小，容不下角色和任务说明书
 society-loop-reason = 反复用相同参数调用 { $tool }
+society-paused-by = 由 { $agent } 暂停
 society-time-budget-used = 时间预算已用完。

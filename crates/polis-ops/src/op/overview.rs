@@ -20,6 +20,7 @@ use polis_core::{
     Agent, AgentId, AgentLayer, AgentStatus, CallerKind, Event, EventPayload, RefusalCode, RunId,
     TaskId, TaskStatus, Timestamp,
 };
+use polis_i18n::UiLanguage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,7 @@ use crate::cache::open_decisions_cache::list_open_decisions;
 use crate::error::OpError;
 use crate::op::board::board_decisions::may_sign;
 use crate::op::overview_counts::{OverviewCounts, count_overview};
-use crate::op::society::org::load_unread_mailboxes;
+use crate::op::society::org::{describe_member_reason, load_unread_mailboxes};
 use crate::op::society::{
     ListApprovalsParams, ListRunsParams, UnreadMailboxes, list_approvals, list_open_mail, list_runs,
 };
@@ -107,6 +108,9 @@ pub struct AgentActivity {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "why")]
     pub reason: Option<String>,
+    /// The agent or person that paused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_by: Option<AgentId>,
     /// The tool that it is executing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "doing")]
@@ -218,7 +222,8 @@ async fn list_agent_activities(
         layer: None,
         run: Some(run.clone()),
         status: state.status,
-        reason: state.reason.clone(),
+        reason: state.given_reason().map(ToOwned::to_owned),
+        paused_by: state.paused_by(),
         running_tool: running_tool(state),
         task: None,
         since: None,
@@ -427,11 +432,19 @@ impl AgentActivity {
                 None if is_working => MemberStatus::Working,
                 None => MemberStatus::Idle,
             },
-            reason: state.and_then(|state| state.reason.clone()),
+            reason: state.and_then(|state| state.given_reason().map(ToOwned::to_owned)),
+            paused_by: state.and_then(MemberState::paused_by),
             running_tool: state.and_then(running_tool),
             task: task.map(|task| task.id),
             since: task.and_then(|task| task.updated_at.clone()),
         }
+    }
+}
+
+impl AgentActivity {
+    /// Returns why it is in its status, in a language.
+    pub fn reason_text(&self, lang: UiLanguage) -> Option<String> {
+        describe_member_reason(self.reason.as_deref(), self.paused_by.as_ref(), lang)
     }
 }
 

@@ -33,6 +33,7 @@ impl MemberMachine {
             let draft = &mut self.draft;
             draft.state.status = status;
             draft.state.reason.clone_from(&new.state.reason);
+            draft.state.paused_by.clone_from(&new.state.paused_by);
             if draft.state.running_call_id != old.running_call_id && old.running_call_id.is_none() {
                 draft.clear_running_call();
             }

@@ -137,10 +137,11 @@ async fn paused_member_does_nothing_until_resumed(ground: &impl StoreFactory) {
     model.release_responses(10);
     send_user_message(&app, &"r1".parse().unwrap(), "root", "are you there?").await;
     society.wait_until_settled().await;
-    assert_eq!(
-        member_state(&app, "r1/root").await.status,
-        MemberStatus::Paused
-    );
+    let paused = member_state(&app, "r1/root").await;
+    assert_eq!(paused.status, MemberStatus::Paused);
+    // No sentence in one language is stored.
+    assert_eq!(paused.reason, None);
+    assert_eq!(paused.paused_by(), Some(AgentId::user()));
     assert_eq!(conversation_entries(&app, "r1/root").await.len(), 0);
     set_paused(&app, Some("root"), false).await;
     wait_until("root continues and becomes idle", || async {

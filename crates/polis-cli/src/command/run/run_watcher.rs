@@ -229,8 +229,10 @@ impl<'a> RunWatcher<'a> {
         };
         let org = op::get_org(&self.context.app.request(&self.context.agent), &params).await?;
         let now = self.now_millis();
-        self.live_run
-            .set_members(now, org.members.iter().map(member_snapshot).collect());
+        let lang = self.renderer.lang();
+        let members = org.members.iter();
+        let members = members.map(|member| member_snapshot(member, lang));
+        self.live_run.set_members(now, members.collect());
         let spent = total_spent(&org);
         self.live_run.usage = RunUsage {
             turns: spent.turns,
@@ -432,7 +434,7 @@ pub(super) fn needs_from_person(
             &member.agent_id,
             status_block::describe_status(member.status, lang),
         );
-        needs.push(match &member.reason {
+        needs.push(match member.reason_text(lang) {
             Some(reason) => {
                 msg::cli_run_needs_agent_resumed_with_reason(lang, agent, status, reason)
             }

@@ -142,7 +142,7 @@ fn render_run_tree(run: &Run, org: &OrgChart, now: i64, out: &CliOutput) -> Stri
     // Dismissed members keep their position in the tree.
     let snapshot = |member: &OrgMember| MemberSnapshot {
         status: MemberStatus::Idle,
-        ..member_snapshot(member)
+        ..member_snapshot(member, lang)
     };
     screen.set_members(now, org.members.iter().map(snapshot).collect());
     let mut table = TextTable::new(&[
@@ -168,8 +168,8 @@ fn render_run_tree(run: &Run, org: &OrgChart, now: i64, out: &CliOutput) -> Stri
         {
             status_text = msg::cli_run_status_with_reason(lang, status_text, activity);
         }
-        if let Some(reason) = &member.reason {
-            let reason = truncate_to_width(reason, MAX_TITLE_CHARS);
+        if let Some(reason) = member.reason_text(lang) {
+            let reason = truncate_to_width(&reason, MAX_TITLE_CHARS);
             status_text = msg::cli_run_status_with_reason(lang, status_text, reason);
         }
         table.push_row([
@@ -208,13 +208,13 @@ pub(crate) fn total_spent(org: &OrgChart) -> polis_core::society::budget::Budget
 }
 
 /// Converts a member to the input of the live view.
-pub(crate) fn member_snapshot(member: &OrgMember) -> MemberSnapshot {
+pub(crate) fn member_snapshot(member: &OrgMember, lang: UiLanguage) -> MemberSnapshot {
     MemberSnapshot {
         agent: member.agent_id.to_string(),
         parent: member.parent_agent_id.as_ref().map(ToString::to_string),
         role: member.role_name.clone(),
         status: member.status,
-        reason: member.reason.clone(),
+        reason: member.reason_text(lang),
         tokens: member.spent.tokens,
     }
 }

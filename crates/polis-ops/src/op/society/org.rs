@@ -14,6 +14,7 @@ use polis_core::society::member::{self, Member, MemberState, MemberStatus};
 use polis_core::society::run::{Run, RunStatus};
 use polis_core::society::{MemberKey, RunId};
 use polis_core::{AgentId, CallerKind, Timestamp};
+use polis_i18n::{UiLanguage, msg};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +81,9 @@ pub struct OrgMember {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "why")]
     pub reason: Option<String>,
+    /// The agent or person that paused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused_by: Option<AgentId>,
     /// Tool of the call that it is executing, if the call acts outside the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(rename = "doing")]
@@ -119,7 +123,8 @@ impl OrgMember {
             role_name: member.role,
             depth: member.depth,
             status: state.status,
-            reason: state.reason,
+            reason: state.given_reason().map(ToOwned::to_owned),
+            paused_by: state.paused_by(),
             running_tool: state
                 .running_tool
                 .filter(|_| state.running_call_id.is_some()),
@@ -133,6 +138,21 @@ impl OrgMember {
             created_at: member.created_at,
         }
     }
+
+    /// Returns why it is in its status, in a language.
+    pub fn reason_text(&self, lang: UiLanguage) -> Option<String> {
+        describe_member_reason(self.reason.as_deref(), self.paused_by.as_ref(), lang)
+    }
+}
+
+/// Returns why a member is in its status: the given reason, else who paused it.
+pub(crate) fn describe_member_reason(
+    reason: Option<&str>,
+    paused_by: Option<&AgentId>,
+    lang: UiLanguage,
+) -> Option<String> {
+    let given = reason.map(ToOwned::to_owned);
+    given.or_else(|| paused_by.map(|agent| msg::society_paused_by(lang, agent)))
 }
 
 /// Returns the tree of a run: its members, each after its parent, with what they and all members below them

@@ -116,7 +116,7 @@ async fn get_org(call: ToolContext<'_>, params: GetOrgParams) -> ToolResult<OrgC
 
 fn render_tree_line(member: &OrgMember, lang: UiLanguage) -> String {
     let indent = "  ".repeat(usize::try_from(member.depth).unwrap_or(0));
-    let reason = member.reason.as_deref();
+    let reason = member.reason_text(lang);
     let reason = reason.map_or_else(String::new, |reason| msg::tool_society_reason(lang, reason));
     format!(
         "{indent}{} [{}] {}{reason}{}",

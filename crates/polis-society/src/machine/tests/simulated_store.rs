@@ -44,6 +44,7 @@ pub(in crate::machine) fn initial_state() -> MemberState {
     MemberState {
         status: MemberStatus::Idle,
         reason: None,
+        paused_by: None,
         next_turn: 0,
         first_context_turn: 0,
         received_messages: 0,

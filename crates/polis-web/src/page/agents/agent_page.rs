@@ -275,7 +275,7 @@ fn render_member_status(context: &RequestContext, run: &RunId, one: &OrgMember) 
                     }
                 }
             }
-            @if let Some(why) = &one.reason { p.notice.warn { (why) } }
+            @if let Some(why) = one.reason_text(lang) { p.notice.warn { (why) } }
             @if !one.objective.is_empty() { p { (one.objective) } }
         }
     }

@@ -147,7 +147,7 @@ fn render_member_row(
             td { (labels::role_label(&one.role_name, context.lang())) }
             td { (render_member_pill(context, one.status))
                 @if let Some(doing) = &one.running_tool { div.small.mono.muted { (doing) } }
-                @if let Some(why) = &one.reason { div.small.muted { (why) } } }
+                @if let Some(why) = one.reason_text(context.lang()) { div.small.muted { (why) } } }
             td.num { @if one.agent_id.is_root() { span.muted { "—" } } @else { (loads.render_load(one.agent_id.as_str())) } }
             td.num { (one.turns) }
             td.num { (number_format::format_count(one.spent.tokens)) }

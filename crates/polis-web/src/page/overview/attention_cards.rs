@@ -155,7 +155,7 @@ fn render_paused_member(context: &RequestContext, member: &AgentActivity) -> Mar
     html! {
         article.card id={ "held-" (element_id(&format!("{run} {}", member.id))) } data-held=(member.id) {
             p { (render_agent_link(member.id.as_str())) " " span class={ "pill status-" (member.status.as_str()) } { (labels::member_status_label(member.status, context.lang())) } }
-            @if let Some(why) = &member.reason { p.small { (excerpt::truncate_text(why, excerpt::LIST_EXCERPT_BYTES)) } }
+            @if let Some(why) = member.reason_text(context.lang()) { p.small { (excerpt::truncate_text(&why, excerpt::LIST_EXCERPT_BYTES)) } }
             (render_card_form(context, OperationArea::Society, "/overview/resume", &html! {
                 input type="hidden" name="run" value=(run);
                 input type="hidden" name="agent" value=(member.id);

@@ -135,7 +135,7 @@ fn render_busy_agent(context: &RequestContext, agent: &AgentActivity) -> Markup 
                 span class={ "pill status-" (agent.status.as_str()) } { (labels::member_status_label(agent.status, lang)) }
             }
             @if let Some(tool) = &agent.running_tool { div.small { (msg::overview_calling_prefix(context.lang())) code { (tool) } } }
-            @if let Some(why) = &agent.reason { div.small.muted.cut { (why) } }
+            @if let Some(why) = agent.reason_text(lang) { div.small.muted.cut { (why) } }
             @if let Some(task) = agent.task {
                 div.small { a href={ "/tasks/" (task) } { (msg::overview_task_label(context.lang())) " #" (task) }
                     @if let Some(since) = &agent.since { " · " (render_time_ago(context, since)) } }
