@@ -132,15 +132,22 @@ impl BudgetLimits {
         }
     }
 
-    /// Returns these limits, with missing ones taken from `other`.
+    /// A requested limit of this value removes the limit that would apply without it. Never stored.
+    pub const NO_LIMIT: u64 = u64::MAX;
+
+    /// Returns these limits, with missing ones taken from `other`, and [`NO_LIMIT`](Self::NO_LIMIT) removed.
     #[must_use]
     pub fn or_defaults(self, other: Self) -> Self {
+        let choose = |own: Option<u64>, other: Option<u64>| {
+            let limit = own.or(other);
+            limit.filter(|limit| *limit != Self::NO_LIMIT)
+        };
         Self {
-            tokens: self.tokens.or(other.tokens),
-            micros: self.micros.or(other.micros),
-            turns: self.turns.or(other.turns),
-            commands: self.commands.or(other.commands),
-            wall_ms: self.wall_ms.or(other.wall_ms),
+            tokens: choose(self.tokens, other.tokens),
+            micros: choose(self.micros, other.micros),
+            turns: choose(self.turns, other.turns),
+            commands: choose(self.commands, other.commands),
+            wall_ms: choose(self.wall_ms, other.wall_ms),
         }
     }
 }

@@ -180,7 +180,10 @@ impl RunArgs {
     ) -> Result<Arc<dyn LanguageModel>, CliError> {
         let environment = ProcessEnvironment(location.and_then(ProjectLocation::project_dir));
         let chosen = model_selection::select_model(config, self.model.as_deref(), &environment)?;
-        chosen.check_money_budget(limits.micros.is_some())?;
+        let has_money_limit = limits
+            .micros
+            .is_some_and(|most| most != BudgetLimits::NO_LIMIT);
+        chosen.check_money_budget(has_money_limit)?;
         chosen.into_model(config, &environment)
     }
 

@@ -23,25 +23,25 @@ use crate::refusal_tables::CommandRefusal;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Budget")]
 pub(crate) struct BudgetArgs {
-    /// Maximum tokens, prompts and answers together
+    /// Maximum tokens, prompts and answers together; 0: no limit
     #[arg(long = "budget-tokens", value_name = "N")]
     tokens: Option<u64>,
-    /// Maximum cost, by the prices of the endpoints
+    /// Maximum cost, by the prices of the endpoints; 0: no limit
     #[arg(long = "budget-money", value_name = "AMOUNT")]
     money: Option<f64>,
-    /// Maximum number of model answers
+    /// Maximum number of model answers; 0: no limit
     #[arg(long = "budget-turns", value_name = "N")]
     turns: Option<u64>,
-    /// Maximum number of commands
+    /// Maximum number of commands; 0: no limit
     #[arg(long = "budget-commands", value_name = "N")]
     commands: Option<u64>,
-    /// Maximum duration, such as 2h
+    /// Maximum duration, such as 2h; 0: no limit
     #[arg(long = "budget-wall", value_name = "TIME")]
     wall: Option<String>,
 }
 
 impl BudgetArgs {
-    /// Returns the limits named by the flags.
+    /// Returns the limits named by the flags. 0 means no limit, as in the configuration.
     pub(crate) fn limits(&self) -> Result<BudgetLimits, CliError> {
         if self
             .money
@@ -49,12 +49,20 @@ impl BudgetArgs {
         {
             return Err(CliError::from(CommandRefusal::InvalidMoney));
         }
+        let limit = |number: u64| match number {
+            0 => BudgetLimits::NO_LIMIT,
+            number => number,
+        };
+        let wall_ms = match self.wall.as_deref() {
+            Some("" | "0") => Some(0),
+            wall => wall.map(parse_duration_arg).transpose()?,
+        };
         Ok(BudgetLimits {
-            tokens: self.tokens,
-            micros: self.money.map(to_micros),
-            turns: self.turns,
-            commands: self.commands,
-            wall_ms: self.wall.as_deref().map(parse_duration_arg).transpose()?,
+            tokens: self.tokens.map(limit),
+            micros: self.money.map(to_micros).map(limit),
+            turns: self.turns.map(limit),
+            commands: self.commands.map(limit),
+            wall_ms: wall_ms.map(limit),
         })
     }
 }

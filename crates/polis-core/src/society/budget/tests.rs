@@ -19,6 +19,25 @@ fn turns_amount(turns: u64) -> BudgetAmount {
 }
 
 #[test]
+fn requested_limit_replaces_or_removes_the_default() {
+    let defaults = BudgetLimits {
+        tokens: Some(10),
+        turns: Some(20),
+        ..BudgetLimits::default()
+    };
+    let requested = BudgetLimits {
+        tokens: Some(BudgetLimits::NO_LIMIT),
+        commands: Some(5),
+        ..BudgetLimits::default()
+    };
+    let limits = requested.or_defaults(defaults);
+    assert_eq!(
+        (limits.tokens, limits.turns, limits.commands),
+        (None, Some(20), Some(5))
+    );
+}
+
+#[test]
 fn account_without_limits_draws_nothing() {
     let mut chain = [account_with_turns(None), account_with_turns(None)];
     assert_eq!(

@@ -85,13 +85,12 @@ pub async fn set_budget(
             check_may_steer(caller, &run.value, &members, &agent)?;
             let member = members.iter().find(|one| one.member.agent == agent);
             let current = member.ok_or_else(|| member_not_found(&agent))?;
-            let limits = if params.replace {
-                params.budget
+            let defaults = if params.replace {
+                BudgetLimits::default()
             } else {
-                params
-                    .budget
-                    .or_defaults(current.state.value.account.limits)
+                current.state.value.account.limits
             };
+            let limits = params.budget.or_defaults(defaults);
             let id = run.value.id.clone();
             let changes =
                 pause::decide_set_budget(&agent, limits, &id, &members, caller, &request.app.now());
